@@ -1,0 +1,112 @@
+//! What was measured, as Markdown.
+
+use std::fmt::Write as _;
+
+use crate::measure::{Measured, Times};
+use crate::ways::Way;
+
+/// One time of a run.
+type Which = fn(&Times) -> f64;
+
+/// Multiples of the first way's time, which is given in seconds; at last the geometric mean of each column.
+pub fn ratios(ways: &[Way], rows: &[(&str, Measured)], which: Which) -> String {
+    let names: Vec<_> = ways.iter().skip(1).map(|way| way.name).collect();
+    let mut text = format!("| program | instructions | native s | {} |\n", names.join(" | "));
+    text += &format!("|---|--:|--:|{}\n", "--:|".repeat(names.len()));
+    for (name, m) in rows {
+        let total = m.total.map_or(String::new(), |n| format!("{:.0} M", n as f64 / 1e6));
+        let native = m.times[0].as_ref().map_or(f64::NAN, which);
+        let cells: Vec<_> = (1..ways.len()).map(|way| cell(ratio(m, way, which))).collect();
+        writeln!(text, "| {name} | {total} | {native:.2} | {} |", cells.join(" | ")).expect("a String takes all");
+    }
+    let means: Vec<_> = (1..ways.len()).map(|way| cell(mean(rows.iter().map(|(_, m)| ratio(m, way, which))))).collect();
+    writeln!(text, "| geometric mean | | | {} |", means.join(" | ")).expect("a String takes all");
+    text
+}
+
+fn ratio(measured: &Measured, way: usize, which: Which) -> Option<f64> {
+    let time = |way: usize| measured.times[way].as_ref().ok().map(which);
+    Some(time(way)? / time(0)?.max(1e-6))
+}
+
+fn cell(ratio: Option<f64>) -> String {
+    ratio.map_or("failed".to_owned(), |ratio| format!("{ratio:.2}"))
+}
+
+/// Geometric mean; none if a value is missing.
+fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
+}
+
+/// A column: its heading, and the statistics that are added up in it.
+type Column = (&'static str, &'static [&'static str]);
+
+const COLUMNS: &[Column] = &[
+    ("slices", &["slices"]),
+    ("forks", &["forks"]),
+    ("timeout", &["boundaries_timeout"]),
+    ("syscall", &["boundaries_syscall"]),
+    ("records full", &["boundaries_records", "boundaries_log"]),
+    ("signal", &["boundaries_signal"]),
+    ("process, exec", &["boundaries_process", "boundaries_exec"]),
+    ("records", &["records"]),
+    ("log bytes", &["log_bytes"]),
+    ("stopped ms", &["master_stopped_ms"]),
+    ("longest boundary us", &["boundary_longest_us"]),
+    ("asleep ms", &["master_asleep_ms"]),
+    ("pipeline delay ms", &["pipeline_delay_ms"]),
+    ("translate ms", &["translate_ms"]),
+    ("cache bytes", &["cache_bytes"]),
+];
+
+/// superpin's statistics of the sliced runs.
+pub fn statistics(rows: &[(&str, Measured)]) -> String {
+    let headings: Vec<_> = COLUMNS.iter().map(|(heading, _)| *heading).collect();
+    let mut text = format!("| program | {} |\n|---|{}\n", headings.join(" | "), "--:|".repeat(COLUMNS.len()));
+    for (name, m) in rows {
+        let cell = |(_, names): &Column| {
+            let known: Vec<f64> = names.iter().filter_map(|n| m.report.get(*n).copied()).collect();
+            if known.is_empty() { "?".to_owned() } else { format!("{:.0}", known.iter().sum::<f64>()) }
+        };
+        let cells: Vec<_> = COLUMNS.iter().map(cell).collect();
+        writeln!(text, "| {name} | {} |", cells.join(" | ")).expect("a String takes all");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ways::Output;
+
+    fn measured(factor: f64) -> Measured {
+        let times = |wall| Ok(Times { wall, cpu: 2.0 * wall });
+        let report = [("boundaries_process", 3.0), ("boundaries_exec", 4.0)].map(|(k, v)| (k.to_owned(), v));
+        Measured {
+            times: vec![times(2.0), times(2.0 * factor), Err("broken".to_owned())],
+            total: Some(7_000_000),
+            report: report.into(),
+        }
+    }
+
+    fn ways() -> [Way; 3] {
+        ["native", "slow", "broken"].map(|name| Way { name, prefix: Vec::new(), output: Output::Nothing })
+    }
+
+    #[test]
+    fn times_are_ratios_to_native_with_their_geometric_mean() {
+        let text = ratios(&ways(), &[("it", measured(2.0)), ("other", measured(8.0))], |times| times.cpu);
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[0], "| program | instructions | native s | slow | broken |");
+        assert_eq!(lines[2], "| it | 7 M | 4.00 | 2.00 | failed |");
+        assert_eq!(lines[4], "| geometric mean | | | 4.00 | failed |");
+    }
+
+    #[test]
+    fn statistics_are_added_up_and_missing_ones_are_seen() {
+        let text = statistics(&[("it", measured(1.0))]);
+        let last = text.lines().last().unwrap();
+        assert!(last.starts_with("| it | ? | ? ") && last.contains("| 7 |"), "{last}");
+    }
+}

@@ -1,0 +1,127 @@
+//! The ways in which a program is run: natively, under superpin with each tool, under other instrumentation systems.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use suites::superpin::binary;
+
+/// What is wanted of a run besides its times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Nothing.
+    Nothing,
+    /// The total that a tool counted, which must be the same in all such runs of a program.
+    Instructions,
+    /// The same, and superpin's statistics.
+    InstructionsAndReport,
+}
+
+/// One way to run a program.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// Heading of its column.
+    pub name: &'static str,
+    /// What is put before the program and its arguments.
+    pub prefix: Vec<OsString>,
+    /// What it yields.
+    pub output: Output,
+}
+
+/// Where the other systems are.
+#[derive(Debug, Default)]
+pub struct Peers {
+    /// DynamoRIO's folder (of a release or a build).
+    pub dynamorio: Option<PathBuf>,
+    /// A client that writes memory addresses into a buffer.
+    pub memtrace: Option<PathBuf>,
+    /// valgrind.
+    pub valgrind: Option<PathBuf>,
+}
+
+/// The first column.
+pub const NATIVE: &str = "native";
+/// The column whose statistics are printed.
+pub const SLICED: &str = "sliced icount2";
+
+/// Tools of superpin's, run serially, and whether they count instructions.
+const TOOLS: [(&str, bool); 4] = [("none", false), ("icount2", true), ("icount1", true), ("memaddr", false)];
+
+/// DynamoRIO's samples that are run, with their clients.
+const SAMPLES: [(&str, &str); 2] = [("DynamoRIO bbcount", "libbbcount.so"), ("DynamoRIO inscount", "libinscount.so")];
+
+/// All ways that are possible here. What isn't installed is left out, with a line on standard error.
+pub fn all(sliced: &[String], peers: &Peers) -> Vec<Way> {
+    let mut ways = vec![Way { name: NATIVE, prefix: Vec::new(), output: Output::Nothing }];
+    for (tool, counts) in TOOLS {
+        let output = if counts { Output::Instructions } else { Output::Nothing };
+        ways.push(Way { name: tool, prefix: superpin(&["-sp", "0"], tool), output });
+    }
+    let mut options = vec!["-sp", "1"];
+    options.extend(sliced.iter().map(String::as_str));
+    ways.push(Way { name: SLICED, prefix: superpin(&options, "icount2"), output: Output::InstructionsAndReport });
+    add_dynamorio(&mut ways, peers);
+    match &peers.valgrind {
+        Some(path) => ways.push(other("valgrind", vec![path.into(), "--tool=none".into(), "-q".into()])),
+        None => eprintln!("left out: valgrind (not in PATH; -valgrind names it)"),
+    }
+    ways
+}
+
+fn add_dynamorio(ways: &mut Vec<Way>, peers: &Peers) {
+    let Some(folder) = &peers.dynamorio else {
+        eprintln!("left out: DynamoRIO (-dynamorio or the variable DYNAMORIO_HOME names its folder)");
+        return;
+    };
+    let under = |client: Option<&Path>| {
+        let mut prefix: Vec<OsString> = vec![folder.join("bin64/drrun").into()];
+        prefix.extend(client.into_iter().flat_map(|client| ["-c".into(), client.into()]));
+        prefix.push("--".into());
+        prefix
+    };
+    ways.push(other("DynamoRIO", under(None)));
+    for (name, file) in SAMPLES {
+        // A build has them in one place, a release in another.
+        let places = ["api/bin", "samples/bin64"].map(|place| folder.join(place).join(file));
+        match places.iter().find(|place| place.exists()) {
+            Some(client) => ways.push(other(name, under(Some(client)))),
+            None => {
+                eprintln!("left out: {name} ({file} is in neither {} nor {})", places[0].display(), places[1].display())
+            }
+        }
+    }
+    match &peers.memtrace {
+        Some(client) => ways.push(other("DynamoRIO memtrace", under(Some(client)))),
+        None => eprintln!("left out: DynamoRIO memtrace (-memtrace names its client)"),
+    }
+}
+
+fn other(name: &'static str, prefix: Vec<OsString>) -> Way {
+    Way { name, prefix, output: Output::Nothing }
+}
+
+/// The tool's own options and `--` are still to follow.
+fn superpin(options: &[&str], tool: &str) -> Vec<OsString> {
+    let mut prefix: Vec<OsString> = vec![binary().into()];
+    prefix.extend(options.iter().map(OsString::from));
+    prefix.extend(["-t".into(), tool.into()]);
+    prefix
+}
+
+/// A program of the search path.
+pub fn installed(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_installed_is_left_out() {
+        let peers = Peers { dynamorio: Some("/nonexistent".into()), ..Peers::default() };
+        let names: Vec<_> = all(&[], &peers).iter().map(|way| way.name).collect();
+        assert_eq!(names, [NATIVE, "none", "icount2", "icount1", "memaddr", SLICED, "DynamoRIO"]);
+        assert!(installed("sh").is_some() && installed("no such program").is_none());
+    }
+}

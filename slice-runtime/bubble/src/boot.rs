@@ -1,0 +1,52 @@
+//! The boot block: what the image finds at [`crate::map::ENTRY`] when it starts inside a taken-over process.
+//! Written by the control process while the process is stopped, read once by the image.
+
+use machine::{Registers, XState};
+
+/// First word of a boot block.
+pub const BOOT_MAGIC: u64 = 0x5375_7065_7250_696e; // "SuperPin"
+
+/// `argv[0]` of an image that was started inside a taken-over process.
+pub const INJECTED: &str = "superpin-injected";
+/// `argv[0]` of an image that was started as a collector.
+pub const COLLECTOR: &str = "superpin-collector";
+
+/// How the process is to be run.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The app itself under translation: its system calls are executed.
+    Serial = 0,
+    /// A slice: its system calls are replayed from the log.
+    Slice = 1,
+}
+
+/// The boot block.
+#[repr(C)]
+#[derive(Clone)]
+pub struct BootBlock {
+    /// [`BOOT_MAGIC`].
+    pub magic: u64,
+    /// How to run.
+    pub mode: Mode,
+    /// Index of the slot that this process uses.
+    pub slot: u32,
+    /// Number of the slice, from 0; in a serial run, of the program image (exec starts the next).
+    pub slice: u64,
+    /// Process id of the control process.
+    pub supervisor: i32,
+    /// 1 if the app may have shared mappings, of which each process that runs the slice needs copies of its own.
+    pub shares_memory: u32,
+    /// The app's signal mask at the point of take-over (all signals are blocked when the image starts).
+    pub signal_mask: u64,
+    /// The app's program break (end of its heap).
+    pub brk: u64,
+    /// When the fork was made, on the monotonic clock, in nanoseconds. 0 in a serial run.
+    pub forked_at: u64,
+    /// Captured registers of the app.
+    pub registers: Registers,
+    /// Captured extended state of the app.
+    pub xstate: XState,
+}
+
+const _: () = assert!(size_of::<BootBlock>() <= crate::map::ENTRY.size as usize);

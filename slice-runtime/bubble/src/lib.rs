@@ -1,0 +1,17 @@
+//! The bubble: the one address range that belongs to the system in every process it touches, what lies
+//! where in it, and the structures that several processes read there.
+//!
+//! The control process reserves the range in the master as one `PROT_NONE` mapping before the app's first
+//! instruction, so neither the kernel nor the app ever places anything there. A slice (a fork of the master)
+//! or a serial run then finds the range free and maps the regions of [`map`] into it, at the same addresses in
+//! every process, so that a pointer means the same thing everywhere.
+//!
+//! * [`map`]: the drawing. Every address of the bubble is decided there and nowhere else.
+//! * [`shared`]: what lies in the *run memory*, one memfd that the control process and all slices map.
+//! * [`switches`]: the engine's optimisations by name, since the control process reads them.
+//! * [`boot`]: what a taken-over process finds when its image starts.
+
+pub mod boot;
+pub mod map;
+pub mod shared;
+pub mod switches;

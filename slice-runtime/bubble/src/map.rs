@@ -1,0 +1,172 @@
+//! The drawing of the bubble.
+//!
+//! ```text
+//!  0x5548_0000_0000  HEAP          private  48 GiB   heap of the image (Rust allocator), grows up
+//!  0x5554_0000_0000  RECORDS       run       1 GiB   the slice's own log (its slot's part of the run memory)
+//!  0x5554_4000_0000  RESULT        run       1 GiB   the slice's own encoded result
+//!  0x5554_8000_0000  CONTROL       run     128 MiB   run header, slot control blocks
+//!  0x5554_9000_0000  TABLES        run     768 MiB   translation tables, block table of the shared code cache
+//!  0x5554_c000_0000  CACHE_ALIAS   run     256 MiB   the shared code cache, writable alias
+//!  - - - - - - - - - everything that generated code touches lies from here on, within 2 GiB - - - - - - - - -
+//!  0x5554_e000_0000  IMAGE         private 256 MiB   the tool image's segments, as the ELF file lays them out
+//!  0x5554_f000_0000  LIBC_HEAP     private  64 MiB   what the image's libc would take by brk
+//!  0x5554_f800_0000  ENTRY         private   1 MiB   boot block
+//!  0x5554_f900_0000  STACK         private  16 MiB   the image's stack (grows down from the region's end)
+//!  0x5554_fa00_0000  RECORDER      mixed     4 MiB   in the master only, and not in its forks: the in-process recorder
+//!  0x5555_0000_0000  THREADS       private 128 MiB   thread states, reached through GS
+//!  0x5555_0800_0000  LOCAL         private  96 MiB   the tool's local state
+//!  0x5555_0e00_0000  BUFFER        private   1 MiB   values on their way from translated code to the tool; nothing is mapped
+//!                                                    after it, so that a full buffer is noticed by a fault
+//!  0x5555_1000_0000  CACHE_SHARED  run     256 MiB   the shared code cache, executed (MAP_PRIVATE view)
+//!  0x5555_2000_0000  CACHE_OWN     private 256 MiB   this process's own code cache
+//!  0x5555_3000_0000  TABLES_OWN    private 512 MiB   translation tables of this process's own code cache
+//!  0x5555_5000_0000  end
+//!  0x5555_5555_4000  where the kernel loads a PIE executable at the earliest; its heap follows it
+//! ```
+//!
+//! Why here: the kernel never places a mapping of its own choice between the lowest PIE address and the mmap
+//! area, and PIE executables and their brk heaps only grow away from this place. ASan's shadow and allocator end at
+//! 0x5400_0000_0000, MSan and TSan leave the range to the app. And it is the place from which RIP-relative
+//! operands of a PIE main executable (at its lowest address when randomisation is off) are in reach.
+//! Counters are one `add [rip+x], imm` because LOCAL lies within 2 GiB of both caches.
+
+/// A part of the bubble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// First address.
+    pub start: u64,
+    /// Size in bytes, a multiple of the page size.
+    pub size: u64,
+}
+
+impl Region {
+    const fn new(start: u64, size: u64) -> Self {
+        Self { start, size }
+    }
+
+    /// First address after the region.
+    pub const fn end(self) -> u64 {
+        self.start + self.size
+    }
+
+    /// Whether `address` lies in it.
+    pub const fn contains(self, address: u64) -> bool {
+        address >= self.start && address < self.end()
+    }
+
+    /// Whether any byte of `start .. start + len` lies in it.
+    pub const fn overlaps(self, start: u64, len: u64) -> bool {
+        start < self.end() && start.saturating_add(len) > self.start
+    }
+}
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// The whole reservation.
+pub const BUBBLE: Region = Region::new(0x5548_0000_0000, 0x5555_5000_0000 - 0x5548_0000_0000);
+/// Heap of the image.
+pub const HEAP: Region = Region::new(0x5548_0000_0000, 48 * GIB);
+/// The slice's log: records that the control process wrote for it.
+pub const RECORDS: Region = Region::new(0x5554_0000_0000, GIB);
+/// The slice's encoded result.
+pub const RESULT: Region = Region::new(0x5554_4000_0000, GIB);
+/// [`crate::shared::RunHeader`] and the slots.
+pub const CONTROL: Region = Region::new(0x5554_8000_0000, 128 * MIB);
+/// Tables of the shared code cache.
+pub const TABLES: Region = Region::new(0x5554_9000_0000, 768 * MIB);
+/// Writable alias of [`CACHE_SHARED`].
+pub const CACHE_ALIAS: Region = Region::new(0x5554_c000_0000, 256 * MIB);
+/// The tool image.
+pub const IMAGE: Region = Region::new(0x5554_e000_0000, 256 * MIB);
+/// Memory that the image's libc believes to be its brk heap.
+pub const LIBC_HEAP: Region = Region::new(0x5554_f000_0000, 64 * MIB);
+/// The boot block.
+pub const ENTRY: Region = Region::new(0x5554_f800_0000, MIB);
+/// The image's stack.
+pub const STACK: Region = Region::new(0x5554_f900_0000, 16 * MIB);
+/// The recorder that runs inside the master: code, its data, and records on their way to the control process. Not in forks.
+pub const RECORDER: Region = Region::new(0x5554_fa00_0000, 4 * MIB);
+/// Thread states.
+pub const THREADS: Region = Region::new(0x5555_0000_0000, 128 * MIB);
+/// Tool-local state.
+pub const LOCAL: Region = Region::new(0x5555_0800_0000, 96 * MIB);
+/// What translated code writes for the tool to take in bulk: small enough to stay in a core's own cache.
+pub const BUFFER: Region = Region::new(0x5555_0e00_0000, MIB);
+/// Never mapped: stores after the end of [`BUFFER`] fault.
+pub const BUFFER_GUARD: Region = Region::new(BUFFER.end(), CACHE_SHARED.start - BUFFER.end());
+/// Shared code cache, the view that is executed.
+pub const CACHE_SHARED: Region = Region::new(0x5555_1000_0000, 256 * MIB);
+/// Code cache of this process alone.
+pub const CACHE_OWN: Region = Region::new(0x5555_2000_0000, 256 * MIB);
+
+/// Tables of this process's own code cache.
+pub const TABLES_OWN: Region = Region::new(0x5555_3000_0000, 512 * MIB);
+
+/// Offsets in the run memory of what is mapped from it.
+pub mod file {
+    use super::{CACHE_SHARED, CONTROL, RECORDS, RESULT, TABLES};
+
+    /// [`CONTROL`] starts the file.
+    pub const CONTROL_AT: u64 = 0;
+    /// [`TABLES`].
+    pub const TABLES_AT: u64 = CONTROL_AT + CONTROL.size;
+    /// [`CACHE_SHARED`] and [`super::CACHE_ALIAS`].
+    pub const CACHE_AT: u64 = TABLES_AT + TABLES.size;
+    /// Where the slots' logs and results start.
+    pub const SLOTS_AT: u64 = CACHE_AT + CACHE_SHARED.size;
+
+    /// Offset of a slot's [`RECORDS`].
+    pub const fn records_at(slot: usize) -> u64 {
+        SLOTS_AT + slot as u64 * (RECORDS.size + RESULT.size)
+    }
+
+    /// Offset of a slot's [`RESULT`].
+    pub const fn result_at(slot: usize) -> u64 {
+        records_at(slot) + RECORDS.size
+    }
+
+    /// Size of the file, nearly all of it a hole.
+    pub const fn size(slots: usize) -> u64 {
+        records_at(slots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_lie_in_order_inside_the_bubble() {
+        let all = [
+            HEAP,
+            RECORDS,
+            RESULT,
+            CONTROL,
+            TABLES,
+            CACHE_ALIAS,
+            IMAGE,
+            LIBC_HEAP,
+            ENTRY,
+            STACK,
+            RECORDER,
+            THREADS,
+            LOCAL,
+            BUFFER,
+            BUFFER_GUARD,
+            CACHE_SHARED,
+            CACHE_OWN,
+        ];
+        assert_eq!(all[0].start, BUBBLE.start);
+        for pair in all.windows(2) {
+            assert!(pair[0].end() <= pair[1].start, "{pair:?}");
+        }
+        assert!(all[all.len() - 1].end() <= BUBBLE.end());
+        assert!(all.iter().all(|r| r.start % 4096 == 0 && r.size % 4096 == 0));
+    }
+
+    #[test]
+    fn generated_code_reaches_all_that_it_touches() {
+        assert!(BUBBLE.end() - IMAGE.start < 2 * GIB);
+    }
+}

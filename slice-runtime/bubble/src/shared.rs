@@ -1,0 +1,233 @@
+//! What the control process and the slices tell each other through the run memory.
+//!
+//! One [`RunHeader`] starts [`crate::map::CONTROL`]; [`MAX_SLOTS`] [`Slot`]s follow it. A slot is the shared face of one
+//! slice (or of the serial process) from its fork until its result was folded; then it is used again.
+//!
+//! ```text
+//!   control process                                 slice in the slot
+//!   claim: state = BOOTING, fork, take over   --->  boots, may translate; waits for state >= RELEASED (futex)
+//!   its end is known: writes `end`,
+//!   `log_len`, state = RELEASED, futex wake   --->  runs, replays, finds its end
+//!                                             <---  writes `result_len`, state = FINISHED (or FAILED and `report`),
+//!                                                   futex wake, _exit(0)
+//!   reaps it, passes the result on,
+//!   state = FREE
+//! ```
+//! A slice that dies or fails is tried again: the control process sets the state back, raises `attempt`, and the process that
+//! keeps the slice's first state forks another `runner` from it.
+//!
+//! The side that owns a state is the only one to write the fields; the store of `state` (release) publishes them.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use machine::{Registers, XState};
+
+use crate::switches::Off;
+
+/// Slots of a run: an upper bound on slices that run, wait, or hold a result that wasn't folded yet.
+pub const MAX_SLOTS: usize = 256;
+/// Words of stack in a signature (S17).
+pub const STACK_WORDS: usize = 100;
+/// Bytes of a failure report.
+pub const REPORT_BYTES: usize = 4096;
+/// Bytes of tool name and tool options in the header.
+pub const TOOL_ARGS_BYTES: usize = 16 * 1024;
+
+/// States of a slot.
+pub mod state {
+    /// Nobody uses it.
+    pub const FREE: u32 = 0;
+    /// A process is being taken over.
+    pub const BOOTING: u32 = 1;
+    /// The slice's end is known: it may run.
+    pub const RELEASED: u32 = 2;
+    /// The result is complete.
+    pub const FINISHED: u32 = 3;
+    /// The slice can't give a right result: `report` says why.
+    pub const FAILED: u32 = 4;
+}
+
+/// In place of a slot's index: there is none.
+pub const NO_SLOT: u32 = u32::MAX;
+/// In place of a process id: there is none.
+pub const NO_PROCESS: u32 = u32::MAX;
+
+/// Settings of a run that every process of it reads. Written before the first process is taken over.
+#[repr(C)]
+pub struct RunHeader {
+    /// [`crate::boot::BOOT_MAGIC`].
+    pub magic: u64,
+    /// Basic blocks that a trace holds at most.
+    pub max_blocks: u32,
+    /// Instructions that a trace holds at most.
+    pub max_instructions: u32,
+    /// Whether trace exits are linked (1) or always go through the dispatcher (0).
+    pub linking: u32,
+    /// Whether translations are shared between slices (1) or each process keeps its own (0).
+    pub sharing: u32,
+    /// Bytes of each code cache that may be used; a full cache is flushed.
+    pub cache_bytes: u64,
+    /// Bytes used of `tool_args`.
+    pub tool_args_len: u32,
+    /// Optimisations that are off.
+    pub off: Off,
+    /// The processor on which slices execute `cpuid`, as the master did; `u32::MAX` if the master's `cpuid` instructions
+    /// are trapped and recorded.
+    pub cpuid_processor: u32,
+    /// The process of which this is the memory, if it was started by the app; 0 for the app itself.
+    pub process: u32,
+    /// Explicit padding, 0.
+    pub reserved: u32,
+    /// Tool name, then its options, each ended by a zero byte.
+    pub tool_args: [u8; TOOL_ARGS_BYTES],
+}
+
+/// Ranges in [`SharedContents`].
+pub const SHARED_RANGES: usize = 16;
+/// Windows of them.
+pub const SHARED_WINDOWS: usize = 256;
+
+/// What lay in memory that other processes may write, when the app made the call at a slice's end.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedContents {
+    /// First address, and the first behind; both 0 where there is none.
+    pub ranges: [[u64; 2]; SHARED_RANGES],
+    /// Bytes of a window.
+    pub window: u64,
+    /// Of the contents of each window.
+    pub digests: [u32; SHARED_WINDOWS],
+}
+
+impl Default for SharedContents {
+    /// No ranges.
+    fn default() -> Self {
+        Self { ranges: [[0; 2]; SHARED_RANGES], window: 0, digests: [0; SHARED_WINDOWS] }
+    }
+}
+
+/// How a slice ends.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndKind {
+    /// At the `syscall` instruction that comes after the last record: it counts as executed, its
+    /// effects belong to the next slice (or it ends the program).
+    Syscall = 0,
+    /// Where the whole signature matches, before the instruction there, after the last record.
+    Signature = 1,
+}
+
+/// A slice's end. The registers are always filled in: for [`EndKind::Syscall`] they are those at the
+/// system call's entry (rip after the `syscall` instruction, rax the number) and serve as a check.
+#[repr(C)]
+#[derive(Clone)]
+pub struct End {
+    /// Which of the two.
+    pub kind: EndKind,
+    /// How many of `stack` are valid (fewer than 100 where the stack ends).
+    pub stack_words: u32,
+    /// Slot of the slice that starts where this one ends, for [`EndKind::Signature`].
+    pub successor: u32,
+    /// Explicit padding, 0.
+    pub reserved: u32,
+    /// First address, and the first behind, of what the kernel wrote between this end and the successor's start: the frame of
+    /// a signal on another stack. Both 0 if there is none.
+    pub frame: [u64; 2],
+    /// For [`EndKind::Syscall`]: memory that others may write.
+    pub shared: SharedContents,
+    /// Registers at the end.
+    pub registers: Registers,
+    /// Top of the stack, from rsp upwards.
+    pub stack: [u64; STACK_WORDS],
+    /// Extended state at the end.
+    pub xstate: XState,
+}
+
+/// Counters of one slice, for the report.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SliceStats {
+    /// Entries into the runtime, by cause: new code, indirect branch miss, system call, emulated instruction, other.
+    pub entries: [u64; 5],
+    /// Traces that this slice translated.
+    pub traces: u64,
+    /// Instructions in them.
+    pub instructions: u64,
+    /// Nanoseconds spent in translation.
+    pub translate_ns: u64,
+    /// Bytes of code cache that this slice filled.
+    pub cache_bytes: u64,
+    /// Inline checks of the quick registers (S19).
+    pub quick_checks: u64,
+    /// Those that passed and led to a full comparison.
+    pub full_checks: u64,
+    /// Full comparisons that reached the stack.
+    pub stack_checks: u64,
+    /// Comparisons of all memory with the next slice's first state.
+    pub memory_checks: u64,
+    /// 1 if the last of them found no difference.
+    pub verified: u64,
+    /// 1 if the slice looked at memory that another process wrote to before the slice's end.
+    pub shared_changed: u64,
+    /// CPU nanoseconds of the slice.
+    pub cpu_ns: u64,
+    /// Of these, until it was ready to execute its first instruction.
+    pub boot_cpu_ns: u64,
+    /// Nanoseconds from its fork to that moment.
+    pub boot_ns: u64,
+    /// Processes that the app has started, in a serial run.
+    pub children: u64,
+}
+
+/// The shared face of one slice.
+#[repr(C)]
+pub struct Slot {
+    /// One of [`state`]; also the futex that both sides wait on.
+    pub state: AtomicU32,
+    /// Records in the log.
+    pub records: AtomicU32,
+    /// Bytes of log in the slot's RECORDS.
+    pub log_len: AtomicU64,
+    /// Bytes behind them: the record of the system call at the slice's end, by which the state before it becomes the next
+    /// slice's first state. 0 if that isn't to be verified, or can't be.
+    pub last_call_len: AtomicU64,
+    /// Bytes of result in the slot's RESULT.
+    pub result_len: AtomicU64,
+    /// Exit status that the app passed to exit_group, in a serial run.
+    pub exit_status: AtomicU32,
+    /// Bytes used of `report`.
+    pub report_len: AtomicU32,
+    /// Process that keeps the slice's first state unchanged; also a futex. 0 as long as there is none, [`NO_PROCESS`] when
+    /// there will be none any more. The slice makes it when it boots; the control process kills it when the slice before,
+    /// which compares itself with it, and the slice itself, which may have to be tried again, have finished.
+    pub first_state: AtomicU32,
+    /// Process that runs the slice, 0 while a new one is being made.
+    pub runner: AtomicU32,
+    /// How often the slice was begun again; also the futex on which the keeper of its first state waits.
+    pub attempt: AtomicU32,
+    /// 1 if the complete state at the slice's end was seen again without any input between: how often the app went
+    /// through it can't be told.
+    pub end_recurs: AtomicU32,
+    /// Where the app's code goes on in the process that a serial run is about to start.
+    pub child_at: AtomicU64,
+    /// CPU time that the slice may use, in nanoseconds; 0: as much as it likes.
+    pub cpu_bound_ns: AtomicU64,
+    /// 1 if beginning the slice again makes no sense: it would fail in the same way.
+    pub is_final: AtomicU32,
+    /// Explicit padding, 0.
+    pub reserved: u32,
+    /// Why the slice failed, in words.
+    pub report: [u8; REPORT_BYTES],
+    /// Counters.
+    pub stats: SliceStats,
+    /// Where the slice ends.
+    pub end: End,
+}
+
+/// Offset of slot `index` in CONTROL.
+pub const fn slot_at(index: usize) -> usize {
+    let header = size_of::<RunHeader>().next_multiple_of(4096);
+    header + index * size_of::<Slot>().next_multiple_of(64)
+}
+
+const _: () = assert!(slot_at(MAX_SLOTS) <= crate::map::CONTROL.size as usize);

@@ -1,0 +1,106 @@
+//! The engine's optimisations, each of which can be turned off: to find out what it gains, and whether it is to blame.
+//!
+//! Named here because the control process reads their names and the engine obeys them. Linking, sharing and the length of
+//! traces have settings of their own.
+
+/// An optimisation. The explanations say what is done instead when it is off.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Optimisation {
+    /// Small analysis routines in place. Instead: all of them are called.
+    Inline,
+    /// One addition for a block whose instructions are all counted. Instead: one for each.
+    Merge,
+    /// Block-level calls where flags are dead. Instead: at the block's start.
+    Anywhere,
+    /// Flags looked up across traces. Instead: all are taken to be read after a block.
+    Ahead,
+    /// Counters spread over cells. Instead: additions to the word itself.
+    Cells,
+    /// Borrowing r10 and r11, which needn't be stored first. Instead: any register is stored and loaded.
+    Mirror,
+    /// Operands that are out of reach without borrowing a register. Instead: one is borrowed.
+    Operands,
+    /// Landings of indirect branches. Instead: each goes through the runtime.
+    Landings,
+    /// The buffer's position held in a register from instruction to instruction. Instead: loaded and stored for each.
+    Hold,
+}
+
+impl Optimisation {
+    /// All of them.
+    pub const ALL: [Optimisation; 9] = [
+        Optimisation::Inline,
+        Optimisation::Merge,
+        Optimisation::Anywhere,
+        Optimisation::Ahead,
+        Optimisation::Cells,
+        Optimisation::Mirror,
+        Optimisation::Operands,
+        Optimisation::Landings,
+        Optimisation::Hold,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Optimisation::Inline => "inline",
+            Optimisation::Merge => "merge",
+            Optimisation::Anywhere => "anywhere",
+            Optimisation::Ahead => "ahead",
+            Optimisation::Cells => "cells",
+            Optimisation::Mirror => "mirror",
+            Optimisation::Operands => "operands",
+            Optimisation::Landings => "landings",
+            Optimisation::Hold => "hold",
+        }
+    }
+}
+
+/// Which optimisations are off. As a number: one bit for each.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Off(pub u32);
+
+impl Off {
+    /// All of them.
+    pub const ALL: Off = Off((1 << Optimisation::ALL.len()) - 1);
+
+    /// Whether this one is on.
+    pub const fn leaves(self, optimisation: Optimisation) -> bool {
+        self.0 & 1 << optimisation as u32 == 0
+    }
+
+    /// Reads a list as in `no-ahead,no-cells`; `none` turns all off.
+    ///
+    /// # Errors
+    /// If a word is no such name.
+    pub fn parse(text: &str) -> Result<Off, String> {
+        text.split(',').filter(|word| !word.is_empty()).try_fold(Off::default(), |off, word| {
+            if word == "none" {
+                return Ok(Off::ALL);
+            }
+            let found = Optimisation::ALL.into_iter().find(|o| word.strip_prefix("no-") == Some(o.name()));
+            found.map(|o| Off(off.0 | 1 << o as u32)).ok_or_else(|| {
+                let names: Vec<_> = Optimisation::ALL.iter().map(|o| format!("no-{}", o.name())).collect();
+                format!("`{word}` is no optimisation that can be turned off: {}, none (all of them)", names.join(", "))
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read() {
+        let off = Off::parse("no-ahead,no-cells").unwrap();
+        let left: Vec<_> = Optimisation::ALL.into_iter().filter(|&o| off.leaves(o)).collect();
+        assert_eq!(left.len(), Optimisation::ALL.len() - 2);
+        assert!(!off.leaves(Optimisation::Ahead) && !off.leaves(Optimisation::Cells));
+        assert_eq!(Off::parse("").unwrap(), Off::default());
+        assert_eq!(Off::parse("none").unwrap(), Off::ALL);
+        assert!(Off::parse("ahead").unwrap_err().contains("no-ahead"));
+    }
+}

@@ -1,0 +1,163 @@
+//! Looking ahead: which flags are still read after an app pc (P30, across traces).
+//!
+//! Nearly every block is followed by code that soon overwrites all flags, so that an addition to a counter may change them, and
+//! so may the comparison before the target of an indirect branch. What is found is a fact about the code, as long as that
+//! doesn't change: only code that can't be written is looked at ([`crate::regions::Regions::constant_code`]).
+//!
+//! The app's flags may thus be wrong at the start of a trace, in those that nobody reads. Only a slice's end compares them: there, those are
+//! left out of the comparison (`Engine::after_end`).
+
+use isa::{Instruction, Kind, Usage};
+use machine::{AppPc, flags};
+
+/// Instructions that are looked at.
+const MOST: u32 = 24;
+/// Branches of which both ways are followed.
+const BRANCHES: u32 = 2;
+
+/// Whether the flags must be preserved before an instruction because of itself: the app may see them when it faults there.
+pub fn may_be_seen(usage: &Usage, exact_faults: bool) -> bool {
+    exact_faults && usage.may_fault
+}
+
+/// A look at the code that follows.
+pub struct Ahead<C> {
+    /// Code from a pc on, empty if it can't be relied on.
+    code: C,
+    exact_faults: bool,
+    left: u32,
+}
+
+impl<C: FnMut(AppPc) -> &'static [u8]> Ahead<C> {
+    /// Looks at `code`.
+    pub fn new(code: C, exact_faults: bool) -> Self {
+        Self { code, exact_faults, left: MOST }
+    }
+
+    /// The arithmetic flags that may be read after `pc` is reached, before they are overwritten.
+    pub fn live_flags(mut self, pc: AppPc) -> u64 {
+        self.read_of(flags::ARITHMETIC, pc, BRANCHES)
+    }
+
+    /// Those of `open`, which weren't overwritten yet, that may be read from `pc` on.
+    fn read_of(&mut self, mut open: u64, mut pc: AppPc, branches: u32) -> u64 {
+        let mut read = 0;
+        let mut bytes: &[u8] = &[];
+        while open != 0 {
+            if self.left == 0 {
+                return read | open;
+            }
+            self.left -= 1;
+            if bytes.len() < isa::MAX_LEN {
+                bytes = (self.code)(pc);
+            }
+            let Ok(instruction) = Instruction::decode(bytes, pc) else { return read | open };
+            let usage = instruction.usage();
+            if may_be_seen(&usage, self.exact_faults) {
+                return read | open;
+            }
+            read |= open & usage.flags_read;
+            open &= !(usage.flags_read | usage.flags_killed);
+            bytes = &bytes[instruction.len()..];
+            pc = instruction.next_pc();
+            match instruction.kind() {
+                Kind::Plain | Kind::SegmentBase { .. } => continue,
+                Kind::Jump { target } | Kind::Call { target } => pc = target,
+                Kind::Branch { target, .. } | Kind::CountBranch { target } if branches > 0 => {
+                    read |= self.read_of(open, target, branches - 1);
+                    open &= !read;
+                    continue;
+                }
+                _ => return read | open,
+            }
+            bytes = &[];
+        }
+        read
+    }
+}
+
+/// Places that are remembered.
+const REMEMBERED: usize = 1 << 12;
+
+/// What was found at which place, until mappings change: the same places are asked about again and again, by each trace that leads there.
+#[derive(Default)]
+pub struct Findings {
+    /// Pc, state of the mappings and flags.
+    places: Vec<(AppPc, u32, u64)>,
+    state: u32,
+}
+
+impl Findings {
+    /// The flags that were found at `pc`.
+    pub fn get(&self, pc: AppPc) -> Option<u64> {
+        let &(at, state, flags) = self.places.get(pc.0 as usize % REMEMBERED)?;
+        (at == pc && state == self.state).then_some(flags)
+    }
+
+    /// Remembers what was found.
+    pub fn put(&mut self, pc: AppPc, flags: u64) {
+        if self.places.is_empty() {
+            self.places = vec![(AppPc(0), u32::MAX, 0); REMEMBERED];
+        }
+        self.places[pc.0 as usize % REMEMBERED] = (pc, self.state, flags);
+    }
+
+    /// All that was found may be wrong now.
+    pub fn forget(&mut self) {
+        self.state += 1;
+        if self.state == u32::MAX {
+            *self = Self::default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::flags::{CF, ZF};
+
+    const BASE: u64 = 0x1000;
+
+    fn live(code: &'static [u8], exact_faults: bool) -> u64 {
+        let from = move |pc: AppPc| code.get((pc.0 - BASE) as usize..).unwrap_or_default();
+        Ahead::new(from, exact_faults).live_flags(AppPc(BASE))
+    }
+
+    #[test]
+    fn flags_are_live_until_they_are_overwritten() {
+        assert_eq!(live(&[0x90, 0x39, 0xc0], false), 0, "nop; cmp");
+        assert_eq!(live(&[0x0f, 0x94, 0xc0, 0x39, 0xc0], false), ZF, "sete; cmp");
+        assert_eq!(live(&[0x90], false), flags::ARITHMETIC, "nop, then nothing known");
+        assert_eq!(live(&[0xc3], false), flags::ARITHMETIC, "ret");
+        assert_eq!(live(&[0x48, 0xff, 0xc0, 0xc3], false), CF, "inc keeps CF");
+    }
+
+    #[test]
+    fn both_ways_of_a_branch_are_followed() {
+        // je +2; cmp; nop after both ways: at +4 there is setb; cmp.
+        assert_eq!(live(&[0x74, 0x02, 0x39, 0xc0, 0x0f, 0x92, 0xc0, 0x39, 0xc0], false), ZF | CF);
+        // jmp +1 over a ret to cmp; call likewise.
+        assert_eq!(live(&[0xeb, 0x01, 0xc3, 0x39, 0xc0], false), 0);
+        assert_eq!(live(&[0xe8, 1, 0, 0, 0, 0xc3, 0x39, 0xc0], false), 0);
+        // A loop that never overwrites them ends the look.
+        assert_eq!(live(&[0xeb, 0xfe], false), flags::ARITHMETIC);
+    }
+
+    #[test]
+    fn findings_are_forgotten_together() {
+        let mut findings = Findings::default();
+        assert_eq!(findings.get(AppPc(0)), None);
+        findings.put(AppPc(BASE), ZF);
+        assert_eq!(findings.get(AppPc(BASE)), Some(ZF));
+        assert_eq!(findings.get(AppPc(BASE + REMEMBERED as u64)), None);
+        findings.forget();
+        assert_eq!(findings.get(AppPc(BASE)), None);
+    }
+
+    #[test]
+    fn a_fault_shows_the_flags() {
+        // mov rax, [rax]; cmp eax, eax
+        assert_eq!(live(&[0x48, 0x8b, 0x00, 0x39, 0xc0], false), 0);
+        assert_eq!(live(&[0x48, 0x8b, 0x00, 0x39, 0xc0], true), flags::ARITHMETIC);
+    }
+}

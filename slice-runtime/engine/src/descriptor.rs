@@ -1,0 +1,148 @@
+//! Descriptors of analysis calls that the runtime makes itself: calls out of line, and corrections of block-level calls.
+
+use isa::Instruction;
+use machine::{Gpr, Registers};
+
+use crate::instrument::{Arg, Call, MAX_ARGS};
+
+/// How one argument is found.
+#[repr(u64)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Value = 0,
+    BlockInstructions,
+    Register,
+    MemoryAddress,
+}
+
+/// A call, in a form that can be stored in the arena and read by other processes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor {
+    routine: u64,
+    local: u64,
+    predicated: u64,
+    args: [(Source, u64); MAX_ARGS],
+}
+
+impl Descriptor {
+    /// Describes `call` before `instruction`, which belongs to a block of `block_len` instructions.
+    ///
+    /// # Panics
+    /// If the call has more than [`MAX_ARGS`] arguments: the typed interface can't express that.
+    pub fn new(call: &Call, instruction: &Instruction, block_len: usize) -> Self {
+        assert!(call.args.len() <= MAX_ARGS, "an analysis routine takes at most {MAX_ARGS} arguments");
+        let mut args = [(Source::Value, 0); MAX_ARGS];
+        for (slot, arg) in args.iter_mut().zip(&call.args) {
+            *slot = match *arg {
+                Arg::Const(value) => (Source::Value, value),
+                Arg::BlockInstructions => (Source::BlockInstructions, block_len as u64),
+                Arg::InstructionPointer => (Source::Value, instruction.pc().0),
+                Arg::Register(r) => (Source::Register, r as u64),
+                Arg::MemoryAddress(n) => (Source::MemoryAddress, n as u64),
+            };
+        }
+        Self { routine: call.routine as u64, local: call.local, predicated: u64::from(call.predicated), args }
+    }
+
+    /// Whether [`Self::call`] looks at the instruction.
+    pub fn needs_instruction(&self) -> bool {
+        self.predicated != 0 || self.args.iter().any(|(source, _)| *source == Source::MemoryAddress)
+    }
+
+    /// Makes the call with the app's registers before the instruction, which is there if it is needed.
+    pub fn call(&self, registers: &Registers, instruction: Option<&Instruction>) {
+        let instruction = || instruction.expect("an instruction, if it is needed");
+        if self.predicated != 0 && !takes_effect(instruction(), registers) {
+            return;
+        }
+        self.invoke(|source, value| match source {
+            Source::Value | Source::BlockInstructions => value,
+            Source::Register => registers.gpr[value as usize],
+            Source::MemoryAddress => memory_address(instruction(), value as usize, registers),
+        });
+    }
+
+    /// Makes the call with `count` in place of the number of the block's instructions.
+    pub fn correct(&self, count: u64) {
+        self.invoke(|source, value| if source == Source::BlockInstructions { count } else { value });
+    }
+
+    fn invoke(&self, value: impl Fn(Source, u64) -> u64) {
+        let a = self.args.map(|(source, v)| value(source, v));
+        // SAFETY: the routine is an `extern "C"` function of the image with at most five integer arguments after the local
+        // state (the typed interface guarantees it); further arguments in registers are ignored by the C convention.
+        unsafe {
+            let routine: extern "C" fn(u64, u64, u64, u64, u64, u64) = std::mem::transmute(self.routine as usize);
+            routine(self.local, a[0], a[1], a[2], a[3], a[4]);
+        }
+    }
+}
+
+/// Whether a predicated instruction does anything (P3).
+fn takes_effect(instruction: &Instruction, registers: &Registers) -> bool {
+    if instruction.is_rep() {
+        return registers.get(Gpr::Rcx) != 0;
+    }
+    instruction.cmov_condition().is_none_or(|condition| holds(condition as u8, registers.rflags))
+}
+
+/// Whether the condition with this hardware number holds.
+fn holds(condition: u8, rflags: u64) -> bool {
+    use machine::flags::{CF, OF, PF, SF, ZF};
+    let set = |mask: u64| rflags & mask != 0;
+    let less = set(SF) != set(OF);
+    let base = match condition >> 1 {
+        0 => set(OF),
+        1 => set(CF),
+        2 => set(ZF),
+        3 => set(CF | ZF),
+        4 => set(SF),
+        5 => set(PF),
+        6 => less,
+        _ => less || set(ZF),
+    };
+    base != (condition & 1 == 1)
+}
+
+/// Effective address of a memory operand.
+fn memory_address(instruction: &Instruction, index: usize, registers: &Registers) -> u64 {
+    let operands = instruction.memory_operands();
+    let operand = &operands[index];
+    let part = |r: Option<Gpr>| r.map_or(0, |r| registers.get(r));
+    let mut address = part(operand.base)
+        .wrapping_add(part(operand.index).wrapping_mul(u64::from(operand.scale)))
+        .wrapping_add(operand.displacement as u64);
+    if operand.address_32 {
+        address &= 0xffff_ffff;
+    }
+    match operand.segment {
+        Some(isa::Segment::Fs) => address.wrapping_add(registers.fs_base),
+        Some(isa::Segment::Gs) => address.wrapping_add(registers.gs_base),
+        None => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::AppPc;
+
+    #[test]
+    fn addresses_follow_the_operand() {
+        // mov rax, [rbx + rcx*4 - 8]
+        let load = Instruction::decode(&[0x48, 0x8b, 0x44, 0x8b, 0xf8], AppPc(0)).unwrap();
+        let mut registers = Registers::default();
+        registers.set(Gpr::Rbx, 0x1000);
+        registers.set(Gpr::Rcx, 3);
+        assert_eq!(memory_address(&load, 0, &registers), 0x1004);
+    }
+
+    #[test]
+    fn conditions_follow_the_flags() {
+        use machine::flags::{SF, ZF};
+        assert!(holds(isa::Condition::E as u8, ZF) && !holds(isa::Condition::Ne as u8, ZF));
+        assert!(holds(isa::Condition::L as u8, SF) && holds(isa::Condition::Le as u8, ZF));
+        assert!(holds(isa::Condition::G as u8, 0));
+    }
+}

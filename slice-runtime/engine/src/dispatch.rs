@@ -1,0 +1,354 @@
+//! Finding the translation of an app pc, making it if there is none, and connecting traces.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+use bubble::switches::{Off, Optimisation};
+use machine::{AppPc, CachePc, flags};
+
+use crate::ahead::Ahead;
+use crate::build::{self, FetchFault, Limits};
+use crate::end::End;
+use crate::engine::Engine;
+use crate::guest::{Fault, Flow, Guest};
+use crate::instrument;
+use crate::pages::PAGE;
+use crate::regions::Regions;
+use crate::space::SpaceId;
+use crate::tables::{Exit, ExitKind, Trace, TraceId};
+use crate::translate::{self, Rules, Site, Translation};
+
+/// `si_code` of faults.
+const ILL_ILLOPN: i32 = 2;
+const SEGV_MAPERR: i32 = 1;
+const SEGV_ACCERR: i32 = 2;
+/// Trap numbers of faults.
+const TRAP_INVALID_OPCODE: u64 = 6;
+const TRAP_PAGE_FAULT: u64 = 14;
+
+/// Every so-manieth translation is timed.
+const TIMED: u64 = 16;
+
+/// A place in a code space.
+pub type Found = (SpaceId, TraceId);
+
+/// Why a translation isn't there.
+pub(crate) enum Failed {
+    /// The space is full.
+    Full,
+    /// The app faults when it fetches the code.
+    Fetch(FetchFault),
+    /// An instruction can't be translated.
+    Untranslatable(String),
+}
+
+impl Engine {
+    /// The trace for the app's `rip`; `None` if the guest wants to leave.
+    pub(crate) fn dispatch(&mut self, guest: &mut dyn Guest) -> Option<Found> {
+        loop {
+            let pc = AppPc(self.cpu().registers.rip);
+            if let Some(found) = self.find(pc) {
+                return Some(found);
+            }
+            let flow = match self.make(pc, guest) {
+                Ok(found) => return Some(found),
+                Err(Failed::Full) => {
+                    self.flush_own();
+                    continue;
+                }
+                Err(Failed::Fetch(fault)) => {
+                    let fault = self.fetch_fault(fault, pc);
+                    let cpu = self.cpu_unbound();
+                    guest.fault(&fault, cpu, self)
+                }
+                Err(Failed::Untranslatable(reason)) => guest.unsupported(&reason, self.cpu_unbound(), self),
+            };
+            if flow == Flow::Leave {
+                return None;
+            }
+        }
+    }
+
+    /// The fault that the app gets when it executes at `pc`. What can't be fetched is the first byte of the instruction that
+    /// can't be, which may lie on the next page.
+    fn fetch_fault(&mut self, fault: FetchFault, pc: AppPc) -> Fault {
+        let invalid = (libc::SIGILL, ILL_ILLOPN, TRAP_INVALID_OPCODE, 0, pc.0);
+        let unreachable = pc.0.saturating_add(self.code_bytes(pc).len() as u64);
+        let (signal, code, trap, error_code, address) = match fault {
+            FetchFault::Invalid => invalid,
+            FetchFault::Unreachable if self.regions.find(unreachable).is_some() => {
+                (libc::SIGSEGV, SEGV_ACCERR, TRAP_PAGE_FAULT, 0x15, unreachable)
+            }
+            FetchFault::Unreachable => (libc::SIGSEGV, SEGV_MAPERR, TRAP_PAGE_FAULT, 0x14, unreachable),
+        };
+        // SAFETY: siginfo_t is plain data for which zero is valid.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        info.si_signo = signal;
+        info.si_code = code;
+        // SAFETY: the address of a fault lies after the three leading integers and their padding (kernel ABI).
+        unsafe { (&raw mut info).cast::<u64>().add(2).write(address) };
+        Fault { signal, info, error_code, trap, address: if signal == libc::SIGSEGV { address } else { 0 } }
+    }
+
+    pub(crate) fn find(&mut self, pc: AppPc) -> Option<Found> {
+        if self.single {
+            return None;
+        }
+        if let Some(id) = self.own.tables.find(pc) {
+            if !self.pages.is_compared(pc.0) || self.is_current(id) {
+                return Some((SpaceId::Own, id));
+            }
+            self.drop_trace(id);
+        }
+        let tables = self.shared.as_ref()?.tables;
+        let id = tables.find(pc)?;
+        (!self.hidden.contains(&id) && self.is_shared(pc)).then_some((SpaceId::Shared, id))
+    }
+
+    /// The shared trace that starts at `pc`, if this process must not run it.
+    fn hidden_at(&self, pc: AppPc) -> Option<TraceId> {
+        let id = self.shared.as_ref()?.tables.find(pc)?;
+        self.hidden.contains(&id).then_some(id)
+    }
+
+    /// Whether the trace's app code is still what it was made from.
+    fn is_current(&mut self, id: TraceId) -> bool {
+        let trace = self.own.tables.trace(id);
+        let (pc, len, hash) = (trace.pc, trace.app_len as usize, trace.code_hash);
+        let bytes = self.code_bytes(pc);
+        bytes.len() >= len && hash_of(&bytes[..len]) == hash
+    }
+
+    /// Whether the code at `pc` is translated for all slices.
+    pub(crate) fn is_shared(&mut self, pc: AppPc) -> bool {
+        let Some(shared) = &self.shared else { return false };
+        !self.pages.is_protected(pc.0) && self.regions.shared(pc.0, &shared.tables)
+    }
+
+    fn make(&mut self, pc: AppPc, guest: &mut dyn Guest) -> Result<Found, Failed> {
+        let is_end = self.end.as_ref().is_some_and(|end| end.registers.rip == pc.0);
+        if !is_end && self.hidden_at(pc).is_none() && !self.single && self.is_shared(pc) {
+            match self.make_in(SpaceId::Shared, pc, guest) {
+                // An instruction that runs across the mapping's end is translated for this process alone.
+                Err(Failed::Full | Failed::Fetch(FetchFault::Unreachable)) => {}
+                made => return made,
+            }
+        }
+        self.make_in(SpaceId::Own, pc, guest)
+    }
+
+    pub(crate) fn make_in(&mut self, space: SpaceId, pc: AppPc, guest: &mut dyn Guest) -> Result<Found, Failed> {
+        // Not the first: it meets cold caches, and would count for many.
+        let start = (self.stats.traces % TIMED == TIMED / 2).then(Instant::now);
+        let tables = self.space(space).tables;
+        let locked = tables.lock();
+        if space == SpaceId::Shared {
+            // Another slice may have made it while we waited.
+            if let Some(id) = tables.find(pc) {
+                return Ok((space, id));
+            }
+        }
+        let trace = self.select(space, pc, guest)?;
+        let code_len = trace.instructions.iter().map(isa::Instruction::len).sum::<usize>();
+        let check =
+            self.end.as_ref().filter(|end| space == SpaceId::Own && end.registers.rip == pc.0).map(End::conditions);
+        let site = self.site(space, &locked);
+        let exact_faults = self.settings.exact_faults;
+        let shared = self.shared.as_ref().map(|shared| shared.tables);
+        let counters = shared.as_ref().map_or(&self.counters, |tables| &tables.header().counters);
+        let regions = &mut self.regions;
+        let off = self.settings.off;
+        let live_at = &mut |at| live_flags_at(regions, at, pc, exact_faults, off);
+        let replays = self.settings.replays;
+        // As in `may_enter_directly`. A check at the head is made each time.
+        let loops = self.settings.linking && !self.single && check.is_none() && !self.pages.is_compared(pc.0);
+        let rules = Rules { off, exact_faults, replays, loops, counters, known: &self.known, live_at };
+        let made = translate::translate(&trace, site, check.as_deref(), rules)
+            .map_err(|e| Failed::Untranslatable(e.to_string()))?;
+        self.stats.traces += 1;
+        self.stats.instructions += trace.instructions.len() as u64;
+        let findable = !std::mem::take(&mut self.single);
+        let id = self.keep(space, &locked, pc, code_len, &made, findable)?;
+        drop(locked);
+        if let Some(start) = start {
+            self.stats.translate_ns += TIMED * start.elapsed().as_nanos() as u64;
+        }
+        Ok((space, id))
+    }
+
+    /// Selects and instruments the trace at `pc`, and watches its pages if they can be written.
+    fn select(&mut self, space: SpaceId, pc: AppPc, guest: &mut dyn Guest) -> Result<instrument::Trace, Failed> {
+        if (pc.0 << 16) as i64 >> 16 != pc.0 as i64 {
+            // The fault is the branch's, which can't be told any more.
+            return Err(Failed::Untranslatable(format!("a branch to {pc}, an address that nothing can have")));
+        }
+        let region = self.regions.find(pc.0).filter(|r| r.execute && r.read);
+        let Some(region) = region.cloned() else { return Err(Failed::Fetch(FetchFault::Unreachable)) };
+        if !region.private {
+            // It can be written where it is mapped elsewhere, unseen.
+            self.pages.distrust(pc.0, pc.0 + 2 * PAGE);
+        }
+        let compared = self.pages.is_compared(pc.0);
+        let limits = Limits {
+            blocks: if compared { 1 } else { self.settings.max_blocks },
+            instructions: if self.single { 1 } else { self.settings.max_instructions },
+            stop_after_write: compared,
+        };
+        let end = self.end.as_ref().map(|end| end.registers.rip);
+        let tables = self.space(space).tables;
+        let ends = &tables.header().ends;
+        let is_end = |pc: AppPc| {
+            Some(pc.0) == end || space == SpaceId::Shared && ends.iter().any(|e| e.load(Ordering::Relaxed) == pc.0)
+        };
+        let mut bytes = self.code_bytes(pc);
+        if space == SpaceId::Shared {
+            // Shared code stays inside its mapping.
+            bytes = &bytes[..bytes.len().min((region.file.end - pc.0) as usize)];
+        }
+        let mut trace = build::build(pc, bytes, limits, is_end).map_err(Failed::Fetch)?;
+        let code_end = trace.instructions.last().expect("a trace has an instruction").next_pc().0;
+        if self.regions.any_writable(pc.0, code_end) {
+            self.pages.watch(pc.0, code_end);
+        }
+        guest.instrument(&mut trace);
+        if self.settings.off.leaves(Optimisation::Merge) {
+            translate::merge_counters(&mut trace, &self.known);
+        }
+        Ok(trace)
+    }
+
+    /// Readable code from `pc` on.
+    pub(crate) fn code_bytes(&mut self, pc: AppPc) -> &'static [u8] {
+        // An instruction may run across the border of two mappings: pages that we protect are mappings of their own.
+        let len = (self.regions.code_end(pc.0, pc.0.saturating_add(PAGE)) - pc.0) as usize;
+        // SAFETY: the mappings are readable up to there. The app, which alone could change it, doesn't run meanwhile; the
+        // slice is used only before it does.
+        unsafe { std::slice::from_raw_parts(pc.0 as *const u8, len) }
+    }
+
+    pub(crate) fn site(&self, space: SpaceId, locked: &crate::tables::Locked<'_>) -> Site {
+        // Traces start at 16 bytes: cheap for the fetcher, and five bytes of a neighbour are never patched.
+        // Behind a landing that leads there without a jump one starts at once.
+        let next = locked.next_code();
+        let offset = if self.behind == Some(next) { next } else { next.next_multiple_of(16) };
+        Site {
+            space,
+            offset,
+            pc: self.space(space).pc(offset),
+            stubs_end: self.space(space).pc((self.space(space).limit - u64::from(locked.stub_bytes())) as u32),
+            first_exit: locked.next_exit(),
+            arena: locked.next_arena(),
+        }
+    }
+
+    pub(crate) fn keep(
+        &mut self,
+        space: SpaceId,
+        locked: &crate::tables::Locked<'_>,
+        pc: AppPc,
+        app_len: usize,
+        made: &Translation,
+        findable: bool,
+    ) -> Result<TraceId, Failed> {
+        let site = self.site(space, locked);
+        let code = self.space(space);
+        let stubs = code.limit as u32 - locked.stub_bytes() - made.stubs.len() as u32;
+        let fits = site.offset as usize + made.code.len() <= stubs as usize;
+        if !fits || !locked.has_room(made.exits.len(), made.arena.len()) {
+            return Err(Failed::Full);
+        }
+        code.write(locked, site.offset, &made.code);
+        code.write(locked, stubs, &made.stubs);
+        locked.write_exits(&made.exits);
+        locked.write_arena(&made.arena);
+        let trace = Trace {
+            pc,
+            app_len: app_len as u32,
+            start: site.offset,
+            size: made.code.len() as u32,
+            stubs,
+            map: made.map,
+            map_len: made.map_len,
+            dead: AtomicU32::new(0),
+            next_in_page: 0,
+            block_calls: made.block_calls,
+            buffer_marks: made.buffer_marks,
+            code_hash: hash_of(self_code(pc, app_len)),
+        };
+        self.stats.cache_bytes += (made.code.len() + made.stubs.len()) as u64;
+        Ok(locked.publish(trace, made.stubs.len(), made.exits.len(), made.arena.len(), findable))
+    }
+
+    /// Cache pc of a trace.
+    pub(crate) fn entry_of(&self, space: SpaceId, id: TraceId) -> CachePc {
+        let code = self.space(space);
+        code.pc(code.tables.trace(id).start)
+    }
+
+    /// Whether other traces may jump to this one without the dispatcher's knowledge.
+    pub(crate) fn may_enter_directly(&self, space: SpaceId, id: TraceId) -> bool {
+        let trace = self.space(space).tables.trace(id);
+        let once = space == SpaceId::Own && self.own.tables.find(trace.pc) != Some(id);
+        self.settings.linking && !once && !self.pages.is_compared(trace.pc.0)
+    }
+
+    /// Patches an exit so that it goes straight to its target (P19).
+    ///
+    /// Shared code can't go to this process's own. But where that stands in for a hidden trace, the link may go to the hidden
+    /// trace, whose entry leads on for this process.
+    pub(crate) fn link(&mut self, from: SpaceId, exit: &Exit, to: SpaceId, id: TraceId) {
+        let (to, id) = match (from, to, self.hidden_at(exit.pc)) {
+            (SpaceId::Shared, SpaceId::Own, Some(hidden)) => (SpaceId::Shared, hidden),
+            _ => (to, id),
+        };
+        if !self.may_enter_directly(to, id) {
+            return;
+        }
+        if from == SpaceId::Shared {
+            let code = self.space(from);
+            let source = code.tables.at_offset(exit.site).map(|(id, _)| code.tables.trace(id).pc);
+            let inside = source.is_some_and(|pc| self.regions.same(pc.0, exit.pc.0));
+            if to == SpaceId::Own || !inside {
+                return;
+            }
+        }
+        self.space(from).link(exit.site, self.entry_of(to, id));
+    }
+
+    /// Arithmetic flags that may be read after the app comes to `pc`.
+    pub(crate) fn live_flags_at(&mut self, pc: AppPc) -> u64 {
+        live_flags_at(&mut self.regions, pc, pc, self.settings.exact_faults, self.settings.off)
+    }
+}
+
+fn live_flags_at(regions: &mut Regions, at: AppPc, from: AppPc, exact_faults: bool, off: Off) -> u64 {
+    if !off.leaves(Optimisation::Ahead) {
+        return flags::ARITHMETIC;
+    }
+    if !regions.same(at.0, from.0) {
+        return flags::ARITHMETIC;
+    }
+    if let Some(found) = regions.findings.get(at) {
+        return found;
+    }
+    let found = Ahead::new(|pc: AppPc| regions.constant_code(pc.0, from.0), exact_faults).live_flags(at);
+    regions.findings.put(at, found);
+    found
+}
+
+fn self_code(pc: AppPc, len: usize) -> &'static [u8] {
+    // SAFETY: the code was just decoded from there, and the slice is used before anything can change it.
+    unsafe { std::slice::from_raw_parts(pc.0 as *const u8, len) }
+}
+
+/// As FNV-1a, by words of eight bytes.
+fn hash_of(bytes: &[u8]) -> u64 {
+    bytes.chunks(8).fold(0xcbf2_9ce4_8422_2325, |hash, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        let mixed = (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 29
+    })
+}
+
+const _: () = assert!(size_of::<ExitKind>() == 4);

@@ -1,0 +1,80 @@
+//! The end of a slice, as the engine sees it: an app pc at which the guest wants to be asked.
+//!
+//! The check is put before the instruction at the end, for this process alone (S18). All traces that run across or start at
+//! the end are hidden: their entries become jumps to this process's own translations, which stop before the end and check at it.
+//! The check compares two things inline, and the guest is asked only if they agree. Which two is learnt from the states that the
+//! guest refused (S19): a register that differed, or, where all registers agree, a memory word.
+
+use machine::{Gpr, Registers};
+
+use crate::translate::Condition;
+
+/// Times that the conditions may be chosen anew: each costs a translation.
+const CHOICES: u32 = 64;
+/// Conditions that are compared inline.
+const QUICK: usize = 2;
+
+/// An armed end.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// Registers that the end must have; `rip` is where it is.
+    pub registers: Registers,
+    /// Flags that the app doesn't read after it: what they are there means nothing.
+    pub dead_flags: u64,
+    /// What is compared inline, the most telling first.
+    quick: Vec<Condition>,
+    /// A word that the guest named when it refused the last state.
+    word: Option<Condition>,
+    choices: u32,
+}
+
+impl End {
+    /// An end about which nothing was learnt yet: rax and rdx change often.
+    pub fn new(registers: &Registers, dead_flags: u64) -> Self {
+        let quick = [Gpr::Rax, Gpr::Rdx].map(|r| Condition::Register(r, registers.get(r))).to_vec();
+        Self { registers: *registers, dead_flags, quick, word: None, choices: 0 }
+    }
+
+    /// What to compare inline.
+    pub fn conditions(&self) -> Vec<Condition> {
+        self.quick.clone()
+    }
+
+    /// A state that was refused differs from the end in this word.
+    pub fn require_word(&mut self, address: u64, value: u64) {
+        self.word = Some(Condition::Word(address, value));
+    }
+
+    /// A state passed the quick check but was refused. Returns whether there is something new to compare.
+    pub fn learn(&mut self, seen: &Registers) -> bool {
+        let register = Gpr::ALL.into_iter().find(|&r| seen.get(r) != self.registers.get(r));
+        let register = register.map(|r| Condition::Register(r, self.registers.get(r)));
+        let Some(new) = register.or(self.word.take()) else { return false };
+        if self.choices == CHOICES || self.quick.contains(&new) {
+            return false;
+        }
+        self.choices += 1;
+        self.quick.insert(0, new);
+        self.quick.truncate(QUICK);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_compared_next() {
+        let mut end = End::new(&Registers::default(), 0);
+        let mut seen = Registers::default();
+        assert!(!end.learn(&seen));
+        seen.set(Gpr::Rbx, 1);
+        assert!(end.learn(&seen));
+        assert_eq!(end.conditions()[0], Condition::Register(Gpr::Rbx, 0));
+        seen.set(Gpr::Rbx, 0);
+        end.require_word(0x1000, 5);
+        assert!(end.learn(&seen));
+        assert_eq!(end.conditions(), [Condition::Word(0x1000, 5), Condition::Register(Gpr::Rbx, 0)]);
+    }
+}

@@ -1,0 +1,431 @@
+//! The run loop: enter the cache, see why it was left, do it, go on.
+
+use bubble::map;
+use bubble::switches::Off;
+use isa::Instruction;
+use machine::{AppPc, CachePc, Registers};
+
+use crate::buffer;
+use crate::counters::Counters;
+use crate::descriptor::Descriptor;
+use crate::end::End;
+use crate::gateway::{self, INDIRECT_MISS};
+use crate::guest::{Control, Cpu, Fault, Flow, Guest, Volatile};
+use crate::pages::CodePages;
+use crate::regions::Regions;
+use crate::signals;
+use crate::space::{CodeSpace, SpaceId};
+use crate::statemap::from_bytes;
+use crate::tables::{Exit, ExitKind, Tables, TraceId};
+use crate::thread::{INDIRECT_ENTRIES, ThreadState};
+use crate::translate::{Known, exit_of};
+
+/// `ThreadState::exit` after a fault in the code cache.
+pub const EXIT_FAULT: u64 = u64::MAX - 1;
+/// `ThreadState::exit` after an interruption.
+pub const EXIT_INTERRUPTED: u64 = u64::MAX - 2;
+/// `ThreadState::exit` if the entry was abandoned before anything ran.
+pub const EXIT_NOT_ENTERED: u64 = u64::MAX - 3;
+
+const HUGE_PAGE: u64 = 2 << 20;
+
+/// How to translate.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Basic blocks that a trace holds at most (M19).
+    pub max_blocks: usize,
+    /// Instructions that a trace holds at most.
+    pub max_instructions: usize,
+    /// Whether traces are linked.
+    pub linking: bool,
+    /// Whether translations of unchanging files are shared through the run memory.
+    pub sharing: bool,
+    /// Bytes of each code cache that may be used.
+    pub cache_bytes: u64,
+    /// Optimisations that are off.
+    pub off: Off,
+    /// The slot of this process, for the list of ends.
+    pub slot: usize,
+    /// Whether the app may see its flags at a fault, see [`Control::expect_faults`].
+    pub exact_faults: bool,
+    /// Whether the guest replays what the app did elsewhere: it is then asked for every result that the app's state doesn't
+    /// determine, see [`Volatile::Unrepeatable`].
+    pub replays: bool,
+}
+
+/// What the engine did, counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stats {
+    /// Entries into the runtime: new or unlinked code, indirect branch miss, system call, emulated or volatile
+    /// instruction, other (P15, M17).
+    pub entries: [u64; 5],
+    /// Traces translated by this process.
+    pub traces: u64,
+    /// Instructions in them.
+    pub instructions: u64,
+    /// Nanoseconds spent in translating, estimated from every sixteenth trace: reading the clock is a system call here.
+    pub translate_ns: u64,
+    /// Bytes of code written.
+    pub cache_bytes: u64,
+    /// Quick checks that were made at the armed end, inline.
+    pub quick_checks: u64,
+    /// Those that passed.
+    pub full_checks: u64,
+}
+
+/// The engine of one process.
+pub struct Engine {
+    pub(crate) settings: Settings,
+    pub(crate) own: CodeSpace,
+    pub(crate) shared: Option<CodeSpace>,
+    pub(crate) regions: Regions,
+    pub(crate) pages: CodePages,
+    pub(crate) end: Option<End>,
+    /// An end that the guest named and that isn't armed yet.
+    to_arm: Option<Registers>,
+    /// Traces of the shared space that this process must not run, with their entries redirected.
+    pub(crate) hidden: Vec<TraceId>,
+    /// Landings in each entry of the indirect-branch table.
+    pub(crate) landings: Vec<u8>,
+    /// Cache offset behind a landing whose trace is to start there.
+    pub(crate) behind: Option<u32>,
+    /// Counters that have cells, if translations aren't shared.
+    pub(crate) counters: Counters,
+    pub(crate) known: Known,
+    pub(crate) thread: *mut ThreadState,
+    pub(crate) fault: Option<Fault>,
+    /// The next trace is to hold one instruction, and to be used once.
+    pub(crate) single: bool,
+    /// Counts flushes, so that places found before one are not used after it.
+    pub(crate) flushes: u32,
+    /// Counters.
+    pub stats: Stats,
+}
+
+/// Where to go on.
+pub(crate) enum Next {
+    /// At the `rip` of the app's state.
+    Dispatch,
+    /// At a place in the cache that belongs to that state.
+    Cache(CachePc),
+    Leave,
+}
+
+impl Engine {
+    /// Prepares the engine.
+    ///
+    /// # Safety
+    /// The regions CACHE_OWN, TABLES_OWN and THREADS of the bubble (and CACHE_SHARED, CACHE_ALIAS and TABLES with
+    /// `sharing`) must be mapped, CACHE_OWN executable; no other engine may run in this process. FS must be the image's.
+    pub unsafe fn new(settings: Settings) -> Box<Engine> {
+        let thread = ThreadState::main();
+        // SAFETY: THREADS is mapped and ours.
+        unsafe { gateway::adopt(thread) };
+        let space = |id, tables, executed, written| {
+            // SAFETY: the caller promised the mappings.
+            let tables = unsafe { Tables::at(tables, id == SpaceId::Shared) };
+            CodeSpace::new(id, tables, executed, written, settings.cache_bytes.min(map::CACHE_OWN.size))
+        };
+        let shared = (map::TABLES.start, map::CACHE_SHARED.start, map::CACHE_ALIAS.start);
+        let own = (map::TABLES_OWN.start, map::CACHE_OWN.start, map::CACHE_OWN.start);
+        let mut engine = Box::new(Engine {
+            settings,
+            own: space(SpaceId::Own, own.0, own.1, own.2),
+            shared: settings.sharing.then(|| space(SpaceId::Shared, shared.0, shared.1, shared.2)),
+            regions: Regions::default(),
+            pages: CodePages::default(),
+            end: None,
+            to_arm: None,
+            hidden: Vec::new(),
+            landings: vec![0; INDIRECT_ENTRIES],
+            behind: None,
+            counters: Counters::default(),
+            known: Known::default(),
+            thread,
+            fault: None,
+            single: false,
+            flushes: 0,
+            stats: Stats::default(),
+        });
+        if !settings.sharing {
+            // Then all code goes to the own cache; a slice's stays small. The thread state has the large table of
+            // indirect branches, which is filled at once.
+            let tables = (map::TABLES_OWN.start, map::TABLES_OWN.size);
+            for (start, size) in [(map::CACHE_OWN.start, map::CACHE_OWN.size), (map::THREADS.start, HUGE_PAGE), tables]
+            {
+                // SAFETY: advice about mappings of the engine's own.
+                unsafe { libc::madvise(start as *mut _, size as usize, libc::MADV_HUGEPAGE) };
+            }
+        }
+        engine.clear_indirect();
+        engine.thread().buffer = map::BUFFER.start;
+        signals::start(&mut engine);
+        engine
+    }
+
+    /// The app's state.
+    pub fn cpu(&mut self) -> &mut Cpu {
+        // SAFETY: the thread state is mapped and belongs to this engine; the app doesn't run while it is borrowed.
+        unsafe { &mut (*self.thread).cpu }
+    }
+
+    pub(crate) fn thread(&mut self) -> &mut ThreadState {
+        // SAFETY: as in `cpu`.
+        unsafe { &mut *self.thread }
+    }
+
+    /// Counters that have cells.
+    pub(crate) fn counters(&self) -> &Counters {
+        self.shared.as_ref().map_or(&self.counters, |shared| &shared.tables.header().counters)
+    }
+
+    /// Makes the tool's state what its routines made of it. Done whenever translated code is left, so that routines which are
+    /// called and guests never see it otherwise.
+    pub(crate) fn settle_counters(&mut self) {
+        let thread = self.thread;
+        // SAFETY: the thread state is mapped, and so is the tool's state, in which the words lie; no app code runs.
+        unsafe { self.counters().settle(&mut (*thread).cells) }
+    }
+
+    /// Runs the app from the state in [`Engine::cpu`] until the guest says [`Flow::Leave`].
+    pub fn run(&mut self, guest: &mut dyn Guest) {
+        let mut next = Next::Dispatch;
+        loop {
+            if let Some(end) = self.to_arm.take() {
+                self.arm_end(&end, guest);
+            }
+            // Who wants to leave isn't interrupted: the answer could only be to go on.
+            if self.thread().interrupted != 0 && !matches!(next, Next::Leave) {
+                next = self.answer_interrupt(guest, next);
+            }
+            let entry = match next {
+                Next::Leave => return,
+                Next::Cache(entry) => entry,
+                Next::Dispatch => match self.dispatch_entry(guest) {
+                    Some(entry) => entry,
+                    None => return,
+                },
+            };
+            self.thread().entry = entry.0;
+            self.thread().exit = EXIT_NOT_ENTERED;
+            // SAFETY: `entry` was just found for the state in `cpu`, GS points to the thread state.
+            unsafe { gateway::enter(self.thread) };
+            self.settle_counters();
+            next = self.after_exit(guest, entry);
+        }
+    }
+
+    fn answer_interrupt(&mut self, guest: &mut dyn Guest, next: Next) -> Next {
+        if let Next::Cache(place) = next {
+            self.leave_block(place);
+        }
+        self.thread().interrupted = 0;
+        let cpu = self.cpu_unbound();
+        match guest.interrupted(cpu, self) {
+            Flow::Continue => Next::Dispatch,
+            Flow::Leave => Next::Leave,
+        }
+    }
+
+    /// The app's state with a lifetime of its own, so that a guest can get it beside the engine itself as its control.
+    pub(crate) fn cpu_unbound(&self) -> &'static mut Cpu {
+        // SAFETY: the thread state outlives the engine's use; methods of `Control` don't touch `cpu`.
+        unsafe { &mut (*self.thread).cpu }
+    }
+
+    fn after_exit(&mut self, guest: &mut dyn Guest, entry: CachePc) -> Next {
+        let cpu = self.cpu_unbound();
+        match self.thread().exit {
+            EXIT_NOT_ENTERED => {
+                self.thread().interrupted |= 1;
+                Next::Cache(entry)
+            }
+            EXIT_INTERRUPTED => {
+                // `cpu` was filled in by the signal handler.
+                self.thread().interrupted |= 1;
+                Next::Dispatch
+            }
+            EXIT_FAULT => self.after_fault(guest),
+            INDIRECT_MISS => {
+                self.stats.entries[1] += 1;
+                cpu.registers.rip = self.thread().target;
+                self.indirect_target(guest)
+            }
+            id => {
+                let (space, number) = exit_of(id);
+                let exit = self.space(space).tables.exit(number);
+                cpu.registers.rip = exit.pc.0;
+                self.after_trace_exit(guest, space, &exit)
+            }
+        }
+    }
+
+    fn after_trace_exit(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
+        let cpu = self.cpu_unbound();
+        let flow = match exit.kind {
+            ExitKind::Direct => return self.after_direct(guest, space, exit),
+            ExitKind::Stale => return self.after_stale(guest, exit),
+            ExitKind::Call => return self.after_call(space, exit),
+            ExitKind::End => return self.after_end(guest, space, exit),
+            ExitKind::Syscall => {
+                self.stats.entries[2] += 1;
+                guest.syscall(cpu, self)
+            }
+            ExitKind::Rdtsc => self.volatile(guest, Volatile::Rdtsc),
+            ExitKind::Rdtscp => self.volatile(guest, Volatile::Rdtscp),
+            ExitKind::Cpuid => self.volatile(guest, Volatile::Cpuid),
+            ExitKind::Unrepeatable => self.volatile(guest, Volatile::Unrepeatable { len: exit.argument }),
+        };
+        if flow == Flow::Continue { Next::Dispatch } else { Next::Leave }
+    }
+
+    fn volatile(&mut self, guest: &mut dyn Guest, what: Volatile) -> Flow {
+        self.stats.entries[3] += 1;
+        let cpu = self.cpu_unbound();
+        guest.volatile(what, cpu, self)
+    }
+
+    fn dispatch_entry(&mut self, guest: &mut dyn Guest) -> Option<CachePc> {
+        let (space, id) = self.dispatch(guest)?;
+        Some(self.entry_of(space, id))
+    }
+
+    fn after_direct(&mut self, guest: &mut dyn Guest, from: SpaceId, exit: &Exit) -> Next {
+        self.stats.entries[0] += 1;
+        let flushes = self.flushes;
+        let Some((space, id)) = self.dispatch(guest) else { return Next::Leave };
+        if flushes == self.flushes {
+            self.link(from, exit, space, id);
+        }
+        Next::Cache(self.entry_of(space, id))
+    }
+
+    fn after_stale(&mut self, guest: &mut dyn Guest, exit: &Exit) -> Next {
+        self.stats.entries[0] += 1;
+        let stale = (if exit.site == 0 { SpaceId::Own } else { SpaceId::Shared }, TraceId(exit.argument));
+        let flushes = self.flushes;
+        let Some((space, id)) = self.dispatch(guest) else { return Next::Leave };
+        let entry = self.entry_of(space, id);
+        if flushes == self.flushes && self.may_enter_directly(space, id) {
+            self.redirect(stale.0, stale.1, entry);
+        }
+        Next::Cache(entry)
+    }
+
+    fn after_call(&mut self, space: SpaceId, exit: &Exit) -> Next {
+        self.stats.entries[4] += 1;
+        let code = self.space(space);
+        let arena = code.tables.arena(exit.argument, size_of::<Descriptor>());
+        // SAFETY: the exit's argument is the offset of a descriptor.
+        let descriptor = unsafe { from_bytes::<Descriptor>(arena) }[0];
+        let goes_on = code.pc(exit.site);
+        let instruction = descriptor.needs_instruction().then(|| self.decode(exit.pc));
+        descriptor.call(&self.cpu().registers, instruction.as_ref());
+        Next::Cache(goes_on)
+    }
+
+    /// The instruction at `pc`, which was decoded before when its trace was made.
+    fn decode(&mut self, pc: AppPc) -> Instruction {
+        Instruction::decode(self.code_bytes(pc), pc).expect("an instruction that was translated")
+    }
+
+    fn after_end(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
+        self.stats.quick_checks = self.thread().quick_checks;
+        self.stats.full_checks += 1;
+        let cpu = self.cpu_unbound();
+        self.show_flags(&mut cpu.registers);
+        if guest.end_reached(cpu, self) == Flow::Leave {
+            return Next::Leave;
+        }
+        let learnt = self.end.as_mut().is_some_and(|end| end.learn(&cpu.registers));
+        let goes_on = self.space(space).pc(exit.site);
+        if learnt {
+            self.drop_own(exit.pc.0, exit.pc.0 + 1);
+        }
+        Next::Cache(goes_on)
+    }
+
+    /// Flags that nobody reads may be wrong. At the end, where all flags are compared, they become those of the end.
+    fn show_flags(&self, registers: &mut Registers) {
+        if let Some(end) = self.end.as_ref().filter(|end| end.registers.rip == registers.rip) {
+            registers.rflags ^= (registers.rflags ^ end.registers.rflags) & end.dead_flags;
+        }
+    }
+
+    fn after_fault(&mut self, guest: &mut dyn Guest) -> Next {
+        self.stats.entries[4] += 1;
+        let fault = self.fault.take().expect("the signal handler left the fault");
+        let cpu = self.cpu_unbound();
+        let write_to_code = fault.signal == libc::SIGSEGV && self.pages.is_protected(fault.address);
+        if write_to_code && fault.error_code & 2 != 0 {
+            self.code_is_written(fault.address);
+            self.single = true;
+            return Next::Dispatch;
+        }
+        if buffer::is_full(&fault) {
+            buffer::take(|words| guest.drain(words));
+            return Next::Dispatch;
+        }
+        self.show_flags(&mut cpu.registers);
+        match guest.fault(&fault, cpu, self) {
+            Flow::Continue => Next::Dispatch,
+            Flow::Leave => Next::Leave,
+        }
+    }
+
+    pub(crate) fn space(&self, id: SpaceId) -> &CodeSpace {
+        match id {
+            SpaceId::Own => &self.own,
+            SpaceId::Shared => self.shared.as_ref().expect("the shared space is in use"),
+        }
+    }
+}
+
+impl Control for Engine {
+    fn code_changed(&mut self, start: u64, len: u64) {
+        if len == 0 {
+            return;
+        }
+        let end = start.saturating_add(len);
+        self.regions.forget();
+        self.known.forget_pages();
+        self.pages.forget(start, end);
+        self.drop_own(start, end);
+        let shared_there = self.shared.as_ref().is_some_and(|shared| {
+            let mut any = false;
+            shared.tables.overlapping(start, end, |_, _| any = true);
+            any
+        });
+        if self.regions.take_looked_at(start, end) || shared_there {
+            // Code of this range is entered again only after `regions` has judged its mapping anew.
+            self.flush_own();
+        }
+    }
+
+    fn before_write(&mut self, start: u64, len: u64) {
+        if len == 0 {
+            return;
+        }
+        for page in self.pages.protected_in(start, start.saturating_add(len)) {
+            self.code_is_written(page);
+        }
+    }
+
+    fn arm(&mut self, registers: &Registers) {
+        self.to_arm = Some(*registers);
+    }
+
+    fn expect_faults(&mut self) {
+        if !self.settings.exact_faults {
+            self.settings.exact_faults = true;
+            self.regions.findings.forget();
+            self.flush_own();
+        }
+    }
+
+    fn require_word(&mut self, address: u64, value: u64) {
+        if let Some(end) = &mut self.end {
+            end.require_word(address, value);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The gateway between the runtime and translated code: `enter`, `leave` and the way back from a signal handler.
+//!
+//! While translated code runs, every general register, the flags, the extended state and FS are the app's; GS points to
+//! the [`ThreadState`]. While the runtime runs, FS is the image's and the app's state lies in `ThreadState::cpu`.
+//!
+//! `enter(thread)` looks like a function call to the runtime: it saves the callee-saved registers on the runtime's stack,
+//! notes the stack pointer, loads the app's state and jumps to `thread.entry`. `leave`, jumped to by exit stubs, stores
+//! the app's state and returns from that call. `abandon` returns from it with nothing to store, after a signal
+//! handler filled in `cpu` itself.
+//!
+//! Named invariants:
+//! * *complete*: when `enter` returns, `cpu` holds all of the app's state except `rip`, which the exit tells.
+//! * *mirrors*: `enter` makes the mirrors of r10 and r11 what these are, see `translate::mirror`.
+//! * *window*: between `enter_window` and `enter_window_end` a signal handler may redirect to `abandon`: nothing
+//!   of the app's state has been changed in memory and none is only in registers.
+
+use std::arch::global_asm;
+use std::mem::offset_of;
+
+use machine::{Gpr, Registers, XState};
+
+use crate::guest::Cpu;
+use crate::thread::{MIRROR_R10, MIRROR_R11, ThreadState};
+
+const REGISTERS: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers);
+const XSTATE: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, xstate) + offset_of!(XState, bytes);
+
+const fn gpr(r: Gpr) -> usize {
+    REGISTERS + r as usize * 8
+}
+
+global_asm!(
+    ".pushsection .text.superpin_gateway, \"ax\", @progbits",
+    ".balign 64",
+    // extern "C" fn enter(thread: *mut ThreadState)
+    ".globl superpin_enter",
+    "superpin_enter:",
+    "push rbx",
+    "push rbp",
+    "push r12",
+    "push r13",
+    "push r14",
+    "push r15",
+    "mov gs:[{runtime_rsp}], rsp",
+    ".globl superpin_enter_window",
+    "superpin_enter_window:",
+    "cmp qword ptr gs:[{interrupted}], 0",
+    "jne superpin_abandon",
+    "mov eax, gs:[{xsave_mask}]",
+    "mov edx, gs:[{xsave_mask} + 4]",
+    "xrstor64 gs:[{xstate}]",
+    "mov rax, gs:[{fs_base}]",
+    "wrfsbase rax",
+    "push qword ptr gs:[{rflags}]",
+    "popfq",
+    "mov rax, gs:[{rax}]",
+    "mov rcx, gs:[{rcx}]",
+    "mov rdx, gs:[{rdx}]",
+    "mov rbx, gs:[{rbx}]",
+    "mov rbp, gs:[{rbp}]",
+    "mov rsi, gs:[{rsi}]",
+    "mov rdi, gs:[{rdi}]",
+    "mov r8, gs:[{r8}]",
+    "mov r9, gs:[{r9}]",
+    "mov r10, gs:[{r10}]",
+    "mov r11, gs:[{r11}]",
+    "mov gs:[{mirror_r10}], r10",
+    "mov gs:[{mirror_r11}], r11",
+    "mov r12, gs:[{r12}]",
+    "mov r13, gs:[{r13}]",
+    "mov r14, gs:[{r14}]",
+    "mov r15, gs:[{r15}]",
+    "mov rsp, gs:[{rsp}]",
+    "jmp qword ptr gs:[{entry}]",
+    ".globl superpin_enter_window_end",
+    "superpin_enter_window_end:",
+    // An indirect branch whose target is in r10 and not in the table. The app's r10 and r11 are in their mirrors.
+    ".balign 16",
+    ".globl superpin_indirect_miss",
+    "superpin_indirect_miss:",
+    "mov gs:[{target}], r10",
+    "mov r10, gs:[{mirror_r10}]",
+    "mov r11, gs:[{mirror_r11}]",
+    "mov qword ptr gs:[{exit}], -1",
+    // Exit stubs at a block's end bring the exit's number in r10, whose value is in its mirror.
+    "jmp superpin_leave",
+    ".balign 16",
+    ".globl superpin_leave_by_stub",
+    "superpin_leave_by_stub:",
+    "mov gs:[{exit}], r10",
+    "mov r10, gs:[{mirror_r10}]",
+    // Exits with nothing borrowed jump here.
+    ".globl superpin_leave",
+    "superpin_leave:",
+    "mov gs:[{rax}], rax",
+    "mov gs:[{rcx}], rcx",
+    "mov gs:[{rdx}], rdx",
+    "mov gs:[{rbx}], rbx",
+    "mov gs:[{rsp}], rsp",
+    "mov gs:[{rbp}], rbp",
+    "mov gs:[{rsi}], rsi",
+    "mov gs:[{rdi}], rdi",
+    "mov gs:[{r8}], r8",
+    "mov gs:[{r9}], r9",
+    "mov gs:[{r10}], r10",
+    "mov gs:[{r11}], r11",
+    "mov gs:[{r12}], r12",
+    "mov gs:[{r13}], r13",
+    "mov gs:[{r14}], r14",
+    "mov gs:[{r15}], r15",
+    "mov rsp, gs:[{runtime_rsp}]",
+    "pushfq",
+    "pop rax",
+    "mov gs:[{rflags}], rax",
+    "cld",
+    "rdfsbase rax",
+    "mov gs:[{fs_base}], rax",
+    "mov eax, gs:[{xsave_mask}]",
+    "mov edx, gs:[{xsave_mask} + 4]",
+    "xsave64 gs:[{xstate}]",
+    // Abandons an entry, or leaves when `cpu` is already filled in.
+    ".globl superpin_abandon",
+    "superpin_abandon:",
+    "mov rsp, gs:[{runtime_rsp}]",
+    "mov rax, gs:[{runtime_fs}]",
+    "wrfsbase rax",
+    "push 0x202",
+    "popfq",
+    "push 0x1f80",
+    "ldmxcsr [rsp]",
+    "fninit",
+    "add rsp, 8",
+    "pop r15",
+    "pop r14",
+    "pop r13",
+    "pop r12",
+    "pop rbp",
+    "pop rbx",
+    "ret",
+    // extern "C" fn detach(thread: *mut ThreadState) -> !: loads the app's state and goes to its rip, for good.
+    ".globl superpin_detach",
+    "superpin_detach:",
+    "mov eax, gs:[{xsave_mask}]",
+    "mov edx, gs:[{xsave_mask} + 4]",
+    "xrstor64 gs:[{xstate}]",
+    "mov rax, gs:[{fs_base}]",
+    "wrfsbase rax",
+    "push qword ptr gs:[{rflags}]",
+    "popfq",
+    "mov rax, gs:[{rax}]",
+    "mov rcx, gs:[{rcx}]",
+    "mov rdx, gs:[{rdx}]",
+    "mov rbx, gs:[{rbx}]",
+    "mov rbp, gs:[{rbp}]",
+    "mov rsi, gs:[{rsi}]",
+    "mov rdi, gs:[{rdi}]",
+    "mov r8, gs:[{r8}]",
+    "mov r9, gs:[{r9}]",
+    "mov r10, gs:[{r10}]",
+    "mov r11, gs:[{r11}]",
+    "mov r12, gs:[{r12}]",
+    "mov r13, gs:[{r13}]",
+    "mov r14, gs:[{r14}]",
+    "mov r15, gs:[{r15}]",
+    "mov rsp, gs:[{rsp}]",
+    "jmp qword ptr gs:[{rip}]",
+    ".popsection",
+    runtime_rsp = const offset_of!(ThreadState, runtime_rsp),
+    runtime_fs = const offset_of!(ThreadState, runtime_fs),
+    interrupted = const offset_of!(ThreadState, interrupted),
+    xsave_mask = const offset_of!(ThreadState, xsave_mask),
+    entry = const offset_of!(ThreadState, entry),
+    exit = const offset_of!(ThreadState, exit),
+    target = const offset_of!(ThreadState, target),
+    mirror_r10 = const ThreadState::spill_at(MIRROR_R10),
+    mirror_r11 = const ThreadState::spill_at(MIRROR_R11),
+    xstate = const XSTATE,
+    rflags = const REGISTERS + offset_of!(Registers, rflags),
+    fs_base = const REGISTERS + offset_of!(Registers, fs_base),
+    rip = const REGISTERS + offset_of!(Registers, rip),
+    rax = const gpr(Gpr::Rax),
+    rcx = const gpr(Gpr::Rcx),
+    rdx = const gpr(Gpr::Rdx),
+    rbx = const gpr(Gpr::Rbx),
+    rsp = const gpr(Gpr::Rsp),
+    rbp = const gpr(Gpr::Rbp),
+    rsi = const gpr(Gpr::Rsi),
+    rdi = const gpr(Gpr::Rdi),
+    r8 = const gpr(Gpr::R8),
+    r9 = const gpr(Gpr::R9),
+    r10 = const gpr(Gpr::R10),
+    r11 = const gpr(Gpr::R11),
+    r12 = const gpr(Gpr::R12),
+    r13 = const gpr(Gpr::R13),
+    r14 = const gpr(Gpr::R14),
+    r15 = const gpr(Gpr::R15),
+);
+
+unsafe extern "C" {
+    fn superpin_enter(thread: *mut ThreadState);
+    fn superpin_leave();
+    fn superpin_leave_by_stub();
+    fn superpin_indirect_miss();
+    fn superpin_abandon();
+    fn superpin_detach(thread: *mut ThreadState) -> !;
+    static superpin_enter_window: u8;
+    static superpin_enter_window_end: u8;
+}
+
+/// Value of `ThreadState::exit` after an indirect branch missed.
+pub const INDIRECT_MISS: u64 = u64::MAX;
+
+/// Runs translated code from `entry` until it leaves the cache.
+///
+/// # Safety
+/// GS must point to `thread`, `thread.entry` to translated code, and `cpu` must hold a state of the app.
+pub unsafe fn enter(thread: *mut ThreadState) {
+    // SAFETY: the caller's promise; the assembly follows the C convention.
+    unsafe { superpin_enter(thread) }
+}
+
+/// Gives the whole processor state back to the app, at its `rip`, natively and for good.
+///
+/// # Safety
+/// GS must point to `thread`, and `cpu` must hold a state of the app. The runtime must expect never to run again
+/// in this thread.
+pub unsafe fn detach(thread: *mut ThreadState) -> ! {
+    // SAFETY: the caller's promise.
+    unsafe { superpin_detach(thread) }
+}
+
+/// Address that a failed indirect prediction jumps to; also what empty entries of the table hold.
+pub fn indirect_miss_pc() -> u64 {
+    superpin_indirect_miss as *const () as u64
+}
+
+/// Address that exit stubs at a block's end jump to, with the exit's number in r10.
+pub fn leave_by_stub_pc() -> u64 {
+    superpin_leave_by_stub as *const () as u64
+}
+
+/// Address that makes `enter` return at once; the app's state is what `cpu` holds.
+pub fn abandon_pc() -> u64 {
+    superpin_abandon as *const () as u64
+}
+
+/// Whether `pc` lies in the part of `enter` that can be abandoned.
+pub fn in_enter_window(pc: u64) -> bool {
+    // SAFETY: only the symbols' addresses are used.
+    let (start, end) = (&raw const superpin_enter_window as u64, &raw const superpin_enter_window_end as u64);
+    (start..end).contains(&pc)
+}
+
+/// Points GS to the thread state, notes the image's FS base, and finds out which components to save.
+///
+/// # Safety
+/// `thread` must be mapped, zeroed or initialised, and belong to the calling thread from now on.
+pub unsafe fn adopt(thread: *mut ThreadState) {
+    let fs: u64;
+    // SAFETY: the kernel allows FSGSBASE (checked at start-up by the control process); GS isn't used by Rust code.
+    unsafe {
+        std::arch::asm!("rdfsbase {}", out(reg) fs, options(nomem, nostack));
+        std::arch::asm!("wrgsbase {}", in(reg) thread, options(nostack));
+        (*thread).runtime_fs = fs;
+        (*thread).leave = superpin_leave as *const () as u64;
+        (*thread).leave_by_stub = leave_by_stub_pc();
+        (*thread).miss = indirect_miss_pc();
+        (*thread).xsave_mask = xcr0() & machine::component::KEPT & !machine::component::PKRU;
+    }
+}
+
+fn xcr0() -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: XGETBV with ecx = 0 is available wherever the kernel enabled XSAVE.
+    unsafe {
+        std::arch::asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack));
+    }
+    u64::from(high) << 32 | u64::from(low)
+}

@@ -1,0 +1,88 @@
+//! What instrumentation sees and says: a trace of decoded instructions and the analysis calls to insert.
+//!
+//! This is the engine's untyped side; `superpin-tool` puts the typed interface for tool authors over it.
+
+use isa::Instruction;
+use machine::{AppPc, Gpr};
+
+/// A trace before translation: a contiguous run of app code, one entry, one exit at each block's end.
+#[derive(Default)]
+pub struct Trace {
+    /// The instructions, in order.
+    pub instructions: Vec<Instruction>,
+    /// Index after the last instruction of each block, ascending; the last is `instructions.len()`.
+    pub block_ends: Vec<usize>,
+    /// Inserted calls, in the order of insertion.
+    pub calls: Vec<Call>,
+    /// Values to be written into the buffer, by ascending index.
+    pub buffered: Vec<Buffered>,
+}
+
+/// Values that are written into the buffer before an instruction, see [`crate::buffer`].
+#[derive(Clone, Debug)]
+pub struct Buffered {
+    /// Index of the instruction.
+    pub index: usize,
+    /// The values, one word each.
+    pub words: Vec<Arg>,
+}
+
+/// Where a call goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// Before the instruction with this index.
+    Before(usize),
+    /// Anywhere in the block with this index, once for each execution of the block (P31).
+    Anywhere(usize),
+}
+
+/// An argument of an analysis routine, passed in the C convention after the local state's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arg {
+    /// A constant.
+    Const(u64),
+    /// The number of instructions that the call stands for: those of the block for [`Point::Anywhere`], 1 for
+    /// [`Point::Before`]. For routines that add it up.
+    ///
+    /// If a fault, a signal or code that changes stops the app before all of them were executed, the routine is called once
+    /// more, with minus the number of those that were not (two's complement), so that sums are exact.
+    BlockInstructions,
+    /// The instruction's app pc.
+    InstructionPointer,
+    /// An app register's value before the instruction.
+    Register(Gpr),
+    /// Effective address of the instruction's memory operand with this index (see
+    /// [`Instruction::memory_operands`]).
+    MemoryAddress(usize),
+}
+
+/// Arguments of a call at most, the local state not counted.
+pub const MAX_ARGS: usize = 5;
+
+/// A call of an analysis routine.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Where.
+    pub point: Point,
+    /// Address of an `extern "C"` function; its first argument is the local state's address.
+    pub routine: usize,
+    /// First argument: address of the tool's local state, the same in every slice.
+    pub local: u64,
+    /// Further arguments, at most [`MAX_ARGS`].
+    pub args: Vec<Arg>,
+    /// Only if the instruction takes effect (P3): a cmov whose condition holds, a REP instruction with rcx not 0.
+    pub predicated: bool,
+}
+
+impl Trace {
+    /// App pc of the first instruction.
+    pub fn head(&self) -> AppPc {
+        self.instructions[0].pc()
+    }
+
+    /// Indices of a block's instructions.
+    pub fn block(&self, index: usize) -> std::ops::Range<usize> {
+        let first = if index == 0 { 0 } else { self.block_ends[index - 1] };
+        first..self.block_ends[index]
+    }
+}

@@ -1,0 +1,36 @@
+//! The JIT engine: runs an app's code from a code cache, translated trace by trace, ISA to ISA (P15 to P21).
+//!
+//! * [`Engine`] runs; [`Guest`] is for whom it runs; [`instrument`] is what tools see of a trace.
+//! * `build` selects app code, `translate` makes machine code of it, `space` and `tables` keep it, `dispatch` and `landings` find it,
+//!   `gateway` enters and leaves it, `ahead` and `counters`
+//!   make counting cheap, `signals` maps interruptions back to the app, `pages` and `regions` watch the app's
+//!   memory, `end` finds a slice's end.
+
+mod ahead;
+pub mod buffer;
+mod build;
+mod counters;
+mod descriptor;
+mod dispatch;
+mod end;
+mod engine;
+mod gateway;
+pub mod guest;
+pub mod instrument;
+mod invalidate;
+mod landings;
+mod pages;
+mod places;
+mod regions;
+mod signals;
+mod space;
+mod statemap;
+mod tables;
+mod thread;
+mod translate;
+
+pub use engine::{Engine, Settings, Stats};
+pub use gateway::detach;
+pub use guest::{Control, Cpu, Fault, Flow, Guest, Volatile};
+pub use signals::{install_signal, interrupt, on_signal};
+pub use thread::ThreadState;

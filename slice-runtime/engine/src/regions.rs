@@ -1,0 +1,193 @@
+//! What lies where in this process's address space, as far as fetching code is concerned, and which code is shared.
+//!
+//! Translations may be shared between slices only if the code is provably the same in all of them. A slice's own
+//! observation decides, so it doesn't matter which slice runs first: code is shared when it lies in a private,
+//! executable, unwritable mapping of a file of which no page was ever changed (`/proc/self/pagemap` tells anonymous
+//! pages from file pages), and when the mapping as a whole is the one that was first registered for these addresses.
+//! Named invariant *closed regions*: shared code links only inside one registered mapping, so a slice in which
+//! the mapping is another one never comes across its code.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+use crate::ahead::Findings;
+use crate::tables::{FileRegion, Tables};
+
+/// One mapping.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Place and identity of the file (zero inode for anonymous memory).
+    pub file: FileRegion,
+    /// Whether it can be read.
+    pub read: bool,
+    /// Whether it can be written.
+    pub write: bool,
+    /// Whether code can be fetched from it.
+    pub execute: bool,
+    /// Whether it is private.
+    pub private: bool,
+    /// Whether its code is shared, once that was decided.
+    shared: Option<bool>,
+}
+
+/// The mappings, read when first asked for and again after [`Regions::forget`].
+#[derive(Default)]
+pub struct Regions {
+    list: Vec<Region>,
+    /// Where code was looked at that isn't part of the trace for which it was done.
+    looked_at: Vec<(u64, u64)>,
+    /// What was found there.
+    pub findings: Findings,
+}
+
+impl Regions {
+    /// The mapping that contains `address`.
+    pub fn find(&mut self, address: u64) -> Option<&Region> {
+        self.position(address).map(|n| &self.list[n])
+    }
+
+    /// Whether code at `address` is shared between slices. Takes the tables' lock.
+    pub fn shared(&mut self, address: u64, tables: &Tables) -> bool {
+        let Some(region) = self.position(address).map(|n| &mut self.list[n]) else {
+            return false;
+        };
+        if region.shared.is_none() {
+            let candidate = region.private && region.execute && !region.write && region.file.inode != 0;
+            let shared = candidate && is_unchanged(&region.file) && tables.lock().register_region(&region.file);
+            region.shared = Some(shared);
+        }
+        region.shared == Some(true)
+    }
+
+    /// Whether two addresses lie in the same mapping.
+    pub fn same(&mut self, a: u64, b: u64) -> bool {
+        self.find(a).is_some_and(|r| (r.file.start..r.file.end).contains(&b))
+    }
+
+    /// Where readable, executable memory that contains `address` and goes on without a gap ends, at most at `limit`.
+    pub fn code_end(&mut self, address: u64, limit: u64) -> u64 {
+        let mut end = address;
+        while end < limit
+            && let Some(region) = self.find(end).filter(|r| r.read && r.execute)
+        {
+            end = region.file.end;
+        }
+        end.min(limit)
+    }
+
+    /// Whether a mapping in `start .. end` can be written.
+    pub fn any_writable(&mut self, start: u64, end: u64) -> bool {
+        [start, end - 1].into_iter().any(|at| self.find(at).is_some_and(|r| r.write))
+    }
+
+    /// Code from `pc` on, if nothing can change it but a system call of the app's and it lies in the same mapping as `near`;
+    /// else nothing.
+    pub fn constant_code(&mut self, pc: u64, near: u64) -> &'static [u8] {
+        let Some(region) = self.find(near) else { return &[] };
+        let constant = region.private && region.execute && region.read && !region.write && region.file.inode != 0;
+        let (start, end) = (region.file.start, region.file.end);
+        if !constant || !(start..end).contains(&pc) {
+            return &[];
+        }
+        if !self.looked_at.contains(&(start, end)) {
+            self.looked_at.push((start, end));
+        }
+        // SAFETY: the mapping is readable up to its end. The app, which alone could change that, doesn't run meanwhile; the
+        // slice is used only before it does.
+        unsafe { std::slice::from_raw_parts(pc as *const u8, (end - pc) as usize) }
+    }
+
+    /// Whether [`Regions::constant_code`] gave out code of a mapping that `start .. end` overlaps. Forgets it.
+    pub fn take_looked_at(&mut self, start: u64, end: u64) -> bool {
+        let before = self.looked_at.len();
+        self.looked_at.retain(|&(s, e)| end <= s || e <= start);
+        self.looked_at.len() != before
+    }
+
+    /// Mappings changed.
+    pub fn forget(&mut self) {
+        self.findings.forget();
+        self.list.clear();
+    }
+
+    fn position(&mut self, address: u64) -> Option<usize> {
+        let look = |list: &[Region]| {
+            let n = list.partition_point(|r| r.file.end <= address);
+            (n < list.len() && list[n].file.start <= address).then_some(n)
+        };
+        look(&self.list).or_else(|| {
+            self.list = read_maps();
+            look(&self.list)
+        })
+    }
+}
+
+/// Whether every page that is present is still the file's own page.
+fn is_unchanged(region: &FileRegion) -> bool {
+    const FILE_PAGE: u64 = 1 << 61;
+    const SWAPPED: u64 = 1 << 62;
+    const PRESENT: u64 = 1 << 63;
+    let pages = ((region.end - region.start) / 4096) as usize;
+    let mut entries = vec![0; pages * 8];
+    let read =
+        fs::File::open("/proc/self/pagemap").and_then(|file| file.read_exact_at(&mut entries, region.start / 4096 * 8));
+    read.is_ok()
+        && entries.chunks_exact(8).all(|entry| {
+            let entry = u64::from_le_bytes(entry.try_into().expect("eight bytes"));
+            entry & (PRESENT | SWAPPED) == 0 || entry & FILE_PAGE != 0
+        })
+}
+
+fn read_maps() -> Vec<Region> {
+    let text = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    text.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Region> {
+    let mut fields = line.split_ascii_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let permissions = fields.next()?.as_bytes();
+    let hex = |digits| u64::from_str_radix(digits, 16).ok();
+    let offset = hex(fields.next()?)?;
+    let (major, minor) = fields.next()?.split_once(':')?;
+    let inode = fields.next()?.parse().ok()?;
+    let device = hex(major)? << 32 | hex(minor)?;
+    Some(Region {
+        file: FileRegion { start: hex(start)?, end: hex(end)?, offset, device, inode },
+        read: permissions[0] == b'r',
+        write: permissions[1] == b'w',
+        execute: permissions[2] == b'x',
+        private: permissions[3] == b'p',
+        shared: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_proc_maps_are_understood() {
+        let line = "7f0000000000-7f0000001000 r-xp 00001000 fe:01 1234   /usr/lib/libc.so.6";
+        let region = parse_line(line).unwrap();
+        let file = FileRegion {
+            start: 0x7f00_0000_0000,
+            end: 0x7f00_0000_1000,
+            offset: 0x1000,
+            device: 0xfe_0000_0001,
+            inode: 1234,
+        };
+        assert_eq!(region.file, file);
+        assert!(region.read && !region.write && region.execute && region.private);
+    }
+
+    #[test]
+    fn own_code_is_found_and_unchanged() {
+        let mut regions = Regions::default();
+        let here = own_code_is_found_and_unchanged as *const () as u64;
+        let region = regions.find(here).unwrap().clone();
+        assert!(region.execute && region.file.inode != 0);
+        assert!(is_unchanged(&region.file));
+        assert!(regions.find(8).is_none());
+    }
+}

@@ -1,0 +1,216 @@
+//! Signals that arrive while the engine runs: faults of the app inside the code cache, and interruptions.
+//!
+//! A handler can find the thread in the app's world (FS is the app's) or in the runtime's. The entry stub switches FS to the
+//! image's and back. If the interrupted place is in the code cache, its state map turns the machine's state into the app's, and
+//! the handler returns to `abandon`: the run loop goes on with that state.
+
+use std::arch::global_asm;
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use machine::{CachePc, Gpr, XSTATE_CAPACITY};
+
+use crate::engine::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, Engine};
+use crate::gateway;
+use crate::guest::Fault;
+use crate::thread::ThreadState;
+
+global_asm!(
+    ".globl superpin_signal_entry",
+    "superpin_signal_entry:",
+    "push rbx",
+    "rdfsbase rbx",
+    "mov rax, gs:[{runtime_fs}]",
+    "wrfsbase rax",
+    "mov rcx, rbx",
+    "call {handle}",
+    "test rax, rax",
+    "jnz 2f",
+    "wrfsbase rbx",
+    "2:",
+    "pop rbx",
+    "ret",
+    runtime_fs = const offset_of!(ThreadState, runtime_fs),
+    handle = sym handle,
+);
+
+unsafe extern "C" {
+    fn superpin_signal_entry();
+}
+
+static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(std::ptr::null_mut());
+static HOOK: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Called for each asynchronous signal whose handler was installed by [`install_signal`], on the signal stack, with
+/// all signals blocked: it must only take note of the signal.
+pub type Hook = fn(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t);
+
+/// Sets the hook for asynchronous signals.
+pub fn on_signal(hook: Hook) {
+    HOOK.store(hook as *mut (), Ordering::Release);
+}
+
+/// Makes the run loop ask [`crate::Guest::interrupted`] at the next place where the app's state is complete. May
+/// be called from the hook.
+pub fn interrupt() {
+    // SAFETY: the thread state is mapped once an engine exists, and a hook is called only then.
+    unsafe { (&raw mut (*ThreadState::main()).interrupted).write_volatile(1) };
+}
+
+/// Handles `signal` by the engine from now on, with these flags beside those that the engine needs.
+///
+/// # Errors
+/// As sigaction(2).
+pub fn install_signal(signal: i32, flags: i32) -> std::io::Result<()> {
+    // SAFETY: sigaction is plain data for which zero is valid.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = superpin_signal_entry as *const () as usize;
+    action.sa_flags = flags | libc::SA_SIGINFO | libc::SA_ONSTACK;
+    // SAFETY: the set and the action are valid; the entry follows the handler convention.
+    let r = unsafe {
+        libc::sigfillset(&raw mut action.sa_mask);
+        libc::sigaction(signal, &raw const action, std::ptr::null_mut())
+    };
+    if r == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// Signals by which the CPU reports what an instruction did.
+pub const FAULTS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP];
+
+const STACK_BYTES: usize = 256 << 10;
+
+/// Takes over fault signals, on a stack of their own.
+pub fn start(engine: &mut Engine) {
+    ENGINE.store(engine, Ordering::Release);
+    let stack = Box::leak(vec![0_u8; STACK_BYTES].into_boxed_slice());
+    let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK_BYTES };
+    // SAFETY: the stack lives for ever.
+    let r = unsafe { libc::sigaltstack(&raw const stack, std::ptr::null_mut()) };
+    assert_eq!(r, 0, "sigaltstack: {}", std::io::Error::last_os_error());
+    let mut unblocked = std::mem::MaybeUninit::uninit();
+    for signal in FAULTS {
+        install_signal(signal, 0).expect("handlers of fault signals can be set");
+    }
+    // SAFETY: the set is initialised by sigemptyset before use.
+    unsafe {
+        libc::sigemptyset(unblocked.as_mut_ptr());
+        for signal in FAULTS {
+            libc::sigaddset(unblocked.as_mut_ptr(), signal);
+        }
+        libc::sigprocmask(libc::SIG_UNBLOCK, unblocked.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// Order of general registers in a signal frame, by [`Gpr`].
+const FRAME: [i32; 16] = [
+    libc::REG_RAX,
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RBX,
+    libc::REG_RSP,
+    libc::REG_RBP,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+];
+
+/// Returns 1 if the run loop goes on in `abandon`, with the image's FS; 0 to resume what was interrupted.
+extern "C" fn handle(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t, fs_base: u64) -> u64 {
+    let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
+    // SAFETY: the engine was stored by `start` and outlives the process's use of signals. While a handler runs, the
+    // interrupted code isn't using it: either translated code was interrupted, or `locate` only reads published tables.
+    let engine = unsafe { &mut *ENGINE.load(Ordering::Acquire) };
+    let synchronous = FAULTS.contains(&signal) && info.si_code > 0;
+    if synchronous {
+        if !fill_in(engine, CachePc(pc), context, fs_base) {
+            runtime_fault(signal, pc, context);
+        }
+        engine.fault = Some(describe(signal, info, context));
+        return abandon(engine, context, EXIT_FAULT);
+    }
+    let hook = HOOK.load(Ordering::Acquire);
+    if !hook.is_null() {
+        // SAFETY: only `on_signal` stores here, a function of this type.
+        let hook: Hook = unsafe { std::mem::transmute(hook) };
+        hook(signal, info, context);
+    }
+    // SAFETY: the thread state is mapped.
+    let wanted = unsafe { (&raw const (*engine.thread).interrupted).read_volatile() } != 0;
+    if wanted && gateway::in_enter_window(pc) {
+        return abandon(engine, context, EXIT_NOT_ENTERED);
+    }
+    if wanted && fill_in(engine, CachePc(pc), context, fs_base) {
+        return abandon(engine, context, EXIT_INTERRUPTED);
+    }
+    0
+}
+
+fn abandon(engine: &mut Engine, context: &mut libc::ucontext_t, exit: u64) -> u64 {
+    // SAFETY: the thread state is mapped; the run loop isn't running.
+    unsafe { (*engine.thread).exit = exit };
+    context.uc_mcontext.gregs[libc::REG_RIP as usize] = gateway::abandon_pc() as i64;
+    context.uc_mcontext.gregs[libc::REG_EFL as usize] = 0x202;
+    1
+}
+
+fn describe(signal: i32, info: &libc::siginfo_t, context: &libc::ucontext_t) -> Fault {
+    let word = |n: i32| context.uc_mcontext.gregs[n as usize] as u64;
+    Fault {
+        signal,
+        info: *info,
+        error_code: word(libc::REG_ERR),
+        trap: word(libc::REG_TRAPNO),
+        address: word(libc::REG_CR2),
+    }
+}
+
+/// Fills in the app's state from the frame; false if the place isn't in the code cache.
+fn fill_in(engine: &mut Engine, place: CachePc, context: &libc::ucontext_t, fs_base: u64) -> bool {
+    let Some((_, _, entry, _)) = engine.locate(place) else { return false };
+    engine.leave_block(place);
+    // SAFETY: the thread state is mapped; the run loop isn't running.
+    let thread = unsafe { &mut *engine.thread };
+    let registers = &mut thread.cpu.registers;
+    for r in Gpr::ALL {
+        registers.set(r, context.uc_mcontext.gregs[FRAME[r as usize] as usize] as u64);
+    }
+    registers.rflags = context.uc_mcontext.gregs[libc::REG_EFL as usize] as u64;
+    registers.fs_base = fs_base;
+    entry.recover(registers, &thread.spill);
+    copy_xstate(&mut thread.cpu.xstate.bytes, context);
+    true
+}
+
+/// The frame's extended state. Its software bytes tell how much there is.
+fn copy_xstate(bytes: &mut [u8; XSTATE_CAPACITY], context: &libc::ucontext_t) {
+    const MAGIC1: u32 = 0x4650_5853;
+    const SOFTWARE_AT: usize = 464;
+    let area = context.uc_mcontext.fpregs.cast::<u8>();
+    if area.is_null() {
+        return;
+    }
+    // SAFETY: the kernel stored an FXSAVE area of 512 bytes, whose software bytes hold a magic and the size if an XSAVE
+    // area of that size is there.
+    unsafe {
+        let magic = area.add(SOFTWARE_AT).cast::<u32>().read_unaligned();
+        let size = area.add(SOFTWARE_AT + 16).cast::<u32>().read_unaligned() as usize;
+        let len = if magic == MAGIC1 { size.min(XSTATE_CAPACITY) } else { 512 };
+        std::ptr::copy_nonoverlapping(area, bytes.as_mut_ptr(), len);
+    }
+}
+
+/// The runtime itself faulted: a bug, or app memory that went away under it.
+fn runtime_fault(signal: i32, pc: u64, context: &libc::ucontext_t) -> ! {
+    let address = context.uc_mcontext.gregs[libc::REG_CR2 as usize];
+    panic!(
+        "signal {signal} in the runtime at {pc:#x} (image offset {:#x}), address {address:#x}",
+        pc.wrapping_sub(bubble::map::IMAGE.start)
+    );
+}

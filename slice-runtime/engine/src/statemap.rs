@@ -1,0 +1,123 @@
+//! State maps: from a place in translated code back to the app's state (a code pc maps back to an app pc).
+//!
+//! A trace's map is a list of entries by ascending offset. An entry holds from its offset up to the next one: there, the app
+//! is about to execute the instruction at `pc`, and all its registers are in their places except those that the entry
+//! names as borrowed, which are in spill slots. Code between two marks changes nothing that the app can see until its last
+//! instruction, so the app instruction can be started again from the mark's state.
+
+use machine::{Gpr, Registers};
+
+use crate::thread::{MIRROR_R10, MIRROR_R11};
+
+/// Where the app's pc is.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It is the entry's `pc`.
+    Static = 0,
+    /// It is in r10: an indirect branch has taken effect.
+    InR10 = 1,
+    /// It is the entry's `pc`, and the block before it has been left: its last instruction has taken effect.
+    Left = 2,
+}
+
+/// No register is borrowed.
+pub const NOT_BORROWED: u8 = 0xff;
+
+/// One entry.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapEntry {
+    /// App pc, see [`Place`].
+    pub pc: u64,
+    /// Offset from the trace's first byte.
+    pub offset: u32,
+    /// Where the pc is.
+    pub place: Place,
+    /// Borrowed registers: number in the high, spill slot in the low four bits; or [`NOT_BORROWED`].
+    pub borrowed: [u8; 3],
+}
+
+/// A block-level analysis call whose count must be corrected if the block doesn't run to its end.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockCall {
+    /// First app pc of the block.
+    pub first: u64,
+    /// App pc after the block.
+    pub end: u64,
+    /// Offset from the trace's first byte after which the call has been made.
+    pub done: u32,
+    /// Arena offset of its descriptor.
+    pub descriptor: u32,
+}
+
+/// Words that were written into the buffer for an instruction: taken back if it isn't executed after all.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferMark {
+    /// App pc of the instruction.
+    pub pc: u64,
+    /// How many words.
+    pub words: u32,
+    /// Offset from the trace's first byte from which on the buffer's position counts them.
+    pub counted: u32,
+}
+
+/// Packs a borrowed register.
+pub fn borrowed(r: Gpr, slot: usize) -> u8 {
+    (r as u8) << 4 | slot as u8
+}
+
+impl MapEntry {
+    /// Turns the machine's registers at a place that this entry covers into the app's.
+    pub fn recover(&self, registers: &mut Registers, spill: &[u64]) {
+        registers.rip = match self.place {
+            Place::Static | Place::Left => self.pc,
+            Place::InR10 => registers.get(Gpr::R10),
+        };
+        for packed in self.borrowed.into_iter().filter(|&p| p != NOT_BORROWED) {
+            registers.gpr[usize::from(packed >> 4)] = spill[usize::from(packed & 15)];
+        }
+    }
+}
+
+/// Both mirrored registers, as `borrowed` of an entry.
+pub fn mirrored() -> [u8; 3] {
+    [borrowed(Gpr::R10, MIRROR_R10), borrowed(Gpr::R11, MIRROR_R11), NOT_BORROWED]
+}
+
+/// The entry that covers `offset`.
+pub fn find(map: &[MapEntry], offset: u32) -> Option<&MapEntry> {
+    map[..map.partition_point(|e| e.offset <= offset)].last()
+}
+
+/// The bytes of plain records, to be stored in the arena.
+pub fn as_bytes<T: Copy>(records: &[T]) -> &[u8] {
+    // SAFETY: the records are `repr(C)` without padding that matters: they are read back only as the same type.
+    unsafe { std::slice::from_raw_parts(records.as_ptr().cast(), size_of_val(records)) }
+}
+
+/// Plain records stored by [`as_bytes`] at an address aligned for them.
+///
+/// # Safety
+/// The bytes must have been written from `[T]`.
+pub unsafe fn from_bytes<T: Copy>(bytes: &[u8]) -> &[T] {
+    assert!(bytes.as_ptr().cast::<T>().is_aligned() && bytes.len().is_multiple_of(size_of::<T>()));
+    // SAFETY: alignment and size were checked, the content is the caller's promise.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / size_of::<T>()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recovery_undoes_borrowing() {
+        let entry = MapEntry { pc: 5, offset: 0, place: Place::InR10, borrowed: mirrored() };
+        let mut registers = Registers::default();
+        registers.set(Gpr::R10, 0x1000);
+        entry.recover(&mut registers, &[1, 2]);
+        assert_eq!((registers.rip, registers.get(Gpr::R10), registers.get(Gpr::R11)), (0x1000, 1, 2));
+    }
+}

@@ -1,0 +1,174 @@
+//! The side of the tables that changes them: who holds the lock may add.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use machine::AppPc;
+
+use super::{
+    ARENA_BYTES, Exit, FileRegion, INDEX_ENTRIES, MAX_EXITS, MAX_REGIONS, MAX_TRACES, Tables, Trace, TraceId, slot_of,
+};
+
+/// Proof that the table's lock is held; gives it back when dropped.
+pub struct Locked<'a> {
+    tables: &'a Tables,
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        if !self.tables.shared {
+            return;
+        }
+        let header = self.tables.header();
+        header.lock.store(0, Ordering::SeqCst);
+        if header.waiters.load(Ordering::SeqCst) != 0 {
+            futex_wake(&header.lock);
+        }
+    }
+}
+
+impl Tables {
+    /// Takes the lock.
+    pub fn lock(&self) -> Locked<'_> {
+        if !self.shared {
+            return Locked { tables: self };
+        }
+        // SAFETY: getpid has no preconditions.
+        let me = unsafe { libc::getpid() } as u32;
+        let lock = &self.header().lock;
+        while let Err(holder) = lock.compare_exchange(0, me, Ordering::SeqCst, Ordering::Relaxed) {
+            self.header().waiters.fetch_add(1, Ordering::SeqCst);
+            let woken = futex_wait(lock, holder);
+            self.header().waiters.fetch_sub(1, Ordering::SeqCst);
+            if !woken && !alive(holder) {
+                // By *death* the tables are consistent: whoever succeeds here just goes on.
+                if lock.compare_exchange(holder, me, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                    break;
+                }
+            }
+        }
+        Locked { tables: self }
+    }
+}
+
+impl Locked<'_> {
+    /// Whether code of this mapping may be shared: no other mapping that overlaps it was registered before.
+    pub fn register_region(&self, wanted: &FileRegion) -> bool {
+        let count = self.tables.header().regions.load(Ordering::Relaxed) as usize;
+        // SAFETY: the lock is held; entries below the count don't change.
+        let known = unsafe { &(&(*self.tables.layout).header.region)[..count] };
+        if let Some(other) = known.iter().find(|r| r.start < wanted.end && wanted.start < r.end) {
+            return other == wanted;
+        }
+        if count == MAX_REGIONS {
+            return false;
+        }
+        // SAFETY: the lock is held; the entry above the count belongs to the holder.
+        unsafe { (&mut (*self.tables.layout).header.region)[count] = *wanted };
+        self.tables.header().regions.store(count as u32 + 1, Ordering::Release);
+        true
+    }
+
+    /// Number that the next exit gets.
+    pub fn next_exit(&self) -> u32 {
+        self.tables.header().exits.load(Ordering::Relaxed)
+    }
+
+    /// Cache offset that the next trace gets.
+    pub fn next_code(&self) -> u32 {
+        self.tables.header().code.load(Ordering::Relaxed) as u32
+    }
+
+    /// Bytes that stubs take at the cache's end.
+    pub fn stub_bytes(&self) -> u32 {
+        self.tables.header().stubs.load(Ordering::Relaxed) as u32
+    }
+
+    /// Moves the cache cursor forward to `offset`.
+    pub fn skip_code_to(&self, offset: u32) {
+        if u64::from(offset) > self.tables.code_used() {
+            self.tables.header().code.store(u64::from(offset), Ordering::Relaxed);
+        }
+    }
+
+    /// Arena offset that the next `append_arena` gets.
+    pub fn next_arena(&self) -> u32 {
+        self.tables.header().arena.load(Ordering::Relaxed) as u32
+    }
+
+    /// Whether one more trace of this many exits and arena bytes still fits.
+    pub fn has_room(&self, exits: usize, arena: usize) -> bool {
+        (self.tables.len() as usize) < MAX_TRACES - 1
+            && self.next_exit() as usize + exits <= MAX_EXITS
+            && self.next_arena() as usize + arena <= ARENA_BYTES
+    }
+
+    /// Stores arena bytes at the arena's end without taking them into use; `publish` does that.
+    pub fn write_arena(&self, bytes: &[u8]) {
+        let at = self.next_arena() as usize;
+        // SAFETY: the lock is held and `has_room` was checked by slicing; bytes above the cursor belong to the holder.
+        unsafe { (&mut (*self.tables.layout).arena)[at..at + bytes.len()].copy_from_slice(bytes) }
+    }
+
+    /// Stores exits after the last one in use without taking them into use.
+    pub fn write_exits(&self, exits: &[Exit]) {
+        let at = self.next_exit() as usize;
+        // SAFETY: as in `write_arena`.
+        unsafe { (&mut (*self.tables.layout).exits)[at..at + exits.len()].copy_from_slice(exits) }
+    }
+
+    /// Takes a trace into use whose code, exits and arena bytes were written at the cursors, and makes it the one
+    /// that is found for its head if `findable`.
+    pub fn publish(&self, mut trace: Trace, stubs: usize, exits: usize, arena: usize, findable: bool) -> TraceId {
+        let header = self.tables.header();
+        let number = self.tables.len();
+        let page = self.tables.page_head(trace.pc.0 >> 12);
+        trace.next_in_page = page.load(Ordering::Relaxed);
+        let (pc, code_end) = (trace.pc, u64::from(trace.start + trace.size));
+        // SAFETY: the lock is held; the record above the cursor belongs to the holder.
+        unsafe { (&raw mut (*self.tables.layout).traces[number as usize]).write(trace) };
+        header.exits.store(self.next_exit() + exits as u32, Ordering::Relaxed);
+        header.arena.store(u64::from(self.next_arena()) + (arena as u64).next_multiple_of(8), Ordering::Relaxed);
+        header.code.store(code_end, Ordering::Relaxed);
+        header.stubs.fetch_add(stubs as u64, Ordering::Relaxed);
+        header.traces.store(number + 1, Ordering::Release);
+        page.store(number + 1, Ordering::Release);
+        if findable {
+            self.enter_in_index(pc, TraceId(number));
+        }
+        TraceId(number)
+    }
+
+    fn enter_in_index(&self, pc: AppPc, id: TraceId) {
+        let mut at = slot_of(pc);
+        loop {
+            let entry = &self.tables.index()[at];
+            let old = entry.load(Ordering::Relaxed);
+            if old == 0 || self.tables.trace(TraceId(old - 1)).pc == pc {
+                entry.store(id.0 + 1, Ordering::Release);
+                return;
+            }
+            at = (at + 1) % INDEX_ENTRIES;
+        }
+    }
+}
+
+/// Waits until the word changes; false after 50 ms.
+fn futex_wait(word: &AtomicU32, value: u32) -> bool {
+    let timeout = libc::timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    // SAFETY: the word is mapped; the kernel only reads it.
+    let r = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const timeout) };
+    // SAFETY: errno of this thread.
+    r == 0 || unsafe { *libc::__errno_location() } == libc::EAGAIN
+}
+
+fn futex_wake(word: &AtomicU32) {
+    // SAFETY: the word is mapped; waking has no other effect.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1) };
+}
+
+fn alive(pid: u32) -> bool {
+    // SAFETY: signal 0 only asks.
+    let r = unsafe { libc::kill(pid as i32, 0) };
+    // SAFETY: errno of this thread.
+    r == 0 || unsafe { *libc::__errno_location() } != libc::ESRCH
+}

@@ -1,0 +1,324 @@
+//! Translation tables: what is known about the translated code of one code cache.
+//!
+//! The same layout serves two caches. The shared cache's tables lie in the run memory and are used by all slices at once;
+//! a process's own cache has its tables in private memory. All references are indices and offsets, never pointers.
+//!
+//! ```text
+//!   0        Header   lock, cursors, ends of the slices that are running
+//!   4 KiB    index    hash of app pc -> trace number + 1, open addressing
+//!            pages    hash of app page -> newest trace that starts in such a page; older ones through `next_in_page`
+//!            traces   Trace records, in the order of their code in the cache
+//!            exits    Exit records
+//!            arena    state maps and analysis-call descriptors
+//! ```
+//!
+//! Named invariants:
+//! * *append*: records and arena bytes below the cursors never change, except for the atomic fields.
+//! * *publish*: a trace's code, exits, maps and record are complete before its number is stored in the index with release
+//!   ordering; readers load it with acquire ordering and need no lock.
+//! * *death*: a process that dies while it holds the lock has published either all of a trace or nothing; the next one
+//!   takes the lock over and overwrites the unpublished rest.
+
+mod locked;
+
+pub use locked::Locked;
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use machine::AppPc;
+
+use crate::counters::Counters;
+
+const INDEX_ENTRIES: usize = 1 << 21;
+const PAGE_HEADS: usize = 1 << 18;
+/// Traces that a table holds at most. Half of the index, so that probes stay short.
+pub const MAX_TRACES: usize = 1 << 20;
+/// Exits that a table holds at most.
+pub const MAX_EXITS: usize = 1 << 22;
+const ARENA_BYTES: usize = 256 << 20;
+/// Slices that may be looking for their end at the same time.
+pub const MAX_ENDS: usize = bubble::shared::MAX_SLOTS;
+
+/// Number of a trace in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TraceId(pub u32);
+
+/// What an exit leads to.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitKind {
+    /// To the app pc `pc`; `site` is the offset of a rel32 that may be patched to link the exit.
+    Direct = 1,
+    /// A `syscall` instruction; `pc` is the address after it.
+    Syscall,
+    /// `rdtsc`; `pc` is the address after it.
+    Rdtsc,
+    /// `rdtscp`.
+    Rdtscp,
+    /// `cpuid`.
+    Cpuid,
+    /// Another instruction whose result must come from the guest; `argument` is its length.
+    Unrepeatable,
+    /// An analysis routine is called out of line; `site` is the offset where the trace goes on, `pc` the app pc,
+    /// `argument` the arena offset of the descriptor.
+    Call,
+    /// The quick check of the slice's end passed at `pc`; `site` is the offset where the trace goes on.
+    End,
+    /// The head of a trace that is no longer valid here: translate `pc` anew. `argument` is the trace's number, `site`
+    /// its space.
+    Stale,
+}
+
+/// One way out of a trace into the runtime.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Exit {
+    /// App pc, see [`ExitKind`].
+    pub pc: AppPc,
+    /// What it is.
+    pub kind: ExitKind,
+    /// Cache offset, see [`ExitKind`].
+    pub site: u32,
+    /// See [`ExitKind`].
+    pub argument: u32,
+    /// Explicit padding.
+    pub reserved: u32,
+}
+
+/// One translated trace.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Trace {
+    /// App pc of its first instruction.
+    pub pc: AppPc,
+    /// Bytes of app code that it covers, contiguous.
+    pub app_len: u32,
+    /// Cache offset of its first byte, where all links enter.
+    pub start: u32,
+    /// Bytes of code there.
+    pub size: u32,
+    /// Cache offset of its stubs, which end where those of the trace before start.
+    pub stubs: u32,
+    /// Arena offset of the state map.
+    pub map: u32,
+    /// Entries of the state map.
+    pub map_len: u32,
+    /// 1 when it must not be used any more.
+    pub dead: AtomicU32,
+    /// Number + 1 of the next older trace that starts in a page of the same hash.
+    pub next_in_page: u32,
+    /// Entries of the list of block-level calls that follows the state map.
+    pub block_calls: u32,
+    /// Entries of the list of buffer marks that follows those.
+    pub buffer_marks: u32,
+    /// Hash of the app code that it was made from.
+    pub code_hash: u64,
+}
+
+/// The fixed part.
+#[repr(C)]
+pub struct Header {
+    /// Process id of the lock's holder, 0 if free.
+    lock: AtomicU32,
+    /// Traces published.
+    traces: AtomicU32,
+    /// Exits in use.
+    exits: AtomicU32,
+    /// Processes that wait for the lock.
+    waiters: AtomicU32,
+    /// Mapped files whose code is shared; see [`crate::regions`].
+    regions: AtomicU32,
+    /// Cache offset of the first free byte.
+    code: AtomicU64,
+    /// Bytes used at the cache's end, by stubs.
+    stubs: AtomicU64,
+    /// Arena offset of the first free byte.
+    arena: AtomicU64,
+    /// Ends (app pcs, 0 = none) of the slices that are looking for theirs: no new trace runs across one.
+    pub ends: [AtomicU64; MAX_ENDS],
+    /// Counters that have cells in the code of these tables.
+    pub counters: Counters,
+    region: [FileRegion; MAX_REGIONS],
+}
+
+/// A mapping of a file, by its place and its contents' identity.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileRegion {
+    /// First address.
+    pub start: u64,
+    /// First address after it.
+    pub end: u64,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Device.
+    pub device: u64,
+    /// Inode.
+    pub inode: u64,
+}
+
+/// Mapped files whose code can be shared in one run; further ones are translated by each slice for itself.
+const MAX_REGIONS: usize = 1024;
+
+#[repr(C)]
+struct Layout {
+    header: Header,
+    index: [AtomicU32; INDEX_ENTRIES],
+    pages: [AtomicU32; PAGE_HEADS],
+    traces: [Trace; MAX_TRACES],
+    exits: [Exit; MAX_EXITS],
+    arena: [u8; ARENA_BYTES],
+}
+
+const _: () = assert!(size_of::<Layout>() <= bubble::map::TABLES_OWN.size as usize);
+const _: () = assert!(size_of::<Layout>() <= bubble::map::TABLES.size as usize);
+const _: () = assert!(size_of::<Trace>().is_multiple_of(8) && size_of::<Exit>() == 24);
+
+/// A table, wherever it lies.
+#[derive(Clone, Copy)]
+pub struct Tables {
+    layout: *mut Layout,
+    /// Whether other processes use it too.
+    shared: bool,
+}
+
+impl Tables {
+    /// The table at `address`.
+    ///
+    /// # Safety
+    /// Memory of the layout's size must be mapped there for as long as the value is used, initially zero, and used
+    /// for nothing else. Unless it is `shared`, no other process or thread may use it.
+    pub unsafe fn at(address: u64, shared: bool) -> Self {
+        Self { layout: address as *mut Layout, shared }
+    }
+
+    /// Its fixed part.
+    pub fn header(&self) -> &Header {
+        // SAFETY: `at` promised mapped memory; all fields are atomics.
+        unsafe { &(*self.layout).header }
+    }
+
+    fn index(&self) -> &[AtomicU32; INDEX_ENTRIES] {
+        // SAFETY: as in `header`.
+        unsafe { &(*self.layout).index }
+    }
+
+    fn page_head(&self, page: u64) -> &AtomicU32 {
+        // SAFETY: as in `header`.
+        unsafe { &(&(*self.layout).pages)[(page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 46) as usize] }
+    }
+
+    /// A published trace's record.
+    pub fn trace(&self, id: TraceId) -> &Trace {
+        assert!(id.0 < self.len(), "trace {} of {}", id.0, self.len());
+        // SAFETY: by *append* the record doesn't change but for its atomics.
+        unsafe { &(&(*self.layout).traces)[id.0 as usize] }
+    }
+
+    /// An exit's record.
+    pub fn exit(&self, number: u32) -> Exit {
+        // SAFETY: exits are complete before the code that names them is reachable.
+        unsafe { (&(*self.layout).exits)[number as usize] }
+    }
+
+    /// Traces that were published.
+    pub fn len(&self) -> u32 {
+        self.header().traces.load(Ordering::Acquire)
+    }
+
+    /// Cache bytes in use.
+    pub fn code_used(&self) -> u64 {
+        self.header().code.load(Ordering::Relaxed)
+    }
+
+    /// Arena bytes from `offset` on.
+    pub fn arena(&self, offset: u32, len: usize) -> &[u8] {
+        // SAFETY: by *append* published arena bytes don't change.
+        unsafe { &(&(*self.layout).arena)[offset as usize..offset as usize + len] }
+    }
+
+    /// The valid trace with this head.
+    pub fn find(&self, pc: AppPc) -> Option<TraceId> {
+        let mut at = slot_of(pc);
+        loop {
+            let entry = self.index()[at].load(Ordering::Acquire);
+            if entry == 0 {
+                return None;
+            }
+            let id = TraceId(entry - 1);
+            let trace = self.trace(id);
+            if trace.pc == pc {
+                return (trace.dead.load(Ordering::Acquire) == 0).then_some(id);
+            }
+            at = (at + 1) % INDEX_ENTRIES;
+        }
+    }
+
+    /// Calls `visit` for each valid trace that overlaps `start .. end`.
+    ///
+    /// Traces are found by the page of their head, so the pages before the range that a trace can span are searched too.
+    pub fn overlapping(&self, start: u64, end: u64, mut visit: impl FnMut(TraceId, &Trace)) {
+        let first = (start >> 12).saturating_sub(1);
+        let last = (end - 1) >> 12;
+        if last - first > u64::from(self.len()) {
+            for n in 0..self.len() {
+                self.visit_if(TraceId(n), start, end, &mut visit);
+            }
+            return;
+        }
+        for page in first..=last {
+            let mut next = self.page_head(page).load(Ordering::Acquire);
+            while next != 0 {
+                let id = TraceId(next - 1);
+                let trace = self.trace(id);
+                next = trace.next_in_page;
+                if trace.pc.0 >> 12 == page {
+                    self.visit_if(id, start, end, &mut visit);
+                }
+            }
+        }
+    }
+
+    fn visit_if(&self, id: TraceId, start: u64, end: u64, visit: &mut impl FnMut(TraceId, &Trace)) {
+        let trace = self.trace(id);
+        let valid = trace.dead.load(Ordering::Acquire) == 0;
+        if valid && trace.pc.0 < end && trace.pc.0 + u64::from(trace.app_len.max(1)) > start {
+            visit(id, trace);
+        }
+    }
+
+    /// The trace whose code or stubs contain the cache offset, and the offset within code and stubs of the trace.
+    pub fn at_offset(&self, offset: u32) -> Option<(TraceId, u32)> {
+        let (last, first) = (self.before(|trace| trace.start <= offset), self.before(|trace| trace.stubs > offset));
+        let in_code = last.checked_sub(1).map(|n| (TraceId(n), offset - self.trace(TraceId(n)).start));
+        let in_stubs = || {
+            let trace = (first < self.len()).then(|| self.trace(TraceId(first)))?;
+            Some((TraceId(first), offset - trace.stubs + trace.size))
+        };
+        in_code.filter(|&(id, inside)| inside < self.trace(id).size).or_else(in_stubs)
+    }
+
+    /// How many traces come before the first one for which `holds` doesn't.
+    fn before(&self, holds: impl Fn(&Trace) -> bool) -> u32 {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if holds(self.trace(TraceId(middle))) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// Empties a table in private anonymous memory: its pages are given back and read as zero again.
+    pub fn clear(&self) {
+        // SAFETY: the layout is mapped, private and anonymous (the caller's own table), and no reference into it is held
+        // across this call.
+        let r = unsafe { libc::madvise(self.layout.cast(), size_of::<Layout>(), libc::MADV_DONTNEED) };
+        assert_eq!(r, 0, "cannot empty the translation tables: {}", std::io::Error::last_os_error());
+    }
+}
+
+/// Traces that lie near each other do so in the index too: each page of it that is touched for the first time costs a page fault.
+fn slot_of(pc: AppPc) -> usize {
+    let mapping = (pc.0 >> 21).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43;
+    (mapping + (pc.0 >> 2)) as usize % INDEX_ENTRIES
+}

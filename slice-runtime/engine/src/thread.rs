@@ -1,0 +1,108 @@
+//! The thread state: what translated code reaches through GS.
+//!
+//! One for each app thread, in [`bubble::map::THREADS`]. Generated code uses its fields by their offsets
+//! ([`offset_of!`](std::mem::offset_of)), so the struct is the only place where they are decided.
+
+use std::mem::offset_of;
+
+use crate::counters::{CELLS, WORDS};
+use crate::guest::Cpu;
+use bubble::map;
+
+/// Slots for registers that generated code borrows.
+pub const SPILL_SLOTS: usize = 8;
+/// Mirror of r10, see `translate::mirror`.
+pub const MIRROR_R10: usize = 0;
+/// Mirror of r11.
+pub const MIRROR_R11: usize = 1;
+/// First spill slot that instruction rewriting and instrumentation may use.
+pub const SLOT_SCRATCH: usize = 2;
+/// First of the slots for registers that are borrowed across instructions, see `translate::buffer`.
+pub const SLOT_HELD: usize = 6;
+/// Entries of the indirect-branch table: one for each value of the target's low 16 bits.
+pub const INDIRECT_ENTRIES: usize = 1 << 16;
+
+/// Everything that belongs to one app thread while it runs under translation.
+#[repr(C)]
+pub struct ThreadState {
+    /// The app's state while the code cache is left. General registers are also saved here by `leave`.
+    pub cpu: Cpu,
+    /// Spill slots.
+    pub spill: [u64; SPILL_SLOTS],
+    /// Where the next word of the buffer goes, see [`crate::buffer`].
+    pub buffer: u64,
+    /// Which exit was taken: an [`crate::tables::ExitId`], written by the exit's stub.
+    pub exit: u64,
+    /// Target of an indirect branch that missed.
+    pub target: u64,
+    /// Where `enter` jumps to: a cache pc.
+    pub entry: u64,
+    /// Stack pointer of the runtime while translated code runs.
+    pub runtime_rsp: u64,
+    /// FS base of the image.
+    pub runtime_fs: u64,
+    /// Components that `leave` and `enter` save and restore.
+    pub xsave_mask: u64,
+    /// Where other exits jump to.
+    pub leave: u64,
+    /// Where exit stubs at a block's end jump to if they can't reach it.
+    pub leave_by_stub: u64,
+    /// Where a landing jumps to when the target is another one.
+    pub miss: u64,
+    /// 1 when [`crate::interrupt`] was called and not yet answered.
+    pub interrupted: u64,
+    /// How often the quick check of the slice's end was made.
+    pub quick_checks: u64,
+    /// Cells of counters, see [`crate::counters`].
+    pub cells: [[u64; CELLS]; WORDS],
+    /// Indirect-branch table: cache pc of the check before the trace that was last found for a target with these
+    /// low 16 bits.
+    pub indirect: [u64; INDIRECT_ENTRIES],
+}
+
+impl ThreadState {
+    /// The first thread's state.
+    pub fn main() -> *mut ThreadState {
+        map::THREADS.start as *mut ThreadState
+    }
+
+    /// GS offset of a spill slot.
+    pub const fn spill_at(slot: usize) -> u32 {
+        (offset_of!(ThreadState, spill) + slot * 8) as u32
+    }
+
+    /// Address of a spill slot of the only thread.
+    ///
+    /// Generated code names spill slots by address as long as there is one thread (P28): the CPU forwards a store to a load
+    /// of the same RIP-relative address at once, but takes several cycles if both go through a segment base, and a
+    /// register that is borrowed in each block would wait that long in each block.
+    pub const fn spill_address(slot: usize) -> u64 {
+        map::THREADS.start + Self::spill_at(slot) as u64
+    }
+
+    /// Address of a counter's cell of the only thread.
+    pub const fn cell_address(word: usize, cell: usize) -> u64 {
+        map::THREADS.start + (offset_of!(ThreadState, cells) + (word * CELLS + cell) * 8) as u64
+    }
+
+    /// Address of `quick_checks` of the only thread.
+    pub const QUICK_CHECKS: u64 = map::THREADS.start + offset_of!(ThreadState, quick_checks) as u64;
+    /// Address of `buffer` of the only thread.
+    pub const BUFFER_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, buffer) as u64;
+
+    /// GS offset of `exit`.
+    pub const EXIT_AT: u32 = offset_of!(ThreadState, exit) as u32;
+    /// GS offset of `leave`.
+    pub const LEAVE_AT: u32 = offset_of!(ThreadState, leave) as u32;
+    /// GS offset of `leave_by_stub`.
+    pub const LEAVE_BY_STUB_AT: u32 = offset_of!(ThreadState, leave_by_stub) as u32;
+    /// GS offset of `miss`.
+    pub const MISS_AT: u32 = offset_of!(ThreadState, miss) as u32;
+    /// GS offset of the indirect-branch table.
+    pub const INDIRECT_AT: u32 = offset_of!(ThreadState, indirect) as u32;
+    /// GS offset of the app's own GS base.
+    pub const APP_GS_AT: u32 =
+        (offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers) + offset_of!(machine::Registers, gs_base)) as u32;
+}
+
+const _: () = assert!(size_of::<ThreadState>() <= map::THREADS.size as usize);

@@ -1,0 +1,240 @@
+//! Calls, returns, indirect branches and the quick check of a slice's end.
+//!
+//! The indirect-branch protocol: the target is put into r10, and `jmp gs:[low 16 bits of the target * 8 + table]`, which
+//! needs r11, goes to the *landing* of the trace that was last found for such a target. That compares the target with its own pc and
+//! takes r10 and r11 back from their mirrors. If it is another one, the next landing of the same table entry is tried; at last the
+//! runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
+
+use isa::{Condition as Flag, Instruction};
+use machine::{AppPc, CachePc, Gpr};
+
+use super::{Condition, Site, Translation, Translator, exit_id};
+use crate::space::SpaceId;
+use crate::statemap::{MapEntry, NOT_BORROWED, Place, as_bytes, borrowed, mirrored};
+use crate::tables::{Exit, ExitKind, TraceId};
+use crate::thread::{MIRROR_R10, MIRROR_R11, SLOT_SCRATCH, ThreadState};
+
+const R10_AT: u64 = ThreadState::spill_address(MIRROR_R10);
+const R11_AT: u64 = ThreadState::spill_address(MIRROR_R11);
+const RCX_AT: u64 = ThreadState::spill_address(SLOT_SCRATCH);
+
+impl Translator<'_> {
+    /// Pushes the app's return address, without a register and without touching flags.
+    pub(super) fn push_return(&mut self, address: u64) {
+        if let Ok(immediate) = i32::try_from(address as i64) {
+            self.code.push_imm32(immediate);
+            return;
+        }
+        let here = self.code.here();
+        self.code.push_rip_literal(CachePc(here.0));
+        self.returns.push((self.code.bytes.len() - 4, address));
+    }
+
+    /// From here on r10 and r11 are borrowed.
+    fn borrow_for_indirect(&mut self, pc: u64) {
+        self.mark_with(pc, Place::Static, mirrored());
+    }
+
+    /// The branch has taken effect; its target is in r10.
+    fn go_to_r10(&mut self) {
+        self.mark_with(0, Place::InR10, mirrored());
+        self.code.movzx16(Gpr::R11, Gpr::R10);
+        self.code.jmp_gs_indexed(Gpr::R11, ThreadState::INDIRECT_AT);
+    }
+
+    fn load_target(&mut self, instruction: &Instruction) {
+        if instruction.segment() == Some(isa::Segment::Gs) {
+            self.code.lea_operand(Gpr::R10, instruction);
+            self.code.load_gs(Gpr::R11, ThreadState::APP_GS_AT);
+            self.code.load_indexed(Gpr::R10, Gpr::R10, Gpr::R11, 1, 0);
+        } else {
+            self.code.load_branch_target(Gpr::R10, instruction);
+        }
+    }
+
+    pub(super) fn indirect_jump(&mut self, instruction: &Instruction) {
+        self.borrow_for_indirect(instruction.pc().0);
+        self.load_target(instruction);
+        self.go_to_r10();
+    }
+
+    pub(super) fn indirect_call(&mut self, instruction: &Instruction) {
+        self.borrow_for_indirect(instruction.pc().0);
+        self.load_target(instruction);
+        self.push_return(instruction.next_pc().0);
+        self.go_to_r10();
+    }
+
+    pub(super) fn indirect_return(&mut self, instruction: &Instruction, extra_pop: u16) {
+        self.borrow_for_indirect(instruction.pc().0);
+        if extra_pop == 0 {
+            self.code.pop(Gpr::R10);
+        } else {
+            // rsp moves in one step: it is the app's at every place.
+            self.code.load(Gpr::R10, Gpr::Rsp, 0);
+            self.code.lea(Gpr::Rsp, Gpr::Rsp, 8 + i32::from(extra_pop));
+        }
+        self.go_to_r10();
+    }
+
+    /// The quick check before the first instruction: leaves if all conditions hold, without touching flags.
+    pub(super) fn quick_check(&mut self, conditions: &[Condition]) {
+        const SECOND: usize = SLOT_SCRATCH + 1;
+        let pc = self.trace.head();
+        let (rcx_at, rax_at) = (ThreadState::spill_address(SLOT_SCRATCH), ThreadState::spill_address(SECOND));
+        self.mark(pc.0);
+        self.code.store_mem(rcx_at, Gpr::Rcx);
+        self.mark_borrowed(pc.0, &[(Gpr::Rcx, SLOT_SCRATCH)]);
+        self.code.load_mem(Gpr::Rcx, ThreadState::QUICK_CHECKS);
+        self.code.lea(Gpr::Rcx, Gpr::Rcx, 1);
+        self.code.store_mem(ThreadState::QUICK_CHECKS, Gpr::Rcx);
+        let mut differs = Vec::new();
+        for &condition in conditions {
+            match condition {
+                Condition::Register(r, value) if r != Gpr::Rcx => {
+                    self.code.mov_imm(Gpr::Rcx, value.wrapping_neg());
+                    self.code.lea_sum(Gpr::Rcx, r, Gpr::Rcx);
+                }
+                Condition::Register(_, value) | Condition::Word(_, value) => {
+                    self.code.store_mem(rax_at, Gpr::Rax);
+                    self.mark_borrowed(pc.0, &[(Gpr::Rcx, SLOT_SCRATCH), (Gpr::Rax, SECOND)]);
+                    if let Condition::Word(address, _) = condition {
+                        self.code.mov_imm(Gpr::Rcx, address);
+                        self.code.load(Gpr::Rcx, Gpr::Rcx, 0);
+                    } else {
+                        self.code.load_mem(Gpr::Rcx, rcx_at);
+                    }
+                    self.code.mov_imm(Gpr::Rax, value.wrapping_neg());
+                    self.code.lea_sum(Gpr::Rcx, Gpr::Rcx, Gpr::Rax);
+                    self.code.load_mem(Gpr::Rax, rax_at);
+                    self.mark_borrowed(pc.0, &[(Gpr::Rcx, SLOT_SCRATCH)]);
+                }
+            }
+            let same = self.code.jrcxz();
+            differs.push(self.code.jmp_near());
+            self.code.bind(same);
+        }
+        self.code.load_mem(Gpr::Rcx, rcx_at);
+        self.mark(pc.0);
+        let exit = self.leave(ExitKind::End, pc, 0);
+        self.mark_borrowed(pc.0, &[(Gpr::Rcx, SLOT_SCRATCH)]);
+        for jump in differs {
+            self.code.bind(jump);
+        }
+        self.code.load_mem(Gpr::Rcx, rcx_at);
+        self.exits[exit].site = self.site.offset + self.offset();
+    }
+}
+
+/// The landing of indirect branches to `target`, whose translation starts at `entry` or else right behind. Other targets go on to `next`, the landing
+/// of a target with the same low bits, or to the runtime.
+/// It may change the flags if they are `flags_dead` there.
+pub fn landing(
+    target: AppPc,
+    entry: Option<CachePc>,
+    next: Option<CachePc>,
+    flags_dead: bool,
+    site: Site,
+) -> Translation {
+    let mut landing = Landing { code: isa::Code::new(site.pc), map: Vec::new() };
+    if flags_dead {
+        landing.compare(target, entry, next);
+    } else {
+        landing.compare_without_flags(target, entry, next);
+    }
+    landing.finish(site)
+}
+
+struct Landing {
+    code: isa::Code,
+    map: Vec<MapEntry>,
+}
+
+impl Landing {
+    fn compare(&mut self, target: AppPc, entry: Option<CachePc>, next: Option<CachePc>) {
+        self.mark(0, Place::InR10, mirrored());
+        self.code.mov_imm(Gpr::R11, target.0);
+        self.code.cmp(Gpr::R10, Gpr::R11);
+        match next {
+            Some(next) => {
+                self.code.jcc(Flag::Ne, next);
+                self.take_back(target, entry);
+            }
+            None => {
+                let same = self.code.jcc_short(Flag::E);
+                self.code.jmp_gs(ThreadState::MISS_AT);
+                self.code.bind(same);
+                self.take_back(target, entry);
+            }
+        }
+    }
+
+    fn compare_without_flags(&mut self, target: AppPc, entry: Option<CachePc>, next: Option<CachePc>) {
+        let in_scratch = borrowed(Gpr::Rcx, SLOT_SCRATCH);
+        let [r10, r11, free] = mirrored();
+        self.mark(0, Place::InR10, [r10, r11, free]);
+        self.code.store_mem(RCX_AT, Gpr::Rcx);
+        self.mark(0, Place::InR10, [r10, r11, in_scratch]);
+        self.code.mov_imm(Gpr::Rcx, target.0.wrapping_neg());
+        self.code.lea_sum(Gpr::Rcx, Gpr::R10, Gpr::Rcx);
+        let same = self.code.jrcxz();
+        self.code.load_mem(Gpr::Rcx, RCX_AT);
+        match next {
+            Some(next) => {
+                self.code.jmp(next);
+            }
+            None => self.code.jmp_gs(ThreadState::MISS_AT),
+        }
+        self.code.bind(same);
+        self.mark(0, Place::InR10, [r10, r11, in_scratch]);
+        self.code.load_mem(Gpr::Rcx, RCX_AT);
+        self.take_back(target, entry);
+    }
+
+    /// The target is this one.
+    fn take_back(&mut self, target: AppPc, entry: Option<CachePc>) {
+        self.mark(target.0, Place::Static, mirrored());
+        self.code.load_mem(Gpr::R10, R10_AT);
+        self.code.load_mem(Gpr::R11, R11_AT);
+        self.mark(target.0, Place::Static, [NOT_BORROWED; 3]);
+        if let Some(entry) = entry {
+            self.code.jmp(entry);
+        }
+    }
+
+    fn mark(&mut self, pc: u64, place: Place, borrowed: [u8; 3]) {
+        self.map.push(MapEntry { pc, offset: self.code.bytes.len() as u32, place, borrowed });
+    }
+
+    fn finish(self, site: Site) -> Translation {
+        Translation {
+            arena: as_bytes(&self.map).to_vec(),
+            code: self.code.bytes,
+            stubs: Vec::new(),
+            exits: Vec::new(),
+            map: site.arena,
+            map_len: self.map.len() as u32,
+            block_calls: 0,
+            buffer_marks: 0,
+        }
+    }
+}
+
+/// A stub that the entry of trace `id`, no longer valid, jumps to: the dispatcher goes on at `pc`.
+pub fn stale(pc: AppPc, space: SpaceId, id: TraceId, site: Site) -> Translation {
+    let mut code = isa::Code::new(site.pc);
+    code.store_gs_imm32(ThreadState::EXIT_AT, exit_id(site.space, site.first_exit));
+    code.jmp_gs(ThreadState::LEAVE_AT);
+    let map = MapEntry { pc: pc.0, offset: 0, place: Place::Left, borrowed: [NOT_BORROWED; 3] };
+    let exit = Exit { pc, kind: ExitKind::Stale, site: space as u32, argument: id.0, reserved: 0 };
+    Translation {
+        code: code.bytes,
+        stubs: Vec::new(),
+        exits: vec![exit],
+        arena: as_bytes(&[map]).to_vec(),
+        map: site.arena,
+        map_len: 1,
+        block_calls: 0,
+        buffer_marks: 0,
+    }
+}

@@ -1,0 +1,332 @@
+//! Writing words into the buffer, see [`crate::buffer`].
+//!
+//! The buffer's position is held in a register from the first instruction of a trace that writes words to the last, as far as a register
+//! can be found that none of them uses; so is a second one, in which addresses are computed. Both are those of [`super::mirror`] where
+//! possible, which needn't be stored. The position is moved on once for each block. Loading it is what a trace has to wait for of the one
+//! before, so conditional branches that are probably not taken don't end this: who takes them gives the registers back on the way out. And a
+//! branch back to the trace's own head goes to where they are held already.
+
+use bubble::switches::Optimisation;
+use isa::{Condition, Fixup, Instruction, Kind, MemoryOperand, Segment};
+use machine::{AppPc, CachePc, Gpr};
+
+use super::Translator;
+use super::mirror::MIRRORED;
+use crate::instrument::{Arg, Buffered, Call, Point};
+use crate::statemap::{BufferMark, NOT_BORROWED, borrowed};
+use crate::thread::{SLOT_HELD, ThreadState};
+
+/// A borrowed register and the slot that has the app's value.
+type Borrowed = (Gpr, usize);
+
+/// What is held.
+#[derive(Clone, Copy)]
+struct Held {
+    /// Where words are written to.
+    position: Borrowed,
+    /// In which addresses are computed, if there is need for that.
+    scratch: Option<Borrowed>,
+}
+
+impl Held {
+    fn scratch_register(&self) -> Gpr {
+        self.scratch.expect("taken where a word needs it").0
+    }
+
+    fn registers(&self) -> impl Iterator<Item = Borrowed> {
+        std::iter::once(self.position).chain(self.scratch)
+    }
+}
+
+/// What is held while a trace is translated.
+#[derive(Default)]
+pub(super) struct State {
+    /// See [`BufferMark`].
+    pub(super) marks: Vec<BufferMark>,
+    held: Option<Held>,
+    /// Before which instruction both are given back.
+    until: usize,
+    /// Words that were written since they were taken.
+    words: usize,
+    /// The first mark that isn't counted yet.
+    uncounted: usize,
+    /// How many of the trace's values were seen to.
+    done: usize,
+    /// Where a branch back to the trace's head goes while registers are held.
+    top: Option<CachePc>,
+    /// Branches out of the trace while registers are held: the jump, where it goes, and what is to be given back.
+    ways_out: Vec<(Fixup, AppPc, Held)>,
+}
+
+impl State {
+    /// One bit for each register that is held.
+    pub(super) fn held_registers(&self) -> u16 {
+        self.held.iter().flat_map(Held::registers).fold(0, |all, (r, _)| all | 1 << r as u16)
+    }
+
+    /// Adds what is held to the borrowed registers of a mark.
+    pub(super) fn with_held(&self, mut marked: [u8; 3]) -> [u8; 3] {
+        for (r, slot) in self.held.iter().flat_map(Held::registers) {
+            let free = marked.iter_mut().find(|packed| **packed == NOT_BORROWED);
+            *free.expect("one register is borrowed at most while two are held") = borrowed(r, slot);
+        }
+        marked
+    }
+}
+
+impl Translator<'_> {
+    /// Writes the words that belong before instruction `index`; gives back what is held if that instruction could be in its way.
+    pub(super) fn buffer_before(&mut self, index: usize, block: usize) {
+        let trace = self.trace;
+        let rest = &trace.buffered[self.buffer.done..];
+        let here = &rest[..rest.partition_point(|buffered| buffered.index <= index)];
+        if index == 0 && !trace.buffered.is_empty() {
+            self.hold_for_loop();
+        }
+        if !here.is_empty() {
+            self.buffer.done += here.len();
+            self.write_words(here, index, block);
+        }
+        if self.buffer.held.is_some() && index >= self.buffer.until {
+            self.give_back(index);
+        }
+    }
+
+    fn write_words(&mut self, here: &[Buffered], index: usize, block: usize) {
+        let held = match self.buffer.held {
+            Some(held) => held,
+            None => {
+                let last = self.trace.buffered.last().map_or(index, |buffered| buffered.index);
+                let (used, until) = self.reach(index, last, false);
+                self.hold(index, block, used, until)
+            }
+        };
+        let before = self.buffer.words;
+        for word in here.iter().flat_map(|buffered| &buffered.words) {
+            self.write_word(*word, index, held);
+            self.buffer.words += 1;
+        }
+        let words = (self.buffer.words - before) as u32;
+        self.buffer.marks.push(BufferMark { pc: self.trace.instructions[index].pc().0, words, counted: u32::MAX });
+    }
+
+    /// If the trace is a loop in which registers can be held all the time: takes them before its first instruction.
+    fn hold_for_loop(&mut self) {
+        let instructions = &self.trace.instructions;
+        let back = |i: &Instruction| matches!(i.kind(), Kind::Branch { target, .. } if target == self.trace.head());
+        let Some(branch) = instructions.iter().position(back).filter(|_| self.loops) else { return };
+        let last = self.trace.buffered.last().map_or(0, |buffered| buffered.index);
+        let (used, until) = self.reach(0, last.max(branch + 1), true);
+        if until > branch {
+            self.hold(0, 0, used, until);
+            self.buffer.top = Some(self.code.here());
+        }
+    }
+
+    /// The instruction, at most `last`, up to which registers can be held from `index` on, and the registers that are used until then.
+    fn reach(&self, index: usize, last: usize, is_loop: bool) -> (u16, usize) {
+        let mut used = 1 << Gpr::Rsp as u16 | self.needed_for_words(index);
+        let mut until = index;
+        while until < last && self.off.leaves(Optimisation::Hold) && !self.is_in_the_way(until, is_loop) {
+            let usage = &self.usages[until];
+            let more = used | usage.gpr_read | usage.gpr_written | self.needed_for_words(until + 1);
+            if (!more).count_ones() < 2 {
+                break;
+            }
+            used = more;
+            until += 1;
+        }
+        (used, until)
+    }
+
+    /// Borrows registers outside `used` from here on.
+    fn hold(&mut self, index: usize, block: usize, used: u16, until: usize) -> Held {
+        let mut held = self.choose_held(used, index, block);
+        held.scratch = held.scratch.filter(|_| self.needs_scratch(index, until));
+        for (r, slot) in held.registers().filter(|&(_, slot)| slot >= SLOT_HELD) {
+            self.code.store_mem(ThreadState::spill_address(slot), r);
+        }
+        self.buffer.held = Some(held);
+        self.buffer.until = until;
+        self.buffer.words = 0;
+        self.mark(self.trace.instructions[index].pc().0);
+        self.code.load_mem(held.position.0, ThreadState::BUFFER_ADDRESS);
+        held
+    }
+
+    /// Registers that the words before an instruction are made of.
+    fn needed_for_words(&self, index: usize) -> u16 {
+        let all = &self.trace.buffered;
+        let first = all.partition_point(|buffered| buffered.index < index);
+        let here = all[first..].iter().take_while(|buffered| buffered.index == index);
+        here.flat_map(|buffered| &buffered.words).fold(0, |needed, word| match word {
+            Arg::Register(r) => needed | 1 << *r as u16,
+            // Read by the instruction too.
+            Arg::MemoryAddress(_) => needed | self.usages[index].gpr_read,
+            _ => needed,
+        })
+    }
+
+    /// Whether registers can't be held while an instruction, or the calls before it, are executed.
+    fn is_in_the_way(&self, index: usize, is_loop: bool) -> bool {
+        let instruction = &self.trace.instructions[index];
+        // Two more registers than a mark can describe.
+        let borrows_two = instruction.segment() == Some(Segment::Gs);
+        let stays = match instruction.kind() {
+            Kind::Plain => instruction.unrepeatable().is_none(),
+            Kind::Branch { target, .. } if target == self.trace.head() => is_loop,
+            Kind::Branch { target, .. } => is_seldom_taken(instruction, target),
+            _ => false,
+        };
+        let is_here = |(n, call): (usize, &Call)| match call.point {
+            Point::Before(at) => at == index,
+            Point::Anywhere(_) => self.placed[n] == Some(index),
+        };
+        !stays || borrows_two || self.trace.calls.iter().enumerate().any(is_here)
+    }
+
+    /// Whether a word of the instructions from one to another one can't be stored as it is.
+    fn needs_scratch(&self, from: usize, to: usize) -> bool {
+        let all = &self.trace.buffered;
+        let first = all.partition_point(|buffered| buffered.index < from);
+        all[first..].iter().take_while(|buffered| buffered.index <= to).any(|buffered| {
+            let instruction = &self.trace.instructions[buffered.index];
+            buffered.words.iter().any(|word| match *word {
+                Arg::Register(_) | Arg::BlockInstructions => false,
+                Arg::MemoryAddress(n) => only_a_base(&instruction.memory_operands()[n]).is_none(),
+                Arg::Const(value) => i32::try_from(value as i64).is_err(),
+                Arg::InstructionPointer => true,
+            })
+        })
+    }
+
+    /// Two registers outside `used`.
+    fn choose_held(&self, used: u16, index: usize, block: usize) -> Held {
+        let free = |r: Gpr| used & (1 << r as u16) == 0;
+        let mirrors = self.off.leaves(Optimisation::Mirror);
+        let same = |&(r, _): &Borrowed| mirrors && free(r) && !self.differs_from_mirror(r, index, block);
+        let mirrored: Vec<Borrowed> = MIRRORED.into_iter().rev().filter(same).collect();
+        let others = Gpr::ALL.into_iter().filter(|&r| free(r) && mirrored.iter().all(|&(m, _)| m != r));
+        let mut all = mirrored.iter().copied().chain(others.zip(SLOT_HELD..));
+        let mut next = || all.next().expect("no instruction uses fourteen registers");
+        Held { position: next(), scratch: Some(next()) }
+    }
+
+    fn give_back(&mut self, index: usize) {
+        let Some(held) = self.buffer.held else { return };
+        self.move_on(held);
+        self.load_back(held);
+        self.buffer.held = None;
+        self.mark(self.trace.instructions[index].pc().0);
+    }
+
+    /// Makes the buffer's position count what was written.
+    fn move_on(&mut self, held: Held) {
+        let position = held.position.0;
+        if self.buffer.words > 0 {
+            self.code.lea(position, position, (self.buffer.words * size_of::<u64>()) as i32);
+            self.code.store_mem(ThreadState::BUFFER_ADDRESS, position);
+        }
+        let counted = self.offset();
+        for mark in &mut self.buffer.marks[self.buffer.uncounted..] {
+            mark.counted = counted;
+        }
+        self.buffer.uncounted = self.buffer.marks.len();
+        self.buffer.words = 0;
+    }
+
+    fn load_back(&mut self, held: Held) {
+        for (r, slot) in held.registers() {
+            self.code.load_mem(r, ThreadState::spill_address(slot));
+        }
+    }
+
+    /// A conditional branch out of the trace while registers are held. False, with nothing emitted, if none are.
+    pub(super) fn branch_while_held(&mut self, condition: Condition, target: AppPc) -> bool {
+        let Some(held) = self.buffer.held else { return false };
+        self.move_on(held);
+        if let Some(top) = self.buffer.top.filter(|_| target == self.trace.head()) {
+            self.code.jcc(condition, top);
+            return true;
+        }
+        let jump = self.code.jcc_near(condition);
+        self.buffer.ways_out.push((jump, target, held));
+        true
+    }
+
+    /// Gives back what is held at the trace's end.
+    pub(super) fn give_back_at_end(&mut self) {
+        if let Some(held) = self.buffer.held {
+            self.move_on(held);
+            self.load_back(held);
+            self.buffer.held = None;
+        }
+    }
+
+    /// What is executed where such a branch is taken.
+    pub(super) fn ways_out(&mut self) {
+        for (jump, target, held) in std::mem::take(&mut self.buffer.ways_out) {
+            self.code.bind(jump);
+            self.buffer.held = Some(held);
+            self.mark_left(target.0);
+            self.load_back(held);
+            self.buffer.held = None;
+            self.mark_left(target.0);
+            self.exit_jump(target);
+        }
+    }
+
+    fn write_word(&mut self, word: Arg, index: usize, held: Held) {
+        let position = held.position.0;
+        let at = (self.buffer.words * size_of::<u64>()) as i32;
+        let constant = match word {
+            Arg::Register(r) => return self.code.store(position, at, r),
+            Arg::MemoryAddress(n) => {
+                let operand = self.trace.instructions[index].memory_operands()[n];
+                let r = self.address_of(&operand, held);
+                return self.code.store(position, at, r);
+            }
+            Arg::Const(value) => value,
+            Arg::BlockInstructions => 1,
+            Arg::InstructionPointer => self.trace.instructions[index].pc().0,
+        };
+        match i32::try_from(constant as i64) {
+            Ok(small) => self.code.store_imm32(position, at, small),
+            Err(_) => {
+                let scratch = held.scratch_register();
+                self.code.mov_imm(scratch, constant);
+                self.code.store(position, at, scratch);
+            }
+        }
+    }
+
+    /// The register that holds the operand's address: its base, if that is all, or the scratch register.
+    fn address_of(&mut self, operand: &MemoryOperand, held: Held) -> Gpr {
+        if let Some(base) = only_a_base(operand) {
+            return base;
+        }
+        let (position, scratch) = (held.position.0, held.scratch_register());
+        self.code.lea_memory(scratch, operand);
+        if let Some(segment) = operand.segment {
+            // The position is needed for a moment, and loaded again.
+            match segment {
+                Segment::Fs => self.code.read_fs_base(position),
+                Segment::Gs => self.code.load_gs(position, ThreadState::APP_GS_AT),
+            }
+            self.code.lea_sum(scratch, scratch, position);
+            self.code.load_mem(position, ThreadState::BUFFER_ADDRESS);
+        }
+        scratch
+    }
+}
+
+/// The register that is the operand's whole address.
+fn only_a_base(operand: &MemoryOperand) -> Option<Gpr> {
+    let plain = operand.segment.is_none() && !operand.address_32 && operand.index.is_none();
+    operand.base.filter(|_| plain && operand.displacement == 0)
+}
+
+/// Backward branches close loops.
+fn is_seldom_taken(branch: &Instruction, target: AppPc) -> bool {
+    target.0 > branch.pc().0
+}

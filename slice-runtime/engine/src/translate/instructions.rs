@@ -1,0 +1,195 @@
+//! App instructions other than indirect branches.
+
+use bubble::switches::Optimisation;
+use isa::{Instruction, Kind, Segment, VolatileKind};
+use machine::{AppPc, Gpr};
+
+use super::{Translator, Untranslatable};
+use crate::tables::ExitKind;
+use crate::thread::{SLOT_SCRATCH, ThreadState};
+
+/// Whether the app may go on at the next instruction after this one without a decision in between.
+pub fn falls_through(instruction: &Instruction) -> bool {
+    matches!(
+        instruction.kind(),
+        Kind::Plain | Kind::Branch { .. } | Kind::CountBranch { .. } | Kind::SegmentBase { .. } | Kind::Trap
+    )
+}
+
+impl Translator<'_> {
+    pub(super) fn instruction(&mut self, index: usize, block: usize) -> Result<(), Untranslatable> {
+        let instruction = &self.trace.instructions[index];
+        let next = instruction.next_pc();
+        if self.replays && instruction.unrepeatable().is_some() {
+            self.leave(ExitKind::Unrepeatable, next, instruction.len() as u32);
+            return Ok(());
+        }
+        match instruction.kind() {
+            Kind::Plain | Kind::Trap => self.plain(index, block)?,
+            Kind::Jump { target } => self.exit_jump(target),
+            Kind::Branch { target, condition } if self.branch_while_held(condition, target) => {}
+            Kind::Branch { target, condition } => {
+                self.align_rel32(2);
+                let here = self.code.here();
+                let site = self.code.jcc(condition, here);
+                self.direct_exit(target, site);
+            }
+            Kind::CountBranch { target } => self.count_branch(instruction, target),
+            Kind::Call { target } => {
+                self.push_return(next.0);
+                self.mark_left(target.0);
+                self.exit_jump(target);
+            }
+            Kind::JumpIndirect => self.indirect_jump(instruction),
+            Kind::CallIndirect => self.indirect_call(instruction),
+            Kind::Return { extra_pop } => self.indirect_return(instruction, extra_pop),
+            Kind::Syscall => self.leave_after(ExitKind::Syscall, next),
+            Kind::Volatile(VolatileKind::Rdtsc) => self.leave_after(ExitKind::Rdtsc, next),
+            Kind::Volatile(VolatileKind::Rdtscp) => self.leave_after(ExitKind::Rdtscp, next),
+            Kind::Volatile(VolatileKind::Cpuid) => self.leave_after(ExitKind::Cpuid, next),
+            Kind::XBegin { abort } => self.transaction_start(instruction, abort)?,
+            Kind::SegmentBase { write, segment, register, wide } => {
+                self.segment_base(instruction, write, segment, register, wide);
+            }
+            Kind::Unsupported(reason) => return Err(untranslatable(instruction, reason)),
+        }
+        Ok(())
+    }
+
+    fn leave_after(&mut self, kind: ExitKind, next: AppPc) {
+        self.leave(kind, next, 0);
+    }
+
+    fn plain(&mut self, index: usize, block: usize) -> Result<(), Untranslatable> {
+        let instruction = &self.trace.instructions[index];
+        if instruction.segment() == Some(Segment::Gs) {
+            return self.gs_relative(index, block);
+        }
+        let Some(target) = instruction.rip_target() else {
+            self.code.copy(instruction);
+            return Ok(());
+        };
+        let spare = self.off.leaves(Optimisation::Operands);
+        if spare && (self.code.copy_rip_relative(instruction) || self.code.copy_absolute(instruction)) {
+            return Ok(());
+        }
+        self.far_rip_relative(index, block, target)
+    }
+
+    /// A RIP-relative operand that the cache can't reach: its address goes through a register, the one that the instruction
+    /// overwrites anyway if there is such a one. Not if the operand may fault, since then the old value is still seen.
+    fn far_rip_relative(&mut self, index: usize, block: usize, target: u64) -> Result<(), Untranslatable> {
+        let instruction = &self.trace.instructions[index];
+        let usage = &self.usages[index];
+        let killed = Gpr::ALL.into_iter().find(|&r| {
+            let bit = 1 << r as u16;
+            r != Gpr::Rsp && usage.gpr_killed & bit != 0 && usage.gpr_read & bit == 0
+        });
+        let lea = instruction.mnemonic() == "lea";
+        let spare = self.off.leaves(Optimisation::Operands);
+        if let Some(r) =
+            killed.filter(|_| spare && !instruction.uses_high_byte() && (lea || self.known.is_readable(target)))
+        {
+            self.code.mov_imm(r, target);
+            let wide_lea = lea && instruction.bytes()[0] & 0xf8 == 0x48;
+            if wide_lea || self.code.copy_with_base(instruction, r) {
+                return Ok(());
+            }
+            return Err(untranslatable(instruction, "its RIP-relative operand can't be rewritten"));
+        }
+        self.with_scratch(index, block, |this, r, _| {
+            this.code.mov_imm(r, target);
+            this.code.copy_with_base(instruction, r)
+        })
+    }
+
+    /// The app's GS base is virtual, since GS belongs to the runtime.
+    fn gs_relative(&mut self, index: usize, block: usize) -> Result<(), Untranslatable> {
+        let instruction = &self.trace.instructions[index];
+        let Some(sum) = instruction.scratch_for_operand(0) else {
+            return Err(untranslatable(instruction, "it leaves no register for its GS-relative operand"));
+        };
+        self.with_scratch(index, block, |this, r, slot| {
+            this.code.lea_operand(r, instruction);
+            let base = Gpr::ALL.into_iter().find(|&o| o != r && o != sum && o != Gpr::Rsp).expect("sixteen registers");
+            this.code.store_mem(ThreadState::spill_address(SLOT_SCRATCH + 1), base);
+            this.mark_borrowed(instruction.pc().0, &[(r, slot), (base, SLOT_SCRATCH + 1)]);
+            this.code.load_gs(base, ThreadState::APP_GS_AT);
+            this.code.lea_sum(r, r, base);
+            this.code.load_mem(base, ThreadState::spill_address(SLOT_SCRATCH + 1));
+            this.mark_borrowed(instruction.pc().0, &[(r, slot)]);
+            this.code.copy_with_base(instruction, r)
+        })
+    }
+
+    /// Runs `body` with a borrowed register that the instruction's memory operand can be rewritten to, and its slot.
+    fn with_scratch(
+        &mut self,
+        index: usize,
+        block: usize,
+        body: impl FnOnce(&mut Self, Gpr, usize) -> bool,
+    ) -> Result<(), Untranslatable> {
+        let instruction = &self.trace.instructions[index];
+        let Some(r) = instruction.scratch_for_operand(self.buffer.held_registers()) else {
+            return Err(untranslatable(instruction, "it leaves no register for its memory operand"));
+        };
+        let (r, slot) = self.mirrored_scratch(index, block).unwrap_or_else(|| {
+            self.code.store_mem(ThreadState::spill_address(SLOT_SCRATCH), r);
+            (r, SLOT_SCRATCH)
+        });
+        self.mark_borrowed(instruction.pc().0, &[(r, slot)]);
+        if !body(self, r, slot) {
+            return Err(untranslatable(instruction, "its memory operand can't be rewritten"));
+        }
+        self.mark_borrowed(instruction.next_pc().0, &[(r, slot)]);
+        self.code.load_mem(r, ThreadState::spill_address(slot));
+        Ok(())
+    }
+
+    fn count_branch(&mut self, instruction: &Instruction, target: AppPc) {
+        let taken = self.code.count_branch(instruction);
+        let over = self.code.jmp_near();
+        self.code.bind(taken);
+        self.mark_left(target.0);
+        self.exit_jump(target);
+        self.code.bind(over);
+    }
+
+    /// A transaction aborts at once, with no reason given: allowed at any time, and repeatable.
+    fn transaction_start(&mut self, instruction: &Instruction, abort: AppPc) -> Result<(), Untranslatable> {
+        if !std::arch::is_x86_feature_detected!("rtm") {
+            self.code.copy(instruction);
+            return Ok(());
+        }
+        self.code.mov_imm(Gpr::Rax, 0);
+        self.mark_left(abort.0);
+        self.exit_jump(abort);
+        Ok(())
+    }
+
+    /// FS is the app's own while translated code runs; GS isn't.
+    fn segment_base(&mut self, instruction: &Instruction, write: bool, segment: Segment, r: Gpr, wide: bool) {
+        match (segment, write, wide) {
+            (Segment::Fs, _, _) => self.code.copy(instruction),
+            (Segment::Gs, false, _) => {
+                self.code.load_gs(r, ThreadState::APP_GS_AT);
+                if !wide {
+                    self.code.movzx32(r, r);
+                }
+            }
+            (Segment::Gs, true, true) => self.code.store_gs(ThreadState::APP_GS_AT, r),
+            (Segment::Gs, true, false) => {
+                let s = if r == Gpr::Rax { Gpr::Rdx } else { Gpr::Rax };
+                self.code.store_mem(ThreadState::spill_address(SLOT_SCRATCH), s);
+                self.mark_borrowed(instruction.pc().0, &[(s, SLOT_SCRATCH)]);
+                self.code.movzx32(s, r);
+                self.code.store_gs(ThreadState::APP_GS_AT, s);
+                self.code.load_mem(s, ThreadState::spill_address(SLOT_SCRATCH));
+            }
+        }
+    }
+}
+
+fn untranslatable(instruction: &Instruction, reason: &'static str) -> Untranslatable {
+    Untranslatable { pc: instruction.pc(), instruction: instruction.to_string(), reason }
+}

@@ -1,0 +1,351 @@
+//! From a trace of app instructions to machine code for the cache.
+//!
+//! Most instructions are copied as they are. What depends on its place (RIP-relative operands, branches) is rewritten, what
+//! the cache must not run (system calls, volatile instructions) becomes an exit, and analysis calls are put between.
+//! Named invariants:
+//! * *exact exits*: wherever a trace can be left, all registers and flags are the app's. Registers and flags are borrowed
+//!   only between two instructions, and flags are changed only where the same trace overwrites them before anything
+//!   could see them.
+//! * *marks*: the state map has a mark at each place from which on another description of the app's state holds, so an
+//!   interruption anywhere can be answered.
+//! * *one store*: rel32 fields that may be patched lie within one cache line.
+
+pub mod branches;
+mod buffer;
+mod calls;
+mod inline;
+mod instructions;
+mod known;
+mod merge;
+mod mirror;
+
+pub use known::Known;
+pub use merge::merge_counters;
+
+use bubble::switches::Off;
+use isa::{Code, Usage};
+use machine::{AppPc, CachePc, Gpr};
+
+use crate::counters::Counters;
+use crate::descriptor::Descriptor;
+use crate::gateway;
+use crate::instrument::Trace;
+use crate::space::SpaceId;
+use crate::statemap::{BlockCall, MapEntry, NOT_BORROWED, Place, as_bytes, borrowed, mirrored};
+use crate::tables::{Exit, ExitKind};
+use crate::thread::ThreadState;
+
+/// Where a translation will lie.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// The space.
+    pub space: SpaceId,
+    /// Cache offset of its first byte.
+    pub offset: u32,
+    /// The same as a cache pc.
+    pub pc: CachePc,
+    /// Where its stubs end.
+    pub stubs_end: CachePc,
+    /// Number of its first exit.
+    pub first_exit: u32,
+    /// Arena offset of its first byte.
+    pub arena: u32,
+}
+
+/// Something that must hold at a slice's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// A register has a value.
+    Register(Gpr, u64),
+    /// The 64-bit word at an address, which is mapped, has a value.
+    Word(u64, u64),
+}
+
+/// A finished translation, to be written at its site.
+pub struct Translation {
+    /// Machine code.
+    pub code: Vec<u8>,
+    /// Exit stubs, which lie elsewhere so that code which runs lies close together.
+    pub stubs: Vec<u8>,
+    /// Exits, in the order of their numbers.
+    pub exits: Vec<Exit>,
+    /// Bytes for the arena: descriptors, state map, block-level calls.
+    pub arena: Vec<u8>,
+    /// Arena offset of the state map.
+    pub map: u32,
+    /// Its entries.
+    pub map_len: u32,
+    /// Block-level calls after it.
+    pub block_calls: u32,
+    /// Buffer marks after those.
+    pub buffer_marks: u32,
+}
+
+/// An instruction that can't be translated, with the reason. The app's pc and text are in it.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot translate {instruction} at {pc}: {reason}")]
+pub struct Untranslatable {
+    pc: AppPc,
+    instruction: String,
+    reason: &'static str,
+}
+
+/// What holds for all translations of a run.
+pub struct Rules<'a> {
+    /// Optimisations that are off.
+    pub off: Off,
+    /// Flags are exact wherever an instruction may fault.
+    pub exact_faults: bool,
+    /// See [`crate::Settings::replays`].
+    pub replays: bool,
+    /// Whether the trace may jump back to its own head without passing its entry.
+    pub loops: bool,
+    /// Counters that have cells.
+    pub counters: &'a Counters,
+    /// What was found out about routines.
+    pub known: &'a Known,
+    /// The arithmetic flags that may be read after an app pc is reached, see [`crate::ahead`].
+    pub live_at: &'a mut dyn FnMut(AppPc) -> u64,
+}
+
+/// Translates `trace` for `site`, with a quick check before its first instruction if it is an end.
+///
+/// # Errors
+/// If it contains an instruction that has no translation.
+pub fn translate<'a>(
+    trace: &'a Trace,
+    site: Site,
+    check: Option<&[Condition]>,
+    rules: Rules<'a>,
+) -> Result<Translation, Untranslatable> {
+    let mut translator = Translator::new(trace, site, rules);
+    translator.choose_counters();
+    if let Some(check) = check {
+        translator.quick_check(check);
+    }
+    let mut block = 0;
+    for index in 0..trace.instructions.len() {
+        if index == trace.block_ends[block] {
+            block += 1;
+        }
+        translator.mark(trace.instructions[index].pc().0);
+        translator.buffer_before(index, block);
+        translator.calls_before(index, block);
+        translator.instruction(index, block)?;
+        translator.mirror_after(index, block);
+    }
+    translator.fall_through();
+    translator.literals();
+    translator.stubs();
+    Ok(translator.finish())
+}
+
+struct Translator<'a> {
+    trace: &'a Trace,
+    site: Site,
+    off: Off,
+    /// See [`Rules::loops`].
+    loops: bool,
+    counters: &'a Counters,
+    known: &'a Known,
+    code: Code,
+    stubs: Code,
+    exits: Vec<Exit>,
+    /// Exits whose stub is still to be written: number, offset in `code` of the rel32 that goes to it, and the app pc at
+    /// which the app goes on if it is stopped in the stub.
+    pending: Vec<(usize, usize)>,
+    /// Offsets in `code` of RIP displacements that name a return address, with the address.
+    returns: Vec<(usize, u64)>,
+    descriptors: Vec<Descriptor>,
+    map: Vec<MapEntry>,
+    block_calls: Vec<BlockCall>,
+    buffer: buffer::State,
+    /// See [`Rules::replays`].
+    replays: bool,
+    /// What each instruction uses.
+    usages: Vec<Usage>,
+    /// For each instruction, the flags that must be preserved before it.
+    live_flags: Vec<u64>,
+    /// For each block-level call: the index of the instruction before which it is made.
+    placed: Vec<Option<usize>>,
+}
+
+impl<'a> Translator<'a> {
+    fn new(trace: &'a Trace, site: Site, mut rules: Rules<'a>) -> Self {
+        let usages: Vec<_> = trace.instructions.iter().map(isa::Instruction::usage).collect();
+        let live_flags = calls::live_flags(trace, &usages, &mut rules);
+        Self {
+            placed: calls::place(trace, &live_flags, rules.off),
+            off: rules.off,
+            live_flags,
+            replays: rules.replays,
+            usages,
+            trace,
+            site,
+            loops: rules.loops,
+            counters: rules.counters,
+            known: rules.known,
+            // The usual trace has about ten instructions in three blocks.
+            code: Code::with_capacity(site.pc, 16 * (trace.instructions.len() + 4)),
+            stubs: Code::new(site.stubs_end),
+            exits: Vec::with_capacity(4),
+            pending: Vec::with_capacity(4),
+            returns: Vec::new(),
+            descriptors: Vec::with_capacity(trace.calls.len()),
+            map: Vec::with_capacity(2 * trace.instructions.len() + 8),
+            block_calls: Vec::with_capacity(trace.calls.len()),
+            buffer: buffer::State::default(),
+        }
+    }
+
+    fn offset(&self) -> u32 {
+        (self.code.bytes.len() + self.stubs.bytes.len()) as u32
+    }
+
+    /// From here on the app is about to execute `pc`, with all registers in place.
+    fn mark(&mut self, pc: u64) {
+        self.mark_with(pc, Place::Static, [NOT_BORROWED; 3]);
+    }
+
+    /// From here on the app goes on at `pc`, with all registers in place; the block before is complete.
+    fn mark_left(&mut self, pc: u64) {
+        self.mark_with(pc, Place::Left, [NOT_BORROWED; 3]);
+    }
+
+    /// From here on these registers are borrowed.
+    fn mark_borrowed(&mut self, pc: u64, registers: &[(Gpr, usize)]) {
+        let mut packed = [NOT_BORROWED; 3];
+        for (slot, &(r, spill)) in packed.iter_mut().zip(registers) {
+            *slot = borrowed(r, spill);
+        }
+        self.mark_with(pc, Place::Static, packed);
+    }
+
+    fn mark_with(&mut self, pc: u64, place: Place, borrowed: [u8; 3]) {
+        let borrowed = self.buffer.with_held(borrowed);
+        let entry = MapEntry { pc, offset: self.offset(), place, borrowed };
+        match self.map.last_mut() {
+            Some(last) if last.offset == entry.offset => *last = entry,
+            _ => self.map.push(entry),
+        }
+    }
+
+    fn add_exit(&mut self, kind: ExitKind, pc: AppPc, argument: u32) -> usize {
+        self.exits.push(Exit { pc, kind, site: 0, argument, reserved: 0 });
+        self.exits.len() - 1
+    }
+
+    /// A jump of `opcode_len` bytes before its rel32 follows: keeps that field within one cache line.
+    fn align_rel32(&mut self, opcode_len: u64) {
+        let at = (self.code.here().0 + opcode_len) % 64;
+        if at > 60 {
+            self.code.nop((64 - at) as usize);
+        }
+    }
+
+    /// `jmp` to the app pc `target`: to an exit stub until it is linked.
+    fn exit_jump(&mut self, target: AppPc) {
+        self.align_rel32(1);
+        let here = self.code.here();
+        let site = self.code.jmp(here);
+        self.direct_exit(target, site);
+    }
+
+    /// `rel32` at `site` leads to `target`.
+    fn direct_exit(&mut self, target: AppPc, site: CachePc) {
+        let at = (site.0 - self.site.pc.0) as usize;
+        let exit = self.add_exit(ExitKind::Direct, target, 0);
+        self.exits[exit].site = self.site.offset + at as u32;
+        self.pending.push((exit, at));
+    }
+
+    /// Leaves to the runtime right here, with all registers in place.
+    fn leave(&mut self, kind: ExitKind, pc: AppPc, argument: u32) -> usize {
+        let exit = self.add_exit(kind, pc, argument);
+        let id = exit_id(self.site.space, self.site.first_exit + exit as u32);
+        self.code.store_gs_imm32(ThreadState::EXIT_AT, id);
+        self.code.jmp_gs(ThreadState::LEAVE_AT);
+        exit
+    }
+
+    /// Ends the trace after its last instruction if that can fall through.
+    fn fall_through(&mut self) {
+        let last = self.trace.instructions.last().expect("a trace has an instruction");
+        if instructions::falls_through(last) {
+            self.mark_left(last.next_pc().0);
+            self.give_back_at_end();
+            self.mark_left(last.next_pc().0);
+            self.exit_jump(last.next_pc());
+        }
+    }
+
+    /// Exit stubs: most of them are never executed, or once. In the state map they follow the code.
+    fn stubs(&mut self) {
+        self.ways_out();
+        let leave = gateway::leave_by_stub_pc();
+        let is_near = Code::new(self.site.stubs_end).reaches(leave);
+        let each = if is_near { NEAR_STUB } else { FAR_STUB };
+        let start = self.site.stubs_end.0 - (self.pending.len() * each) as u64;
+        self.stubs = Code::with_capacity(CachePc(start), self.pending.len() * each);
+        let [r10, ..] = mirrored();
+        for (exit, at) in std::mem::take(&mut self.pending) {
+            let rel = self.stubs.here().0.wrapping_sub(self.site.pc.0 + at as u64 + 4) as u32;
+            self.code.bytes[at..at + 4].copy_from_slice(&rel.to_le_bytes());
+            self.mark_with(self.exits[exit].pc.0, Place::Left, [r10, NOT_BORROWED, NOT_BORROWED]);
+            let id = exit_id(self.site.space, self.site.first_exit + exit as u32);
+            self.stubs.mov_imm(Gpr::R10, id as u64);
+            if is_near {
+                self.stubs.jmp(CachePc(leave));
+            } else {
+                self.stubs.jmp_gs(ThreadState::LEAVE_BY_STUB_AT);
+            }
+        }
+        debug_assert!(self.stubs.here() == self.site.stubs_end);
+    }
+
+    fn literals(&mut self) {
+        if self.returns.is_empty() {
+            return;
+        }
+        let misaligned = (self.code.here().0 % 8) as usize;
+        if misaligned != 0 {
+            self.code.nop(8 - misaligned);
+        }
+        for (at, address) in std::mem::take(&mut self.returns) {
+            let rel = (self.code.bytes.len() - (at + 4)) as u32;
+            self.code.bytes[at..at + 4].copy_from_slice(&rel.to_le_bytes());
+            self.code.quad(address);
+        }
+    }
+
+    fn finish(self) -> Translation {
+        let descriptors = size_of_val(self.descriptors.as_slice());
+        let arena = [as_bytes(&self.descriptors), as_bytes(&self.map), as_bytes(&self.block_calls)];
+        let arena = [&arena[..], &[as_bytes(&self.buffer.marks)]].concat().concat();
+        Translation {
+            code: self.code.bytes,
+            stubs: self.stubs.bytes,
+            exits: self.exits,
+            arena,
+            map: self.site.arena + descriptors as u32,
+            map_len: self.map.len() as u32,
+            block_calls: self.block_calls.len() as u32,
+            buffer_marks: self.buffer.marks.len() as u32,
+        }
+    }
+}
+
+/// Bytes of a stub whose jump is direct, and of one whose jump isn't.
+const NEAR_STUB: usize = 11;
+const FAR_STUB: usize = 14;
+
+/// What a stub writes to `ThreadState::exit`.
+pub fn exit_id(space: SpaceId, number: u32) -> i32 {
+    ((space as u32) << 30 | number) as i32
+}
+
+/// Undoes [`exit_id`].
+pub fn exit_of(id: u64) -> (SpaceId, u32) {
+    let space = if id >> 30 & 1 == 1 { SpaceId::Shared } else { SpaceId::Own };
+    (space, id as u32 & 0x3fff_ffff)
+}

@@ -1,0 +1,342 @@
+//! Random programs, run natively and under translation in the same process: every register, flag, vector, x87 register and
+//! byte of memory must come out the same, and faults must be the same faults at the same instruction.
+//!
+//! `SUPERPIN_SEED` starts the sequence of programs (each failure names its own seed: that program comes first then),
+//! `SUPERPIN_PROGRAMS` says how many are run for each setting.
+
+mod arena;
+mod native;
+mod state;
+mod stream;
+mod translated;
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, Once};
+
+use arena::{Arena, Where};
+use bubble::switches::{Off, Optimisation};
+use engine::Settings;
+use isa::random::{Catalogue, Form, Generator, Program, Rng};
+use state::State;
+use translated::{INTERRUPTIONS, Translated};
+
+/// Signals, the bubble and fixed addresses have one owner at a time.
+static PROCESS: Mutex<()> = Mutex::new(());
+
+const SETTINGS: Settings = Settings {
+    max_blocks: 4,
+    max_instructions: 64,
+    linking: true,
+    sharing: false,
+    cache_bytes: 64 << 20,
+    off: Off(0),
+    slot: 0,
+    exact_faults: true,
+    replays: false,
+};
+
+fn variable(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")),
+        Err(_) => default,
+    }
+}
+
+/// How a run came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// At the final `syscall`.
+    End,
+    /// By this signal, at this offset in the code.
+    Fault(i32, u64),
+}
+
+/// Encodings that this CPU executes: the others raise SIGILL.
+fn catalogue(arena: &Arena) -> Catalogue {
+    let mut catalogue = Catalogue::all();
+    let all = catalogue.len();
+    let unused = catalogue.clone();
+    catalogue.retain(|form| runs_here(form, &unused, arena));
+    assert!(catalogue.len() > 1000, "only {} of {all} encodings run on this CPU", catalogue.len());
+    catalogue
+}
+
+fn runs_here(form: Form, unused: &Catalogue, arena: &Arena) -> bool {
+    (0..4).any(|seed| {
+        let Some(program) = Generator::new(unused, arena.layout(), seed).single(form) else { return false };
+        let start = State::random(&mut Rng(seed), arena);
+        let (outcome, _) = native::run(arena, &program, &start);
+        !matches!(outcome, Outcome::Fault(libc::SIGILL, _))
+    })
+}
+
+/// One seed's program of the given length, with what it starts from.
+struct Case<'a> {
+    arena: &'a Arena,
+    catalogue: &'a Catalogue,
+    seed: u64,
+    exact_faults: bool,
+    /// Whether words are written into the buffer.
+    streams: bool,
+}
+
+impl Case<'_> {
+    fn program(&self, length: usize) -> Program {
+        Generator::new(self.catalogue, self.arena.layout(), self.seed).program(length)
+    }
+
+    /// Runs a program both ways; returns how it ends natively, and what differs.
+    fn compare(&self, program: &Program, translated: &mut Translated) -> (Outcome, Vec<String>) {
+        let start = State::random(&mut Rng(!self.seed), self.arena);
+        self.arena.load(&program.code);
+        self.arena.fill(self.seed);
+        let (expected, native) = native::run(self.arena, program, &start);
+        let memory = self.arena.snapshot();
+        let log = self.streams.then(|| self.log(program, &start, translated));
+        self.arena.load(&program.code);
+        self.arena.fill(self.seed);
+        let end = translated.run(self.arena, program, &start);
+        let mut differences = self.differences(&(expected, native.clone()), &memory, &end);
+        let stream_differs = |translated: &Translated| {
+            stream::difference(&translated.stream, log.as_ref()?, matches!(expected, Outcome::Fault(..)))
+        };
+        differences.extend(stream_differs(translated));
+        if translated.is_interrupted() {
+            for n in 0..6 {
+                self.arena.fill(self.seed);
+                let after = 300 + Rng(self.seed + n).below(6000) as i64;
+                let end = translated.run_again(self.arena, program, &start, after);
+                differences.extend(self.differences(&(expected, native.clone()), &memory, &end));
+                differences.extend(stream_differs(translated));
+            }
+        }
+        (expected, differences)
+    }
+
+    /// What calls get that are given the values which the buffer is to have.
+    fn log(&self, program: &Program, start: &State, translated: &mut Translated) -> Vec<u64> {
+        self.arena.load(&program.code);
+        self.arena.fill(self.seed);
+        translated.set_instrument(stream::insert_logged);
+        translated.run(self.arena, program, start);
+        translated.set_instrument(stream::insert_buffered);
+        std::mem::take(&mut *stream::LOG.lock().expect("no test panics here"))
+    }
+
+    fn differences(&self, native: &(Outcome, State), memory: &[u8], translated: &(Outcome, State)) -> Vec<String> {
+        let ((expected, native), (got, mut end)) = (native, translated.clone());
+        if !self.exact_faults && matches!(got, Outcome::Fault(..)) {
+            // Nobody who looks at flags after a fault was promised them.
+            end.registers.rflags = native.registers.rflags;
+        }
+        if matches!((expected, &got), (Outcome::Fault(..), Outcome::Fault(..))) && !is_canonical(end.registers.rip) {
+            // Known difference: a branch to a non-canonical address faults at the branch natively, and at the address,
+            // after the branch, under translation.
+            return Vec::new();
+        }
+        let mut differences = native.differences(&end);
+        if *expected != got {
+            differences.insert(0, format!("natively {expected:x?}, translated {got:x?}"));
+        }
+        differences.extend(self.arena.differences(memory));
+        differences
+    }
+
+    /// Says what differs in the shortest program of this seed that differs: it is a prefix of the others.
+    fn fail(&self, name: &str, length: usize, first: &[String], translated: &mut Translated) -> ! {
+        for length in 1..=length {
+            let program = self.program(length);
+            let (outcome, differences) = self.compare(&program, translated);
+            if !differences.is_empty() {
+                panic!(
+                    "{name}: SUPERPIN_SEED={}, the first {length} elements (ends natively: {outcome:x?}):\n{}native, then translated:\n{}",
+                    self.seed,
+                    program.listing(&self.arena.layout()),
+                    differences.join("\n"),
+                );
+            }
+        }
+        panic!(
+            "{name}: SUPERPIN_SEED={} differed once, and not when it was run again:\n{}native, then translated:\n{}",
+            self.seed,
+            self.program(length).listing(&self.arena.layout()),
+            first.join("\n"),
+        );
+    }
+}
+
+/// Whether bits 47 and up are equal.
+fn is_canonical(address: u64) -> bool {
+    (address << 16) as i64 >> 16 == address as i64
+}
+
+/// The seed that is being run, for the watchdog.
+static CURRENT: AtomicU64 = AtomicU64::new(0);
+
+/// Names the seed of a program that makes the engine panic, and ends the process with a message if one program runs for a
+/// minute: all of them end after microseconds.
+fn watch() {
+    static WATCHDOG: Once = Once::new();
+    WATCHDOG.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            eprintln!("while the program of SUPERPIN_SEED={} was run:", CURRENT.load(Ordering::Relaxed));
+            usual(info);
+        }));
+        std::thread::spawn(|| {
+            let mut seen = 0;
+            loop {
+                std::thread::sleep(std::time::Duration::from_secs(60));
+                let now = CURRENT.load(Ordering::Relaxed);
+                if now != 0 && now == seen {
+                    eprintln!("the program of SUPERPIN_SEED={now} doesn't end");
+                    std::process::abort();
+                }
+                seen = now;
+            }
+        });
+    });
+}
+
+fn run_programs(name: &str, place: Where, settings: Settings, instrument: fn(&mut engine::instrument::Trace)) {
+    run_prepared(name, place, false, settings, instrument, |_| {});
+}
+
+fn run_prepared(
+    name: &str,
+    place: Where,
+    writable_code: bool,
+    settings: Settings,
+    instrument: fn(&mut engine::instrument::Trace),
+    prepare: fn(&mut Translated),
+) {
+    let first = variable("SUPERPIN_SEED", 1);
+    let seeds = first..first + variable("SUPERPIN_PROGRAMS", 400);
+    run_seeds(name, seeds, place, writable_code, settings, instrument, prepare);
+}
+
+fn run_seeds(
+    name: &str,
+    seeds: Range<u64>,
+    place: Where,
+    writable_code: bool,
+    settings: Settings,
+    instrument: fn(&mut engine::instrument::Trace),
+    prepare: fn(&mut Translated),
+) {
+    let _owner = PROCESS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    watch();
+    let arena = Arena::new(place, writable_code);
+    let catalogue = catalogue(&arena);
+    let count = seeds.end - seeds.start;
+    eprintln!("{name}: {count} programs from SUPERPIN_SEED={}, {} encodings", seeds.start, catalogue.len());
+    let mut translated = Translated::new(settings, instrument);
+    prepare(&mut translated);
+    let mut ended = 0;
+    for seed in seeds {
+        CURRENT.store(seed, Ordering::Relaxed);
+        let streams = std::ptr::fn_addr_eq(instrument, stream::insert_buffered as fn(&mut engine::instrument::Trace));
+        let exact_faults = settings.exact_faults;
+        let case = Case { arena: &arena, catalogue: &catalogue, seed, exact_faults, streams };
+        let length = 5 + Rng(seed ^ 0x5eed).below(60) as usize;
+        let (outcome, differences) = case.compare(&case.program(length), &mut translated);
+        if !differences.is_empty() {
+            case.fail(name, length, &differences, &mut translated);
+        }
+        ended += u64::from(outcome == Outcome::End);
+    }
+    CURRENT.store(0, Ordering::Relaxed);
+    // Programs that fault at once test little.
+    assert!(count < 50 || ended * 3 > count, "only {ended} of {count} programs came to their end");
+}
+
+#[test]
+fn code_near_the_cache() {
+    run_programs("near", Where::Near, SETTINGS, |_| {});
+}
+
+#[test]
+fn code_far_from_the_cache() {
+    run_programs("far", Where::Far, SETTINGS, |_| {});
+}
+
+#[test]
+fn code_at_low_addresses() {
+    run_programs("low", Where::Low, SETTINGS, |_| {});
+}
+
+#[test]
+fn one_block_without_links() {
+    let settings = Settings { max_blocks: 1, max_instructions: 3, linking: false, ..SETTINGS };
+    run_programs("unlinked", Where::Far, settings, |_| {});
+}
+
+#[test]
+fn a_tiny_cache() {
+    run_programs("tiny", Where::Near, Settings { cache_bytes: 16 << 10, ..SETTINGS }, |_| {});
+}
+
+#[test]
+fn with_analysis_calls() {
+    run_programs("calls", Where::Low, SETTINGS, translated::insert_calls);
+}
+
+/// Flags that are overwritten later are free for counters and for the comparisons of indirect branches.
+#[test]
+fn without_flags_at_faults() {
+    let settings = Settings { exact_faults: false, ..SETTINGS };
+    run_programs("flags near", Where::Near, settings, translated::insert_counters);
+    run_programs("flags far", Where::Far, Settings { max_blocks: 1, ..settings }, translated::insert_block_counters);
+}
+
+#[test]
+fn with_counters() {
+    run_programs("counters", Where::Near, SETTINGS, translated::insert_counters);
+}
+
+/// The state that an interruption finds must be the app's, wherever it comes: the program goes on from it.
+#[test]
+fn with_interruptions() {
+    let before = INTERRUPTIONS.load(Ordering::Relaxed);
+    run_prepared("interruptions", Where::Far, false, SETTINGS, translated::insert_counters, Translated::interrupt);
+    let count = INTERRUPTIONS.load(Ordering::Relaxed) - before;
+    eprintln!("{count} interruptions");
+    assert!(count > 0, "no program was interrupted");
+}
+
+/// The buffer gets what calls would get, wherever it is full.
+#[test]
+fn with_the_buffer() {
+    run_programs("buffer near", Where::Near, SETTINGS, stream::insert_buffered);
+    run_programs("buffer far", Where::Far, Settings { max_blocks: 1, ..SETTINGS }, stream::insert_buffered);
+    run_programs("buffer unheld", Where::Low, Settings { off: Off::ALL, ..SETTINGS }, stream::insert_buffered);
+}
+
+/// Also if the program is interrupted.
+#[test]
+fn with_the_buffer_and_interruptions() {
+    run_prepared("buffer", Where::Low, false, SETTINGS, stream::insert_buffered, Translated::interrupt);
+}
+
+/// Each optimisation off, all off, and random combinations, with counters and with calls of all kinds.
+#[test]
+fn with_optimisations_off() {
+    let first = variable("SUPERPIN_SEED", 1);
+    let random = (0..6).map(|n| Off(Rng(first ^ n << 32).below(u64::from(Off::ALL.0) + 1) as u32));
+    let each = Optimisation::ALL.map(|o| Off(1 << o as u32));
+    for (n, off) in each.into_iter().chain([Off::ALL]).chain(random).enumerate() {
+        let place = [Where::Near, Where::Far, Where::Low][n % 3];
+        let settings = Settings { off, exact_faults: n % 2 == 0, ..SETTINGS };
+        let seeds = first + 1000 * n as u64;
+        let count = variable("SUPERPIN_PROGRAMS", 400).div_ceil(10);
+        let instrument = if n % 3 == 0 { translated::insert_calls } else { translated::insert_counters };
+        run_seeds(&format!("{off:?}"), seeds..seeds + count, place, false, settings, instrument, |_| {});
+    }
+}
+
+/// Code that changes itself, ahead of where it is and behind.
+#[test]
+fn changing_code() {
+    run_prepared("changing", Where::Low, true, SETTINGS, translated::insert_counters, |_| {});
+}

@@ -1,0 +1,72 @@
+//! What the buffer gets, against what calls get.
+
+use std::sync::Mutex;
+
+use bubble::map;
+use engine::ThreadState;
+use engine::instrument::{Arg, Buffered, Call, Point, Trace};
+use machine::Gpr;
+
+/// What calls got in the last run.
+pub static LOG: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
+/// Words of a call at most.
+const WORDS: usize = 5;
+
+/// Leaves room for so many words; returns how many are in front of them.
+pub fn fill_but(room: u64) -> usize {
+    let position = map::BUFFER.end() - 8 * room;
+    // SAFETY: the thread state is mapped, and translated code doesn't run.
+    unsafe { (*ThreadState::main()).buffer = position };
+    ((position - map::BUFFER.start) / 8) as usize
+}
+
+/// Values of all kinds, for instructions that the code alone chooses.
+fn values(trace: &Trace) -> Vec<(usize, Vec<Arg>)> {
+    let mut all = Vec::new();
+    for (n, instruction) in trace.instructions.iter().enumerate() {
+        let choice = instruction.pc().0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+        let operands = instruction.memory_operands();
+        for operand in 0..operands.len() {
+            if !operands[operand].inexact {
+                all.push((n, vec![Arg::MemoryAddress(operand)]));
+            }
+        }
+        let register = Arg::Register(Gpr::ALL[choice as usize % 16]);
+        if choice % 5 == 0 {
+            all.push((n, vec![register, Arg::InstructionPointer, Arg::Const(1 << 40), Arg::Const(u64::MAX)]));
+        }
+    }
+    all
+}
+
+/// Writes them into the buffer.
+pub fn insert_buffered(trace: &mut Trace) {
+    let all = values(trace).into_iter();
+    trace.buffered.extend(all.map(|(index, words)| Buffered { index, words }));
+}
+
+/// Gives them to a call.
+pub fn insert_logged(trace: &mut Trace) {
+    for (index, mut args) in values(trace) {
+        args.insert(0, Arg::Const(args.len() as u64));
+        let (point, routine) = (Point::Before(index), note as *const () as usize);
+        trace.calls.push(Call { point, routine, local: map::LOCAL.start, args, predicated: false });
+    }
+}
+
+extern "C" fn note(_: u64, len: u64, a: u64, b: u64, c: u64, d: u64) {
+    LOG.lock().expect("no test panics here").extend(&[a, b, c, d][..len as usize]);
+}
+
+/// What is wrong with the words of the buffer, if calls got `log`. The calls of an instruction that faulted have been made.
+pub fn difference(stream: &[u64], log: &[u64], faulted: bool) -> Option<String> {
+    let at_most = stream.len() + if faulted { 4 * WORDS } else { 0 };
+    if log.starts_with(stream) && log.len() <= at_most {
+        return None;
+    }
+    let same = stream.iter().zip(log).take_while(|(a, b)| a == b).count();
+    let some =
+        |words: &[u64]| format!("{} words, {:x?}", words.len(), words[same..].iter().take(6).collect::<Vec<_>>());
+    Some(format!("from word {same} on the buffer has {}, calls got {}", some(stream), some(log)))
+}

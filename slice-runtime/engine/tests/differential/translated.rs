@@ -1,0 +1,330 @@
+//! Running a program under the engine.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bubble::map::{self, Region};
+use engine::instrument::{Arg, Call, Point, Trace};
+use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Settings, Volatile};
+use isa::Instruction;
+use isa::random::Program;
+use machine::{AppPc, Gpr};
+
+use crate::Outcome;
+use crate::arena::Arena;
+use crate::state::State;
+use crate::stream;
+
+fn map_region(region: Region, access: i32) {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
+    // SAFETY: nothing else lies in the bubble of a test process, and its last owner is gone.
+    let p = unsafe { libc::mmap(region.start as *mut _, region.size as usize, access, flags, -1, 0) };
+    assert_eq!(p as u64, region.start);
+}
+
+/// An engine for many programs.
+pub struct Translated {
+    engine: Box<Engine>,
+    instrument: fn(&mut Trace),
+    timer: Option<Timer>,
+    /// What the last run wrote into the buffer.
+    pub stream: Vec<u64>,
+}
+
+struct Observer {
+    stream: Vec<u64>,
+    instrument: fn(&mut Trace),
+    outcome: Option<Outcome>,
+    code: u64,
+    /// For each offset of the code, whether an instruction starts there.
+    starts: Vec<bool>,
+}
+
+/// How often a program was interrupted.
+pub static INTERRUPTIONS: AtomicU64 = AtomicU64::new(0);
+
+/// A timer that interrupts this thread.
+struct Timer(libc::timer_t);
+
+impl Timer {
+    fn new() -> Timer {
+        engine::on_signal(|_, _, _| engine::interrupt());
+        engine::install_signal(libc::SIGALRM, libc::SA_RESTART).expect("a handler can be set");
+        let mut timer = std::ptr::null_mut();
+        // SAFETY: sigevent is plain data for which zero is valid; the pointers are valid.
+        unsafe {
+            let mut event: libc::sigevent = std::mem::zeroed();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_signo = libc::SIGALRM;
+            event.sigev_notify_thread_id = libc::gettid();
+            assert_eq!(libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer), 0);
+        }
+        Timer(timer)
+    }
+
+    /// Goes off once after so many nanoseconds; never if 0.
+    fn set(&self, nanoseconds: i64) {
+        let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let value =
+            libc::itimerspec { it_interval: zero, it_value: libc::timespec { tv_sec: 0, tv_nsec: nanoseconds } };
+        // SAFETY: a valid timer and value.
+        assert_eq!(unsafe { libc::timer_settime(self.0, 0, &raw const value, std::ptr::null_mut()) }, 0);
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`.
+        unsafe { libc::timer_delete(self.0) };
+    }
+}
+
+/// Where the program's instructions start.
+fn starts(program: &Program) -> Vec<bool> {
+    let mut starts = vec![false; program.code.len() + 1];
+    let mut at = 0;
+    while at < program.code.len() {
+        starts[at] = true;
+        at += Instruction::decode(&program.code[at..], AppPc(0)).map_or(1, |i| i.len());
+    }
+    starts[at] = true;
+    starts
+}
+
+impl Guest for Observer {
+    fn instrument(&self, trace: &mut Trace) {
+        (self.instrument)(trace);
+    }
+
+    fn drain(&mut self, words: &[u64]) {
+        self.stream.extend(words);
+    }
+
+    fn syscall(&mut self, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        self.outcome = Some(Outcome::End);
+        Flow::Leave
+    }
+
+    fn volatile(&mut self, what: Volatile, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        panic!("{what:?} isn't generated")
+    }
+
+    fn end_reached(&mut self, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        panic!("no end was armed")
+    }
+
+    fn fault(&mut self, fault: &Fault, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        self.outcome = Some(Outcome::Fault(fault.signal, cpu.registers.rip.wrapping_sub(self.code)));
+        Flow::Leave
+    }
+
+    fn unsupported(&mut self, reason: &str, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        panic!("{reason}")
+    }
+
+    fn interrupted(&mut self, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        let offset = cpu.registers.rip.wrapping_sub(self.code);
+        // Elsewhere the program is on its way to a fault.
+        if let Ok(offset) = usize::try_from(offset)
+            && offset < self.starts.len()
+        {
+            assert!(self.starts[offset], "interrupted at {offset:#x}, in the middle of an instruction");
+        }
+        INTERRUPTIONS.fetch_add(1, Ordering::Relaxed);
+        Flow::Continue
+    }
+}
+
+impl Translated {
+    pub fn new(settings: Settings, instrument: fn(&mut Trace)) -> Translated {
+        let data = libc::PROT_READ | libc::PROT_WRITE;
+        for region in [map::THREADS, map::TABLES_OWN, map::LOCAL, map::BUFFER] {
+            map_region(region, data);
+        }
+        map_region(map::CACHE_OWN, data | libc::PROT_EXEC);
+        // SAFETY: the regions were just mapped, and the lock of the process is held.
+        Translated { engine: unsafe { Engine::new(settings) }, instrument, timer: None, stream: Vec::new() }
+    }
+
+    /// From now on [`Translated::run_again`] is interrupted.
+    pub fn interrupt(&mut self) {
+        self.timer = Some(Timer::new());
+    }
+
+    /// Whether programs are to be run again with interruptions.
+    pub fn is_interrupted(&self) -> bool {
+        self.timer.is_some()
+    }
+
+    /// Instruments in another way from the next program on.
+    pub fn set_instrument(&mut self, instrument: fn(&mut Trace)) {
+        self.instrument = instrument;
+    }
+
+    /// Runs the program, which was just loaded, from `start`.
+    pub fn run(&mut self, arena: &Arena, program: &Program, start: &State) -> (Outcome, State) {
+        let layout = arena.layout();
+        self.engine.code_changed(layout.code, layout.code_len as u64);
+        self.run_again(arena, program, start, 0)
+    }
+
+    /// Runs the same program again, interrupted after so many nanoseconds.
+    pub fn run_again(
+        &mut self,
+        arena: &Arena,
+        program: &Program,
+        start: &State,
+        interrupt_after: i64,
+    ) -> (Outcome, State) {
+        let layout = arena.layout();
+        let cpu = self.engine.cpu();
+        cpu.registers = start.registers;
+        cpu.xstate = start.xstate.clone();
+        let before = counters();
+        let mut observer = Observer {
+            instrument: self.instrument,
+            outcome: None,
+            code: layout.code,
+            starts: starts(program),
+            stream: Vec::new(),
+        };
+        // Often full in mid-program.
+        let filled = stream::fill_but(interrupt_after as u64 % 61);
+        if let Some(timer) = &self.timer {
+            timer.set(interrupt_after);
+        }
+        self.engine.run(&mut observer);
+        if let Some(timer) = &self.timer {
+            timer.set(0);
+        }
+        engine::buffer::take(|words| observer.stream.extend(words));
+        self.stream = observer.stream.split_off(filled);
+        let cpu = self.engine.cpu();
+        let state = State { registers: cpu.registers, xstate: cpu.xstate.clone() };
+        let outcome = observer.outcome.expect("the engine left only when told to");
+        if outcome == Outcome::End {
+            assert_eq!(state.registers.rip, layout.code + program.end as u64 + 2);
+        }
+        check_counters(before, counters(), outcome);
+        (outcome, state)
+    }
+}
+
+/// Local state: two counters, and a place for what routines see.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Local {
+    by_instruction: u64,
+    by_block: u64,
+    seen: [u64; 8],
+}
+
+fn counters() -> Local {
+    // SAFETY: LOCAL is mapped; routines, which alone write to it, aren't running.
+    unsafe { (map::LOCAL.start as *const Local).read() }
+}
+
+/// Inlined and called routines see the same arguments. Both ways to count agree, also if the program ends by a fault: what didn't take effect isn't counted.
+fn check_counters(before: Local, now: Local, outcome: Outcome) {
+    let by_instruction = now.by_instruction.wrapping_sub(before.by_instruction);
+    let by_block = now.by_block.wrapping_sub(before.by_block);
+    assert_eq!(now.seen[0], now.seen[1], "arguments seen by the inlined and by the called routine, {outcome:x?}");
+    assert_eq!(by_instruction, by_block, "counted by instruction and by block, {outcome:x?}");
+}
+
+extern "C" fn count_instruction(l: &mut Local, n: u64) {
+    l.by_instruction = l.by_instruction.wrapping_add(n);
+}
+
+/// The same, but not to be inlined.
+extern "C" fn count_out_of_line(l: &mut Local, n: u64) {
+    for _ in 0..std::hint::black_box(1) {
+        l.by_instruction = l.by_instruction.wrapping_add(n);
+    }
+}
+
+extern "C" fn count_block(l: &mut Local, n: u64) {
+    l.by_block = l.by_block.wrapping_add(n);
+}
+
+/// Counts each instruction in one counter and each block in another.
+pub fn insert_counters(trace: &mut Trace) {
+    let call = |point, routine| {
+        let args = vec![Arg::BlockInstructions];
+        Call { point, routine, local: map::LOCAL.start, args, predicated: false }
+    };
+    for n in 0..trace.instructions.len() {
+        let inlined = !trace.instructions[n].pc().0.is_multiple_of(7);
+        let routine = if inlined { count_instruction as *const () } else { count_out_of_line as *const () };
+        trace.calls.push(call(Point::Before(n), routine as usize));
+    }
+    for n in 0..trace.block_ends.len() {
+        trace.calls.push(call(Point::Anywhere(n), count_block as *const () as usize));
+    }
+}
+
+/// Counts blocks only, in two counters.
+pub fn insert_block_counters(trace: &mut Trace) {
+    for n in 0..trace.block_ends.len() {
+        for routine in [count_instruction as *const (), count_block as *const ()] {
+            let args = vec![Arg::BlockInstructions];
+            let routine = routine as usize;
+            trace.calls.push(Call {
+                point: Point::Anywhere(n),
+                routine,
+                local: map::LOCAL.start,
+                args,
+                predicated: false,
+            });
+        }
+    }
+}
+
+/// Mixes what it is given into a sum: short enough to be inlined.
+extern "C" fn mix(l: &mut Local, a: u64, b: u64, c: u64) {
+    l.seen[0] = l.seen[0].rotate_left(7) ^ a.wrapping_add(b << 1).wrapping_add(c);
+}
+
+/// The same into another sum, and called.
+extern "C" fn mix_out_of_line(l: &mut Local, a: u64, b: u64, c: u64) {
+    for _ in 0..std::hint::black_box(1) {
+        l.seen[1] = l.seen[1].rotate_left(7) ^ a.wrapping_add(b << 1).wrapping_add(c);
+    }
+}
+
+/// Uses all that a routine may use: vector registers, x87, the stack, flags.
+extern "C" fn work(l: &mut Local, a: u64, b: u64, c: u64, d: u64, e: u64) {
+    let text = format!("{a:x}{b}{:?}{:e}", c as f64 / 3.0, d as f64);
+    l.seen[3] = l.seen[3].wrapping_add(text.len() as u64 + e);
+}
+
+/// Calls of both kinds with all kinds of arguments, at places that depend on the code alone.
+pub fn insert_calls(trace: &mut Trace) {
+    for n in 0..trace.instructions.len() {
+        let instruction = &trace.instructions[n];
+        let choice = instruction.pc().0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+        let operand = instruction.memory_operands().iter().position(|m| !m.inexact);
+        let address = operand.map_or(Arg::Const(7), Arg::MemoryAddress);
+        let register = Arg::Register(Gpr::ALL[choice as usize % 16]);
+        let (routines, args): (&[*const ()], _) = match choice % 5 {
+            0 => (&[work as *const ()], vec![register, address, Arg::InstructionPointer, register, Arg::Const(9)]),
+            1 | 2 => (&[mix as *const (), mix_out_of_line as *const ()], vec![register, address, Arg::Const(1 << 40)]),
+            3 => (&[mix_out_of_line as *const (), mix as *const ()], vec![Arg::InstructionPointer, address, register]),
+            _ => continue,
+        };
+        let predicated = choice & 1 == 0;
+        for routine in routines {
+            let (routine, args) = (*routine as usize, args.clone());
+            trace.calls.push(Call { point: Point::Before(n), routine, local: map::LOCAL.start, args, predicated });
+        }
+    }
+}
+
+#[test]
+fn one_of_the_two_is_inlined() {
+    let inlined = |routine: extern "C" fn(&mut Local, u64, u64, u64)| {
+        // SAFETY: a function's code is readable, and what follows it in this program's text too.
+        let code = unsafe { std::slice::from_raw_parts(routine as usize as *const u8, 256) };
+        isa::routine::inline(code, routine as usize as u64, &[Some(1 << 30), None, None, Some(3), None, None]).is_some()
+    };
+    assert!(inlined(mix) && !inlined(mix_out_of_line));
+}

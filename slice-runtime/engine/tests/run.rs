@@ -1,0 +1,284 @@
+//! Code run natively and under translation in the same process must give the same results.
+
+use std::sync::Mutex;
+
+use bubble::map::{self, Region};
+use bubble::switches::Off;
+use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Settings, Volatile, instrument};
+use machine::Gpr;
+
+/// The bubble has one owner at a time in a process.
+static BUBBLE: Mutex<()> = Mutex::new(());
+
+fn map_region(region: Region, protection: i32) {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
+    // SAFETY: nothing else lies in the bubble of a test process.
+    let p = unsafe { libc::mmap(region.start as *mut _, region.size as usize, protection, flags, -1, 0) };
+    assert_eq!(p as u64, region.start);
+}
+
+fn map_bubble() {
+    let data = libc::PROT_READ | libc::PROT_WRITE;
+    for region in [map::THREADS, map::TABLES_OWN, map::LOCAL] {
+        map_region(region, data);
+    }
+    map_region(map::CACHE_OWN, data | libc::PROT_EXEC);
+}
+
+const DONE: u64 = 0x5050;
+
+std::arch::global_asm!(
+    ".globl superpin_test_done",
+    "superpin_test_done:",
+    "mov r15, rax",
+    "mov eax, {done}",
+    "syscall",
+    done = const DONE,
+);
+
+unsafe extern "C" {
+    fn superpin_test_done();
+}
+
+struct Counting {
+    calls: fn(&mut instrument::Trace),
+}
+
+impl Guest for Counting {
+    fn instrument(&self, trace: &mut instrument::Trace) {
+        (self.calls)(trace);
+    }
+
+    fn syscall(&mut self, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        assert_eq!(cpu.registers.get(Gpr::Rax), DONE);
+        Flow::Leave
+    }
+
+    fn volatile(&mut self, what: Volatile, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        panic!("{what:?}")
+    }
+
+    fn end_reached(&mut self, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        panic!("no end was armed")
+    }
+
+    fn fault(&mut self, fault: &Fault, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        panic!("signal {} at {:#x}", fault.signal, cpu.registers.rip)
+    }
+
+    fn unsupported(&mut self, reason: &str, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        panic!("{reason}")
+    }
+
+    fn interrupted(&mut self, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        Flow::Continue
+    }
+}
+
+const SETTINGS: Settings = Settings {
+    max_blocks: 3,
+    max_instructions: 64,
+    linking: true,
+    sharing: false,
+    cache_bytes: 64 << 20,
+    off: Off(0),
+    slot: 0,
+    exact_faults: true,
+    replays: false,
+};
+
+/// Runs `function(argument)` under translation and returns its result and the counter.
+fn translated(
+    settings: Settings,
+    function: extern "C" fn(u64) -> u64,
+    argument: u64,
+    calls: fn(&mut instrument::Trace),
+) -> (u64, u64) {
+    let (result, local) = translated_with_state(settings, function, argument, calls);
+    (result, local[0])
+}
+
+/// The same with two words of the local state.
+fn translated_with_state(
+    settings: Settings,
+    function: extern "C" fn(u64) -> u64,
+    argument: u64,
+    calls: fn(&mut instrument::Trace),
+) -> (u64, [u64; 2]) {
+    let _owner = BUBBLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    map_bubble();
+    let mut stack = vec![0_u64; 1 << 17];
+    let top = stack.len() - 16;
+    let top = top - top % 2;
+    stack[top] = superpin_test_done as *const () as u64;
+    let mut rsp = &raw const stack[top] as u64;
+    if rsp % 16 != 8 {
+        stack[top + 1] = superpin_test_done as *const () as u64;
+        rsp += 8;
+    }
+    // SAFETY: the regions are mapped and this test owns them.
+    let mut engine = unsafe { Engine::new(settings) };
+    let cpu = engine.cpu();
+    cpu.xstate = machine::XState::initial();
+    cpu.registers.rip = function as *const () as u64;
+    cpu.registers.rflags = 0x202;
+    cpu.registers.set(Gpr::Rdi, argument);
+    cpu.registers.set(Gpr::Rsp, rsp);
+    // SAFETY: reading the FS base has no effect.
+    unsafe { std::arch::asm!("rdfsbase {}", out(reg) cpu.registers.fs_base) };
+    engine.run(&mut Counting { calls });
+    // SAFETY: LOCAL is mapped, and nothing runs that writes to it.
+    let local = unsafe { *(map::LOCAL.start as *const [u64; 2]) };
+    (engine.cpu().registers.get(Gpr::R15), local)
+}
+
+fn same(function: extern "C" fn(u64) -> u64, argument: u64) {
+    let native = function(argument);
+    let variants = [
+        SETTINGS,
+        Settings { max_blocks: 1, ..SETTINGS },
+        Settings { linking: false, ..SETTINGS },
+        Settings { cache_bytes: 16 << 10, ..SETTINGS },
+    ];
+    for settings in variants {
+        assert_eq!(translated(settings, function, argument, |_| {}).0, native, "{settings:?}");
+    }
+}
+
+extern "C" fn collatz(mut n: u64) -> u64 {
+    let mut steps = 0;
+    while n != 1 {
+        n = if n.is_multiple_of(2) { n / 2 } else { 3 * n + 1 };
+        steps += 1;
+    }
+    steps
+}
+
+extern "C" fn fibonacci(n: u64) -> u64 {
+    if n < 2 { n } else { fibonacci(n - 1) + fibonacci(n - 2) }
+}
+
+/// Calls through a table that the compiler can't see through. No allocation: the runtime shares this process's libc.
+extern "C" fn indirect(n: u64) -> u64 {
+    let steps: [extern "C" fn(u64) -> u64; 4] = std::hint::black_box([collatz, twice, fibonacci, twice]);
+    (1..n).fold(0, |sum, i| sum.wrapping_mul(3) + steps[(i ^ (i >> 3)) as usize % 4](i % 11 + 1))
+}
+
+extern "C" fn twice(n: u64) -> u64 {
+    n * 2
+}
+
+extern "C" fn floats(n: u64) -> u64 {
+    (0..n).map(|i| ((i as f64).sqrt() * 1.5).sin()).sum::<f64>().to_bits()
+}
+
+#[test]
+fn loops() {
+    same(collatz, 27);
+}
+
+#[test]
+fn calls_and_returns() {
+    same(fibonacci, 15);
+}
+
+#[test]
+fn indirect_calls() {
+    same(indirect, 300);
+}
+
+#[test]
+fn floating_point() {
+    same(floats, 1000);
+}
+
+extern "C" fn count(local: *mut u64, n: u64) {
+    // SAFETY: the engine passes the address of the local state.
+    unsafe { *local = (*local).wrapping_add(n) }
+}
+
+fn count_instructions(trace: &mut instrument::Trace) {
+    for n in 0..trace.instructions.len() {
+        insert(trace, instrument::Point::Before(n), instrument::Arg::Const(1));
+    }
+}
+
+fn count_steps(trace: &mut instrument::Trace) {
+    for n in 0..trace.instructions.len() {
+        insert(trace, instrument::Point::Before(n), instrument::Arg::BlockInstructions);
+    }
+}
+
+/// With a second call in between that could look at the counter: nothing may be merged.
+fn count_steps_twice(trace: &mut instrument::Trace) {
+    count_steps(trace);
+    count_steps(trace);
+}
+
+fn count_blocks(trace: &mut instrument::Trace) {
+    for n in 0..trace.block_ends.len() {
+        insert(trace, instrument::Point::Anywhere(n), instrument::Arg::BlockInstructions);
+    }
+}
+
+fn insert(trace: &mut instrument::Trace, point: instrument::Point, arg: instrument::Arg) {
+    trace.calls.push(instrument::Call {
+        point,
+        routine: count as *const () as usize,
+        local: map::LOCAL.start,
+        args: vec![arg],
+        predicated: false,
+    });
+}
+
+#[test]
+fn counts_by_instruction_and_by_block_agree() {
+    for settings in [SETTINGS, Settings { max_blocks: 1, ..SETTINGS }, Settings { cache_bytes: 32 << 10, ..SETTINGS }] {
+        let (result, instructions) = translated(settings, collatz, 27, count_instructions);
+        assert_eq!(result, collatz(27));
+        assert_eq!(translated(settings, collatz, 27, count_blocks), (result, instructions));
+        assert_eq!(translated(settings, collatz, 27, count_steps), (result, instructions));
+        assert_eq!(translated(settings, collatz, 27, count_steps_twice), (result, 2 * instructions));
+        assert!(instructions > 111 * 3);
+    }
+}
+
+extern "C" fn count_called(local: *mut u64, n: u64) {
+    for _ in 0..std::hint::black_box(1) {
+        count(local, n);
+    }
+}
+
+/// Looks at the counter and mixes it into the next word.
+extern "C" fn look(local: *mut u64) {
+    // SAFETY: as in `count`; LOCAL is larger than two words.
+    unsafe { *local.add(1) = (*local.add(1)).rotate_left(1) ^ *local }
+}
+
+extern "C" fn look_called(local: *mut u64) {
+    for _ in 0..std::hint::black_box(1) {
+        look(local);
+    }
+}
+
+fn count_and_look(trace: &mut instrument::Trace, routines: [*const (); 2]) {
+    for n in 0..trace.instructions.len() {
+        for routine in routines {
+            insert(trace, instrument::Point::Before(n), instrument::Arg::BlockInstructions);
+            trace.calls.last_mut().expect("just inserted").routine = routine as usize;
+        }
+    }
+}
+
+/// Whether a routine is put in place or called, it sees what those before it made of the tool's state.
+#[test]
+fn routines_see_the_counter() {
+    let ways: [fn(&mut instrument::Trace); 4] = [
+        |trace| count_and_look(trace, [count_called as *const (), look_called as *const ()]),
+        |trace| count_and_look(trace, [count as *const (), look_called as *const ()]),
+        |trace| count_and_look(trace, [count_called as *const (), look as *const ()]),
+        |trace| count_and_look(trace, [count as *const (), look as *const ()]),
+    ];
+    let seen = ways.map(|way| translated_with_state(SETTINGS, collatz, 27, way).1);
+    assert_eq!(seen, [seen[0]; 4]);
+}

@@ -1,0 +1,74 @@
+//! Conditions of jumps and conditional moves.
+
+/// A condition by its hardware number: the low four bits of the opcode of `jcc`, `setcc` and `cmovcc`.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the names are the hardware's
+pub enum Condition {
+    O,
+    No,
+    B,
+    Ae,
+    E,
+    Ne,
+    Be,
+    A,
+    S,
+    Ns,
+    P,
+    Np,
+    L,
+    Ge,
+    Le,
+    G,
+}
+
+impl Condition {
+    /// All sixteen, in the order of their numbers.
+    pub const ALL: [Condition; 16] = [
+        Condition::O,
+        Condition::No,
+        Condition::B,
+        Condition::Ae,
+        Condition::E,
+        Condition::Ne,
+        Condition::Be,
+        Condition::A,
+        Condition::S,
+        Condition::Ns,
+        Condition::P,
+        Condition::Np,
+        Condition::L,
+        Condition::Ge,
+        Condition::Le,
+        Condition::G,
+    ];
+
+    /// The condition that holds exactly when this one doesn't.
+    pub fn inverted(self) -> Condition {
+        Self::ALL[self as usize ^ 1]
+    }
+
+    pub(crate) fn from_iced(code: iced_x86::ConditionCode) -> Option<Condition> {
+        use iced_x86::ConditionCode as C;
+        Some(match code {
+            C::o => Condition::O,
+            C::no => Condition::No,
+            C::b => Condition::B,
+            C::ae => Condition::Ae,
+            C::e => Condition::E,
+            C::ne => Condition::Ne,
+            C::be => Condition::Be,
+            C::a => Condition::A,
+            C::s => Condition::S,
+            C::ns => Condition::Ns,
+            C::p => Condition::P,
+            C::np => Condition::Np,
+            C::l => Condition::L,
+            C::ge => Condition::Ge,
+            C::le => Condition::Le,
+            C::g => Condition::G,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,183 @@
+//! One decoded app instruction.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use iced_x86::{Code as Opcode, Decoder, DecoderError, DecoderOptions, Formatter, GasFormatter, Mnemonic, OpKind};
+use machine::AppPc;
+
+use crate::condition::Condition;
+use crate::kind::{Kind, Segment};
+
+/// Bytes of the longest instruction.
+pub const MAX_LEN: usize = 15;
+
+/// Why bytes are no instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The instruction goes on after the given bytes.
+    #[error("the instruction goes on after the bytes that could be read: map or read more of the code")]
+    Truncated,
+    /// No instruction of 64-bit mode starts like this.
+    #[error("the bytes are no instruction of 64-bit mode: executing them raises SIGILL")]
+    Invalid,
+}
+
+/// A decoded instruction with its bytes and its address.
+#[derive(Clone, Copy)]
+pub struct Instruction {
+    pub(crate) iced: iced_x86::Instruction,
+    bytes: [u8; MAX_LEN],
+    /// Where in `bytes` the 32-bit displacement of a RIP-relative operand lies; 0 if there is none.
+    pub(crate) rip_displacement_at: u8,
+    pub(crate) kind: Kind,
+}
+
+impl Instruction {
+    /// Decodes the instruction that starts `bytes` and lies at `pc`.
+    ///
+    /// # Errors
+    /// See [`DecodeError`]; [`MAX_LEN`] bytes are never too few.
+    pub fn decode(bytes: &[u8], pc: AppPc) -> Result<Instruction, DecodeError> {
+        let given = &bytes[..bytes.len().min(MAX_LEN)];
+        let mut decoder = Decoder::with_ip(64, given, pc.0, DecoderOptions::NONE);
+        let iced = decoder.decode();
+        if iced.is_invalid() {
+            let more = decoder.last_error() == DecoderError::NoMoreBytes && given.len() < MAX_LEN;
+            return Err(if more { DecodeError::Truncated } else { DecodeError::Invalid });
+        }
+        let rip_displacement_at = if iced.is_ip_rel_memory_operand() {
+            decoder.get_constant_offsets(&iced).displacement_offset() as u8
+        } else {
+            0
+        };
+        let mut own = [0; MAX_LEN];
+        own[..iced.len()].copy_from_slice(&given[..iced.len()]);
+        let mut instruction = Instruction { iced, bytes: own, rip_displacement_at, kind: Kind::Plain };
+        instruction.kind = instruction.find_kind();
+        Ok(instruction)
+    }
+
+    /// Its address.
+    pub fn pc(&self) -> AppPc {
+        AppPc(self.iced.ip())
+    }
+
+    /// The address after it.
+    pub fn next_pc(&self) -> AppPc {
+        AppPc(self.iced.next_ip())
+    }
+
+    /// Its length in bytes.
+    #[allow(clippy::len_without_is_empty)] // no instruction is empty
+    pub fn len(&self) -> usize {
+        self.iced.len()
+    }
+
+    /// Its bytes as the app has them.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len()]
+    }
+
+    /// Address that a RIP-relative memory operand names.
+    pub fn rip_target(&self) -> Option<u64> {
+        self.iced.is_ip_rel_memory_operand().then(|| self.iced.ip_rel_memory_address())
+    }
+
+    /// FS or GS, if a memory operand is relative to its base. Overrides that mean nothing (on `lea`, `nop` or an
+    /// instruction without memory operand) don't count.
+    pub fn segment(&self) -> Option<Segment> {
+        if matches!(self.iced.mnemonic(), Mnemonic::Lea | Mnemonic::Nop) {
+            return None;
+        }
+        let addresses = self.iced.op_kinds().any(|kind| {
+            use OpKind::{Memory, MemorySegDI, MemorySegEDI, MemorySegESI, MemorySegRDI, MemorySegRSI, MemorySegSI};
+            matches!(
+                kind,
+                Memory | MemorySegSI | MemorySegESI | MemorySegRSI | MemorySegDI | MemorySegEDI | MemorySegRDI
+            )
+        });
+        if !addresses {
+            return None;
+        }
+        Segment::from_iced(self.iced.segment_prefix())
+    }
+
+    /// Whether this is a string instruction with a REP, REPE or REPNE prefix.
+    pub fn is_rep(&self) -> bool {
+        self.iced.is_string_instruction() && (self.iced.has_rep_prefix() || self.iced.has_repne_prefix())
+    }
+
+    /// The condition of a conditional move: it takes effect only if that holds.
+    pub fn cmov_condition(&self) -> Option<Condition> {
+        let name = self.mnemonic();
+        if name.starts_with("cmov") { Condition::from_iced(self.iced.condition_code()) } else { None }
+    }
+
+    /// Whether AH, BH, CH or DH is an operand: such an instruction can't name R8 to R15.
+    pub fn uses_high_byte(&self) -> bool {
+        use iced_x86::Register::{AH, BH, CH, DH};
+        (0..self.iced.op_count())
+            .any(|i| self.iced.op_kind(i) == OpKind::Register && matches!(self.iced.op_register(i), AH | BH | CH | DH))
+    }
+
+    /// What makes the instruction's result unknowable from the app's state although it runs from a code cache as it
+    /// is (random numbers, the number of the CPU, descriptor tables), or `None`.
+    pub fn unrepeatable(&self) -> Option<&'static str> {
+        match self.iced.mnemonic() {
+            Mnemonic::Rdrand => Some("rdrand"),
+            Mnemonic::Rdseed => Some("rdseed"),
+            Mnemonic::Rdpid => Some("rdpid"),
+            Mnemonic::Rdpru => Some("rdpru"),
+            Mnemonic::Rdpmc => Some("rdpmc"),
+            Mnemonic::Lsl => Some("lsl"),
+            Mnemonic::Sidt => Some("sidt"),
+            Mnemonic::Sgdt => Some("sgdt"),
+            _ => None,
+        }
+    }
+
+    /// Whether it stores those components of the extended state that the processor takes to be in use, which varies.
+    pub fn stores_extended_state(&self) -> bool {
+        use Mnemonic::{Xsave, Xsave64, Xsavec, Xsavec64, Xsaveopt, Xsaveopt64};
+        matches!(self.iced.mnemonic(), Xsave | Xsave64 | Xsavec | Xsavec64 | Xsaveopt | Xsaveopt64)
+    }
+
+    /// Its mnemonic in lower case, as a manual spells it.
+    pub fn mnemonic(&self) -> &'static str {
+        static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+        let names = NAMES.get_or_init(|| {
+            // One leaked string holds all names: they live as long as the program.
+            let mut all = String::new();
+            let mut ends = Vec::new();
+            for mnemonic in Mnemonic::values() {
+                all.push_str(&format!("{mnemonic:?}").to_ascii_lowercase());
+                ends.push(all.len());
+            }
+            let all: &'static str = all.leak();
+            let starts = std::iter::once(0).chain(ends.iter().copied());
+            starts.zip(&ends).map(|(start, &end)| &all[start..end]).collect()
+        });
+        names[self.iced.mnemonic() as usize]
+    }
+
+    /// Name of the exact encoding, such as `Add_rm64_imm8`.
+    pub fn opcode(&self) -> impl fmt::Debug + Copy + Eq + std::hash::Hash + use<> {
+        let code: Opcode = self.iced.code();
+        code
+    }
+}
+
+impl fmt::Display for Instruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        GasFormatter::new().format(&self.iced, &mut text);
+        f.write_str(&text)
+    }
+}
+
+impl fmt::Debug for Instruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {self} ({:02x?})", self.pc(), self.bytes())
+    }
+}

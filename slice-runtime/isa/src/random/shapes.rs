@@ -1,0 +1,341 @@
+//! Elements of a program that aren't single instructions: branches, loops, calls, and instructions that need a certain
+//! state before or after them.
+//!
+//! Every loop ends: its counter lies in the control page, which random operands don't touch.
+
+use iced_x86::{Code, Instruction as Iced, MemoryOperand, Register};
+use machine::{Gpr, flags};
+
+use super::generator::Generator;
+
+impl Generator<'_> {
+    /// One instruction, or now and then a shape.
+    pub(super) fn element(&mut self) {
+        if self.layout.writable_code && self.rng.once_in(8) {
+            return if self.rng.once_in(2) { self.change_ahead() } else { self.change_behind() };
+        }
+        if !self.rng.once_in(4) {
+            return self.plain();
+        }
+        match self.rng.below(13) {
+            0 | 1 => self.branch(),
+            2 => self.short_branch(),
+            3 => self.counted_loop(),
+            4 => self.call(),
+            5 => self.indirect_jump(),
+            6 => self.indirect_call(),
+            7 => self.push_pop(),
+            8 => self.flags(),
+            9 => self.control_words(),
+            10 => self.segment_bases(),
+            11 => self.frame(),
+            _ => self.pop_to_memory(),
+        }
+    }
+
+    fn body(&mut self) {
+        for _ in 0..1 + self.rng.below(3) {
+            self.plain();
+        }
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.code.extend_from_slice(bytes);
+    }
+
+    /// Makes the 32-bit displacement that ends at `end` lead to here.
+    fn bind(&mut self, end: usize) {
+        let distance = (self.code.len() - end) as u32;
+        self.code[end - 4..end].copy_from_slice(&distance.to_le_bytes());
+    }
+
+    fn slot(&mut self) -> u64 {
+        self.slots += 1;
+        self.layout.control + self.slots % 256 * 8
+    }
+
+    /// `jcc` over some instructions.
+    fn branch(&mut self) {
+        let condition = self.rng.below(16) as u8;
+        self.bytes(&[0x0f, 0x80 | condition, 0, 0, 0, 0]);
+        let end = self.code.len();
+        self.body();
+        self.bind(end);
+    }
+
+    /// `jcc`, `loop`, `loope`, `loopne` or `jrcxz` in their short forms over one instruction.
+    fn short_branch(&mut self) {
+        let opcode = match self.rng.below(3) {
+            0 => 0xe0 + self.rng.below(4) as u8,
+            _ => 0x70 + self.rng.below(16) as u8,
+        };
+        if opcode >= 0xe0 {
+            let count = self.rng.below(3);
+            self.mov_imm(Gpr::Rcx, count);
+            if self.rng.once_in(4) {
+                self.bytes(&[0x67]);
+            }
+        }
+        self.bytes(&[opcode, 0]);
+        let end = self.code.len();
+        self.plain();
+        self.code[end - 1] = u8::try_from(self.code.len() - end).expect("an instruction and its preparation are short");
+    }
+
+    /// Some instructions, a few times.
+    fn counted_loop(&mut self) {
+        let (slot, count) = (self.slot(), 1 + self.rng.below(5));
+        let counter = self.scratch_not_rsp();
+        self.mov_imm(counter, count);
+        self.mov_mem(slot, counter, false);
+        let top = self.code.len();
+        self.body();
+        self.loop_back(slot, top);
+    }
+
+    /// `sub qword [slot], 1; jnz top`.
+    fn loop_back(&mut self, slot: u64, top: usize) {
+        let counter = MemoryOperand::with_base_displ(Register::RIP, slot as i64);
+        assert!(self.put(&Iced::with2(Code::Sub_rm64_imm8, counter, 1).expect("a valid form")));
+        let back = (top as i64 - self.code.len() as i64 - 6) as i32;
+        self.bytes(&[0x0f, 0x85]);
+        self.bytes(&back.to_le_bytes());
+    }
+
+    /// `mov byte [rip + x], value` with the displacement to be set; returns where it ends.
+    fn store_to_code(&mut self) -> usize {
+        let value = self.rng.bits() as u8;
+        self.bytes(&[0xc6, 0x05, 0, 0, 0, 0, value]);
+        self.code.len() - 1
+    }
+
+    /// Makes the store whose displacement ends at `end` go to the byte at offset `target` of the code.
+    fn aim(&mut self, end: usize, target: usize) {
+        let distance = (target as i64 - (end as i64 + 1)) as i32;
+        self.code[end - 4..end].copy_from_slice(&distance.to_le_bytes());
+    }
+
+    /// A `mov r, value` of which a byte can be changed; returns that byte's offset.
+    fn changeable(&mut self) -> usize {
+        let (r, value) = (self.scratch_not_rsp(), self.rng.bits());
+        self.mov_imm(r, value);
+        self.code.len() - 1 - self.rng.below(8) as usize
+    }
+
+    /// Changes an instruction that comes later, perhaps next.
+    fn change_ahead(&mut self) {
+        let end = self.store_to_code();
+        for _ in 0..self.rng.below(3) {
+            self.plain();
+        }
+        let target = self.changeable();
+        self.aim(end, target);
+    }
+
+    /// A loop that changes its own first instruction.
+    fn change_behind(&mut self) {
+        let slot = self.slot();
+        self.mov_imm(Gpr::Rbx, 4);
+        self.mov_mem(slot, Gpr::Rbx, false);
+        let top = self.code.len();
+        let target = self.changeable();
+        self.body();
+        let end = self.store_to_code();
+        self.aim(end, target);
+        self.loop_back(slot, top);
+    }
+
+    fn scratch_not_rsp(&mut self) -> Gpr {
+        let r = self.rng.pick(&Gpr::ALL);
+        if r == Gpr::Rsp { Gpr::R13 } else { r }
+    }
+
+    /// `mov [slot], r` or `mov r, [slot]`, RIP-relative.
+    fn mov_mem(&mut self, slot: u64, r: Gpr, load: bool) {
+        let memory = MemoryOperand::with_base_displ(Register::RIP, slot as i64);
+        let register = Register::RAX + r as u32;
+        let iced = if load {
+            Iced::with2(Code::Mov_r64_rm64, register, memory)
+        } else {
+            Iced::with2(Code::Mov_rm64_r64, memory, register)
+        };
+        assert!(self.put(&iced.expect("a valid form")));
+    }
+
+    /// A subroutine that is jumped over: `entry` gets the displacement that leads to it.
+    fn subroutine(&mut self, to_entry: usize) {
+        self.bytes(&[0xe9, 0, 0, 0, 0]);
+        let over = self.code.len();
+        self.bind(to_entry);
+        let start = self.code.len();
+        self.body_that_returns();
+        debug_assert!(self.code.len() > start);
+        self.bind(over);
+    }
+
+    /// Ends with `ret`, or pops two quadwords that were pushed before the call.
+    fn body_that_returns(&mut self) {
+        // lea rsp, [rsp + 0] marks nothing: pushes of the body are undone by a frame pointer in the control page.
+        let slot = self.slot();
+        self.mov_mem(slot, Gpr::Rsp, false);
+        self.body();
+        self.mov_mem(slot, Gpr::Rsp, true);
+        if self.rng.once_in(3) {
+            self.bytes(&[0xc2, 16, 0]);
+        } else {
+            self.bytes(&[0xc3]);
+        }
+    }
+
+    fn call(&mut self) {
+        self.bytes(&[0x6a, 0x11, 0x6a, 0x22]);
+        self.bytes(&[0xe8, 0, 0, 0, 0]);
+        let to_entry = self.code.len();
+        self.subroutine(to_entry);
+    }
+
+    /// `lea r, [rip + x]` with the displacement to be bound; returns where it ends.
+    fn lea_ahead(&mut self, r: Gpr) -> usize {
+        self.bytes(&[0x48 | (r as u8 >> 3) << 2, 0x8d, 0x05 | (r as u8 & 7) << 3, 0, 0, 0, 0]);
+        self.code.len()
+    }
+
+    /// `jmp` or `call` (`extension` 4 or 2) through the register or through a slot that holds it.
+    fn transfer(&mut self, r: Gpr, extension: u8) {
+        let register = Register::RAX + r as u32;
+        let code = if extension == 4 { Code::Jmp_rm64 } else { Code::Call_rm64 };
+        let slot = self.slot();
+        let iced = match self.rng.below(4) {
+            0 => {
+                self.mov_mem(slot, r, false);
+                let memory = MemoryOperand::with_base_displ(Register::RIP, slot as i64);
+                Iced::with1(code, memory)
+            }
+            1 => {
+                self.mov_mem(slot, r, false);
+                self.mov_imm(Gpr::R11, slot.wrapping_sub(self.layout.gs_base));
+                let memory = MemoryOperand::new(Register::R11, Register::None, 1, 0, 0, false, Register::GS);
+                Iced::with1(code, memory)
+            }
+            2 => {
+                self.mov_mem(slot, r, false);
+                self.mov_imm(Gpr::Rcx, slot - 8 * 7);
+                self.mov_imm(Gpr::Rax, 7);
+                let memory = MemoryOperand::new(Register::RCX, Register::RAX, 8, 0, 0, false, Register::None);
+                Iced::with1(code, memory)
+            }
+            _ => Iced::with1(code, register),
+        };
+        assert!(self.put(&iced.expect("a valid form")));
+    }
+
+    fn indirect_jump(&mut self) {
+        let r = self.scratch_not_rsp();
+        let end = self.lea_ahead(r);
+        if self.rng.once_in(4) {
+            // push r; ret
+            let iced = Iced::with1(Code::Push_r64, Register::RAX + r as u32).expect("a valid form");
+            assert!(self.put(&iced));
+            self.bytes(&[0xc3]);
+        } else {
+            self.transfer(r, 4);
+        }
+        self.body();
+        self.bind(end);
+    }
+
+    fn indirect_call(&mut self) {
+        self.bytes(&[0x6a, 0x33, 0x6a, 0x44]);
+        let r = self.scratch_not_rsp();
+        let end = self.lea_ahead(r);
+        self.transfer(r, 2);
+        self.subroutine(end);
+    }
+
+    fn push_pop(&mut self) {
+        let (a, b) = (self.scratch_not_rsp(), self.scratch_not_rsp());
+        let push = Iced::with1(Code::Push_r64, Register::RAX + a as u32).expect("a valid form");
+        let pop = Iced::with1(Code::Pop_r64, Register::RAX + b as u32).expect("a valid form");
+        assert!(self.put(&push));
+        self.body_without_stack();
+        assert!(self.put(&pop));
+    }
+
+    /// Instructions after which rsp is what it was.
+    fn body_without_stack(&mut self) {
+        let slot = self.slot();
+        self.mov_mem(slot, Gpr::Rsp, false);
+        self.body();
+        self.mov_mem(slot, Gpr::Rsp, true);
+    }
+
+    fn pop_to_memory(&mut self) {
+        self.bytes(&[0x6a, 0x55]);
+        let iced = match self.rng.below(3) {
+            // The address is computed after rsp has moved.
+            0 => Iced::with1(Code::Pop_rm64, MemoryOperand::with_base_displ(Register::RSP, 64)),
+            1 => {
+                let place = self.place();
+                Iced::with1(Code::Pop_rm64, MemoryOperand::with_base_displ(Register::RIP, place as i64))
+            }
+            _ => {
+                let place = self.place();
+                self.mov_imm(Gpr::Rdi, place.wrapping_sub(self.layout.gs_base));
+                let memory = MemoryOperand::new(Register::RDI, Register::None, 1, 0, 0, false, Register::GS);
+                Iced::with1(Code::Pop_rm64, memory)
+            }
+        };
+        assert!(self.put(&iced.expect("a valid form")));
+    }
+
+    /// `popfq` of arithmetic flags and direction, or a look at all of them.
+    fn flags(&mut self) {
+        if self.rng.once_in(2) {
+            let value = self.rng.bits() & (flags::ARITHMETIC | flags::DF) | 0x202;
+            let iced = Iced::with1(Code::Pushq_imm32, value as i32).expect("a valid form");
+            assert!(self.put(&iced));
+            self.bytes(&[0x9d]);
+        } else {
+            self.bytes(&[0x9c, 0x58]);
+        }
+    }
+
+    /// MXCSR and the x87 control word with all exceptions masked.
+    fn control_words(&mut self) {
+        let (mxcsr, control) =
+            (0x1f80 | (self.rng.below(4) << 13) | (self.rng.below(2) << 15), 0x37f | (self.rng.below(4) << 10));
+        let (slot, sse) = (self.slot(), self.rng.once_in(2));
+        self.mov_imm(Gpr::R10, if sse { mxcsr } else { control });
+        self.mov_mem(slot, Gpr::R10, false);
+        let memory = MemoryOperand::with_base_displ(Register::RIP, slot as i64);
+        let code = if sse { Code::Ldmxcsr_m32 } else { Code::Fldcw_m2byte };
+        assert!(self.put(&Iced::with1(code, memory).expect("a valid form")));
+    }
+
+    /// Reads FS or GS base, or writes GS base's own value.
+    fn segment_bases(&mut self) {
+        let r = self.scratch_not_rsp();
+        let (wide, narrow) = (Register::RAX + r as u32, Register::EAX + r as u32);
+        let iced = match self.rng.below(4) {
+            0 => Iced::with1(Code::Rdfsbase_r64, wide),
+            1 => Iced::with1(Code::Rdgsbase_r64, wide),
+            2 => Iced::with1(Code::Rdgsbase_r32, narrow),
+            _ => {
+                self.mov_imm(r, self.layout.gs_base);
+                Iced::with1(Code::Wrgsbase_r64, wide)
+            }
+        };
+        assert!(self.put(&iced.expect("a valid form")));
+    }
+
+    /// `enter` and `leave`.
+    fn frame(&mut self) {
+        let size = self.rng.below(64) as u8;
+        self.bytes(&[0xc8, size, 0, 0]);
+        let slot = self.slot();
+        self.mov_mem(slot, Gpr::Rbp, false);
+        self.body();
+        self.mov_mem(slot, Gpr::Rbp, true);
+        self.bytes(&[0xc9]);
+    }
+}

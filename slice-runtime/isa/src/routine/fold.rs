@@ -1,0 +1,326 @@
+//! Reading a routine with some arguments known: what is constant is computed, the rest becomes a template.
+
+use iced_x86::{Code, Instruction as Iced, Mnemonic, OpAccess, OpKind, Register};
+use machine::Gpr;
+
+use super::ARGUMENTS;
+use super::forms::{sign_extended, with_immediate, without_accumulator};
+use crate::instruction::Instruction;
+use crate::operands::gpr;
+use crate::rewrite::register_64;
+use crate::usage::{with_iced_info, with_info};
+
+/// What is known of a register while the routine is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Value {
+    /// The caller's; a routine that reads it isn't understood.
+    Foreign,
+    /// Known now. `loaded`: the template's register holds it as well.
+    Known { value: u64, loaded: bool },
+    /// Only the template's register holds it.
+    Dynamic,
+}
+
+/// The argument registers of the C convention.
+pub(super) const ARGUMENT_REGISTERS: [Gpr; ARGUMENTS] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::Rcx, Gpr::R8, Gpr::R9];
+
+/// Folds one routine. Templates still name the registers that the compiler chose.
+pub(super) struct Folder {
+    values: [Value; 16],
+    templates: Vec<Iced>,
+    /// Whether the flags are those that the last flag-writing instruction of the routine left (it wasn't folded).
+    flags_valid: bool,
+    /// Whether the caller's rbp was pushed.
+    frame: bool,
+}
+
+impl Folder {
+    pub(super) fn new(known: &[Option<u64>; ARGUMENTS]) -> Folder {
+        let mut values = [Value::Foreign; 16];
+        for (register, known) in ARGUMENT_REGISTERS.into_iter().zip(known) {
+            values[register as usize] = match *known {
+                Some(value) => Value::Known { value, loaded: false },
+                None => Value::Dynamic,
+            };
+        }
+        Folder { values, templates: Vec::new(), flags_valid: false, frame: false }
+    }
+
+    /// The templates, at the routine's `ret`.
+    pub(super) fn finish(self) -> Option<Vec<Iced>> {
+        if self.frame { None } else { Some(self.templates) }
+    }
+
+    /// Reads the next instruction. `None`: it isn't understood.
+    pub(super) fn add(&mut self, instruction: &Instruction) -> Option<()> {
+        if self.is_frame_keeping(&instruction.iced) {
+            return Some(());
+        }
+        let mut iced = instruction.iced;
+        iced.set_code(without_accumulator(iced.code()));
+        if !is_simple(instruction) || (iced.rflags_read() != 0 && !self.flags_valid) {
+            return None;
+        }
+        if self.fold(&iced).is_some() {
+            if iced.rflags_modified() != 0 {
+                self.flags_valid = false;
+            }
+            return Some(());
+        }
+        self.fold_address(&mut iced)?;
+        if let Some(value) = self.known_source(&iced)
+            && let Some(changed) = with_immediate(&iced, value)
+        {
+            iced = changed;
+        }
+        self.load_what_is_read(&iced)?;
+        self.note_writes(&iced);
+        if iced.rflags_modified() != 0 {
+            self.flags_valid = true;
+        }
+        self.templates.push(iced);
+        Some(())
+    }
+
+    /// `endbr64`, `nop`, and a frame pointer that nothing uses.
+    fn is_frame_keeping(&mut self, iced: &Iced) -> bool {
+        match iced.code() {
+            Code::Endbr64 => true,
+            Code::Push_r64 if iced.op0_register() == Register::RBP && !self.frame => {
+                self.frame = true;
+                true
+            }
+            Code::Mov_rm64_r64 | Code::Mov_r64_rm64 => {
+                self.frame
+                    && iced.op0_kind() == OpKind::Register
+                    && (iced.op0_register(), iced.op1_register()) == (Register::RBP, Register::RSP)
+            }
+            Code::Pop_r64 if iced.op0_register() == Register::RBP && self.frame => {
+                self.frame = false;
+                true
+            }
+            _ => iced.mnemonic() == Mnemonic::Nop,
+        }
+    }
+
+    /// Computes an instruction that depends on constants only and writes one whole register.
+    fn fold(&mut self, iced: &Iced) -> Option<()> {
+        if iced.op0_kind() != OpKind::Register || iced.op0_register().size() < 4 {
+            return None;
+        }
+        let size = iced.op0_register().size();
+        let result = self.result(iced, size)?;
+        let result = if size == 4 { u64::from(result as u32) } else { result };
+        self.values[gpr(iced.op0_register())? as usize] = Value::Known { value: result, loaded: false };
+        Some(())
+    }
+
+    fn result(&self, iced: &Iced, size: usize) -> Option<u64> {
+        let same =
+            iced.op_count() == 2 && iced.op1_kind() == OpKind::Register && iced.op0_register() == iced.op1_register();
+        // Shift counts are masked by the operand's size.
+        let count = || Some(self.operand(iced, 1)? as u32 & (size as u32 * 8 - 1));
+        let signed = |i| Some(sign_extended(self.operand(iced, i)?, operand_size(iced, i)) as u64);
+        Some(match iced.mnemonic() {
+            Mnemonic::Xor | Mnemonic::Sub if same => 0,
+            Mnemonic::Mov => self.operand(iced, 1)?,
+            Mnemonic::Lea => self.address(iced)?,
+            Mnemonic::Movzx => self.operand(iced, 1)?,
+            Mnemonic::Movsx | Mnemonic::Movsxd => signed(1)?,
+            Mnemonic::Add => self.operand(iced, 0)?.wrapping_add(self.operand(iced, 1)?),
+            Mnemonic::Sub => self.operand(iced, 0)?.wrapping_sub(self.operand(iced, 1)?),
+            Mnemonic::And => self.operand(iced, 0)? & self.operand(iced, 1)?,
+            Mnemonic::Or => self.operand(iced, 0)? | self.operand(iced, 1)?,
+            Mnemonic::Xor => self.operand(iced, 0)? ^ self.operand(iced, 1)?,
+            Mnemonic::Shl => self.operand(iced, 0)? << count()?,
+            Mnemonic::Shr => self.operand(iced, 0)? >> count()?,
+            Mnemonic::Sar => (signed(0)? as i64 >> count()?) as u64,
+            Mnemonic::Inc => self.operand(iced, 0)?.wrapping_add(1),
+            Mnemonic::Dec => self.operand(iced, 0)?.wrapping_sub(1),
+            Mnemonic::Neg => self.operand(iced, 0)?.wrapping_neg(),
+            Mnemonic::Not => !self.operand(iced, 0)?,
+            Mnemonic::Imul if iced.op_count() == 3 => signed(1)?.wrapping_mul(self.operand(iced, 2)?),
+            Mnemonic::Imul if iced.op_count() == 2 => signed(0)?.wrapping_mul(signed(1)?),
+            _ => return None,
+        })
+    }
+
+    /// Value of a register or immediate operand, zero-extended from the operand's size.
+    fn operand(&self, iced: &Iced, operand: u32) -> Option<u64> {
+        match iced.op_kind(operand) {
+            OpKind::Register => {
+                let register = iced.op_register(operand);
+                match self.values[gpr(register)? as usize] {
+                    Value::Known { value, .. } => Some(value & (u64::MAX >> (64 - 8 * register.size()))),
+                    _ => None,
+                }
+            }
+            OpKind::Memory => None,
+            _ => iced.try_immediate(operand).ok(),
+        }
+    }
+
+    fn known(&self, register: Register) -> Option<u64> {
+        match self.values[gpr(register)? as usize] {
+            Value::Known { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The memory operand's address, if it is known.
+    fn address(&self, iced: &Iced) -> Option<u64> {
+        if iced.is_ip_rel_memory_operand() {
+            return Some(iced.ip_rel_memory_address());
+        }
+        let mut address = iced.memory_displacement64();
+        if iced.memory_base() != Register::None {
+            address = address.wrapping_add(self.known(iced.memory_base())?);
+        }
+        if iced.memory_index() != Register::None {
+            let scale = u64::from(iced.memory_index_scale());
+            address = address.wrapping_add(self.known(iced.memory_index())?.wrapping_mul(scale));
+        }
+        Some(address)
+    }
+
+    /// Folds what is known of a memory operand: all of it, or the index into the displacement.
+    fn fold_address(&self, iced: &mut Iced) -> Option<()> {
+        if !iced.op_kinds().any(|kind| kind == OpKind::Memory) {
+            return Some(());
+        }
+        if let Some(address) = self.address(iced) {
+            set_memory(iced, Register::RIP, Register::None, address, 8);
+        } else if let Some(index) = self.known(iced.memory_index()) {
+            let added = index.wrapping_mul(u64::from(iced.memory_index_scale()));
+            let displacement = iced.memory_displacement64().wrapping_add(added);
+            if i32::try_from(displacement as i64).is_ok() {
+                let base = iced.memory_base();
+                set_memory(iced, base, Register::None, displacement, 8);
+            }
+        }
+        Some(())
+    }
+
+    /// The constant that operand 1 holds, if that is a register which is only read.
+    fn known_source(&self, iced: &Iced) -> Option<u64> {
+        if iced.op_count() != 2 || iced.op1_kind() != OpKind::Register {
+            return None;
+        }
+        self.known(iced.op1_register())
+    }
+
+    /// Makes the template's registers hold what `iced` reads from them.
+    fn load_what_is_read(&mut self, iced: &Iced) -> Option<()> {
+        let mut read = [false; 16];
+        for_each_register(iced, |r, access, size| {
+            // A write to 8 or 16 bits keeps the rest.
+            read[r as usize] |= access != OpAccess::Write || size < 4;
+        });
+        for r in Gpr::ALL.into_iter().filter(|&r| read[r as usize]) {
+            match self.values[r as usize] {
+                Value::Foreign => return None,
+                Value::Dynamic | Value::Known { loaded: true, .. } => {}
+                Value::Known { value, .. } => {
+                    self.templates.push(load_constant(r, value)?);
+                    self.values[r as usize] = Value::Known { value, loaded: true };
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn note_writes(&mut self, iced: &Iced) {
+        for_each_register(iced, |r, access, _| {
+            if !matches!(access, OpAccess::Read | OpAccess::CondRead) {
+                self.values[r as usize] = Value::Dynamic;
+            }
+        });
+    }
+}
+
+/// Whether all that an instruction does is visible in its operands and flags, and those are of a kind that can
+/// be renamed: general registers, memory without segment base, immediates.
+fn is_simple(instruction: &Instruction) -> bool {
+    let iced = &instruction.iced;
+    let plain = matches!(instruction.kind(), crate::Kind::Plain)
+        && instruction.unrepeatable().is_none()
+        && instruction.segment().is_none()
+        && !instruction.uses_high_byte()
+        && !iced.is_string_instruction()
+        && !iced.is_stack_instruction();
+    if !plain {
+        return false;
+    }
+    let mut explicit = 0_u16;
+    for i in 0..iced.op_count() {
+        match iced.op_kind(i) {
+            OpKind::Register => match gpr(iced.op_register(i)) {
+                Some(r) => explicit |= 1 << r as u16,
+                None => return false,
+            },
+            OpKind::Memory => {
+                if iced.memory_base().size() == 4 || iced.memory_index().size() == 4 || iced.is_vsib() {
+                    return false;
+                }
+                for r in [iced.memory_base(), iced.memory_index()].into_iter().filter_map(gpr) {
+                    explicit |= 1 << r as u16;
+                }
+            }
+            OpKind::Immediate8
+            | OpKind::Immediate8to16
+            | OpKind::Immediate8to32
+            | OpKind::Immediate8to64
+            | OpKind::Immediate16
+            | OpKind::Immediate32
+            | OpKind::Immediate32to64
+            | OpKind::Immediate64 => {}
+            _ => return false,
+        }
+    }
+    const STACK: u16 = 1 << Gpr::Rsp as u16 | 1 << Gpr::Rbp as u16;
+    let used = instruction.usage();
+    let all_general = with_info(instruction, |info| {
+        info.used_registers().iter().all(|u| gpr(u.register()).is_some() || u.register().is_segment_register())
+    });
+    all_general && (used.gpr_read | used.gpr_written) & !explicit == 0 && explicit & STACK == 0
+}
+
+/// Calls `f` with each general register that a simple instruction names, how, and in which size.
+pub(super) fn for_each_register(iced: &Iced, mut f: impl FnMut(Gpr, OpAccess, usize)) {
+    with_iced_info(iced, |info| {
+        for used in info.used_registers() {
+            if let Some(r) = gpr(used.register()) {
+                f(r, used.access(), used.register().size());
+            }
+        }
+    });
+}
+
+/// Size in bytes of a register or immediate operand.
+fn operand_size(iced: &Iced, operand: u32) -> usize {
+    match iced.op_kind(operand) {
+        OpKind::Register => iced.op_register(operand).size(),
+        _ => 8,
+    }
+}
+
+fn set_memory(iced: &mut Iced, base: Register, index: Register, displacement: u64, displacement_size: u32) {
+    iced.set_memory_base(base);
+    iced.set_memory_index(index);
+    iced.set_memory_index_scale(1);
+    iced.set_memory_displacement64(displacement);
+    iced.set_memory_displ_size(displacement_size);
+}
+
+/// `mov r, value`, which leaves the flags alone.
+fn load_constant(r: Gpr, value: u64) -> Option<Iced> {
+    let wide = register_64(r);
+    let narrow = Register::EAX + r as u32;
+    if let Ok(small) = u32::try_from(value) {
+        Iced::with2(Code::Mov_r32_imm32, narrow, small).ok()
+    } else if let Ok(signed) = i32::try_from(value as i64) {
+        Iced::with2(Code::Mov_rm64_imm32, wide, signed).ok()
+    } else {
+        Iced::with2(Code::Mov_r64_imm64, wide, value).ok()
+    }
+}

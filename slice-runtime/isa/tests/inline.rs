@@ -1,0 +1,250 @@
+//! Routines as a compiler made them: what the inliner makes of their code is executed and must leave in memory what
+//! a call of the routine leaves there.
+
+use iced_x86::{Decoder, DecoderOptions};
+use isa::{Code, routine};
+use machine::{CachePc, Gpr};
+
+#[repr(C)]
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Local {
+    a: u64,
+    b: u64,
+    c: u32,
+    d: u8,
+    table: [u64; 16],
+}
+
+/// An analysis routine in its general form.
+type Routine = extern "C" fn(&mut Local, u64, u64, u64, u64, u64);
+
+extern "C" fn add(l: &mut Local, n: u64, _: u64, _: u64, _: u64, _: u64) {
+    l.a = l.a.wrapping_add(n);
+}
+
+extern "C" fn increment(l: &mut Local, _: u64, _: u64, _: u64, _: u64, _: u64) {
+    l.b = l.b.wrapping_add(1);
+}
+
+extern "C" fn two_counters(l: &mut Local, n: u64, m: u64, _: u64, _: u64, _: u64) {
+    l.a = l.a.wrapping_add(n);
+    l.b = l.b.wrapping_sub(m);
+}
+
+extern "C" fn narrow(l: &mut Local, n: u64, m: u64, _: u64, _: u64, _: u64) {
+    l.c = l.c.wrapping_add(n as u32);
+    l.d = m as u8;
+}
+
+extern "C" fn store(l: &mut Local, address: u64, _: u64, _: u64, _: u64, _: u64) {
+    l.a = address;
+}
+
+extern "C" fn histogram(l: &mut Local, address: u64, _: u64, _: u64, _: u64, _: u64) {
+    let slot = &mut l.table[(address >> 4) as usize & 15];
+    *slot = slot.wrapping_add(1);
+}
+
+extern "C" fn taken(l: &mut Local, taken: u64, n: u64, _: u64, _: u64, _: u64) {
+    l.a = l.a.wrapping_add((taken != 0) as u64);
+    l.b = l.b.wrapping_add((taken < n) as u64);
+}
+
+extern "C" fn arithmetic(l: &mut Local, x: u64, y: u64, z: u64, v: u64, w: u64) {
+    l.a = x.wrapping_mul(5).wrapping_add(y << 3) ^ z;
+    l.b = (v as i64 >> 7) as u64 | !w;
+    l.c = (x as u32).wrapping_sub(y as u32) & 0xffff;
+}
+
+extern "C" fn mix(l: &mut Local, x: u64, y: u64, z: u64, _: u64, _: u64) {
+    l.table[3] = if x > y { z } else { l.a };
+    l.d = l.d.wrapping_add((x & 1) as u8);
+    l.b = x.wrapping_mul(y);
+}
+
+extern "C" fn branches(l: &mut Local, x: u64, _: u64, _: u64, _: u64, _: u64) {
+    if x > 10 {
+        std::hint::black_box(&mut l.a);
+        l.a = std::hint::black_box(x);
+    }
+}
+
+/// Memory in which the routine's data and the inlined code lie near each other.
+struct Page(*mut u8);
+
+const PAGE: usize = 8192;
+
+impl Page {
+    fn new() -> Page {
+        let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a fresh mapping touches nothing that exists.
+        let page = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, access, flags, -1, 0) };
+        assert_ne!(page, libc::MAP_FAILED);
+        Page(page.cast())
+    }
+
+    fn local(&self) -> *mut Local {
+        self.0.cast()
+    }
+
+    fn code(&self) -> *mut u8 {
+        // SAFETY: inside the mapping.
+        unsafe { self.0.add(4096) }
+    }
+
+    /// Runs `code` as the body of a function with six arguments.
+    fn run(&self, code: &[u8], a: [u64; 6]) {
+        type Body = extern "C" fn(u64, u64, u64, u64, u64, u64);
+        assert!(code.len() < 4096);
+        // SAFETY: the page is ours and executable; the code is what the test wants to try.
+        unsafe {
+            std::ptr::copy_nonoverlapping(code.as_ptr(), self.code(), code.len());
+            let body: Body = std::mem::transmute(self.code());
+            body(a[0], a[1], a[2], a[3], a[4], a[5]);
+        }
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, used by nobody else.
+        unsafe { libc::munmap(self.0.cast(), PAGE) };
+    }
+}
+
+fn bytes_of(routine: Routine) -> &'static [u8] {
+    // SAFETY: a function's code is readable, and what follows it in this program's text too.
+    unsafe { std::slice::from_raw_parts(routine as usize as *const u8, 256) }
+}
+
+fn inlined(routine: Routine, known: &[Option<u64>; 6]) -> Option<routine::Inlined> {
+    routine::inline(bytes_of(routine), routine as usize as u64, known)
+}
+
+const ARGUMENTS: [Gpr; 6] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::Rcx, Gpr::R8, Gpr::R9];
+const SCRATCH: [Gpr; 3] = [Gpr::R10, Gpr::R11, Gpr::Rax];
+
+fn text(code: &Code) -> String {
+    let decoder = &mut Decoder::with_ip(64, &code.bytes, code.base.0, DecoderOptions::NONE);
+    decoder.iter().map(|i| i.to_string()).collect::<Vec<_>>().join("; ")
+}
+
+/// Compares a call with the inlined code, for every choice of which arguments are known.
+fn check(name: &str, routine: Routine, must_inline: bool, most_instructions: usize) {
+    let samples = [
+        [0, 0, 0, 0, 0],
+        [1, 2, 3, 4, 5],
+        [u64::MAX, 1 << 63, 0x7fff_ffff, 0x8000_0000, 0x1234_5678_9abc_def0],
+        [0xfff, 0x80, 0xffff_ffff_8000_0000, 1 << 40, 17],
+    ];
+    for sample in samples {
+        for mask in 0..64 {
+            let page = Page::new();
+            let mut arguments = [page.local() as u64, 0, 0, 0, 0, 0];
+            arguments[1..].copy_from_slice(&sample);
+            let known = std::array::from_fn(|i| (mask >> i & 1 != 0).then_some(arguments[i]));
+            let Some(inlined) = inlined(routine, &known) else {
+                assert!(!must_inline, "{name} isn't inlined with known arguments {mask:b}");
+                continue;
+            };
+            let mut code = Code::new(CachePc(page.code() as u64));
+            let places = std::array::from_fn(|i| known[i].is_none().then_some(ARGUMENTS[i]));
+            let free = (0..6).filter(|&i| known[i].is_some()).map(|i| ARGUMENTS[i]);
+            let scratch = SCRATCH.into_iter().chain(free).collect::<Vec<_>>();
+            if inlined.scratch_count() > scratch.len() {
+                assert!(!inlined.emit(&mut code, &scratch, &places), "{name}");
+                continue;
+            }
+            assert!(inlined.emit(&mut code, &scratch, &places), "{name}");
+            let written = text(&code);
+            assert!(inlined.instructions() <= most_instructions, "{name}: {written}");
+            code.ret();
+
+            let start = Local { a: 77, b: 5, c: u32::MAX, d: 200, table: [9; 16] };
+            let mut expected = start.clone();
+            routine(&mut expected, sample[0], sample[1], sample[2], sample[3], sample[4]);
+            // SAFETY: the page is zeroed memory of this test, aligned and large enough.
+            unsafe { page.local().write(start) };
+            // Known arguments must not be taken from registers.
+            let poisoned = std::array::from_fn(|i| if known[i].is_some() { 0xdead_dead_dead } else { arguments[i] });
+            page.run(&code.bytes, poisoned);
+            // SAFETY: as above.
+            let got = unsafe { &*page.local() };
+            // A stored address of the local state itself differs between the two.
+            assert_eq!(*got, expected, "{name} with {sample:x?}, known {mask:b}: {written}");
+        }
+    }
+}
+
+#[test]
+fn inlined_routines_do_what_a_call_does() {
+    check("add", add, true, 2);
+    check("increment", increment, true, 2);
+    check("two_counters", two_counters, true, 4);
+    check("narrow", narrow, true, 4);
+    check("store", store, true, 2);
+    check("arithmetic", arithmetic, true, 14);
+    check("histogram", histogram, true, 6);
+    check("taken", taken, false, 10);
+    check("mix", mix, false, 14);
+}
+
+#[test]
+fn a_counter_is_one_instruction() {
+    let page = Page::new();
+    let local = page.local() as u64;
+    let here = CachePc(page.code() as u64);
+    let known = |n| [Some(local), Some(n), None, None, None, None];
+    for (routine, n, expected) in [
+        (add as Routine, 5, Some((local, 5))),
+        (add, 1000, Some((local, 1000))),
+        (add, u64::MAX, Some((local, -1))),
+        (increment, 0, Some((local + 8, 1))),
+        (add, 1 << 40, None),
+        (two_counters, 1, None),
+    ] {
+        let inlined = inlined(routine, &known(n)).expect("short and straight");
+        assert_eq!(inlined.as_counter_add(), expected);
+        if expected.is_some() {
+            assert_eq!(inlined.scratch_count(), 0);
+            assert_ne!(inlined.flags_written() & machine::flags::ZF, 0);
+            let mut code = Code::new(here);
+            assert!(inlined.emit(&mut code, &[], &[None; 6]));
+            assert_eq!(Decoder::new(64, &code.bytes, DecoderOptions::NONE).iter().count(), 1, "{}", text(&code));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_inlined_is_called() {
+    let known = [Some(0x1000), None, None, None, None, None];
+    assert!(inlined(branches, &known).is_none(), "branches");
+    assert!(routine::inline(&[], 0, &known).is_none(), "no bytes");
+    assert!(routine::inline(&[0x48, 0x01, 0x37], 0, &known).is_none(), "no ret");
+    assert!(routine::inline(&[0x53, 0x5b, 0xc3], 0, &known).is_none(), "uses the stack");
+    assert!(routine::inline(&[0x48, 0x89, 0x1f, 0xc3], 0, &known).is_none(), "stores a register it doesn't own");
+    assert!(routine::inline(&[0x64, 0x48, 0x89, 0x37, 0xc3], 0, &known).is_none(), "thread-local");
+    assert!(routine::inline(&[0x48, 0xd3, 0x27, 0xc3], 0, &known).is_none(), "shl [rdi], cl needs rcx itself");
+    assert!(routine::inline(&[0x11, 0x37, 0xc3], 0, &known).is_none(), "adc reads the app's carry");
+    assert!(routine::inline(&[0x0f, 0x11, 0x07, 0xc3], 0, &known).is_none(), "vector registers");
+    assert!(routine::inline(&[0x55, 0x48, 0x01, 0x37, 0xc3], 0, &known).is_none(), "rbp isn't restored");
+}
+
+#[test]
+fn a_frame_pointer_costs_nothing() {
+    // push rbp; mov rbp, rsp; add [rdi], rsi; pop rbp; ret
+    let bytes = [0x55, 0x48, 0x89, 0xe5, 0x48, 0x01, 0x37, 0x5d, 0xc3];
+    let known = [Some(0x1000), Some(3), None, None, None, None];
+    assert_eq!(routine::inline(&bytes, 0, &known).unwrap().as_counter_add(), Some((0x1000, 3)));
+}
+
+#[test]
+fn out_of_reach_writes_nothing() {
+    let known = [Some(0x7fff_0000_0000), Some(3), None, None, None, None];
+    let inlined = inlined(add, &known).unwrap();
+    let mut code = Code::new(CachePc(0x5555_1000_0000));
+    code.nop(1);
+    assert!(!inlined.emit(&mut code, &SCRATCH, &[None; 6]));
+    assert_eq!(code.bytes, [0x90]);
+}

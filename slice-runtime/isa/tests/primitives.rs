@@ -1,0 +1,164 @@
+//! Oracle test of what the translator writes itself: iced's reading of the bytes.
+
+use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter};
+use isa::{Code, Condition};
+use machine::{CachePc, Gpr};
+
+const BASE: u64 = 0x5555_1000_0000;
+
+/// Text of the code that `write` produces.
+fn text(write: impl FnOnce(&mut Code)) -> String {
+    let mut code = Code::new(CachePc(BASE));
+    write(&mut code);
+    let mut formatter = GasFormatter::new();
+    formatter.options_mut().set_gas_show_mnemonic_size_suffix(false);
+    formatter.options_mut().set_rip_relative_addresses(false);
+    formatter.options_mut().set_signed_immediate_operands(true);
+    let mut all = Vec::new();
+    for i in Decoder::with_ip(64, &code.bytes, BASE, DecoderOptions::NONE).iter() {
+        let mut one = String::new();
+        formatter.format(&i, &mut one);
+        all.push(one);
+    }
+    all.join("; ")
+}
+
+#[test]
+fn moves_take_every_register() {
+    for a in Gpr::ALL {
+        let an = a.name();
+        assert_eq!(text(|c| c.mov_imm(a, u64::MAX)), format!("mov $-1,%{an}"));
+        assert_eq!(text(|c| c.mov_imm(a, 0x1234_5678_9abc_def0)), format!("movabs $0x123456789ABCDEF0,%{an}"));
+        assert_eq!(text(|c| c.store_gs(0x40, a)), format!("mov %{an},%gs:0x40"));
+        assert_eq!(text(|c| c.load_gs(a, 0x1240)), format!("mov %gs:0x1240,%{an}"));
+        assert_eq!(text(|c| c.cmp_gs(a, 8)), format!("cmp %gs:8,%{an}"));
+        assert_eq!(text(|c| c.push(a)), format!("push %{an}"));
+        assert_eq!(text(|c| c.pop(a)), format!("pop %{an}"));
+        assert_eq!(text(|c| c.jmp_reg(a)), format!("jmp *%{an}"));
+        assert_eq!(text(|c| c.call_reg(a)), format!("call *%{an}"));
+        assert_eq!(text(|c| c.add_imm(a, 0x1000)), format!("add $0x1000,%{an}"));
+        assert_eq!(text(|c| c.cmp_imm(a, -2)), format!("cmp $-2,%{an}"));
+        for b in Gpr::ALL {
+            let bn = b.name();
+            assert_eq!(text(|c| c.mov(a, b)), format!("mov %{bn},%{an}"));
+            assert_eq!(text(|c| c.add(a, b)), format!("add %{bn},%{an}"));
+            assert_eq!(text(|c| c.cmp(a, b)), format!("cmp %{bn},%{an}"));
+            assert_eq!(text(|c| c.load(a, b, 0)), format!("mov (%{bn}),%{an}"));
+            assert_eq!(text(|c| c.load(a, b, -8)), format!("mov -8(%{bn}),%{an}"));
+            assert_eq!(text(|c| c.store(a, 0x1000, b)), format!("mov %{bn},0x1000(%{an})"));
+            assert_eq!(text(|c| c.lea(a, b, 1)), format!("lea 1(%{bn}),%{an}"));
+            if b != Gpr::Rsp {
+                assert_eq!(text(|c| c.lea_sum(a, a, b)), format!("lea (%{an},%{bn}),%{an}"));
+                assert_eq!(text(|c| c.load_indexed(a, a, b, 8, 16)), format!("mov 0x10(%{an},%{bn},8),%{an}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn small_forms() {
+    assert_eq!(text(|c| c.mov_imm(Gpr::R9, 0)), "mov $0,%r9d");
+    assert_eq!(text(|c| c.movzx16(Gpr::R9, Gpr::Rcx)), "movzwl %cx,%r9d");
+    assert_eq!(text(|c| c.movzx32(Gpr::R9, Gpr::Rcx)), "mov %ecx,%r9d");
+    assert_eq!(text(|c| c.load32(Gpr::R9, Gpr::Rcx, 4)), "mov 4(%rcx),%r9d");
+    assert_eq!(text(|c| c.store_gs_imm32(0x20, -1)), "movq $-1,%gs:0x20");
+    assert_eq!(text(|c| c.jmp_gs(0x20)), "jmpq *%gs:0x20");
+    assert_eq!(text(|c| c.jmp_gs_indexed(Gpr::R13, 0x800)), "jmpq *%gs:0x800(,%r13,8)");
+    assert_eq!(text(|c| c.push_imm32(-5)), "push $-5");
+    assert_eq!(text(|c| c.set_condition(Condition::E, Gpr::R8)), "sete %r8b; movzbl %r8b,%r8d");
+    assert_eq!(text(|c| c.set_condition(Condition::A, Gpr::Rdi)), "seta %dil; movzbl %dil,%edi");
+    assert_eq!(
+        text(|c| {
+            c.lahf();
+            c.seto_al();
+            c.restore_of_from_al();
+            c.sahf();
+            c.pushfq();
+            c.popfq();
+            c.ret();
+            c.int3();
+        }),
+        "lahf; seto %al; add $0x7F,%al; sahf; pushf; popf; ret; int3"
+    );
+}
+
+#[test]
+fn rip_relative_forms_reach_their_address() {
+    let address = 0x5555_0800_0040_u64;
+    let check = |write: &dyn Fn(&mut Code), name: &str| {
+        let mut code = Code::new(CachePc(BASE));
+        code.nop(5);
+        write(&mut code);
+        let i = Decoder::with_ip(64, &code.bytes[5..], BASE + 5, DecoderOptions::NONE).decode();
+        assert_eq!(i.len(), code.bytes.len() - 5, "{name}");
+        assert_eq!(i.ip_rel_memory_address(), address, "{name}");
+        assert_eq!(format!("{:?}", i.mnemonic()).to_lowercase(), name);
+    };
+    for r in Gpr::ALL {
+        check(&|c| c.load_mem(r, address), "mov");
+        check(&|c| c.store_mem(address, r), "mov");
+        check(&|c| c.lea_rip(r, address), "lea");
+    }
+    check(&|c| c.add_mem_imm(address, 1), "add");
+    check(&|c| c.add_mem_imm(address, 1000), "add");
+    check(&|c| c.sub_mem_imm(address, 1000), "sub");
+    check(&|c| c.cmp_mem_imm(address, -1), "cmp");
+    check(&|c| c.push_rip_literal(CachePc(address)), "push");
+    check(&|c| c.jmp_mem(address), "jmp");
+}
+
+#[test]
+fn jumps_reach_their_targets() {
+    let target = CachePc(BASE + 0x1234);
+    let near = |write: &dyn Fn(&mut Code) -> CachePc| {
+        let mut code = Code::new(CachePc(BASE));
+        let field = write(&mut code);
+        assert_eq!(field.0, code.here().0 - 4, "the field is the last four bytes");
+        Decoder::with_ip(64, &code.bytes, BASE, DecoderOptions::NONE).decode()
+    };
+    assert_eq!(near(&|c| c.jmp(target)).near_branch_target(), target.0);
+    assert_eq!(near(&|c| c.call(target)).near_branch_target(), target.0);
+    for condition in Condition::ALL {
+        let jump = near(&|c| c.jcc(condition, target));
+        assert_eq!(jump.near_branch_target(), target.0);
+        let mut inverse = near(&|c| c.jcc(condition.inverted(), target));
+        inverse.negate_condition_code();
+        assert_eq!(inverse.code(), jump.code());
+    }
+}
+
+#[test]
+fn forward_jumps_are_bound() {
+    let mut code = Code::new(CachePc(BASE));
+    let fixups =
+        [code.jmp_short(), code.jmp_near(), code.jcc_short(Condition::E), code.jcc_near(Condition::G), code.jrcxz()];
+    let loop_instruction = isa::Instruction::decode(&[0xe2, 0x10], machine::AppPc(0)).unwrap();
+    let last = code.count_branch(&loop_instruction);
+    code.nop(20);
+    let end = code.here();
+    fixups.into_iter().for_each(|f| code.bind(f));
+    code.bind(last);
+    let jumps = Decoder::with_ip(64, &code.bytes, BASE, DecoderOptions::NONE).iter().take(6).collect::<Vec<_>>();
+    assert!(jumps.iter().all(|j| j.near_branch_target() == end.0), "{jumps:?}");
+}
+
+#[test]
+#[should_panic(expected = "127 bytes")]
+fn a_short_jump_that_does_not_reach_is_a_bug() {
+    let mut code = Code::new(CachePc(BASE));
+    let fixup = code.jmp_short();
+    code.nop(128);
+    code.bind(fixup);
+}
+
+#[test]
+fn nops_have_their_length() {
+    for n in 0..40 {
+        let mut code = Code::new(CachePc(BASE));
+        code.nop(n);
+        assert_eq!(code.bytes.len(), n);
+        let decoded = Decoder::with_ip(64, &code.bytes, BASE, DecoderOptions::NONE).iter().collect::<Vec<_>>();
+        assert!(decoded.iter().all(|i| i.mnemonic() == iced_x86::Mnemonic::Nop));
+        assert_eq!(decoded.len(), n.div_ceil(9));
+    }
+}

@@ -1,0 +1,15 @@
+//! What an x86-64 Linux process consists of, as every part of the project sees it: addresses,
+//! registers, extended state and memory.
+//!
+//! This is a leaf: it knows neither ptrace nor the JIT. The same types describe the app when it is a
+//! stopped tracee, when it is captured in a boot block and when its state lives in a slice's thread state.
+
+mod address;
+mod memory;
+mod registers;
+mod xstate;
+
+pub use address::{AppPc, CachePc};
+pub use memory::{Here, Memory, MemoryError};
+pub use registers::{Gpr, Registers, flags};
+pub use xstate::{XSTATE_CAPACITY, XState, component};

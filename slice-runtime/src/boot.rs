@@ -1,0 +1,108 @@
+//! From the image's `main` in a taken-over process to the first translated instruction, and from the end of the
+//! slice to the end of the process.
+//!
+//! What the image's libc did to the process before `main`, as seen with strace on glibc 2.36, and what becomes of it:
+//!
+//! | call | treatment |
+//! |---|---|
+//! | brk | served from LIBC_HEAP, see `libc_shims` |
+//! | arch_prctl(ARCH_SET_FS) | the app's FS base is in the boot block; the engine switches between the two |
+//! | set_tid_address | undone here: the app hasn't set one yet, or this is a fork, which has none |
+//! | set_robust_list | undone here, for the same reason |
+//! | rseq | never made: the control process passes GLIBC_TUNABLES=glibc.pthread.rseq=0 |
+//! | prlimit64, readlink, getrandom, mprotect of the image | change nothing outside the image |
+//!
+//! No SIGPIPE or stack overflow handler is installed: they come with Rust's own `main`, and an image has none.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use bubble::boot::{BOOT_MAGIC, BootBlock};
+use bubble::map::{ENTRY, IMAGE};
+use bubble::shared::{RunHeader, TOOL_ARGS_BYTES};
+
+use crate::libc_shims::keep_malloc_in_the_bubble;
+use crate::slot::{OwnSlot, header};
+use crate::tool::RunningTool;
+
+/// Something of the image, to see where it was loaded.
+static ANCHOR: u8 = 0;
+
+/// Whether this image runs inside a taken-over process. Known from its load address, so that it can be asked
+/// before anything of libc or std works.
+pub fn injected() -> bool {
+    IMAGE.contains(&raw const ANCHOR as u64)
+}
+
+/// Runs the app from where the boot block says, to the slice's end or the app's.
+///
+/// `make_tool` gets the tool's name and its options, in that order, and the boot block.
+///
+/// # Safety
+/// This is a taken-over process whose boot block lies at `boot_block`, this is its only thread, and this is called
+/// once.
+pub unsafe fn start(
+    boot_block: u64,
+    make_tool: impl FnOnce(&[&OsStr], &BootBlock) -> Result<Box<dyn RunningTool>, String>,
+) -> ! {
+    assert!(ENTRY.contains(boot_block) && boot_block.is_multiple_of(align_of::<BootBlock>() as u64));
+    // SAFETY: the caller promises a boot block there; it is aligned and stays.
+    let boot = unsafe { &*(boot_block as *const BootBlock) };
+    assert_eq!(boot.magic, BOOT_MAGIC, "the boot block at {boot_block:#x} was not written by this version");
+    // SAFETY: the control process gave the slot to this process alone, and mapped its part of the run memory.
+    let slot = unsafe { OwnSlot::take(boot.slot) };
+    std::panic::set_hook(Box::new(report_panic));
+    keep_malloc_in_the_bubble();
+    forget_thread_registrations();
+    // SAFETY: CONTROL is mapped.
+    let tool = match make_tool(&tool_args(unsafe { header() }), boot) {
+        Ok(tool) => tool,
+        Err(error) => slot.fail(&error),
+    };
+    // SAFETY: the caller's promise.
+    unsafe { crate::dispatch::run(boot, slot, tool) }
+}
+
+/// Tool name and options from the run header.
+pub fn tool_args(header: &RunHeader) -> Vec<&OsStr> {
+    let len = (header.tool_args_len as usize).min(TOOL_ARGS_BYTES);
+    let args = header.tool_args[..len].split_inclusive(|&b| b == 0);
+    args.filter_map(|arg| arg.strip_suffix(b"\0")).map(OsStr::from_bytes).collect()
+}
+
+/// Undoes what the image's libc told the kernel about its first thread.
+fn forget_thread_registrations() {
+    const HEAD_BYTES: usize = 24;
+    // SAFETY: neither call keeps a pointer: both are given null.
+    unsafe {
+        libc::syscall(libc::SYS_set_tid_address, 0);
+        libc::syscall(libc::SYS_set_robust_list, 0, HEAD_BYTES);
+    }
+}
+
+/// A panic is a failure of the run: standard descriptors may be closed, so the slot takes the message.
+fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
+    if let Some(slot) = OwnSlot::current() {
+        slot.fail(&format_args!("the tool or the runtime failed: {info}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_program_is_not_injected() {
+        assert!(!injected());
+    }
+
+    #[test]
+    fn tool_args_are_split_at_their_terminators() {
+        // SAFETY: all fields are integers.
+        let mut header: Box<RunHeader> = unsafe { Box::new(std::mem::zeroed()) };
+        assert!(tool_args(&header).is_empty());
+        header.tool_args[..12].copy_from_slice(b"tool\0-o\0a b\0");
+        header.tool_args_len = 12;
+        assert_eq!(tool_args(&header), ["tool", "-o", "a b"]);
+    }
+}

@@ -1,0 +1,98 @@
+//! Which guest the engine runs for, and what happens when it stops.
+
+use bubble::boot::{BootBlock, Mode};
+use bubble::shared::{RunHeader, SliceStats};
+use engine::{Control, Cpu, Engine, Settings, Stats};
+
+use crate::serial::{SerialGuest, Signals};
+use crate::slice::{SliceGuest, aliases, first_state};
+use crate::slot::{OwnSlot, cpu_time, exit_now, header, time_of};
+use crate::tool::RunningTool;
+
+/// Runs the app as the boot block says, hands in the result and ends the process.
+///
+/// # Safety
+/// This is a taken-over process, whose bubble is mapped as the boot block's mode wants it; called once.
+pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -> ! {
+    let signals = (boot.mode == Mode::Serial).then(|| Signals::inherited(boot.signal_mask));
+    // SAFETY: the bubble is mapped, this is the first engine, and FS hasn't been touched since libc set it.
+    let mut engine = unsafe { Engine::new(settings(header(), boot)) };
+    *engine.cpu() = Cpu { registers: boot.registers, xstate: boot.xstate.clone() };
+    match signals {
+        None => run_slice(boot, slot, tool, engine),
+        Some(signals) => run_serial(signals, slot, tool, engine),
+    }
+}
+
+fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut engine: Box<Engine>) -> ! {
+    first_state::keep(slot, boot.supervisor);
+    if boot.shares_memory != 0
+        && let Err(error) = aliases::make_own()
+    {
+        slot.fail(&format_args!("cannot copy the app's shared memory: {error}"));
+    }
+    let boot_times = boot_times(boot, slot);
+    slot.wait_released();
+    let mut guest = SliceGuest::new(boot.supervisor, slot, tool);
+    guest.start(engine.as_mut());
+    engine.run(&mut guest);
+    guest.verify_last_call(engine.as_mut());
+    if let Err(error) =
+        guest.finish(SliceStats { boot_ns: boot_times.0, boot_cpu_ns: boot_times.1, ..slice_stats(&engine.stats) })
+    {
+        slot.fail(&error);
+    }
+    if guest.watch_for_recurrence() {
+        engine.run(&mut guest);
+    }
+    exit_now(0)
+}
+
+/// Nanoseconds from the fork until now, when the slice could begin, and its CPU time in them. Not known of one that was
+/// begun again: it is a fork of the first.
+fn boot_times(boot: &BootBlock, slot: OwnSlot) -> (u64, u64) {
+    if slot.attempt() > 0 {
+        return (0, 0);
+    }
+    let now = time_of(libc::CLOCK_MONOTONIC).as_nanos() as u64;
+    (now.saturating_sub(boot.forked_at), cpu_time().as_nanos() as u64)
+}
+
+fn run_serial(signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>, mut engine: Box<Engine>) -> ! {
+    if signals.handles_faults() {
+        engine.expect_faults();
+    }
+    let mut guest = SerialGuest::new(signals, slot, tool);
+    engine.run(&mut guest);
+    guest.finish(slice_stats(&engine.stats))
+}
+
+fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
+    Settings {
+        max_blocks: header.max_blocks as usize,
+        max_instructions: header.max_instructions as usize,
+        linking: header.linking != 0,
+        // A serial run has nobody to share with.
+        sharing: header.sharing != 0 && boot.mode == Mode::Slice,
+        cache_bytes: header.cache_bytes,
+        off: header.off,
+        slot: boot.slot as usize,
+        // In a slice no fault reaches the app; in a serial run the guest says when one can.
+        exact_faults: false,
+        replays: boot.mode == Mode::Slice,
+    }
+}
+
+/// The engine's counters as the run memory has them.
+fn slice_stats(engine: &Stats) -> SliceStats {
+    SliceStats {
+        entries: engine.entries,
+        traces: engine.traces,
+        instructions: engine.instructions,
+        translate_ns: engine.translate_ns,
+        cache_bytes: engine.cache_bytes,
+        quick_checks: engine.quick_checks,
+        full_checks: engine.full_checks,
+        ..SliceStats::default()
+    }
+}

@@ -1,0 +1,168 @@
+//! The Rust allocator of a tool image.
+//!
+//! The problem: the tool allocates while the app may be inside its own malloc, and no mapping of the tool's may
+//! appear where the app would have got one. The approach: in a taken-over process everything comes from the
+//! bubble's HEAP, by dlmalloc over pages that become accessible from the region's start upwards. In the other
+//! roles this is the system's allocator.
+//!
+//! * Pages are never given back: a slice is short, and the region is larger than memory.
+//! * The lock spins: it is held for some tens of instructions, and never while a guest is asked or app code runs.
+//!   A signal handler must not allocate.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use bubble::map::HEAP;
+use dlmalloc::Dlmalloc;
+
+use crate::boot::injected;
+
+/// By how much the heap grows at least: few system calls, and mappings that stay one.
+const GRANULE: usize = 1 << 20;
+
+#[global_allocator]
+static ALLOCATOR: ImageHeap = ImageHeap::new();
+
+/// The heap of the image in whichever role it runs.
+struct ImageHeap {
+    locked: AtomicBool,
+    bubble: UnsafeCell<Dlmalloc<Pages>>,
+}
+
+// SAFETY: `bubble` is reached through `with_bubble` alone, which holds the lock.
+unsafe impl Sync for ImageHeap {}
+
+impl ImageHeap {
+    const fn new() -> Self {
+        let mut bubble = Dlmalloc::new_with_allocator(Pages { used: AtomicU64::new(0) });
+        assert!(bubble.set_granularity(GRANULE));
+        Self { locked: AtomicBool::new(false), bubble: UnsafeCell::new(bubble) }
+    }
+
+    fn with_bubble<R>(&self, work: impl FnOnce(&mut Dlmalloc<Pages>) -> R) -> R {
+        while self.locked.swap(true, Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+        // SAFETY: the lock is held, and `work` can't come back here: dlmalloc calls nothing but `Pages`.
+        let result = work(unsafe { &mut *self.bubble.get() });
+        self.locked.store(false, Ordering::Release);
+        result
+    }
+}
+
+// SAFETY: both allocators keep the contract; the role never changes, so memory goes back to where it came from.
+unsafe impl GlobalAlloc for ImageHeap {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !injected() {
+            // SAFETY: the caller's promises are passed on.
+            return unsafe { System.alloc(layout) };
+        }
+        // SAFETY: the caller's promises are passed on.
+        self.with_bubble(|heap| unsafe { heap.malloc(layout.size(), layout.align()) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if !injected() {
+            // SAFETY: the caller's promises are passed on.
+            return unsafe { System.alloc_zeroed(layout) };
+        }
+        // SAFETY: the caller's promises are passed on.
+        self.with_bubble(|heap| unsafe { heap.calloc(layout.size(), layout.align()) })
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        if !injected() {
+            // SAFETY: the caller's promises are passed on.
+            return unsafe { System.dealloc(ptr, layout) };
+        }
+        // SAFETY: the caller's promises are passed on.
+        self.with_bubble(|heap| unsafe { heap.free(ptr, layout.size(), layout.align()) });
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if !injected() {
+            // SAFETY: the caller's promises are passed on.
+            return unsafe { System.realloc(ptr, layout, new_size) };
+        }
+        // SAFETY: the caller's promises are passed on.
+        self.with_bubble(|heap| unsafe { heap.realloc(ptr, layout.size(), layout.align(), new_size) })
+    }
+}
+
+/// The pages of HEAP, in order.
+struct Pages {
+    used: AtomicU64,
+}
+
+// SAFETY: each range is handed out once, is accessible, and is aligned to GRANULE.
+unsafe impl dlmalloc::Allocator for Pages {
+    fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
+        const NOTHING: (*mut u8, usize, u32) = (std::ptr::null_mut(), 0, 0);
+        let used = self.used.load(Ordering::Relaxed);
+        let Some(after) = used.checked_add(size as u64).filter(|&after| after <= HEAP.size) else { return NOTHING };
+        let start = (HEAP.start + used) as *mut u8;
+        // SAFETY: the range lies in HEAP, which is reserved for this heap, and holds nothing yet.
+        let result = unsafe { libc::mprotect(start.cast(), size, libc::PROT_READ | libc::PROT_WRITE) };
+        if result != 0 {
+            return NOTHING;
+        }
+        self.used.store(after, Ordering::Relaxed);
+        (start, size, 0)
+    }
+
+    fn remap(&self, _: *mut u8, _: usize, _: usize, _: bool) -> *mut u8 {
+        std::ptr::null_mut()
+    }
+
+    fn free_part(&self, _: *mut u8, _: usize, _: usize) -> bool {
+        false
+    }
+
+    fn free(&self, _: *mut u8, _: usize) -> bool {
+        false
+    }
+
+    fn can_release_part(&self, _: u32) -> bool {
+        false
+    }
+
+    fn allocates_zeros(&self) -> bool {
+        true
+    }
+
+    fn page_size(&self) -> usize {
+        4096
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_come_in_order_and_end_with_the_region() {
+        // SAFETY: nothing else is mapped at the bubble in a test process; the kernel checks that.
+        let reserved = unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+            libc::mmap(HEAP.start as *mut _, HEAP.size as usize, libc::PROT_NONE, flags, -1, 0)
+        };
+        assert_eq!(reserved as u64, HEAP.start);
+        let mut heap = Dlmalloc::new_with_allocator(Pages { used: AtomicU64::new(0) });
+        // SAFETY: the sizes and alignments are valid, and each block is freed as it was allocated.
+        unsafe {
+            let small = heap.malloc(100, 64);
+            assert!(HEAP.contains(small as u64) && (small as u64).is_multiple_of(64));
+            let large = heap.calloc(30 << 20, 4096);
+            assert!(HEAP.contains(large as u64));
+            assert!(std::slice::from_raw_parts(large, 30 << 20).iter().all(|&b| b == 0));
+            assert!(heap.malloc(HEAP.size as usize, 8).is_null());
+            heap.free(large, 30 << 20, 4096);
+            let used = heap.allocator().used.load(Ordering::Relaxed);
+            let again = heap.malloc(20 << 20, 8);
+            assert!(HEAP.contains(again as u64));
+            assert_eq!(heap.allocator().used.load(Ordering::Relaxed), used, "freed memory is used again");
+            heap.free(small, 100, 64);
+        }
+    }
+}

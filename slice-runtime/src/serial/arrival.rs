@@ -1,0 +1,135 @@
+//! Signals as they arrive: the hook that the engine calls takes note of one, and blocks all others until the app has
+//! got it.
+//!
+//! The real mask is the app's (without the fault signals, which the engine needs), so the kernel queues, orders and
+//! reports blocked signals as it always does. When one arrives, the hook stores it and makes the handler
+//! return with everything blocked: there is never more than one signal between the kernel and the app.
+
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::calls::abort_at;
+
+/// A set with one signal.
+pub const fn bit(signal: i32) -> u64 {
+    1 << (signal - 1)
+}
+
+/// Signals that the engine must always get: they say what an instruction did.
+pub const FAULTS: u64 =
+    bit(libc::SIGSEGV) | bit(libc::SIGBUS) | bit(libc::SIGFPE) | bit(libc::SIGILL) | bit(libc::SIGTRAP);
+
+/// A signal that arrived.
+#[derive(Clone)]
+pub struct Arrived {
+    pub signal: i32,
+    pub info: libc::siginfo_t,
+}
+
+/// The one place for a signal that the app hasn't got yet.
+struct Place {
+    /// The signal's number, 0 if there is none.
+    signal: AtomicU64,
+    info: UnsafeCell<MaybeUninit<libc::siginfo_t>>,
+}
+
+// SAFETY: `info` is written by the hook while `signal` is 0 and read by `take` while it isn't; a handler and the code
+// that it interrupts run on one thread, and the hook doesn't come again before `take`.
+unsafe impl Sync for Place {}
+
+impl Place {
+    const fn new() -> Self {
+        Self { signal: AtomicU64::new(0), info: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
+
+    fn put(&self, signal: i32, info: &libc::siginfo_t) {
+        // SAFETY: see `Sync` above.
+        unsafe { (*self.info.get()).write(*info) };
+        self.signal.store(signal as u64, Ordering::Release);
+    }
+
+    fn take(&self) -> Option<Arrived> {
+        let signal = self.signal.load(Ordering::Acquire) as i32;
+        if signal == 0 {
+            return None;
+        }
+        // SAFETY: `signal` isn't 0, so the information was written.
+        let info = unsafe { (*self.info.get()).assume_init() };
+        self.signal.store(0, Ordering::Release);
+        Some(Arrived { signal, info })
+    }
+}
+
+static ARRIVED: Place = Place::new();
+/// A fault signal that somebody sent with kill(2) while the app blocks it: it can't be blocked for real. As with
+/// the kernel's own queue of ordinary signals, a second one before the first was delivered is dropped.
+static HELD: Place = Place::new();
+/// The app's blocked signals, for the hook.
+static BLOCKED: AtomicU64 = AtomicU64::new(0);
+
+/// Not 0 while a signal is waiting for the app.
+pub fn flag() -> &'static AtomicU64 {
+    &ARRIVED.signal
+}
+
+/// The signal that waits, if any.
+pub fn take() -> Option<Arrived> {
+    ARRIVED.take()
+}
+
+/// Tells the hook what the app blocks, and lets a held signal through that it no longer blocks.
+pub fn set_blocked(mask: u64) {
+    BLOCKED.store(mask, Ordering::Release);
+    let held = HELD.signal.load(Ordering::Acquire) as i32;
+    if held != 0
+        && mask & bit(held) == 0
+        && flag().load(Ordering::Acquire) == 0
+        && let Some(arrived) = HELD.take()
+    {
+        ARRIVED.put(arrived.signal, &arrived.info);
+        engine::interrupt();
+    }
+}
+
+/// The engine's hook.
+pub fn hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t) {
+    if FAULTS & bit(signal) != 0 {
+        // Sent by somebody, not raised by an instruction: the only ones that come although they are "blocked".
+        let busy = flag().load(Ordering::Acquire) != 0;
+        if busy || BLOCKED.load(Ordering::Acquire) & bit(signal) != 0 {
+            HELD.put(signal, info);
+            return;
+        }
+    }
+    ARRIVED.put(signal, info);
+    block_all(context);
+    let pc = &mut context.uc_mcontext.gregs[libc::REG_RIP as usize];
+    if let Some(abort) = abort_at(*pc as u64) {
+        *pc = abort as i64;
+    }
+    engine::interrupt();
+}
+
+/// The handler returns with everything blocked but the fault signals.
+fn block_all(context: &mut libc::ucontext_t) {
+    let mask = !FAULTS;
+    // SAFETY: the kernel's mask is the first eight bytes of libc's larger set.
+    unsafe { (&raw mut context.uc_sigmask).cast::<u64>().write(mask) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fault_signals_stay_open_while_a_signal_waits() {
+        // SAFETY: all zero is a valid context.
+        let mut context: libc::ucontext_t = unsafe { std::mem::zeroed() };
+        block_all(&mut context);
+        // SAFETY: the set was initialised, by zeros and by `block_all`.
+        let blocked = |signal| unsafe { libc::sigismember(&raw const context.uc_sigmask, signal) } == 1;
+        assert!(blocked(libc::SIGALRM) && blocked(libc::SIGRTMAX()));
+        assert!(!blocked(libc::SIGSEGV) && !blocked(libc::SIGTRAP));
+    }
+}

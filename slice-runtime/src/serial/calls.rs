@@ -1,0 +1,138 @@
+//! System calls made for the app, and instructions executed for it.
+
+use std::arch::{asm, global_asm};
+use std::sync::atomic::AtomicU64;
+
+use machine::{Gpr, Registers};
+
+/// Makes a system call without libc: nothing touches errno, and no result is taken for an error.
+pub fn raw_syscall(number: u64, args: [u64; 6]) -> u64 {
+    let result;
+    // SAFETY: whoever passes the arguments answers for what the call does, here as with libc's `syscall`: the
+    // guests pass the app's own calls, or ones that touch only what is theirs.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result, in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
+             in("r10") args[3], in("r8") args[4], in("r9") args[5], out("rcx") _, out("r11") _, options(nostack));
+    }
+    result
+}
+
+// The window: from reading the flag to the `syscall` instruction. A signal that arrives before the window sets the
+// flag, which is then seen; one that arrives in the window makes the hook move rip to `abort`; one that arrives
+// later interrupts the call itself. The kernel restarts a call by setting rip back to the `syscall` instruction, which is
+// inside the window: so a restart is an abort, and the app makes the call again after its handler.
+global_asm!(
+    ".pushsection .text.superpin_interruptible, \"ax\", @progbits",
+    // extern "C" fn (call: *const [u64; 7], flag: *const u64, aborted: *mut u64) -> u64
+    ".globl superpin_interruptible",
+    "superpin_interruptible:",
+    "push rbx",
+    "push rbp",
+    "mov rbx, rdx",
+    "mov rbp, rsi",
+    "mov rax, [rdi]",
+    "mov rsi, [rdi + 16]",
+    "mov rdx, [rdi + 24]",
+    "mov r10, [rdi + 32]",
+    "mov r8, [rdi + 40]",
+    "mov r9, [rdi + 48]",
+    "mov rdi, [rdi + 8]",
+    ".globl superpin_interruptible_window",
+    "superpin_interruptible_window:",
+    "cmp qword ptr [rbp], 0",
+    "jne superpin_interruptible_abort",
+    "syscall",
+    ".globl superpin_interruptible_done",
+    "superpin_interruptible_done:",
+    "mov qword ptr [rbx], 0",
+    "pop rbp",
+    "pop rbx",
+    "ret",
+    ".globl superpin_interruptible_abort",
+    "superpin_interruptible_abort:",
+    "mov qword ptr [rbx], 1",
+    "pop rbp",
+    "pop rbx",
+    "ret",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    fn superpin_interruptible(call: *const [u64; 7], flag: *const u64, aborted: *mut u64) -> u64;
+    static superpin_interruptible_window: u8;
+    static superpin_interruptible_done: u8;
+    static superpin_interruptible_abort: u8;
+}
+
+/// Makes a system call that a signal may interrupt. `None`: it wasn't made, because `flag` was set or a signal
+/// came just before it, or it would have been restarted after a handler.
+pub fn interruptible(number: u64, args: [u64; 6], flag: &AtomicU64) -> Option<u64> {
+    let call = [number, args[0], args[1], args[2], args[3], args[4], args[5]];
+    let mut aborted = 0;
+    // SAFETY: the pointers are valid; see `raw_syscall` for the call itself.
+    let result = unsafe { superpin_interruptible(&raw const call, flag.as_ptr(), &raw mut aborted) };
+    (aborted == 0).then_some(result)
+}
+
+/// Where to go on instead, if `pc` lies between the last look at the flag and the system call.
+pub fn abort_at(pc: u64) -> Option<u64> {
+    let start = &raw const superpin_interruptible_window as u64;
+    let end = &raw const superpin_interruptible_done as u64;
+    (start..end).contains(&pc).then_some(&raw const superpin_interruptible_abort as u64)
+}
+
+/// `cpuid`, as this processor answers it.
+pub fn execute_cpuid(registers: &mut Registers) {
+    let answer = std::arch::x86_64::__cpuid_count(registers.get(Gpr::Rax) as u32, registers.get(Gpr::Rcx) as u32);
+    registers.set(Gpr::Rax, answer.eax.into());
+    registers.set(Gpr::Rbx, answer.ebx.into());
+    registers.set(Gpr::Rcx, answer.ecx.into());
+    registers.set(Gpr::Rdx, answer.edx.into());
+}
+
+/// `rdtsc` or `rdtscp`.
+pub fn execute_rdtsc(registers: &mut Registers, with_processor: bool) {
+    let mut processor = 0;
+    // SAFETY: the app executes the instruction itself, so it is there and allowed.
+    let ticks = unsafe { std::arch::x86_64::__rdtscp(&raw mut processor) };
+    registers.set(Gpr::Rax, ticks & 0xffff_ffff);
+    registers.set(Gpr::Rdx, ticks >> 32);
+    if with_processor {
+        registers.set(Gpr::Rcx, processor.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_passed_as_they_are() {
+        assert_eq!(raw_syscall(libc::SYS_getpid as u64, [0; 6]), u64::from(std::process::id()));
+        let bad = raw_syscall(libc::SYS_close as u64, [u64::MAX, 0, 0, 0, 0, 0]);
+        assert_eq!(bad as i64, -i64::from(libc::EBADF));
+    }
+
+    #[test]
+    fn a_set_flag_keeps_the_call_from_being_made() {
+        let flag = AtomicU64::new(0);
+        let mut ends = [0_i32; 2];
+        let pipe = [ends.as_mut_ptr() as u64, 0, 0, 0, 0, 0];
+        assert_eq!(interruptible(libc::SYS_pipe as u64, pipe, &flag), Some(0));
+        let before = ends;
+        flag.store(1, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(interruptible(libc::SYS_pipe as u64, pipe, &flag), None);
+        assert_eq!(ends, before);
+    }
+
+    #[test]
+    fn only_the_window_is_left_by_aborting() {
+        let start = &raw const superpin_interruptible_window as u64;
+        let done = &raw const superpin_interruptible_done as u64;
+        assert_eq!(abort_at(start - 1), None);
+        assert!(abort_at(start).is_some());
+        // Where the kernel puts rip to restart the call.
+        assert!(abort_at(done - 2).is_some());
+        assert_eq!(abort_at(done), None);
+    }
+}

@@ -1,0 +1,423 @@
+//! The signal frame: what the kernel puts on the stack when a handler is to run, and takes back at `rt_sigreturn`.
+//!
+//! ```text
+//!   the interrupted stack pointer, less 128 bytes of red zone (or the end of the alternate stack)
+//!     XSAVE area, aligned to 64, and four bytes of magic after it
+//!     siginfo      128 bytes
+//!     ucontext     304 bytes: flags, link, stack (24), sigcontext (256), signal mask (8)
+//!     pretcode       8 bytes: where the handler returns to        <- rsp at the handler's start, 8 modulo 16
+//! ```
+//! The layout is the kernel's (`struct rt_sigframe`, `struct sigcontext_64`, `struct _fpx_sw_bytes`). A debugger, an
+//! unwinder and a handler that changes registers all know it, so it has to be exactly this.
+
+use std::arch::asm;
+use std::arch::x86_64::__cpuid_count;
+
+use engine::Cpu;
+use machine::{Gpr, Memory, MemoryError, Registers, XSTATE_CAPACITY, XState, component};
+
+const MAGIC1: u32 = 0x4650_5853;
+const MAGIC2: u32 = 0x4650_5845;
+const RED_ZONE: u64 = 128;
+const PRETCODE: usize = 8;
+const UCONTEXT: usize = 304;
+const SIGINFO: usize = 128;
+const FRAME: usize = PRETCODE + UCONTEXT + SIGINFO;
+/// Where the parts of a ucontext are.
+const STACK_AT: usize = 16;
+const SIGCONTEXT_AT: usize = 40;
+const MASK_AT: usize = 296;
+/// Words of a sigcontext after the registers.
+const RIP: usize = 16;
+const FLAGS: usize = 17;
+const SEGMENTS: usize = 18;
+const ERROR: usize = 19;
+const TRAP: usize = 20;
+const OLD_MASK: usize = 21;
+const CR2: usize = 22;
+const FPSTATE: usize = 23;
+/// UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS.
+const UC_FLAGS: u64 = 7;
+/// User code and stack selectors; fs and gs are 0.
+const SELECTORS: u64 = 0x2b << 48 | 0x33;
+/// Flags that `rt_sigreturn` takes from the frame (the kernel's FIX_EFLAGS).
+const RESTORED_FLAGS: u64 = 0x0005_0dd5;
+/// Order of general registers in a sigcontext.
+const ORDER: [Gpr; 16] = [
+    Gpr::R8,
+    Gpr::R9,
+    Gpr::R10,
+    Gpr::R11,
+    Gpr::R12,
+    Gpr::R13,
+    Gpr::R14,
+    Gpr::R15,
+    Gpr::Rdi,
+    Gpr::Rsi,
+    Gpr::Rbp,
+    Gpr::Rbx,
+    Gpr::Rdx,
+    Gpr::Rax,
+    Gpr::Rcx,
+    Gpr::Rsp,
+];
+
+/// An alternate signal stack as the kernel's `stack_t` lays it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AltStack {
+    pub start: u64,
+    pub flags: u32,
+    pub size: u64,
+}
+
+impl AltStack {
+    /// No alternate stack.
+    pub const NONE: AltStack = AltStack { start: 0, flags: libc::SS_DISABLE as u32, size: 0 };
+
+    /// Whether the stack pointer is on it.
+    pub fn holds(&self, rsp: u64) -> bool {
+        rsp > self.start && rsp - self.start <= self.size
+    }
+
+    /// From three words.
+    pub fn from_words(words: [u64; 3]) -> Self {
+        Self { start: words[0], flags: words[1] as u32, size: words[2] }
+    }
+
+    /// As three words.
+    pub fn words(&self) -> [u64; 3] {
+        [self.start, self.flags.into(), self.size]
+    }
+}
+
+/// What a frame says beside the registers.
+pub struct Delivery<'a> {
+    pub info: &'a libc::siginfo_t,
+    /// Error code, trap number and address of a fault; zeros for other signals.
+    pub fault: [u64; 3],
+    /// Blocked signals to be restored.
+    pub mask: u64,
+    /// Alternate stack to be restored.
+    pub altstack: AltStack,
+    /// Where the handler returns to.
+    pub restorer: u64,
+}
+
+/// A frame, ready to be written.
+pub struct Frame {
+    /// Where it starts: the handler's rsp.
+    pub address: u64,
+    /// From there up to the end of the extended state.
+    pub bytes: Vec<u8>,
+}
+
+impl Frame {
+    /// Address of the siginfo: the handler's second argument.
+    pub fn info(&self) -> u64 {
+        self.address + (PRETCODE + UCONTEXT) as u64
+    }
+
+    /// Address of the ucontext: the handler's third argument.
+    pub fn ucontext(&self) -> u64 {
+        self.address + PRETCODE as u64
+    }
+}
+
+/// Makes the frame for a handler that interrupts `cpu`. It goes to the alternate stack whose end is `alternate`, or
+/// else below the interrupted stack pointer.
+pub fn build(cpu: &Cpu, delivery: &Delivery<'_>, alternate: Option<u64>) -> Frame {
+    let top = alternate.unwrap_or(cpu.registers.rsp().wrapping_sub(RED_ZONE));
+    let area_size = area_size();
+    let area = top.wrapping_sub(area_size as u64 + 4) & !63;
+    let address = (area.wrapping_sub(FRAME as u64) & !15).wrapping_sub(8);
+    let area_at = area.wrapping_sub(address) as usize;
+    let mut bytes = vec![0; area_at + area_size + 4];
+    let mut put = |at: usize, word: u64| bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+    put(0, delivery.restorer);
+    put(PRETCODE, UC_FLAGS);
+    for (i, word) in delivery.altstack.words().into_iter().enumerate() {
+        put(PRETCODE + STACK_AT + i * 8, word);
+    }
+    let context = PRETCODE + SIGCONTEXT_AT;
+    for (i, gpr) in ORDER.into_iter().enumerate() {
+        put(context + i * 8, cpu.registers.get(gpr));
+    }
+    let [error_code, trap, address_of_fault] = delivery.fault;
+    let rest = [
+        (RIP, cpu.registers.rip),
+        (FLAGS, cpu.registers.rflags),
+        (SEGMENTS, SELECTORS),
+        (ERROR, error_code),
+        (TRAP, trap),
+        (OLD_MASK, delivery.mask),
+        (CR2, address_of_fault),
+        (FPSTATE, area),
+    ];
+    for (word, value) in rest {
+        put(context + word * 8, value);
+    }
+    put(PRETCODE + MASK_AT, delivery.mask);
+    bytes[PRETCODE + UCONTEXT..FRAME].copy_from_slice(info_bytes(delivery.info));
+    put_area(&mut bytes[area_at..], &cpu.xstate, area_size);
+    Frame { address, bytes }
+}
+
+fn info_bytes(info: &libc::siginfo_t) -> &[u8] {
+    // SAFETY: siginfo_t is 128 bytes of plain data, all written by the kernel or zeroed.
+    unsafe { std::slice::from_raw_parts((info as *const libc::siginfo_t).cast(), SIGINFO) }
+}
+
+/// The extended state with the software bytes that tell its size. As the kernel does, x87 and SSE are always
+/// given explicitly.
+fn put_area(area: &mut [u8], state: &XState, size: usize) {
+    let legacy = explicit(state);
+    area[..size].copy_from_slice(&legacy.bytes[..size]);
+    let mut put = |at: usize, bytes: &[u8]| area[at..at + bytes.len()].copy_from_slice(bytes);
+    put(464, &MAGIC1.to_le_bytes());
+    put(468, &(size as u32 + 4).to_le_bytes());
+    put(472, &features().to_le_bytes());
+    put(480, &(size as u32).to_le_bytes());
+    put(size, &MAGIC2.to_le_bytes());
+}
+
+/// The same state with x87 and SSE present.
+fn explicit(state: &XState) -> XState {
+    let mut explicit = state.clone();
+    let initial = XState::initial();
+    let present = state.xstate_bv();
+    if present & component::X87 == 0 {
+        explicit.bytes[..24].copy_from_slice(&initial.bytes[..24]);
+        explicit.bytes[32..160].fill(0);
+    }
+    if present & component::SSE == 0 {
+        explicit.bytes[160..416].fill(0);
+    }
+    let present = present | component::X87 | component::SSE;
+    explicit.bytes[512..520].copy_from_slice(&present.to_le_bytes());
+    explicit
+}
+
+/// What `rt_sigreturn` restores.
+#[derive(Debug)]
+pub struct Restored {
+    pub mask: u64,
+    pub altstack: AltStack,
+}
+
+/// Takes back the frame to which rsp points (just after its `pretcode`, which the handler's return popped).
+///
+/// # Errors
+/// If it can't be read.
+pub fn restore(cpu: &mut Cpu, memory: &dyn Memory) -> Result<Restored, MemoryError> {
+    let mut bytes = [0; UCONTEXT];
+    memory.read(cpu.registers.rsp(), &mut bytes)?;
+    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    let context = |i: usize| word(SIGCONTEXT_AT + i * 8);
+    let xstate = match context(FPSTATE) {
+        0 => XState::initial(),
+        area => take_area(area, memory)?,
+    };
+    let registers = &mut cpu.registers;
+    for (i, gpr) in ORDER.into_iter().enumerate() {
+        registers.set(gpr, context(i));
+    }
+    registers.rip = context(RIP);
+    registers.rflags = registers.rflags & !RESTORED_FLAGS | context(FLAGS) & RESTORED_FLAGS;
+    cpu.xstate = xstate;
+    let altstack = AltStack::from_words([word(STACK_AT), word(STACK_AT + 8), word(STACK_AT + 16)]);
+    Ok(Restored { mask: word(MASK_AT), altstack })
+}
+
+/// Reads an extended state. What the processor would refuse to load is cleared: reserved bits of MXCSR and
+/// of the header. Without the magics it is an FXSAVE area, and the rest is initial.
+fn take_area(address: u64, memory: &dyn Memory) -> Result<XState, MemoryError> {
+    let mut state = XState { bytes: [0; XSTATE_CAPACITY] };
+    memory.read(address, &mut state.bytes[..512])?;
+    let half = |state: &XState, at: usize| u32::from_le_bytes(state.bytes[at..at + 4].try_into().expect("four bytes"));
+    let size = half(&state, 480) as usize;
+    let extended = half(&state, 464) == MAGIC1 && (576..=area_size()).contains(&size);
+    let mut magic = [0; 4];
+    let whole = extended
+        && memory.read(address + size as u64, &mut magic).is_ok()
+        && u32::from_le_bytes(magic) == MAGIC2
+        && memory.read(address, &mut state.bytes[..size]).is_ok();
+    let present = if whole { state.xstate_bv() & features() } else { component::X87 | component::SSE };
+    state.bytes[464..576].fill(0);
+    state.bytes[512..520].copy_from_slice(&present.to_le_bytes());
+    let mxcsr = half(&state, 24) & 0xffff;
+    state.bytes[24..28].copy_from_slice(&mxcsr.to_le_bytes());
+    Ok(state)
+}
+
+/// Components that frames hold.
+fn features() -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: XGETBV with ecx = 0 is available wherever the kernel enabled XSAVE.
+    unsafe {
+        asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack));
+    }
+    (u64::from(high) << 32 | u64::from(low)) & component::KEPT
+}
+
+/// Bytes of an XSAVE area with those components.
+fn area_size() -> usize {
+    let ends = (2..64).filter(|bit| features() >> bit & 1 != 0).map(|bit| {
+        let place = __cpuid_count(0xd, bit);
+        (place.ebx + place.eax) as usize
+    });
+    ends.max().unwrap_or(576).min(XSTATE_CAPACITY)
+}
+
+/// Registers at a handler's start.
+pub fn enter_handler(registers: &mut Registers, frame: &Frame, signal: i32, handler: u64) {
+    use machine::flags::{DF, RF, TF};
+    registers.set(Gpr::Rdi, signal as u64);
+    registers.set(Gpr::Rsi, frame.info());
+    registers.set(Gpr::Rdx, frame.ucontext());
+    registers.set(Gpr::Rax, 0);
+    registers.set(Gpr::Rsp, frame.address);
+    registers.rip = handler;
+    registers.rflags &= !(DF | RF | TF);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Here;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    static UCONTEXT_AT: AtomicU64 = AtomicU64::new(0);
+    static KERNELS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+    /// Copies the kernel's frame while it is there.
+    extern "C" fn copy_frame(_: i32, _: *const libc::siginfo_t, context: *const libc::ucontext_t) {
+        UCONTEXT_AT.store(context as u64, Ordering::Relaxed);
+        let start = context as u64 - PRETCODE as u64;
+        let mut frame = KERNELS.lock().unwrap();
+        // SAFETY: the handler got the frame's address; the extended state's size is what the kernel says there.
+        unsafe {
+            let area = (*context).uc_mcontext.fpregs as u64;
+            let len = area + area_size() as u64 + 4 - start;
+            frame.extend_from_slice(std::slice::from_raw_parts(start as *const u8, len as usize));
+        }
+    }
+
+    fn raise_and_copy() {
+        // SAFETY: the handler follows the convention; the signal is used by no other test.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = copy_frame as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO;
+            libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut());
+            // Something in the vector registers' upper halves and in the x87 unit.
+            let ones = [1_u64; 4];
+            asm!("fld1", "fstp st(0)", in("rcx") ones.as_ptr());
+            libc::raise(libc::SIGUSR2);
+        }
+    }
+
+    /// The memory that the handler copied, at the addresses where it was.
+    struct Copied {
+        start: u64,
+        bytes: Vec<u8>,
+    }
+
+    impl Memory for Copied {
+        fn read(&self, address: u64, buf: &mut [u8]) -> Result<(), MemoryError> {
+            let at = address.wrapping_sub(self.start) as usize;
+            let bytes = self.bytes.get(at..at + buf.len()).ok_or(MemoryError { address, len: buf.len() })?;
+            buf.copy_from_slice(bytes);
+            Ok(())
+        }
+
+        fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+            Err(MemoryError { address, len: bytes.len() })
+        }
+    }
+
+    /// The kernel's frame is read, made again from what was read, and compared with the kernel's.
+    #[test]
+    fn frames_are_the_kernels() {
+        raise_and_copy();
+        let kernels = Copied {
+            start: UCONTEXT_AT.load(Ordering::Relaxed) - PRETCODE as u64,
+            bytes: KERNELS.lock().unwrap().clone(),
+        };
+        let word = |at: usize| kernels.read_u64(kernels.start + at as u64).unwrap();
+        let mut cpu = Cpu { registers: Registers::default(), xstate: XState::initial() };
+        cpu.registers.set(Gpr::Rsp, kernels.start + PRETCODE as u64);
+        let restored = restore(&mut cpu, &kernels).unwrap();
+        cpu.registers.rflags = word(PRETCODE + SIGCONTEXT_AT + FLAGS * 8);
+
+        let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::uninit();
+        // SAFETY: the frame holds a siginfo there, of the same size.
+        let info = unsafe {
+            let bytes = kernels.bytes[PRETCODE + UCONTEXT..FRAME].as_ptr();
+            std::ptr::copy_nonoverlapping(bytes, info.as_mut_ptr().cast(), SIGINFO);
+            info.assume_init()
+        };
+        let fault = [ERROR, TRAP, CR2].map(|i| word(PRETCODE + SIGCONTEXT_AT + i * 8));
+        let Restored { mask, altstack } = restored;
+        let ours = build(&cpu, &Delivery { info: &info, fault, mask, altstack, restorer: word(0) }, None);
+
+        assert_eq!(ours.address, kernels.start);
+        assert_eq!(ours.bytes.len(), kernels.bytes.len());
+        assert_eq!(ours.bytes[..FRAME], kernels.bytes[..FRAME]);
+        let area = word(PRETCODE + SIGCONTEXT_AT + FPSTATE * 8) - kernels.start;
+        let area = area as usize;
+        // Legacy region and software bytes; PKRU isn't ours, so XSTATE_BV may lack it.
+        assert_eq!(ours.bytes[area..area + 464], kernels.bytes[area..area + 464]);
+        assert_eq!(ours.bytes[area + 464..area + 484], kernels.bytes[area + 464..area + 484]);
+        assert_eq!(ours.bytes[area + area_size()..], kernels.bytes[area + area_size()..]);
+    }
+
+    fn some_cpu(stack: &mut [u8]) -> Cpu {
+        let mut cpu = Cpu { registers: Registers::default(), xstate: XState::initial() };
+        for (i, gpr) in Gpr::ALL.into_iter().enumerate() {
+            cpu.registers.set(gpr, 0x1000 + i as u64);
+        }
+        cpu.registers.set(Gpr::Rsp, stack.as_ptr_range().end as u64);
+        cpu.registers.rip = 0x4711;
+        cpu.registers.rflags = 0x202 | machine::flags::ZF | machine::flags::DF;
+        cpu.xstate.bytes[160] = 0x77;
+        cpu.xstate.bytes[512] = component::SSE as u8;
+        cpu
+    }
+
+    fn delivery(info: &libc::siginfo_t) -> Delivery<'_> {
+        let altstack = AltStack { start: 0x10, flags: 0, size: 0x4000 };
+        Delivery { info, fault: [4, 14, 0xdead], mask: 0x55, altstack, restorer: 0x99 }
+    }
+
+    #[test]
+    fn what_was_interrupted_comes_back() {
+        let mut stack = vec![0; 16384];
+        let before = some_cpu(&mut stack);
+        // SAFETY: zero is a valid siginfo.
+        let info = unsafe { std::mem::zeroed() };
+        let frame = build(&before, &delivery(&info), None);
+        Here::new().write(frame.address, &frame.bytes).unwrap();
+
+        let mut cpu = before.clone();
+        enter_handler(&mut cpu.registers, &frame, 11, 0x5000);
+        assert_eq!((cpu.registers.rip, cpu.registers.get(Gpr::Rdi), cpu.registers.rsp() % 16), (0x5000, 11, 8));
+        assert_eq!(cpu.registers.rflags & machine::flags::DF, 0);
+        cpu.xstate = XState::initial();
+        // The handler returns: the restorer's address is popped.
+        cpu.registers.set(Gpr::Rsp, frame.address + 8);
+        let restored = restore(&mut cpu, &Here::new()).unwrap();
+        assert_eq!((cpu.registers, restored.mask, restored.altstack.size), (before.registers, 0x55, 0x4000));
+        assert_eq!(sigmatch::extended_differences(&cpu.xstate, &before.xstate), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn the_alternate_stack_is_used_from_its_end() {
+        let mut stack = vec![0; 64];
+        // SAFETY: zero is a valid siginfo.
+        let info = unsafe { std::mem::zeroed() };
+        let frame = build(&some_cpu(&mut stack), &delivery(&info), Some(0x4010));
+        assert!(frame.address + frame.bytes.len() as u64 <= 0x4010);
+        assert!(frame.address > 0x4010 - 8192);
+    }
+}

@@ -1,0 +1,111 @@
+//! Memory that the app sees through several shared mappings at once: copied for this process.
+//!
+//! The control process has given the slice objects of its own in place of those that it shared with the master, and mapped them
+//! privately where one mapping is all there is. Where there are several they must see each other's writes, so they are shared
+//! mappings, which a fork shares as well: with the process that keeps the slice's first state, and with another attempt at
+//! the slice. So each process that runs the slice moves what is in them to new objects before it starts.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
+
+use bubble::map::BUBBLE;
+
+/// One shared mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mapping {
+    start: u64,
+    end: u64,
+    protection: i32,
+    offset: u64,
+}
+
+/// Whether this process has looked at any page from `start` to `end` since [`make_own`], or at one near it: a page of its copies
+/// is mapped when it is touched. True if that can't be found out.
+pub fn is_touched((start, end): (u64, u64)) -> bool {
+    const PAGE: u64 = 4096;
+    const THERE: u64 = 3 << 62;
+    let mut entries = vec![0; ((end - start) / PAGE * 8) as usize];
+    let read = File::open("/proc/self/pagemap").and_then(|file| file.read_exact_at(&mut entries, start / PAGE * 8));
+    let is_there = |entry: &[u8]| u64::from_le_bytes(entry.try_into().expect("eight bytes")) & THERE != 0;
+    read.is_err() || entries.chunks_exact(8).any(is_there)
+}
+
+/// Gives this process its own objects.
+///
+/// # Errors
+/// If there is no memory for them.
+pub fn make_own() -> io::Result<()> {
+    let maps = std::fs::read_to_string("/proc/self/maps")?;
+    let mut objects: BTreeMap<String, Vec<Mapping>> = BTreeMap::new();
+    for (object, mapping) in maps.lines().filter_map(parse) {
+        objects.entry(object).or_default().push(mapping);
+    }
+    objects.values().try_for_each(|mappings| replace(mappings))
+}
+
+/// Object and place, if this line is a shared mapping of memory that was made for this slice.
+fn parse(line: &str) -> Option<(String, Mapping)> {
+    let mut fields = line.split_ascii_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let permissions = fields.next()?;
+    let hex = |text| u64::from_str_radix(text, 16).ok();
+    let (start, end, offset) = (hex(start)?, hex(end)?, hex(fields.next()?)?);
+    let (device, inode, name) = (fields.next()?, fields.next()?, fields.next()?);
+    if !permissions.ends_with('s') || !name.starts_with("/memfd:") || BUBBLE.overlaps(start, end - start) {
+        return None;
+    }
+    let bits = [('r', libc::PROT_READ), ('w', libc::PROT_WRITE), ('x', libc::PROT_EXEC)];
+    let protection = bits.iter().filter(|(c, _)| permissions.contains(*c)).map(|(_, bit)| bit).sum();
+    Some((format!("{device} {inode}"), Mapping { start, end, protection, offset }))
+}
+
+fn replace(mappings: &[Mapping]) -> io::Result<()> {
+    // SAFETY: the name is a C string; the descriptor is new and nobody else owns it.
+    let object =
+        unsafe { File::from_raw_fd(checked(libc::memfd_create(c"".as_ptr(), libc::MFD_CLOEXEC).into())? as i32) };
+    object.set_len(mappings.iter().map(|map| map.offset + (map.end - map.start)).max().unwrap_or(0))?;
+    for map in mappings.iter().filter(|map| map.protection & libc::PROT_READ != 0) {
+        // SAFETY: the mapping is readable to its end: the object behind it was made that long.
+        let bytes = unsafe { std::slice::from_raw_parts(map.start as *const u8, (map.end - map.start) as usize) };
+        object.write_all_at(bytes, map.offset)?;
+    }
+    for map in mappings {
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        let len = (map.end - map.start) as usize;
+        // SAFETY: the app's mapping is replaced by one with the same contents; nothing of the runtime's lies there.
+        let mapped = unsafe {
+            let (start, offset) = (map.start as *mut libc::c_void, map.offset as i64);
+            libc::mmap(start, len, map.protection, flags, object.as_raw_fd(), offset)
+        };
+        checked(mapped as i64)?;
+    }
+    Ok(())
+}
+
+fn checked(result: i64) -> io::Result<i64> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_apps_shared_memory_is_meant() {
+        let line = "7ffff7fb6000-7ffff7fb7000 rw-s 00001000 00:01 1026     /memfd: (deleted)";
+        let expected = Mapping {
+            start: 0x7fff_f7fb_6000,
+            end: 0x7fff_f7fb_7000,
+            protection: libc::PROT_READ | libc::PROT_WRITE,
+            offset: 0x1000,
+        };
+        assert_eq!(parse(line), Some(("00:01 1026".to_owned(), expected)));
+        assert_eq!(parse(&line.replace("rw-s", "rw-p")), None);
+        assert_eq!(parse(&line.replace("/memfd:", "/tmp/x")), None);
+        let run_memory = format!("{:x}-{:x} rw-s 0 00:01 7 /memfd:superpin-run", BUBBLE.start, BUBBLE.start + 4096);
+        assert_eq!(parse(&run_memory), None);
+    }
+}

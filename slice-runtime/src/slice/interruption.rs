@@ -1,0 +1,28 @@
+//! A timer on this process's CPU clock that interrupts the engine.
+
+use std::io;
+use std::time::Duration;
+
+/// Interrupts the engine when this process has used so much more CPU time. An earlier setting is forgotten.
+///
+/// # Errors
+/// If there is no timer to be had.
+pub fn after(time: Duration) -> io::Result<()> {
+    engine::on_signal(|_, _, _| engine::interrupt());
+    engine::install_signal(libc::SIGPROF, 0)?;
+    let value = libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: i64::from(time.subsec_micros()) };
+    let never = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let timer = libc::itimerval { it_interval: never, it_value: value };
+    let mut set = std::mem::MaybeUninit::uninit();
+    // SAFETY: the set is initialised by sigemptyset before use, and the timer is a valid one.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGPROF);
+        if libc::sigprocmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut()) != 0
+            || libc::setitimer(libc::ITIMER_PROF, &raw const timer, std::ptr::null_mut()) != 0
+        {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,376 @@
+//! The guest of a slice: the app's code runs, its system calls don't.
+//!
+//! A slice is a copy of the master that executes again what the master executed natively between two
+//! boundaries. Whatever the outside contributed then comes from the log now:
+//!
+//! * system calls: the replayer checks and applies; those that shape memory are repeated by [`space`];
+//! * volatile instructions: the log has what the master got;
+//! * the end: after the last record either the next system call, or the state that the signature describes. The engine
+//!   asks [`Guest::end_reached`] there, since [`SliceGuest::start`] or the last record armed it.
+//!
+//! Whatever doesn't fit means that this slice can't give a right result. It says so in its slot and stops: nothing
+//! is skipped or guessed here, and whether it is tried again from its [`first_state`] is the control process's choice.
+
+pub mod aliases;
+mod cpuid;
+mod deadline;
+pub mod first_state;
+mod images;
+mod interruption;
+mod recurrence;
+mod space;
+mod verify;
+
+use bubble::shared::{End, EndKind, NO_SLOT, SliceStats};
+use engine::instrument::Trace;
+use engine::{Control, Cpu, Fault, Flow, Guest, Volatile};
+use machine::{AppPc, Gpr, Here, Memory, Registers};
+use sigmatch::Verdict;
+use syscall_replay::{Divergence, Replayed, Replayer, VolatileKind};
+
+use crate::slot::OwnSlot;
+use crate::tool::RunningTool;
+use cpuid::Cpuid;
+use space::SliceSpace;
+
+/// Runs one slice.
+pub struct SliceGuest {
+    supervisor: i32,
+    slot: OwnSlot,
+    tool: Box<dyn RunningTool>,
+    replayer: Replayer<'static>,
+    end: &'static End,
+    memory: Here,
+    cpuid: Cpuid,
+    full_checks: u64,
+    stack_checks: u64,
+    memory_checks: u64,
+    /// Whether another process wrote to memory that this slice has looked at, before the slice's end.
+    shared_changed: bool,
+    /// Whether the last of these found the end to be right.
+    is_verified: bool,
+    /// The last match of the signature that was none of memory.
+    refused: Option<verify::Difference>,
+    /// After the end: whether the app, going on, comes back to it.
+    watch: Option<recurrence::Watch>,
+}
+
+impl SliceGuest {
+    /// The guest of a slice whose slot has been released.
+    pub fn new(supervisor: i32, slot: OwnSlot, tool: Box<dyn RunningTool>) -> Self {
+        Self {
+            supervisor,
+            slot,
+            tool,
+            replayer: Replayer::new(slot.log()),
+            end: slot.end(),
+            memory: Here::new(),
+            // SAFETY: a slice's CONTROL is mapped.
+            cpuid: Cpuid::on(unsafe { crate::slot::header() }.cpuid_processor),
+            full_checks: 0,
+            stack_checks: 0,
+            memory_checks: 0,
+            shared_changed: false,
+            is_verified: false,
+            refused: None,
+            watch: None,
+        }
+    }
+
+    /// To be called before the first instruction: a slice without records is looking for its end from the start.
+    pub fn start(&mut self, control: &mut dyn Control) {
+        deadline::set(self.slot.cpu_bound());
+        self.arm_if_exhausted(control);
+    }
+
+    /// Hands in the result. To be called when the engine was left.
+    ///
+    /// # Errors
+    /// If the tool can't encode its result.
+    pub fn finish(&self, engine: SliceStats) -> Result<(), String> {
+        let stats = SliceStats {
+            full_checks: self.full_checks,
+            stack_checks: self.stack_checks,
+            memory_checks: self.memory_checks,
+            verified: self.is_verified.into(),
+            shared_changed: self.shared_changed.into(),
+            ..engine
+        };
+        self.slot.publish(self.tool.as_ref(), stats)
+    }
+
+    /// The result is handed in. If the end was found by its state, the app is to go on for a while and be watched:
+    /// whether it comes back to that state. Returns whether that makes sense.
+    pub fn watch_for_recurrence(&mut self) -> bool {
+        if self.end.kind == EndKind::Signature {
+            self.watch = recurrence::Watch::start();
+        }
+        self.watch.is_some()
+    }
+
+    fn arm_if_exhausted(&self, control: &mut dyn Control) {
+        if self.replayer.is_exhausted() && self.end.kind == EndKind::Signature {
+            control.arm(&self.end.registers);
+        }
+    }
+
+    /// The slice made a system call after its last record.
+    fn call_at_end(&mut self, cpu: &Cpu) -> Flow {
+        let name = syscall_replay::table::name(cpu.registers.get(Gpr::Rax));
+        let pc = cpu.registers.rip.wrapping_sub(2);
+        if self.end.kind == EndKind::Signature {
+            self.missed(&format_args!("{name} at {pc:#x}"));
+        }
+        if let Some(difference) = call_difference(&self.end.registers, &cpu.registers) {
+            self.fail(&format_args!("its last call, {name} at {pc:#x}, isn't the master's: {difference}"));
+        }
+        self.shared_changed = sigmatch::foreign_write(&self.end.shared, &self.memory, aliases::is_touched).is_some();
+        Flow::Leave
+    }
+
+    /// If the call at the slice's end was recorded: does what it did, and compares memory with what the next slice
+    /// started with. To be called when the engine was left.
+    pub fn verify_last_call(&mut self, engine: &mut engine::Engine) {
+        let record = self.slot.last_call();
+        if record.is_empty() || self.end.kind == EndKind::Signature || self.end.successor == NO_SLOT {
+            return;
+        }
+        let mut registers = engine.cpu().registers;
+        let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: engine };
+        if let Err(divergence) = Replayer::new(record).syscall(&mut registers, &mut space) {
+            self.diverged(&divergence);
+        }
+        if let Some(verify::Difference { address, expected }) = self.memory_difference(registers.rsp()) {
+            let got = self.memory.read_u64(address).unwrap_or(0);
+            self.fail(&format_args!(
+                "after its last call at {:#x} it has {got:#x} at {address:#x}, where the master has {expected:#x}",
+                registers.rip.wrapping_sub(2)
+            ));
+        }
+    }
+
+    /// Compares memory with the next slice's first state.
+    fn memory_difference(&mut self, rsp: u64) -> Option<verify::Difference> {
+        let Some(first_state) = self.slot.first_state_of(self.end.successor) else {
+            self.fail(&"its end can't be verified: nobody keeps the next slice's first state any more");
+        };
+        self.memory_checks += 1;
+        match verify::compare(first_state, rsp, self.end.frame, images::stored()) {
+            Ok(difference) => {
+                self.is_verified |= difference.is_none();
+                difference
+            }
+            Err(error) => self.fail(&format_args!("cannot compare its end with the next slice's start: {error}")),
+        }
+    }
+
+    fn missed(&self, came_to: &dyn std::fmt::Display) -> ! {
+        let expected = self.end.registers.rip;
+        let Some(refused) = self.refused else {
+            self.fail(&format_args!("missed its end at {expected:#x}: it came to {came_to}"));
+        };
+        let verify::Difference { address, expected: word } = refused;
+        self.fail(&format_args!(
+            "missed its end at {expected:#x}: it came to {came_to}. Registers and stack had matched {} times, \
+             the last time with another word than {word:#x} at {address:#x}",
+            self.memory_checks
+        ));
+    }
+
+    /// The signature matches: whether the memory does too.
+    fn verified(&mut self, cpu: &Cpu, control: &mut dyn Control) -> bool {
+        let Some(difference) = self.memory_difference(cpu.registers.rsp()) else { return true };
+        control.require_word(difference.address, difference.expected);
+        self.refused = Some(difference);
+        false
+    }
+
+    /// An instruction whose result must be the master's. The supervisor records those that it knows of
+    /// (`supervisor::sliced::random`); any other must not be executed again: the slice might come to another total unseen.
+    fn random(&mut self, len: u64, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        let pc = cpu.registers.rip.wrapping_sub(len);
+        let name = self.instruction_name(pc);
+        match self.replayer.random(name, pc, &mut cpu.registers) {
+            Ok(Replayed::Done | Replayed::Restored(_)) => {
+                self.arm_if_exhausted(control);
+                Flow::Continue
+            }
+            Ok(Replayed::Exhausted) => self.fail(&format_args!("{name} at {pc:#x}: {NOT_RECORDED}")),
+            Err(divergence) => self.fail(&format_args!("{name} at {pc:#x}: {NOT_RECORDED} ({divergence})")),
+        }
+    }
+
+    fn instruction_name(&self, pc: u64) -> &'static str {
+        let mut code = [0; isa::MAX_LEN];
+        let len = self.memory.read_prefix(pc, &mut code);
+        isa::Instruction::decode(&code[..len], AppPc(pc)).map_or("an instruction", |found| found.mnemonic())
+    }
+
+    fn diverged(&self, divergence: &Divergence) -> ! {
+        self.fail(divergence)
+    }
+
+    fn fail(&self, what: &dyn std::fmt::Display) -> ! {
+        self.slot.fail(what)
+    }
+}
+
+impl Guest for SliceGuest {
+    fn instrument(&self, trace: &mut Trace) {
+        self.tool.instrument(trace);
+        images::instrument(trace);
+    }
+
+    fn drain(&mut self, words: &[u64]) {
+        self.tool.drain(words);
+    }
+
+    fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if self.watch.is_some() {
+            return Flow::Leave;
+        }
+        let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: &mut *control };
+        let replayed = self.replayer.syscall(&mut cpu.registers, &mut space);
+        if let Ok(Replayed::Restored(xstate)) = replayed {
+            cpu.xstate.bytes.fill(0);
+            cpu.xstate.bytes[..xstate.len()].copy_from_slice(xstate);
+        }
+        match replayed {
+            Ok(Replayed::Done | Replayed::Restored(_)) => {
+                self.arm_if_exhausted(control);
+                Flow::Continue
+            }
+            Ok(Replayed::Exhausted) => self.call_at_end(cpu),
+            Err(divergence) => self.diverged(&divergence),
+        }
+    }
+
+    fn volatile(&mut self, what: Volatile, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if self.watch.is_some() {
+            return Flow::Leave;
+        }
+        let (kind, len) = match what {
+            Volatile::Rdtsc => (VolatileKind::Rdtsc, 2),
+            Volatile::Rdtscp => (VolatileKind::Rdtscp, 3),
+            Volatile::Cpuid if self.cpuid.is_recorded() => (VolatileKind::Cpuid, 2),
+            Volatile::Cpuid => {
+                self.cpuid.answer(&mut cpu.registers);
+                return Flow::Continue;
+            }
+            Volatile::Unrepeatable { len } => return self.random(len.into(), cpu, control),
+        };
+        let pc = cpu.registers.rip.wrapping_sub(len);
+        match self.replayer.volatile(kind, pc, &mut cpu.registers) {
+            Ok(Replayed::Done | Replayed::Restored(_)) => {
+                self.arm_if_exhausted(control);
+                Flow::Continue
+            }
+            Ok(Replayed::Exhausted) => self.missed(&format_args!("{kind:?} at {pc:#x}")),
+            Err(divergence) => self.diverged(&divergence),
+        }
+    }
+
+    fn end_reached(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if self.watch.as_mut().is_some_and(recurrence::Watch::is_first_look) {
+            return Flow::Continue;
+        }
+        self.full_checks += 1;
+        match sigmatch::matches(self.end, &cpu.registers, &cpu.xstate, &self.memory, images::stored()) {
+            Verdict::Match => {
+                self.stack_checks += 1;
+                if !self.verified(cpu, control) {
+                    return Flow::Continue;
+                }
+                if self.watch.is_some() {
+                    self.slot.set_end_recurs();
+                }
+                Flow::Leave
+            }
+            Verdict::Stack(word) => {
+                self.stack_checks += 1;
+                control.require_word(self.end.registers.rsp() + word as u64 * 8, self.end.stack[word]);
+                Flow::Continue
+            }
+            Verdict::Registers | Verdict::Extended => Flow::Continue,
+        }
+    }
+
+    fn fault(&mut self, fault: &Fault, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if self.watch.is_some() {
+            return Flow::Leave;
+        }
+        // A trap, unlike a fault, comes after its instruction: the state is then already the end's.
+        let exhausted = self.replayer.is_exhausted() && self.end.kind == EndKind::Signature;
+        if exhausted && self.end_reached(cpu, control) == Flow::Leave {
+            return Flow::Leave;
+        }
+        let Fault { signal, address, .. } = fault;
+        let pc = cpu.registers.rip;
+        if pc >= KERNEL {
+            self.fail(&format_args!(
+                "the app calls the vsyscall page at {pc:#x}: what the kernel answers isn't recorded"
+            ));
+        }
+        let end = sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory);
+        self.fail(&format_args!(
+            "signal {signal} at pc {pc:#x} (address {address:#x}), where the master had none; compared with its end: {end}"
+        ))
+    }
+
+    fn unsupported(&mut self, reason: &str, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        if self.watch.is_some() {
+            return Flow::Leave;
+        }
+        self.fail(&reason)
+    }
+
+    fn interrupted(&mut self, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        // Every signal of the app's is blocked in a slice; what interrupts the engine is the timer of the watch or the deadline.
+        if self.watch.is_some() {
+            return Flow::Leave;
+        }
+        let Some(used) = deadline::is_over(self.slot.cpu_bound()) else { return Flow::Continue };
+        self.slot.give_up();
+        self.fail(&format_args!(
+            "it doesn't come to its end: it has used {:.1} s of CPU time and is at {:#x}. It may be waiting for memory that another \
+             process writes, which slices don't see; serial mode (-sp 0) does. If its tool is slow, give it more time (-spgrace)",
+            used.as_secs_f64(),
+            cpu.registers.rip
+        ))
+    }
+}
+
+/// Where the kernel's addresses begin, the vsyscall page among them.
+const KERNEL: u64 = 1 << 63;
+/// Why an instruction can't be executed again.
+const NOT_RECORDED: &str = "its result can't be found out again and was not recorded where the app ran";
+
+/// Compares the registers of the call at a slice's end. rcx and r11 are left out: when the master was looked at, the
+/// `syscall` instruction had already overwritten them.
+fn call_difference(end: &Registers, now: &Registers) -> Option<String> {
+    let gpr = Gpr::ALL.into_iter().filter(|r| !matches!(r, Gpr::Rcx | Gpr::R11));
+    let mut pairs = gpr.map(|r| (r.name(), end.get(r), now.get(r))).chain([
+        ("rip", end.rip, now.rip),
+        ("fs base", end.fs_base, now.fs_base),
+        ("gs base", end.gs_base, now.gs_base),
+    ]);
+    pairs
+        .find(|(_, expected, got)| expected != got)
+        .map(|(name, expected, got)| format!("expected {name} {expected:#x}, got {got:#x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_that_the_syscall_instruction_overwrites_are_not_compared() {
+        let end = Registers { rip: 0x1002, ..Registers::default() };
+        let mut now = end;
+        now.set(Gpr::Rcx, 1);
+        now.set(Gpr::R11, 2);
+        assert_eq!(call_difference(&end, &now), None);
+        now.set(Gpr::Rdi, 3);
+        assert_eq!(call_difference(&end, &now).as_deref(), Some("expected rdi 0x0, got 0x3"));
+    }
+}

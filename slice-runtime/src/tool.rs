@@ -1,0 +1,26 @@
+//! What the runtime wants from a tool, without the tool's types.
+
+use engine::instrument::Trace;
+
+/// A tool in a taken-over process: its options and its local state for this slice.
+///
+/// The local state lies at [`bubble::map::LOCAL`]'s start in every process, so that translated code, which all
+/// slices share, may hold its address.
+pub trait RunningTool {
+    /// Inserts analysis calls into a trace that is about to be translated.
+    ///
+    /// The translation is used by other slices too: what is inserted may depend on the trace and on the tool's
+    /// options and on nothing else.
+    fn instrument(&self, trace: &mut Trace);
+
+    /// Takes the next words that translated code wrote into the buffer.
+    fn drain(&self, words: &[u64]);
+
+    /// Encodes the slice's result into `out` and returns how many bytes it took.
+    ///
+    /// May be asked more than once: a serial run asks before each exec, which may fail. The last answer counts.
+    ///
+    /// # Errors
+    /// If the result doesn't fit; the text says so.
+    fn finish(&self, out: &mut [u8]) -> Result<usize, String>;
+}

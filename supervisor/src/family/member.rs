@@ -1,0 +1,171 @@
+//! One process of a run, from its start until its result is printed.
+
+use tracee::{Exit, Report, Stopped};
+
+use super::{Birth, Follower, Origin};
+use crate::error::{Doing, Failure};
+use crate::run::Parts;
+use crate::settings::{ReportTarget, Settings};
+use crate::{serial, sliced};
+
+/// One process.
+pub struct Member<'a> {
+    /// Its number.
+    pub pid: i32,
+    /// Whether it is the app, and not something that the app has started.
+    pub is_first: bool,
+    stage: Stage<'a>,
+}
+
+enum Stage<'a> {
+    /// It is followed.
+    Follows(Box<dyn Follower<'a> + 'a>),
+    /// Everything that ran has ended; its result is about to be printed.
+    Prints(Box<Printing<'a>>),
+}
+
+struct Printing<'a> {
+    exit: Exit,
+    parts: Parts<'a>,
+    asked: bool,
+    failure: Option<Failure>,
+}
+
+/// What has become of a member.
+pub enum Verdict<'a> {
+    /// It isn't over.
+    Later(Member<'a>),
+    /// It is: this is its exit status.
+    Done {
+        /// What it executed.
+        name: String,
+        /// Its status, or why it has no result.
+        result: Result<i32, Failure>,
+    },
+}
+
+impl<'a> Member<'a> {
+    /// Starts to follow a process.
+    pub fn new(process: Stopped, origin: Origin, is_first: bool, settings: &Settings, parts: Parts<'a>) -> Self {
+        let pid = process.pid();
+        let follower: Box<dyn Follower<'a> + 'a> = match settings.sliced {
+            true => Box::new(sliced::follow(process, origin, is_first, settings, parts)),
+            false => Box::new(serial::follow(process, origin, parts)),
+        };
+        Self { pid, is_first, stage: Stage::Follows(follower) }
+    }
+
+    /// Whether reports on this process are for it.
+    pub fn follows(&self, pid: i32) -> bool {
+        self.pid == pid && matches!(self.stage, Stage::Follows(_))
+    }
+
+    /// A report on its process. Gives the processes that it has started.
+    pub fn observe(&mut self, report: Report) -> Vec<Birth> {
+        let Stage::Follows(follower) = &mut self.stage else { return Vec::new() };
+        follower.observe(report);
+        follower.births()
+    }
+
+    /// Another process has ended.
+    pub fn other_ended(&mut self, pid: i32, exit: Exit) {
+        match &mut self.stage {
+            Stage::Follows(follower) => follower.other_ended(pid, exit),
+            Stage::Prints(printing) if pid == printing.parts.collector.pid() => {
+                let Printing { parts, failure, .. } = printing.as_mut();
+                *failure = parts.collector.ended(exit, &mut parts.memory).err();
+            }
+            Stage::Prints(_) => {}
+        }
+    }
+
+    /// The slice timer of `process` has run down.
+    pub fn time_is_over(&mut self, process: i32) {
+        if let Stage::Follows(follower) = &mut self.stage
+            && self.pid == process
+        {
+            follower.time_is_over();
+        }
+    }
+
+    /// Some collector has answered.
+    pub fn collector_answered(&mut self) {
+        if let Stage::Follows(follower) = &mut self.stage {
+            follower.collector_answered();
+        }
+    }
+
+    /// Somebody wants the run to end.
+    pub fn asked_to_end(&mut self, signal: i32, from_terminal: bool) {
+        match &mut self.stage {
+            Stage::Follows(follower) => follower.asked_to_end(signal, from_terminal),
+            Stage::Prints(printing) if signal != libc::SIGQUIT => printing.failure = Some(Failure::Interrupted),
+            Stage::Prints(_) => {}
+        }
+    }
+
+    /// Goes on if it is over: its result is printed.
+    pub fn conclude(self, settings: &Settings) -> Verdict<'a> {
+        let mut printing = match self.stage {
+            Stage::Follows(follower) if !follower.is_over() => {
+                return Verdict::Later(Self { stage: Stage::Follows(follower), ..self });
+            }
+            Stage::Follows(follower) => {
+                let (outcome, parts) = follower.conclude();
+                let exit = match (outcome.failure, outcome.exit) {
+                    (Some(failure), _) => return Verdict::Done { name: parts.name, result: Err(failure) },
+                    (None, None) => return Verdict::Done { name: parts.name, result: Err(Failure::Interrupted) },
+                    (None, Some(exit)) => exit,
+                };
+                Box::new(Printing { exit, parts, asked: false, failure: None })
+            }
+            Stage::Prints(printing) => printing,
+        };
+        let heading = settings.follow.then(|| format!("process {} ({})", self.pid, printing.parts.name));
+        match printing.go_on(heading.as_deref()) {
+            Ok(false) => Verdict::Later(Self { stage: Stage::Prints(printing), ..self }),
+            Ok(true) => {
+                let heading = heading.filter(|_| !self.is_first);
+                let result = printing.finish(heading, (!self.is_first).then_some(self.pid), settings);
+                Verdict::Done { name: printing.parts.name, result }
+            }
+            Err(failure) => Verdict::Done { name: printing.parts.name, result: Err(failure) },
+        }
+    }
+}
+
+impl Printing<'_> {
+    /// Whether the total is printed.
+    fn go_on(&mut self, heading: Option<&str>) -> Result<bool, Failure> {
+        let collector = &mut self.parts.collector;
+        collector.take_answers(&mut self.parts.memory)?;
+        if collector.is_idle() && !self.asked {
+            collector.fini(heading)?;
+            self.asked = true;
+        }
+        match self.failure.take() {
+            Some(failure) if !collector.is_finished() => Err(failure),
+            _ => Ok(collector.is_finished()),
+        }
+    }
+
+    /// What is to be told besides the total.
+    fn finish(&self, heading: Option<String>, process: Option<i32>, settings: &Settings) -> Result<i32, Failure> {
+        let of = heading.map(|heading| format!("{heading}: ")).unwrap_or_default();
+        if let Some(warning) = self.parts.statistics.warning() {
+            eprintln!("superpin: {of}warning: {warning}");
+        }
+        if let Some(target) = &settings.report {
+            let target = match (target, process) {
+                (ReportTarget::File(path), Some(process)) => {
+                    let mut path = path.clone().into_os_string();
+                    path.push(format!(".{process}"));
+                    ReportTarget::File(path.into())
+                }
+                _ => target.clone(),
+            };
+            self.parts.statistics.write(&target).doing("write the report")?;
+        }
+        Ok(self.exit.shell_status())
+    }
+}

@@ -1,0 +1,185 @@
+//! The processes of a run: the app and, with `-follow 1`, those that it starts.
+//!
+//! One loop for all of them: sleep until something happens, pass each report to whom it is about, go on. Each process has a
+//! [`Follower`] of its own, with its own run memory and collector: its result doesn't depend on what the others do, and
+//! none waits for another. This process adopts orphans, so that the slices of every followed process become its children.
+
+mod birth;
+mod member;
+
+use std::collections::BTreeMap;
+
+use tracee::{Exit, Report, Stopped, next_report};
+
+pub use self::birth::{Birth, Heritage, Kind, Origin, name_of, run_to};
+use self::birth::{Borrowed, Borrower, Cradle, has_other_numbers};
+use self::member::{Member, Verdict};
+use crate::error::{Doing, Failure, OWN_FAILURE};
+use crate::events::{Event, Events};
+use crate::image::Image;
+use crate::run::{Outcome, Parts};
+use crate::settings::Settings;
+
+/// What follows one process from its start to its end.
+pub trait Follower<'a> {
+    /// A report on it.
+    fn observe(&mut self, report: Report);
+    /// Some other process has ended.
+    fn other_ended(&mut self, pid: i32, exit: Exit);
+    /// The slice timer has run down.
+    fn time_is_over(&mut self) {}
+    /// The collector has answered.
+    fn collector_answered(&mut self);
+    /// Somebody wants the run to end.
+    fn asked_to_end(&mut self, signal: i32, from_terminal: bool);
+    /// Takes the processes that it has started since the last call.
+    fn births(&mut self) -> Vec<Birth>;
+    /// Whether nothing is left to be done but to print the result.
+    fn is_over(&self) -> bool;
+    /// How it went.
+    fn conclude(self: Box<Self>) -> (Outcome, Parts<'a>);
+}
+
+/// All that are followed.
+pub struct Family<'a> {
+    settings: &'a Settings,
+    image: &'a Image,
+    members: Vec<Member<'a>>,
+    borrowers: BTreeMap<i32, Borrower>,
+    cradle: Cradle,
+    status: Option<Result<i32, Failure>>,
+    has_failed: bool,
+}
+
+impl<'a> Family<'a> {
+    /// None yet.
+    pub fn new(settings: &'a Settings, image: &'a Image) -> Self {
+        if settings.follow {
+            // SAFETY: this call takes no pointer. Kernels before 3.4 don't know it, and superpin doesn't run there.
+            unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+        }
+        Self {
+            settings,
+            image,
+            members: Vec::new(),
+            borrowers: BTreeMap::new(),
+            cradle: Cradle::default(),
+            status: None,
+            has_failed: false,
+        }
+    }
+
+    /// Follows the app, and what it starts, to the end of all. Gives the exit status of the app.
+    ///
+    /// # Errors
+    /// If the app has no result.
+    pub fn run(mut self, app: Stopped, parts: Parts<'a>, events: &Events) -> Result<i32, Failure> {
+        self.members.push(Member::new(app, Origin::Image, true, self.settings, parts));
+        loop {
+            self.drain()?;
+            self.conclude();
+            if self.members.is_empty() && self.borrowers.is_empty() {
+                break;
+            }
+            self.wait(events);
+        }
+        match self.status.unwrap_or(Err(Failure::Interrupted)) {
+            Ok(_) if self.has_failed => Ok(OWN_FAILURE),
+            status => status,
+        }
+    }
+
+    fn wait(&mut self, events: &Events) {
+        match events.wait() {
+            Event::Child => {}
+            Event::Timer { process } => self.members.iter_mut().for_each(|member| member.time_is_over(process)),
+            Event::Collector => self.members.iter_mut().for_each(Member::collector_answered),
+            Event::Ended { signal, from_terminal } => {
+                // What the app has started is the app's to end, as long as it is there.
+                let is_there = self.members.iter().any(|member| member.is_first);
+                for member in self.members.iter_mut().filter(|member| member.is_first || !is_there) {
+                    member.asked_to_end(signal, from_terminal);
+                }
+            }
+        }
+    }
+
+    fn drain(&mut self) -> Result<(), Failure> {
+        while let Some(report) = next_report().doing("wait for processes")? {
+            let pid = report.pid();
+            if let Some(member) = self.members.iter_mut().find(|member| member.follows(pid)) {
+                let births = member.observe(report);
+                births.into_iter().for_each(|birth| self.bear(birth));
+            } else if let Some(exit) = report.exit() {
+                self.borrowers.remove(&pid);
+                self.members.iter_mut().for_each(|member| member.other_ended(pid, exit));
+            } else if let Some(borrower) = self.borrowers.remove(&pid) {
+                self.borrowed(pid, borrower.observe(report));
+            } else {
+                self.cradle.keep(report);
+            }
+        }
+        Ok(())
+    }
+
+    fn borrowed(&mut self, pid: i32, borrowed: Result<Borrowed, Failure>) {
+        match borrowed {
+            Ok(Borrowed::Still(borrower)) => {
+                self.borrowers.insert(pid, borrower);
+            }
+            Ok(Borrowed::Parent(borrower, birth)) => {
+                self.borrowers.insert(pid, borrower);
+                self.bear(birth);
+            }
+            Ok(Borrowed::Program(process)) => self.follow(process, Origin::Image),
+            // It has ended.
+            Err(_) => {}
+        }
+    }
+
+    fn bear(&mut self, birth: Birth) {
+        // An error means that it has been killed.
+        let Ok(process) = self.cradle.take(birth.child) else { return };
+        let pid = process.pid();
+        match birth.kind {
+            Kind::Stranger => drop(process.detach(0)),
+            _ if has_other_numbers(pid) => drop(process.detach(0)),
+            Kind::Borrower => {
+                if let Ok(borrower) = Borrower::start(process) {
+                    self.borrowers.insert(pid, borrower);
+                }
+            }
+            Kind::Copy(heritage) => self.follow(process, Origin::Copy(heritage)),
+        }
+    }
+
+    fn follow(&mut self, process: Stopped, origin: Origin) {
+        match Parts::new(self.settings, self.image, Some(process.pid())) {
+            Ok(parts) => self.members.push(Member::new(process, origin, false, self.settings, parts)),
+            Err(failure) => {
+                self.failed(process.pid(), &name_of(process.pid()), &failure);
+                // It goes on by itself; an error means that it has been killed.
+                let _ = process.detach(0);
+            }
+        }
+    }
+
+    fn failed(&mut self, pid: i32, name: &str, failure: &Failure) {
+        eprintln!("superpin: process {pid} ({name}): {failure}");
+        // That the app kills a process of its own is nothing that went wrong here.
+        self.has_failed |= !matches!(failure, Failure::Killed(_));
+    }
+
+    /// Brings members on that are over, and parts with those whose result is printed.
+    fn conclude(&mut self) {
+        for member in std::mem::take(&mut self.members) {
+            let (is_first, pid) = (member.is_first, member.pid);
+            match member.conclude(self.settings) {
+                Verdict::Later(member) => self.members.push(member),
+                Verdict::Done { result, .. } if is_first => self.status = Some(result),
+                Verdict::Done { result: Ok(_), .. } => {}
+                Verdict::Done { result: Err(failure), name } => self.failed(pid, &name, &failure),
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The tool image's file: a static-PIE ELF that is both a program and what slices are taken over with.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use object::elf::{ET_DYN, PF_R, PF_W, PF_X, PT_INTERP, PT_LOAD};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::{LittleEndian, Object};
+
+use crate::error::{Doing, Failure};
+
+/// The section by which a tool image can be told from any other program.
+const MARK: &str = ".superpin";
+const PAGE: u64 = 4096;
+
+/// One part of the file to be mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Address relative to the image's base, rounded down to a page.
+    pub start: u64,
+    /// Bytes that come from the file, whole pages.
+    pub file_len: u64,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Where the file's bytes really end: from there to `end` is zero.
+    pub zero_from: u64,
+    /// End of the segment in memory, whole pages.
+    pub end: u64,
+    /// Protection for mmap.
+    pub protection: i32,
+}
+
+/// The image that this program is.
+pub struct Image {
+    /// The open file.
+    pub file: File,
+    /// What to map.
+    pub segments: Vec<Segment>,
+    /// Entry point relative to the base.
+    pub entry: u64,
+    /// Program headers relative to the base, their size and number, as the auxiliary vector tells them.
+    pub headers: (u64, u64, u64),
+}
+
+impl Image {
+    /// The image of this process.
+    ///
+    /// # Errors
+    /// If this program isn't static-PIE: it was linked with other flags than the project's.
+    pub fn own() -> Result<Self, Failure> {
+        let path = Path::new("/proc/self/exe");
+        let data = std::fs::read(path).doing("read the tool image")?;
+        let file = File::open(path).doing("open the tool image")?;
+        let Parsed(elf) =
+            parse(&data).map_err(|why| Failure::Tool(format!("this program can't be injected: {why}")))?;
+        let le = LittleEndian;
+        let header = elf.elf_header();
+        let loads = elf.elf_program_headers().iter().filter(|p| p.p_type(le) == PT_LOAD);
+        Ok(Self {
+            file,
+            segments: loads.map(segment).collect(),
+            entry: header.e_entry(le),
+            headers: (header.e_phoff(le), header.e_phentsize(le).into(), header.e_phnum(le).into()),
+        })
+    }
+}
+
+/// Turns what `-t` names into a program to go on with, if it isn't a tool of this image.
+///
+/// # Errors
+/// If the file isn't there or isn't a tool image; says which.
+pub fn probe(path: &str) -> Result<PathBuf, Failure> {
+    let not = |why: String| Failure::Tool(format!("{path}: {why}"));
+    let data = std::fs::read(path).map_err(|error| not(format!("cannot read the tool image ({error})")))?;
+    let elf = parse(&data).map_err(|why| not(format!("is not a tool image: {why}")))?;
+    if elf.0.section_by_name(MARK).is_none() {
+        return Err(not("is not a tool image: it was not made with `superpin_tool::image!`".into()));
+    }
+    Path::new(path).canonicalize().map_err(|error| not(error.to_string()))
+}
+
+struct Parsed<'a>(ElfFile64<'a, LittleEndian>);
+
+fn parse(data: &[u8]) -> Result<Parsed<'_>, String> {
+    let elf: ElfFile64<'_, LittleEndian> =
+        ElfFile64::parse(data).map_err(|_| "it is not a 64-bit ELF program".to_owned())?;
+    let header = elf.elf_header();
+    if header.e_machine(LittleEndian) != object::elf::EM_X86_64 {
+        return Err("it is a program for another processor".into());
+    }
+    let interpreted = elf.elf_program_headers().iter().any(|p| p.p_type(LittleEndian) == PT_INTERP);
+    if header.e_type(LittleEndian) != ET_DYN || interpreted {
+        return Err(
+            "it is not static-PIE (build it with `-C target-feature=+crt-static -C relocation-model=pie`)".into()
+        );
+    }
+    Ok(Parsed(elf))
+}
+
+fn segment(p: &object::elf::ProgramHeader64<LittleEndian>) -> Segment {
+    let le = LittleEndian;
+    let address = p.p_vaddr(le);
+    let start = address & !(PAGE - 1);
+    let file_end = address + p.p_filesz(le);
+    let flags = p.p_flags(le);
+    let protection = [(PF_R, libc::PROT_READ), (PF_W, libc::PROT_WRITE), (PF_X, libc::PROT_EXEC)];
+    Segment {
+        start,
+        file_len: file_end.next_multiple_of(PAGE) - start,
+        offset: p.p_offset(le) & !(PAGE - 1),
+        zero_from: file_end,
+        end: (address + p.p_memsz(le)).next_multiple_of(PAGE),
+        protection: protection.iter().filter(|(flag, _)| flags.0 & flag.0 != 0).map(|(_, p)| p).sum(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_program_is_static_pie() {
+        // The workspace builds every program, test programs included, as tool images are built.
+        let image = Image::own().unwrap();
+        assert!(image.segments.iter().any(|s| s.protection == libc::PROT_READ | libc::PROT_EXEC));
+        assert!(image.segments.windows(2).all(|w| w[0].end <= w[1].start));
+        let code = image.segments.iter().find(|s| (s.start..s.end).contains(&image.entry)).unwrap();
+        assert!(code.protection & libc::PROT_EXEC != 0);
+    }
+
+    #[test]
+    fn other_files_are_told_apart() {
+        assert!(probe("/nonexistent").unwrap_err().to_string().contains("cannot read"));
+        assert!(probe("/etc/passwd").unwrap_err().to_string().contains("not a tool image"));
+        assert!(probe("/bin/sh").unwrap_err().to_string().contains("static-PIE"));
+        assert!(probe("/proc/self/exe").unwrap_err().to_string().contains("image!"));
+    }
+}

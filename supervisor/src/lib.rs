@@ -1,0 +1,88 @@
+//! The control process: what runs when a person starts `superpin`, or a tool image of their own.
+//!
+//! It starts the app under ptrace, cuts its run into slices, takes each over with the tool image, records the app's
+//! system calls for them, and hands their results to the collector in order. It knows nothing of translation: what is in
+//! a slice is the image's business, what is in the run memory is drawn in [`bubble`].
+//!
+//! * [`cli`](self): the command line; `run`: one run from settings to exit status;
+//! * `entry`: a program before its first instruction; `takeover`: how a stopped process becomes a slice;
+//! * `family`: the processes of a run, and the loop; `serial`: what follows one of them serially; `sliced`: in slices;
+//! * `events`: the one place that sleeps.
+
+mod cli;
+mod collector;
+mod entry;
+mod error;
+mod events;
+mod family;
+mod image;
+mod moment;
+mod program;
+mod report;
+mod run;
+mod run_memory;
+mod serial;
+mod settings;
+mod sliced;
+mod takeover;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+pub use error::{Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
+
+pub use settings::{ReportTarget, Settings, ToolInfo};
+
+/// Plays the control process: reads the command line, does what it asks for, and returns the exit status.
+///
+/// `tools` are those of the image that this program is; `args` are the process's arguments, name first.
+pub fn main(tools: &[ToolInfo], args: Vec<OsString>) -> i32 {
+    match cli::parse(args.get(1..).unwrap_or(&[]), tools) {
+        Ok(cli::Request::Print(text)) => {
+            // A closed standard output is the reader's choice.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            0
+        }
+        Ok(cli::Request::Run(settings)) => start(*settings, tools, &args).unwrap_or_else(|failure| {
+            eprintln!("superpin: {failure}");
+            failure.status()
+        }),
+        Err(text) => {
+            eprint!("superpin: {text}");
+            OWN_FAILURE
+        }
+    }
+}
+
+/// Runs, by itself or, if `-t` names another tool image, as that image: each image is a complete superpin, so the
+/// runtime in it and the control process beside it are always of one version.
+fn start(mut settings: Settings, tools: &[ToolInfo], args: &[OsString]) -> Result<i32, Failure> {
+    if settings.tool.contains('/') {
+        let image = image::probe(&settings.tool)?;
+        if !same_file(&image, Path::new("/proc/self/exe")) {
+            let error = std::process::Command::new(&image).arg0("superpin").args(&args[1..]).exec();
+            return Err(Failure::Tool(format!("{}: cannot start the tool image: {error}", image.display())));
+        }
+        settings.tool = only_tool(tools)?.to_owned();
+    }
+    run::run(&settings, tools)
+}
+
+fn only_tool(tools: &[ToolInfo]) -> Result<&'static str, Failure> {
+    match tools {
+        [tool] => Ok(tool.name),
+        _ => {
+            let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+            let names = names.join(", ");
+            Err(Failure::Tool(format!("this image has several tools ({names}): start it by itself with -t NAME")))
+        }
+    }
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |path: &Path| path.metadata().map(|m| (m.dev(), m.ino()));
+    matches!((identity(a), identity(b)), (Ok(a), Ok(b)) if a == b)
+}

@@ -1,0 +1,118 @@
+//! One run from settings to exit status.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use tracee::{Exit, Program, Stopped};
+
+use crate::collector::Collector;
+use crate::error::Failure;
+use crate::events::Events;
+use crate::family::Family;
+use crate::image::Image;
+use crate::program;
+use crate::report::Statistics;
+use crate::run_memory::RunMemory;
+use crate::settings::{Settings, ToolInfo};
+
+/// What one process's run works with.
+pub struct Parts<'a> {
+    /// The run memory.
+    pub memory: RunMemory,
+    /// The tool image.
+    pub image: &'a Image,
+    /// The collector.
+    pub collector: Collector,
+    /// What is counted.
+    pub statistics: Statistics,
+    /// What the process executes, for people.
+    pub name: String,
+}
+
+impl<'a> Parts<'a> {
+    /// Of the app, or of a process that it has started.
+    ///
+    /// # Errors
+    /// If the kernel has no memory or processes for them.
+    pub fn new(settings: &Settings, image: &'a Image, process: Option<i32>) -> Result<Self, Failure> {
+        let memory = RunMemory::new(settings, process)?;
+        let collector = Collector::start(&memory)?;
+        let statistics = Statistics::new(settings.verify_calls);
+        Ok(Self { memory, image, collector, statistics, name: String::new() })
+    }
+}
+
+/// What became of the app, and why there is no result, if so.
+pub struct Outcome {
+    /// The app's end; `None` if it could not be followed to it.
+    pub exit: Option<Exit>,
+    /// The first failure.
+    pub failure: Option<Failure>,
+}
+
+/// Runs the app under the tool and returns the exit status for this process.
+///
+/// # Errors
+/// If there is no result. What the app did it has done all the same.
+pub fn run(settings: &Settings, tools: &[ToolInfo]) -> Result<i32, Failure> {
+    check_tool(settings, tools)?;
+    let path = program::find(&settings.app[0])?;
+    program::check(&path)?;
+    let open_files = raise_open_files();
+    let image = Image::own()?;
+    let events = Events::new()?;
+    let family = Family::new(settings, &image);
+    let parts = Parts::new(settings, &image, None)?;
+    let process = launch(settings, path, &events, open_files)?;
+    family.run(process, parts, &events)
+}
+
+fn check_tool(settings: &Settings, tools: &[ToolInfo]) -> Result<(), Failure> {
+    let names: Vec<&str> = tools.iter().map(|t| t.name).collect();
+    let tool = tools.iter().find(|tool| tool.name == settings.tool).ok_or_else(|| {
+        let names = names.join(", ");
+        Failure::Tool(format!("no tool `{}`: there are {names}; a path must contain a slash", settings.tool))
+    })?;
+    let options: Vec<&OsStr> = settings.tool_options.iter().map(OsString::as_os_str).collect();
+    (tool.check)(&options).map_err(Failure::Tool)
+}
+
+fn launch(
+    settings: &Settings,
+    path: PathBuf,
+    events: &Events,
+    open_files: Option<libc::rlimit>,
+) -> Result<Stopped, Failure> {
+    let text =
+        |s: &OsStr| CString::new(s.as_bytes()).map_err(|_| Failure::Unsupported("a zero byte in an argument".into()));
+    let environment = std::env::vars_os().map(|(key, value)| {
+        let mut pair = key;
+        pair.push("=");
+        pair.push(value);
+        pair
+    });
+    let program = Program {
+        path: text(path.as_os_str())?,
+        args: settings.app.iter().map(|s| text(s)).collect::<Result<_, _>>()?,
+        environment: environment.map(|s| text(&s)).collect::<Result<_, _>>()?,
+        randomise: settings.randomise,
+        follow: settings.follow,
+        signal_mask: events.mask_before(),
+        open_files,
+    };
+    tracee::launch(&program).map_err(|source| Failure::Launch { app: path, source })
+}
+
+/// Files that the app maps are kept open for slices: as many as the hard limit allows. Returns what the app is to start
+/// with, if it was changed.
+fn raise_open_files() -> Option<libc::rlimit> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid place.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 || limit.rlim_cur == limit.rlim_max {
+        return None;
+    }
+    let raised = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
+    // SAFETY: `raised` is a valid limit.
+    (unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raised) } == 0).then_some(limit)
+}

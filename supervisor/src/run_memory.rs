@@ -1,0 +1,374 @@
+//! The run memory: one memfd that the control process and all slices map, as [`bubble::shared`] draws it.
+//!
+//! A memfd and no name in /dev/shm: it disappears with the last process that has it, however that ended.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::time::Duration;
+
+use bubble::boot::BOOT_MAGIC;
+use bubble::map::{CONTROL, RECORDS, RESULT, file};
+use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, RunHeader, SliceStats, Slot, TOOL_ARGS_BYTES, slot_at, state};
+
+use crate::error::{Doing, Failure};
+use crate::settings::Settings;
+
+/// What is left to a slot's next user instead of being given back to the kernel at once.
+const KEPT_BYTES: u64 = 256 << 10;
+
+/// A mapping of a part of the run memory.
+struct View {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+impl View {
+    fn new(memory: &File, offset: u64, len: u64) -> io::Result<Self> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at a place of the kernel's choice.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                len as usize,
+                protection,
+                libc::MAP_SHARED,
+                memory.as_raw_fd(),
+                offset as i64,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { start: NonNull::new(start.cast()).expect("mmap gives no null"), len: len as usize })
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this view's own and nothing borrows from it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+/// The control process's view of the run memory.
+pub struct RunMemory {
+    file: File,
+    control: View,
+    free: Vec<usize>,
+}
+
+impl RunMemory {
+    /// Makes it and writes the run's settings to its start. `process`: the one that it is for, unless that is the app.
+    ///
+    /// # Errors
+    /// If the kernel has no memory for it, or the tool's options are too long.
+    pub fn new(settings: &Settings, process: Option<i32>) -> Result<Self, Failure> {
+        let flags = libc::MFD_CLOEXEC;
+        // SAFETY: the name is a C string.
+        let fd = unsafe { libc::memfd_create(c"superpin-run".as_ptr(), flags) };
+        if fd < 0 {
+            return Err(Failure::last("create the run memory (memfd_create)"));
+        }
+        // SAFETY: a new descriptor that nobody else owns.
+        let file = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        let file = above_standard(&file).doing("place the run memory's descriptor")?;
+        file.set_len(file::size(MAX_SLOTS)).doing("size the run memory")?;
+        let control = View::new(&file, file::CONTROL_AT, CONTROL.size).doing("map the run memory")?;
+        let mut memory = Self { file, control, free: (0..MAX_SLOTS).rev().collect() };
+        memory.write_header(settings, process)?;
+        Ok(memory)
+    }
+
+    /// The memfd.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    fn write_header(&mut self, settings: &Settings, process: Option<i32>) -> Result<(), Failure> {
+        let mut args = Vec::new();
+        let name = OsString::from(&settings.tool);
+        for arg in std::iter::once(&name).chain(&settings.tool_options) {
+            args.extend_from_slice(arg.as_bytes());
+            args.push(0);
+        }
+        if args.len() > TOOL_ARGS_BYTES {
+            return Err(Failure::Tool(format!("the tool's options are longer than {TOOL_ARGS_BYTES} bytes")));
+        }
+        let mut tool_args = [0; TOOL_ARGS_BYTES];
+        tool_args[..args.len()].copy_from_slice(&args);
+        let header = RunHeader {
+            magic: BOOT_MAGIC,
+            max_blocks: settings.trace_blocks,
+            max_instructions: settings.trace_instructions,
+            linking: settings.linking.into(),
+            sharing: settings.sharing.into(),
+            cache_bytes: settings.cache_bytes,
+            tool_args_len: args.len() as u32,
+            off: settings.off,
+            cpuid_processor: crate::sliced::processor::for_cpuid(),
+            process: process.unwrap_or(0) as u32,
+            reserved: 0,
+            tool_args,
+        };
+        // SAFETY: CONTROL starts with the header, is large enough and page-aligned; no slice exists yet.
+        unsafe { self.control.start.cast::<RunHeader>().write(header) };
+        Ok(())
+    }
+
+    /// Whether a slot is to be had.
+    pub fn has_free_slot(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// Takes a free slot for a process that is about to be taken over.
+    ///
+    /// # Errors
+    /// If none is free, or the log can't be mapped.
+    pub fn claim(&mut self, first_state: u32) -> Result<ClaimedSlot, Failure> {
+        let index = self.free.pop().ok_or_else(|| Failure::Unsupported("all slots are in use".into()))?;
+        let log = View::new(&self.file, file::records_at(index), RECORDS.size).doing("map a slice's log")?;
+        // SAFETY: the slot lies within CONTROL, which stays mapped as long as this memory lives, and slots are
+        // dropped before it.
+        let slot = unsafe { self.control.start.add(slot_at(index)) }.cast::<Slot>();
+        let claimed = ClaimedSlot { index, slot, log };
+        claimed.slot().records.store(0, Relaxed);
+        claimed.slot().log_len.store(0, Relaxed);
+        claimed.slot().last_call_len.store(0, Relaxed);
+        claimed.slot().result_len.store(0, Relaxed);
+        claimed.slot().exit_status.store(0, Relaxed);
+        claimed.slot().report_len.store(0, Relaxed);
+        claimed.slot().first_state.store(0, Relaxed);
+        claimed.slot().runner.store(0, Relaxed);
+        claimed.slot().attempt.store(0, Relaxed);
+        claimed.slot().end_recurs.store(0, Relaxed);
+        claimed.slot().child_at.store(0, Relaxed);
+        claimed.slot().is_final.store(0, Relaxed);
+        claimed.slot().state.store(first_state, Release);
+        Ok(claimed)
+    }
+
+    /// Gives a slot back.
+    pub fn release(&mut self, slot: ClaimedSlot) {
+        let used = [
+            (file::records_at(slot.index), slot.slot().log_len.load(Relaxed).min(RECORDS.size)),
+            (file::result_at(slot.index), slot.slot().result_len.load(Relaxed).min(RESULT.size)),
+        ];
+        for (offset, len) in used.into_iter().filter(|(_, len)| *len > KEPT_BYTES) {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            // SAFETY: no memory is involved. A failure only means that the memory stays in use.
+            unsafe { libc::fallocate(self.file.as_raw_fd(), mode, offset as i64, len as i64) };
+        }
+        slot.slot().state.store(state::FREE, Release);
+        self.free.push(slot.index);
+    }
+}
+
+/// The same file on a descriptor that can't be taken for a standard one, should those have been closed.
+fn above_standard(file: &File) -> io::Result<File> {
+    // SAFETY: plain system call; the result is a new descriptor that nobody else owns.
+    unsafe {
+        match libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 10) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(File::from(OwnedFd::from_raw_fd(fd))),
+        }
+    }
+}
+
+/// A slot that belongs to one slice (or to the serial process), and the view of its log.
+pub struct ClaimedSlot {
+    index: usize,
+    slot: NonNull<Slot>,
+    log: View,
+}
+
+impl ClaimedSlot {
+    /// Its number.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    fn slot(&self) -> &Slot {
+        // SAFETY: the slot is mapped for as long as it is claimed. The fields that a slice may write meanwhile are
+        // atomic, or read (below) only after its state says that it has written them for the last time.
+        unsafe { self.slot.as_ref() }
+    }
+
+    /// One of [`state`].
+    pub fn state(&self) -> u32 {
+        self.slot().state.load(Acquire)
+    }
+
+    /// The log, to be written until the release.
+    pub fn log(&mut self) -> &mut [u8] {
+        // SAFETY: the view is this slot's own and borrowed exclusively; the slice doesn't write there and reads
+        // only after the release.
+        unsafe { std::slice::from_raw_parts_mut(self.log.start.as_ptr(), self.log.len) }
+    }
+
+    /// Publishes log and end: the slice may run. `last_call_len` bytes behind the log are the record of the call at its end.
+    pub fn publish(&mut self, end: &End, log_len: usize, last_call_len: usize, records: u32) {
+        // SAFETY: until the state below is stored this side owns the field; the slice doesn't look at it.
+        unsafe { (&raw mut (*self.slot.as_ptr()).end).write(end.clone()) };
+        self.slot().log_len.store(log_len as u64, Relaxed);
+        self.slot().last_call_len.store(last_call_len as u64, Relaxed);
+        self.slot().records.store(records, Relaxed);
+        self.slot().state.store(state::RELEASED, Release);
+        wake(&self.slot().state);
+    }
+
+    /// CPU time that the slice may use; zero: as much as it likes. To be told before the end is published.
+    pub fn set_cpu_bound(&self, bound: Duration) {
+        self.slot().cpu_bound_ns.store(u64::try_from(bound.as_nanos()).unwrap_or(0), Relaxed);
+    }
+
+    /// Whether it makes sense to begin the slice again.
+    pub fn may_be_tried_again(&self) -> bool {
+        self.slot().is_final.load(Relaxed) == 0
+    }
+
+    /// The process that runs the slice; `None` while a new one is being made.
+    pub fn runner(&self) -> Option<i32> {
+        process(self.slot().runner.load(Acquire))
+    }
+
+    /// Tells which process runs it.
+    pub fn set_runner(&self, pid: i32) {
+        self.slot().runner.store(pid as u32, Release);
+    }
+
+    /// Process `pid` has ended. Whether it was the one that ran the slice, and nobody else has acted on its end.
+    pub fn take_runner(&self, pid: i32) -> bool {
+        self.slot().runner.compare_exchange(pid as u32, 0, AcqRel, Relaxed).is_ok()
+    }
+
+    /// The process that keeps the slice's first state, if there is one.
+    pub fn first_state(&self) -> Option<i32> {
+        process(self.slot().first_state.load(Acquire))
+    }
+
+    /// There is no such process any more: whoever waits for it or looks for it must know.
+    pub fn lose_first_state(&self) {
+        self.slot().first_state.store(NO_PROCESS, Release);
+        wake(&self.slot().first_state);
+    }
+
+    /// How often the slice was begun again.
+    pub fn attempts(&self) -> u32 {
+        self.slot().attempt.load(Relaxed)
+    }
+
+    /// Has the slice begun again from its first state, as one in state `state` (its process has ended).
+    pub fn begin_again(&self, state: u32) {
+        self.slot().runner.store(0, Relaxed);
+        self.slot().result_len.store(0, Relaxed);
+        self.slot().report_len.store(0, Relaxed);
+        self.slot().end_recurs.store(0, Relaxed);
+        self.slot().state.store(state, Release);
+        self.slot().attempt.fetch_add(1, Release);
+        wake(&self.slot().attempt);
+    }
+
+    /// Where the slice ends. Valid once it was published.
+    pub fn end(&self) -> &End {
+        &self.slot().end
+    }
+
+    /// Whether the complete state there recurs.
+    pub fn end_recurs(&self) -> bool {
+        self.slot().end_recurs.load(Acquire) != 0
+    }
+
+    /// Where the app's code goes on in the process that it has started, if it is in the image's code.
+    pub fn child_at(&self) -> Option<u64> {
+        Some(self.slot().child_at.load(Acquire)).filter(|&address| address != 0)
+    }
+
+    /// Bytes of the encoded result.
+    pub fn result_len(&self) -> u64 {
+        self.slot().result_len.load(Relaxed)
+    }
+
+    /// The failure report, empty if there is none.
+    pub fn report(&self) -> String {
+        let len = self.slot().report_len.load(Acquire) as usize;
+        let bytes = &self.slot().report[..len.min(self.slot().report.len())];
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    /// The slice's counters, complete once it has finished.
+    pub fn stats(&self) -> SliceStats {
+        self.slot().stats
+    }
+}
+
+fn process(pid: u32) -> Option<i32> {
+    (pid != 0 && pid != NO_PROCESS).then_some(pid as i32)
+}
+
+fn wake(word: &AtomicU32) {
+    // SAFETY: the futex word is mapped. Waking never fails in a way that matters.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX, 0, 0, 0) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    fn settings() -> Settings {
+        Settings {
+            sliced: true,
+            slice_ms: 1,
+            max_running: 1,
+            max_records: 1,
+            verify_calls: false,
+            huge_pages: false,
+            record_in_process: false,
+            check_calls: false,
+            grace_ms: 0,
+            follow: false,
+            randomise: false,
+            trace_blocks: 3,
+            trace_instructions: 64,
+            linking: true,
+            sharing: true,
+            cache_bytes: 1 << 20,
+            off: bubble::switches::Off::default(),
+            report: None,
+            tool: "count".into(),
+            tool_options: vec!["-o".into(), "x".into()],
+            app: vec![],
+        }
+    }
+
+    #[test]
+    fn the_header_holds_tool_and_options() {
+        let memory = RunMemory::new(&settings(), None).unwrap();
+        // SAFETY: the header was just written there.
+        let header = unsafe { memory.control.start.cast::<RunHeader>().as_ref() };
+        assert_eq!(&header.tool_args[..header.tool_args_len as usize], b"count\0-o\0x\0");
+        assert_eq!((header.linking, header.max_blocks), (1, 3));
+        let long = Settings { tool_options: vec!["x".repeat(TOOL_ARGS_BYTES).into()], ..settings() };
+        assert!(RunMemory::new(&long, None).is_err());
+    }
+
+    #[test]
+    fn slots_are_used_again() {
+        let mut memory = RunMemory::new(&settings(), None).unwrap();
+        let mut slots: Vec<_> = (0..MAX_SLOTS).map(|_| memory.claim(state::BOOTING).unwrap()).collect();
+        assert!(!memory.has_free_slot() && memory.claim(state::BOOTING).is_err());
+        let mut slot = slots.pop().unwrap();
+        assert_eq!(slot.state(), state::BOOTING);
+        slot.log()[..3].copy_from_slice(b"abc");
+        let index = slot.index();
+        memory.release(slot);
+        let slot = memory.claim(state::RELEASED).unwrap();
+        assert_eq!((slot.index(), slot.state(), slot.report()), (index, state::RELEASED, String::new()));
+    }
+}

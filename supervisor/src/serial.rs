@@ -1,0 +1,205 @@
+//! Serial mode: the app itself is taken over at its entry point and runs under translation.
+//!
+//! The runtime inside does everything, system calls and signals included. The control process only passes signals
+//! on, takes the app over again after each exec, and learns the end. A result is complete when the slot says so, which the
+//! runtime makes it say before it really exits or execs.
+
+use bubble::boot::Mode as Role;
+use bubble::shared::state;
+use tracee::{Change, Exit, Mode, Report, Running, Stop, Stopped};
+
+use crate::entry::{Prepared, gate_of, prepare};
+use crate::error::Failure;
+use crate::family::{Birth, Follower, Heritage, Kind, Origin, name_of, run_to};
+use crate::image::Image;
+use crate::run::{Outcome, Parts};
+use crate::run_memory::ClaimedSlot;
+use crate::sliced::shared_maps::Unstable;
+use crate::takeover::{self, step_failure, take_over};
+
+/// Follows a process to its end.
+pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Follower<'a> {
+    let pid = process.pid();
+    let births = Vec::new();
+    let mut serial = Serial { pid, parts, app: None, slot: None, images: 0, births, failure: None, exit: None };
+    let started = match origin {
+        Origin::Image => serial.start_image(process),
+        Origin::Copy(heritage) => serial.start_copy(process, *heritage),
+    };
+    serial.check(started);
+    serial
+}
+
+struct Serial<'a> {
+    pid: i32,
+    parts: Parts<'a>,
+    app: Option<Running>,
+    slot: Option<ClaimedSlot>,
+    images: u64,
+    births: Vec<Birth>,
+    failure: Option<Failure>,
+    exit: Option<Exit>,
+}
+
+impl<'a> Follower<'a> for Serial<'a> {
+    fn observe(&mut self, report: Report) {
+        let outcome = self.look_at(report);
+        self.check(outcome);
+    }
+
+    fn other_ended(&mut self, pid: i32, exit: Exit) {
+        if pid == self.parts.collector.pid() {
+            let ended = self.parts.collector.ended(exit, &mut self.parts.memory);
+            ended.unwrap_or_else(|error| self.fail(error));
+        }
+    }
+
+    fn collector_answered(&mut self) {
+        if let Err(error) = self.parts.collector.take_answers(&mut self.parts.memory) {
+            self.fail(error);
+        }
+    }
+
+    fn asked_to_end(&mut self, signal: i32, from_terminal: bool) {
+        if !from_terminal {
+            // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
+            unsafe { libc::kill(self.pid, signal) };
+        }
+    }
+
+    fn births(&mut self) -> Vec<Birth> {
+        std::mem::take(&mut self.births)
+    }
+
+    fn is_over(&self) -> bool {
+        self.exit.is_some()
+    }
+
+    fn conclude(self: Box<Self>) -> (Outcome, Parts<'a>) {
+        (Outcome { exit: self.exit, failure: self.failure }, self.parts)
+    }
+}
+
+impl Serial<'_> {
+    fn check(&mut self, outcome: Result<(), Failure>) {
+        match outcome {
+            Ok(()) => {}
+            // A process that has ended is no failure of its own: its end says what happened.
+            Err(Failure::Trace(trace)) if trace.is_gone() => {}
+            Err(error) => {
+                self.fail(error);
+                // Nothing of the app's would be right any more.
+                // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
+                unsafe { libc::kill(self.pid, libc::SIGKILL) };
+            }
+        }
+    }
+
+    fn fail(&mut self, error: Failure) {
+        self.failure.get_or_insert(error);
+    }
+
+    fn start_image(&mut self, mut process: Stopped) -> Result<(), Failure> {
+        self.parts.name = name_of(self.pid);
+        let prepared = prepare(&mut process)?;
+        self.start(process, prepared)
+    }
+
+    /// A copy of a process that was followed: of the image in it nothing may stay.
+    fn start_copy(&mut self, mut process: Stopped, heritage: Heritage) -> Result<(), Failure> {
+        if let Some(address) = heritage.at {
+            process = run_to(process, address)?;
+        }
+        heritage.clear_bubble(&mut process)?;
+        let prepared = heritage.prepared(&mut process)?;
+        self.parts.name = heritage.name;
+        self.start(process, prepared)
+    }
+
+    fn start(&mut self, mut process: Stopped, prepared: Prepared) -> Result<(), Failure> {
+        let slot = self.parts.memory.claim(state::RELEASED)?;
+        let role = takeover::Role {
+            mode: Role::Serial,
+            slot: slot.index(),
+            slice: self.images,
+            signal_mask: process.signal_mask()?,
+            shares_memory: false,
+            file_pages: &[],
+            brk: prepared.brk,
+            forked: None,
+        };
+        self.slot = Some(slot);
+        self.images += 1;
+        take_over(&mut process, prepared.gate, &role, self.parts.image, &self.parts.memory)?;
+        self.app = Some(process.resume(Mode::Free, 0)?);
+        Ok(())
+    }
+
+    fn look_at(&mut self, report: Report) -> Result<(), Failure> {
+        if let Some(exit) = report.exit() {
+            self.parts.statistics.app_ended();
+            self.exit = Some(exit);
+            return self.take_result(Some(exit));
+        }
+        let Some(app) = self.app.take() else { return Ok(()) };
+        let Change::Stopped(stopped, stop) = app.observe(report)? else { return Ok(()) };
+        self.app = Some(match stop {
+            Stop::Exec => {
+                self.take_result(None)?;
+                return self.start_image(stopped.finish_exec()?);
+            }
+            Stop::Started { child, waits } => {
+                let kind = self.kind_of_child(&stopped, waits)?;
+                self.births.push(Birth { child, kind });
+                stopped.resume(Mode::Free, 0)?
+            }
+            Stop::Signal(info) => stopped.resume(Mode::Free, info.si_signo)?,
+            Stop::Group(_) => stopped.stay_stopped()?,
+            _ => stopped.resume(Mode::Free, 0)?,
+        });
+        Ok(())
+    }
+
+    /// What becomes of a process that the app has just started.
+    fn kind_of_child(&self, app: &Stopped, waits: bool) -> Result<Kind, Failure> {
+        let Some(slot) = self.slot.as_ref().filter(|slot| slot.state() < state::FAILED) else {
+            return Ok(Kind::Stranger);
+        };
+        if waits {
+            return Ok(Kind::Borrower);
+        }
+        Ok(Kind::Copy(Box::new(Heritage {
+            gate: gate_of(app)?,
+            shares_memory: false,
+            unstable: Unstable::default(),
+            file_pages: Vec::new(),
+            at: slot.child_at(),
+            name: self.parts.name.clone(),
+        })))
+    }
+
+    /// The program in the slot has ended by itself (`exit`) or has been replaced by another.
+    fn take_result(&mut self, exit: Option<Exit>) -> Result<(), Failure> {
+        let Some(slot) = self.slot.take() else { return Ok(()) };
+        let slice = self.images - 1;
+        match (slot.state(), exit) {
+            (state::FINISHED, _) => {
+                self.parts.statistics.finished(&slot.stats(), slot.result_len());
+                self.parts.collector.hand_over(slice, slot)
+            }
+            (state::FAILED, _) => Err(Failure::Slice { slice, report: slot.report() }),
+            (_, Some(Exit::Signal(signal))) => Err(Failure::Killed(signal)),
+            (_, exit) => Err(Failure::Slice { slice, report: unfinished(exit, self.parts.image) }),
+        }
+    }
+}
+
+fn unfinished(exit: Option<Exit>, image: &Image) -> String {
+    match exit {
+        Some(Exit::Code(code)) => match step_failure(code, false, image) {
+            Some(step) => format!("the app could not be taken over: it failed to {step}"),
+            None => format!("the app ended with {code} before its result was complete"),
+        },
+        _ => "the app was replaced (exec) before its result was complete".into(),
+    }
+}

@@ -1,0 +1,121 @@
+//! Reading the time stamp counter: trapped in the master, so that slices can be given the same values.
+//!
+//! PR_SET_TSC makes `rdtsc` and `rdtscp` fault. The setting survives exec, and fork as well: a process that the app
+//! starts runs natively without us, so the setting is taken back around the call that starts it.
+//!
+//! `cpuid`, whose answers depend on the processor it runs on, is trapped in the same way where the CPU can do that. That
+//! setting is undone by exec.
+
+use machine::{Gpr, Memory};
+use syscall_replay::{VolatileKind, VolatileRecord};
+use tracee::{Mode, Remote, Stop, Stopped, TraceError};
+
+use super::decide::ClockInstruction;
+use crate::error::Failure;
+use crate::moment::with_counter;
+
+/// The kernel describes the trap as a fault without an address.
+const FROM_KERNEL: i32 = libc::SI_KERNEL;
+
+/// arch_prctl(2): whether `cpuid` is allowed.
+const ARCH_SET_CPUID: u64 = 0x1012;
+
+/// Whether this machine can make `cpuid` trap.
+pub fn can_trap_cpuid() -> bool {
+    // SAFETY: allowing what is allowed changes nothing; no memory is involved.
+    unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SET_CPUID, 1) == 0 }
+}
+
+/// The calls that make clock readings and `cpuid` trap (true) or not. The last one may fail, see [`can_trap_cpuid`].
+fn settings(trapped: bool) -> [(i64, [u64; 2]); 2] {
+    let clock = if trapped { libc::PR_TSC_SIGSEGV } else { libc::PR_TSC_ENABLE };
+    [
+        (libc::SYS_prctl, [libc::PR_SET_TSC as u64, clock as u64]),
+        (libc::SYS_arch_prctl, [ARCH_SET_CPUID, u64::from(!trapped)]),
+    ]
+}
+
+/// Makes clock readings and `cpuid` trap (true) or not, where the process can make system calls for us.
+///
+/// # Errors
+/// If the process was killed.
+pub fn trap(process: &mut Stopped, gate: u64, trapped: bool) -> Result<(), TraceError> {
+    let mut remote = Remote::new(process, gate)?;
+    for (number, [a, b]) in settings(trapped) {
+        remote.call(number, [a, b, 0, 0, 0, 0])?;
+    }
+    Ok(())
+}
+
+/// Allows clock readings and `cpuid` at a system call's entry, where no other call can be made: this call is turned into the
+/// ones that we need, and the `syscall` instruction is then executed again as it was.
+///
+/// # Errors
+/// If the process was killed.
+pub fn open_at_entry(mut process: Stopped) -> Result<Stopped, TraceError> {
+    let before = process.registers()?;
+    let mut again = before;
+    again.set(Gpr::Rax, before.syscall_number() as u64);
+    again.rewind_syscall();
+    for (number, [a, b]) in settings(false) {
+        let mut turned = process.registers()?;
+        turned.set_syscall_number(number);
+        turned.set(Gpr::Rdi, a);
+        turned.set(Gpr::Rsi, b);
+        process.set_registers(&turned)?;
+        process = resume_until(process, |stop| matches!(stop, Stop::SyscallExit { .. }))?;
+        process.set_registers(&again)?;
+        if number == libc::SYS_prctl {
+            process = resume_until(process, |stop| matches!(stop, Stop::SyscallEntry { .. }))?;
+        }
+    }
+    Ok(process)
+}
+
+fn resume_until(mut process: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<Stopped, TraceError> {
+    loop {
+        let (stopped, stop) = process.resume_and_wait(Mode::Syscalls, 0)?;
+        process = stopped;
+        if wanted(&stop) {
+            return Ok(process);
+        }
+    }
+}
+
+/// If this signal is a trapped clock reading or `cpuid`: executes it for the process and gives what it read.
+///
+/// # Errors
+/// If the process was killed.
+pub fn read(process: &mut Stopped, signal: &libc::siginfo_t) -> Result<Option<VolatileRecord>, Failure> {
+    if signal.si_signo != libc::SIGSEGV || signal.si_code != FROM_KERNEL {
+        return Ok(None);
+    }
+    let mut registers = process.registers()?;
+    let pc = registers.rip();
+    let mut code = [0; 3];
+    let len = process.read_prefix(pc, &mut code);
+    let Some(instruction) = ClockInstruction::decode(&code[..len]) else { return Ok(None) };
+    let mut app = registers.app();
+    let record = execute(instruction, pc, &app);
+    record.apply(&mut app);
+    app.rip = pc + instruction.len();
+    registers.set_app(&app);
+    process.set_registers(&registers)?;
+    Ok(Some(record))
+}
+
+fn execute(instruction: ClockInstruction, pc: u64, app: &machine::Registers) -> VolatileRecord {
+    if instruction == ClockInstruction::Cpuid {
+        let answer = std::arch::x86_64::__cpuid_count(app.get(Gpr::Rax) as u32, app.get(Gpr::Rcx) as u32);
+        let [rax, rbx, rcx, rdx] = [answer.eax, answer.ebx, answer.ecx, answer.edx].map(u64::from);
+        return VolatileRecord { kind: VolatileKind::Cpuid, pc, rax, rdx, rcx, rbx };
+    }
+    let mut processor = 0;
+    // SAFETY: every x86-64 CPU with PR_SET_TSC has both instructions; `processor` is a valid place.
+    let ticks = with_counter(|| unsafe { std::arch::x86_64::__rdtscp(&mut processor) });
+    let kind = match instruction {
+        ClockInstruction::Rdtscp => VolatileKind::Rdtscp,
+        _ => VolatileKind::Rdtsc,
+    };
+    VolatileRecord { kind, pc, rax: ticks & 0xffff_ffff, rdx: ticks >> 32, rcx: u64::from(processor), rbx: 0 }
+}

@@ -1,0 +1,240 @@
+//! The end of one slice and the start of the next.
+//!
+//! ```text
+//!   master stops ─ signature ─ clone ─ master goes on
+//!                                    └ the slice that has ended is released (it runs now)
+//!                                    └ the fork is taken over by the image and becomes the slice that is recorded
+//! ```
+//! The order keeps the master's pause short. If the limit of running slices is reached, the master stands still before
+//! the clone.
+
+use std::time::Duration;
+
+use bubble::boot::Mode as Role;
+use bubble::shared::{EndKind, state};
+use machine::Memory;
+use tracee::{Newborn, Stop, Stopped, TraceError};
+
+use super::master::{Cut, Then};
+use super::slices::Recording;
+use super::{Phase, Sliced, clock, kill, send, shared_maps};
+use crate::entry::prepare;
+use crate::error::Failure;
+use crate::family::name_of;
+use crate::moment::Moment;
+use crate::report::Boundary;
+use crate::run_memory::ClaimedSlot;
+use crate::takeover::{self, take_over};
+
+/// By how much a slice may be slower than the app. Most are so by 2 to 10.
+const SLOWDOWN: u32 = 100;
+
+impl Sliced<'_> {
+    /// Ends the recorded slice and starts the next, or holds the master until that is allowed.
+    pub(super) fn cut(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
+        match cut.then {
+            Then::Nothing => {
+                self.release(&mut cut);
+                return self.resume(stopped, 0);
+            }
+            // Where it died in a call is known by the call's place; anything else has to be proved, see `fork`.
+            Then::Death { signal, .. } if cut.end.as_ref().is_none_or(|end| end.kind == EndKind::Syscall) => {
+                self.release(&mut cut);
+                return self.resume(stopped, signal);
+            }
+            _ => {}
+        }
+        if !self.slices.has_room(&self.parts.memory) {
+            self.phase = Phase::Held(stopped, cut, Moment::now());
+            return Ok(());
+        }
+        match cut.then {
+            Then::Handler(signal) => match enter_handler(stopped, signal)? {
+                Some(entered) => {
+                    stopped = entered;
+                    if let Some(end) = &mut cut.end {
+                        end.frame = frame_elsewhere(&stopped, end.registers.rsp())?;
+                    }
+                }
+                None => return Err(Failure::Unsupported("a signal handler could not be entered".into())),
+            },
+            Then::Image => match prepare(&mut stopped) {
+                Ok(prepared) => {
+                    self.parts.name = name_of(self.master.pid);
+                    self.master.random.new_image(&mut stopped)?;
+                    self.master.prepared = prepared;
+                    self.master.clock_open = true;
+                    self.master.is_new_image = true;
+                }
+                Err(error) => {
+                    self.release(&mut cut);
+                    self.fail(error);
+                    return self.part(stopped);
+                }
+            },
+            Then::Fork | Then::Death { .. } | Then::Nothing => {}
+        }
+        if !matches!(cut.then, Then::Death { .. }) {
+            cut.then = Then::Fork;
+        }
+        self.fork(stopped, cut, since)
+    }
+
+    fn fork(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
+        let gate = self.master.prepared.gate;
+        if self.master.clock_open {
+            clock::trap(&mut stopped, gate, true)?;
+            self.master.clock_open = false;
+        }
+        let signal_mask = stopped.signal_mask()?;
+        let asks_cpuid =
+            self.master.is_new_image || self.master.processor.is_for_cpuid() && self.timer.is_image_young();
+        self.master.processor.give_back();
+        let before = Moment::now();
+        let newborn = match stopped.fork(gate, self.master.parent) {
+            Ok(newborn) => newborn,
+            Err(error) if error.is_gone() => return Err(error.into()),
+            Err(error) => return self.cannot_fork(stopped, cut, error),
+        };
+        self.parts.statistics.forked(before.elapsed());
+        let copy = if self.master.shares_memory {
+            let mut copy = newborn.settle()?;
+            shared_maps::make_private(&mut copy, gate, &self.master.unstable)?;
+            Copy::Settled(copy)
+        } else {
+            Copy::Newborn(newborn)
+        };
+        if std::mem::take(&mut self.master.is_new_image) {
+            self.timer.image_begins();
+        }
+        if asks_cpuid {
+            self.master.processor.keep();
+        }
+        self.master.is_due = false;
+        self.master.interrupt_sent = false;
+        self.master.last_recorded = None;
+        self.timer.set(self.slice_ms);
+        if let Then::Death { signal, by_instruction: false } = cut.then {
+            // The fork has cost the signal; sent again it comes before another instruction.
+            send(self.master.pid, signal);
+        }
+        self.master.arm(&mut stopped, 0, usize::MAX)?;
+        self.resume(stopped, 0)?;
+        self.parts.statistics.held(since.elapsed());
+        self.parts.statistics.stopped_time += since.elapsed();
+        let slot = self.parts.memory.claim(state::BOOTING)?;
+        if let Some(end) = &mut cut.end {
+            end.successor = slot.index() as u32;
+        }
+        self.release(&mut cut);
+        let is_slice = !matches!(cut.then, Then::Death { .. });
+        self.start(copy, Start { signal_mask, slot, is_slice, forked: before })
+    }
+
+    /// Memory or processes are short: the slice goes on if it can, or waits until others give theirs back.
+    fn cannot_fork(&mut self, stopped: Stopped, cut: Cut, error: TraceError) -> Result<(), Failure> {
+        let at_call = cut.end.as_ref().is_none_or(|end| end.kind == EndKind::Syscall);
+        if cut.kind == Boundary::Timeout && !at_call {
+            self.master.is_due = false;
+            self.timer.set(self.slice_ms);
+            return self.resume(stopped, 0);
+        }
+        if self.slices.any_running() {
+            self.phase = Phase::Held(stopped, cut, Moment::now());
+            return Ok(());
+        }
+        self.fail(error.into());
+        self.leave(stopped, Stop::Interrupted)
+    }
+
+    fn release(&mut self, cut: &mut Cut) {
+        if let Some(end) = cut.end.take() {
+            self.parts.statistics.boundary(cut.kind);
+            let bound = self.cpu_bound();
+            self.slices.release(end, bound, &mut self.parts.statistics);
+        }
+    }
+
+    /// CPU time that the slice which has just ended in the master may use: what the master did, many times over.
+    pub(super) fn cpu_bound(&mut self) -> Duration {
+        match self.timer.used() {
+            Some(used) if !self.grace.is_zero() => used * SLOWDOWN + self.grace,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Makes a fork of the master the slice that is recorded, or the witness of the state in which the app died.
+    fn start(&mut self, copy: Copy, start: Start) -> Result<(), Failure> {
+        let before = Moment::now();
+        let mut copy = match copy {
+            Copy::Newborn(newborn) => newborn.settle()?,
+            Copy::Settled(copy) => copy,
+        };
+        let number = self.slices.next_number();
+        let prepared = self.master.prepared;
+        let role = takeover::Role {
+            mode: Role::Slice,
+            slot: start.slot.index(),
+            slice: number,
+            signal_mask: start.signal_mask,
+            brk: prepared.brk,
+            forked: Some(start.forked),
+            shares_memory: self.master.shares_memory,
+            file_pages: self.master.in_process.pages(),
+        };
+        let pid = copy.pid();
+        let recording = Recording::new(number, pid, start.slot);
+        let place = if start.is_slice { &mut self.slices.recording } else { &mut self.slices.witness };
+        *place = Some(recording);
+        let taken = take_over(&mut copy, prepared.gate, &role, self.parts.image, &self.parts.memory);
+        if let Err(error) = taken.and_then(|()| copy.detach(0)) {
+            kill(pid);
+            return Err(Failure::Slice { slice: number, report: error.to_string() });
+        }
+        self.parts.statistics.take_over_time += before.elapsed();
+        Ok(())
+    }
+}
+
+/// How a fork of the master goes on.
+struct Start {
+    signal_mask: u64,
+    slot: ClaimedSlot,
+    /// When the fork was made.
+    forked: Moment,
+    /// A slice, or only a witness.
+    is_slice: bool,
+}
+
+/// Where the frame of the handler lies that the process is about to execute, if that is another stack than the one
+/// that was interrupted: from the stack pointer to the end of the alternate stack, which the frame itself names.
+fn frame_elsewhere(stopped: &Stopped, interrupted_rsp: u64) -> Result<[u64; 2], Failure> {
+    // A frame starts with the return address and a ucontext: flags, link, then the stack's start, flags and size.
+    const STACK_START: u64 = 24;
+    const STACK_SIZE: u64 = 40;
+    let rsp = stopped.registers()?.app().rsp();
+    let word = |offset| stopped.read_u64(rsp + offset).unwrap_or(0);
+    let stack = word(STACK_START)..word(STACK_START).saturating_add(word(STACK_SIZE));
+    let switched = stack.contains(&rsp) && !stack.contains(&interrupted_rsp);
+    Ok(if switched { [rsp, stack.end] } else { [0; 2] })
+}
+
+/// A fork of the master that isn't a slice yet.
+enum Copy {
+    Newborn(Newborn),
+    Settled(Stopped),
+}
+
+/// Delivers a signal. More may be due at once, a fault while the frame is written among them: those are delivered
+/// as well, since no instruction of the app's is executed between them.
+fn enter_handler(stopped: Stopped, signal: i32) -> Result<Option<Stopped>, Failure> {
+    let (mut stopped, mut stop) = stopped.enter_handler(signal)?;
+    loop {
+        match stop {
+            Stop::HandlerEntered => return Ok(Some(stopped)),
+            Stop::Signal(info) => (stopped, stop) = stopped.enter_handler(info.si_signo)?,
+            Stop::Interrupted => (stopped, stop) = stopped.enter_handler(0)?,
+            _ => return Ok(None),
+        }
+    }
+}

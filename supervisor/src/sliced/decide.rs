@@ -1,0 +1,240 @@
+//! Where to cut: pure decisions, testable without a process.
+
+use syscall_replay::table::{Class, Special};
+
+use crate::report::Boundary;
+
+/// What is done about a system call that the master is about to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// It is made (or refused with that result) and recorded.
+    Record(Option<i64>),
+    /// It is made (or refused with that result), then the slice ends at it.
+    Cut(Boundary, Option<i64>),
+    /// As `Cut`, and the new process gets its own clock reading back.
+    StartProcess,
+    /// If it succeeds, the slice ends at it and the next starts with the new program; else as `Cut`.
+    Exec,
+    /// The last slice ends at it.
+    Exit,
+    /// The app stops being sliced.
+    GiveUp,
+}
+
+/// State of the current slice that matters for the decision.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceState {
+    /// Records so far.
+    pub records: u32,
+    /// `-spsysrecs`.
+    pub max_records: u32,
+    /// Its time is over.
+    pub is_due: bool,
+}
+
+/// Decides on a system call. A slice that is due, or has its records, ends at the next call rather than somewhere
+/// behind it: an end at a call needs no search for the place.
+pub fn plan(class: Class, slice: SliceState) -> Plan {
+    let refused = match class {
+        Class::Refuse { result } => Some(result),
+        Class::Boundary => return Plan::Cut(Boundary::Syscall, None),
+        Class::Special(Special::Exec) => return Plan::Exec,
+        Class::Special(Special::Exit) => return Plan::Exit,
+        Class::Special(Special::StartThread) => return Plan::GiveUp,
+        Class::Special(Special::StartProcess) => return Plan::StartProcess,
+        Class::Special(Special::SignalReturn) | Class::Replay | Class::Repeat => None,
+    };
+    if slice.is_due {
+        Plan::Cut(Boundary::Timeout, refused)
+    } else if slice.records >= slice.max_records {
+        Plan::Cut(Boundary::Records, refused)
+    } else {
+        Plan::Record(refused)
+    }
+}
+
+/// Where a slice can be cut, seen from an arbitrary instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutPoint {
+    /// Before this instruction.
+    Here,
+    /// Not before the one at that address: an instruction that repeats itself may be half done here.
+    At(u64),
+    /// Somewhere else, later.
+    Later,
+}
+
+/// Addresses from here on are the kernel's; among them the vsyscall page, which programs call.
+const USER_END: u64 = 0x8000_0000_0000;
+
+/// Decides whether to cut before the instruction at `rip`, whose first bytes are `code`.
+pub fn cut_point(rip: u64, code: &[u8]) -> CutPoint {
+    if rip >= USER_END {
+        return CutPoint::Later;
+    }
+    repeated_string_len(code).map_or(CutPoint::Here, |len| CutPoint::At(rip + len as u64))
+}
+
+/// Length of the instruction if it is a string instruction with a repeat prefix.
+fn repeated_string_len(code: &[u8]) -> Option<usize> {
+    const REPEAT: [u8; 2] = [0xf2, 0xf3];
+    const OTHER_PREFIXES: [u8; 8] = [0x66, 0x67, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65];
+    let prefixes = code.iter().take_while(|b| REPEAT.contains(b) || OTHER_PREFIXES.contains(b)).count();
+    let repeats = code[..prefixes].iter().any(|b| REPEAT.contains(b));
+    let rex = usize::from(code.get(prefixes).is_some_and(|b| b & 0xf0 == 0x40));
+    let opcode = *code.get(prefixes + rex)?;
+    let is_string = matches!(opcode, 0x6c..=0x6f | 0xa4..=0xa7 | 0xaa..=0xaf);
+    (repeats && is_string).then_some(prefixes + rex + 1)
+}
+
+/// What a signal does to a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Nothing that user code sees, or it stops the process for a while.
+    Pass,
+    /// A handler runs.
+    Handler,
+    /// The process dies.
+    Death,
+}
+
+/// What a process has set for its signals, as bit sets (signal 1 is bit 0).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dispositions {
+    /// Those with handlers.
+    pub caught: u64,
+    /// Those that are ignored.
+    pub ignored: u64,
+}
+
+impl Dispositions {
+    /// From the text of /proc/PID/status.
+    pub fn parse(status: &str) -> Option<Self> {
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            u64::from_str_radix(line.trim(), 16).ok()
+        };
+        Some(Self { caught: field("SigCgt:")?, ignored: field("SigIgn:")? })
+    }
+}
+
+/// Decides what a signal that is about to be delivered will do.
+pub fn delivery(signal: i32, dispositions: Dispositions) -> Delivery {
+    let bit = 1_u64 << (signal - 1);
+    match signal {
+        libc::SIGKILL => Delivery::Death,
+        libc::SIGSTOP => Delivery::Pass,
+        _ if dispositions.caught & bit != 0 => Delivery::Handler,
+        _ if dispositions.ignored & bit != 0 => Delivery::Pass,
+        libc::SIGCHLD | libc::SIGURG | libc::SIGWINCH | libc::SIGCONT => Delivery::Pass,
+        libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU => Delivery::Pass,
+        _ => Delivery::Death,
+    }
+}
+
+/// Whether the instruction at hand raised the signal, so that it can't be put off.
+pub fn is_synchronous(signal: i32, code: i32) -> bool {
+    let by_instruction = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
+    by_instruction.contains(&signal) && code > 0
+}
+
+/// A reading of the time stamp counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockInstruction {
+    /// `rdtsc`.
+    Rdtsc,
+    /// `rdtscp`.
+    Rdtscp,
+    /// `cpuid`: no clock, but it is trapped and recorded in the same way.
+    Cpuid,
+}
+
+impl ClockInstruction {
+    /// Whether `code` starts with one.
+    pub fn decode(code: &[u8]) -> Option<Self> {
+        match code {
+            [0x0f, 0x31, ..] => Some(Self::Rdtsc),
+            [0x0f, 0x01, 0xf9, ..] => Some(Self::Rdtscp),
+            [0x0f, 0xa2, ..] => Some(Self::Cpuid),
+            _ => None,
+        }
+    }
+
+    /// Its length.
+    pub fn len(self) -> u64 {
+        match self {
+            Self::Rdtsc | Self::Cpuid => 2,
+            Self::Rdtscp => 3,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRESH: SliceState = SliceState { records: 0, max_records: 2, is_due: false };
+
+    #[test]
+    fn ordinary_calls_are_recorded_until_the_limit() {
+        assert_eq!(plan(Class::Replay, FRESH), Plan::Record(None));
+        assert_eq!(plan(Class::Repeat, SliceState { records: 1, ..FRESH }), Plan::Record(None));
+        assert_eq!(plan(Class::Replay, SliceState { records: 2, ..FRESH }), Plan::Cut(Boundary::Records, None));
+        assert_eq!(plan(Class::Replay, SliceState { max_records: 0, ..FRESH }), Plan::Cut(Boundary::Records, None));
+    }
+
+    #[test]
+    fn a_slice_that_is_due_ends_at_the_next_call() {
+        let due = SliceState { is_due: true, ..FRESH };
+        assert_eq!(plan(Class::Replay, due), Plan::Cut(Boundary::Timeout, None));
+        assert_eq!(plan(Class::Boundary, due), Plan::Cut(Boundary::Syscall, None));
+        assert_eq!(plan(Class::Special(Special::Exit), due), Plan::Exit);
+    }
+
+    #[test]
+    fn refused_calls_are_recorded_like_others() {
+        let refuse = Class::Refuse { result: -38 };
+        assert_eq!(plan(refuse, FRESH), Plan::Record(Some(-38)));
+        assert_eq!(plan(refuse, SliceState { max_records: 0, ..FRESH }), Plan::Cut(Boundary::Records, Some(-38)));
+    }
+
+    #[test]
+    fn repeated_strings_are_not_cut() {
+        assert_eq!(cut_point(0x1000, &[0xf3, 0xa4, 0x90]), CutPoint::At(0x1002));
+        assert_eq!(cut_point(0x1000, &[0xf3, 0x48, 0xab]), CutPoint::At(0x1003));
+        assert_eq!(cut_point(0x1000, &[0x66, 0xf2, 0xaf]), CutPoint::At(0x1003));
+        assert_eq!(cut_point(0x1000, &[0xa4]), CutPoint::Here);
+        // endbr64, pause and an SSE instruction have the same first byte.
+        assert_eq!(cut_point(0x1000, &[0xf3, 0x0f, 0x1e, 0xfa]), CutPoint::Here);
+        assert_eq!(cut_point(0x1000, &[0xf3, 0x90]), CutPoint::Here);
+        assert_eq!(cut_point(0x1000, &[]), CutPoint::Here);
+        assert_eq!(cut_point(0xffff_ffff_ff60_0000, &[0x0f]), CutPoint::Later);
+    }
+
+    #[test]
+    fn signals_do_what_the_process_has_set() {
+        let status = "Name:\tx\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000002\n";
+        let set = Dispositions::parse(status).unwrap();
+        assert_eq!(delivery(libc::SIGINT, set), Delivery::Handler);
+        assert_eq!(delivery(libc::SIGPIPE, set), Delivery::Pass);
+        assert_eq!(delivery(libc::SIGTERM, set), Delivery::Death);
+        assert_eq!(delivery(libc::SIGCHLD, set), Delivery::Pass);
+        assert_eq!(delivery(libc::SIGTSTP, set), Delivery::Pass);
+        assert_eq!(delivery(libc::SIGKILL, set), Delivery::Death);
+        assert!(Dispositions::parse("").is_none());
+    }
+
+    #[test]
+    fn faults_cannot_be_put_off() {
+        assert!(is_synchronous(libc::SIGSEGV, 1));
+        assert!(!is_synchronous(libc::SIGSEGV, libc::SI_USER));
+        assert!(!is_synchronous(libc::SIGALRM, libc::SI_KERNEL));
+    }
+
+    #[test]
+    fn clock_instructions_are_recognised() {
+        assert_eq!(ClockInstruction::decode(&[0x0f, 0x31, 0x90]), Some(ClockInstruction::Rdtsc));
+        assert_eq!(ClockInstruction::decode(&[0x0f, 0x01, 0xf9]), Some(ClockInstruction::Rdtscp));
+        assert_eq!(ClockInstruction::decode(&[0x0f, 0x01, 0xf8]), None);
+    }
+}

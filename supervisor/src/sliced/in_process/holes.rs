@@ -1,0 +1,245 @@
+//! Places in a program's code that are never executed, where jumps can be put.
+//!
+//! Code is aligned: between an unconditional transfer and the next multiple of 16 compilers put instructions that do nothing.
+//! Nothing falls into those, and if nothing jumps there either, they are free. What cannot be shown to be so isn't used.
+
+use std::ops::Range;
+
+use isa::{Instruction, Kind};
+use machine::AppPc;
+
+/// Bytes of a jump by 8 bits.
+pub const SHORT_JUMP: u64 = 2;
+/// Bytes of a jump by 32 bits.
+pub const NEAR_JUMP: u64 = 5;
+/// Bytes of a jump to any address, and what is reserved for one.
+const FAR_JUMP: u64 = 16;
+/// What code is aligned to.
+const ALIGNMENT: u64 = 16;
+/// How far around a site places are looked for.
+const SURROUNDINGS: u64 = 512;
+/// How far a jump by 8 bits reaches, from its end.
+const SHORT: Range<i64> = -128..128;
+/// Where instructions are decoded from that lead to a place, in bytes before it. A few instructions after an arbitrary start
+/// all decodings agree.
+const STARTS: Range<u64> = 24..40;
+/// So many zeroes at the end of a mapping are what the linker fills its last page with.
+const FILLED: usize = 64;
+
+/// The code of one mapping.
+pub struct Text {
+    /// Its first address.
+    pub start: u64,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Text {
+    /// First address behind it.
+    pub fn end(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+
+    /// The bytes from `address` on.
+    fn from(&self, address: u64) -> &[u8] {
+        address.checked_sub(self.start).and_then(|at| self.bytes.get(at as usize..)).unwrap_or_default()
+    }
+
+    fn decode(&self, address: u64) -> Option<Instruction> {
+        Instruction::decode(self.from(address), AppPc(address)).ok()
+    }
+
+    /// Places for 8-bit jumps, of which the first is reached by an 8-bit jump that ends at `after` and each other by the one before,
+    /// and then one for a [`NEAR_JUMP`]. Mostly that one alone.
+    pub fn near(&self, after: u64, used: &[Range<u64>]) -> Option<Vec<u64>> {
+        let holes = self.holes(after.saturating_sub(SURROUNDINGS)..after + SURROUNDINGS);
+        let reached = |from: u64, len: u64| {
+            let places = holes.iter().flat_map(move |hole| hole.start..(hole.end + 1).saturating_sub(len));
+            let near = places.filter(move |place| SHORT.contains(&(place.wrapping_sub(from) as i64)));
+            near.filter(move |&place| is_free(&(place..place + len), used))
+        };
+        // Each way is tried up to its end, the shortest first.
+        let mut ways: Vec<Vec<u64>> = vec![Vec::new()];
+        let mut next = 0;
+        while next < ways.len() {
+            let way = ways[next].clone();
+            let from = way.last().map_or(after, |hop| hop + SHORT_JUMP);
+            let hops: Vec<Range<u64>> = way.iter().map(|&hop| hop..hop + SHORT_JUMP).collect();
+            if let Some(place) = reached(from, NEAR_JUMP).find(|&place| is_free(&(place..place + NEAR_JUMP), &hops)) {
+                return Some([way, vec![place]].concat());
+            }
+            let seen = |place: u64| ways.iter().any(|way| way.last() == Some(&place));
+            let more: Vec<u64> = reached(from, SHORT_JUMP)
+                .filter(|&place| !seen(place) && is_free(&(place..place + SHORT_JUMP), &hops))
+                .collect();
+            ways.extend(more.into_iter().map(|hop| [&way[..], &[hop]].concat()));
+            next += 1;
+        }
+        None
+    }
+
+    /// The holes that start in a range.
+    fn holes(&self, around: Range<u64>) -> Vec<Range<u64>> {
+        let targets = self.targets(&(around.start..around.end + ALIGNMENT));
+        let ranges = around.map(|place| place..place.next_multiple_of(ALIGNMENT));
+        let free = ranges.filter(|range| {
+            range.end - range.start >= SHORT_JUMP && !targets.iter().any(|target| range.contains(target))
+        });
+        free.filter(|range| self.is_hole(range)).collect()
+    }
+
+    /// A place for a jump to any address.
+    pub fn far(&self, used: &[Range<u64>]) -> Option<u64> {
+        let zeroes = self.bytes.iter().rev().take_while(|&&byte| byte == 0).count();
+        if zeroes < FILLED {
+            return None;
+        }
+        let places = (1..=zeroes as u64 / FAR_JUMP).map(|n| self.end() / FAR_JUMP * FAR_JUMP - n * FAR_JUMP);
+        places.filter(|place| place + FAR_JUMP <= self.end()).find(|&place| is_free(&(place..place + FAR_JUMP), used))
+    }
+
+    fn is_hole(&self, range: &Range<u64>) -> bool {
+        range.end < self.end()
+            && self.is_padding(range.start, range.end)
+            && self.is_behind_transfer(range.start)
+            && !self.is_short_target(range)
+    }
+
+    fn is_padding(&self, mut place: u64, end: u64) -> bool {
+        while place < end {
+            match self.decode(place) {
+                Some(found) if matches!(found.mnemonic(), "nop" | "int3") => place += found.len() as u64,
+                _ => return false,
+            }
+        }
+        place == end
+    }
+
+    /// Whether nearly all decodings of the code before come to `place` behind an instruction that never goes on there, and none
+    /// behind another.
+    fn is_behind_transfer(&self, place: u64) -> bool {
+        let mut seen = 0;
+        for start in STARTS.map(|back| place.saturating_sub(back)) {
+            let Some(last) = self.walk(start, place).last().filter(|last| last.next_pc().0 == place) else { continue };
+            if !matches!(last.kind(), Kind::Jump { .. } | Kind::JumpIndirect | Kind::Return { .. }) {
+                return false;
+            }
+            seen += 1;
+        }
+        seen > (STARTS.end - STARTS.start) / 2
+    }
+
+    /// The instructions that start in `at .. end`.
+    fn walk(&self, mut at: u64, end: u64) -> impl Iterator<Item = Instruction> {
+        std::iter::from_fn(move || {
+            while at < end {
+                match self.decode(at) {
+                    Some(found) => {
+                        at = found.next_pc().0;
+                        return Some(found);
+                    }
+                    None => at += 1,
+                }
+            }
+            None
+        })
+    }
+
+    /// Whether a direct jump from nearby leads there.
+    fn is_short_target(&self, hole: &Range<u64>) -> bool {
+        const REACH: u64 = 160;
+        let before = STARTS.flat_map(|more| self.walk(hole.start.saturating_sub(REACH + more), hole.start));
+        let mut short = before.chain(self.walk(hole.end, hole.end + REACH));
+        let jumps_there = |found: Instruction| match found.kind() {
+            Kind::Jump { target } | Kind::Branch { target, .. } | Kind::CountBranch { target } => {
+                hole.contains(&target.0)
+            }
+            _ => false,
+        };
+        short.any(jumps_there)
+    }
+
+    /// Where in a range any bytes that look like a jump or call by 32 bits lead, wherever instructions start.
+    fn targets(&self, range: &Range<u64>) -> Vec<u64> {
+        let len = (range.end - range.start) as u32;
+        // What the displacement to the range's start would be, were the bytes the mapping's first.
+        let first = range.start.wrapping_sub(self.start + 6) as u32;
+        let offsets = self.bytes.windows(6).enumerate().filter_map(|(at, bytes)| {
+            let displacement = u32::from_le_bytes([bytes[2], bytes[3], bytes[4], bytes[5]]);
+            let offset = displacement.wrapping_add(at as u32).wrapping_sub(first);
+            let is_jump = || bytes[1] & 0xfe == 0xe8 || (bytes[0] == 0x0f && bytes[1] & 0xf0 == 0x80);
+            (offset < len && is_jump()).then_some(offset)
+        });
+        offsets.map(|offset| range.start + u64::from(offset)).collect()
+    }
+}
+
+fn is_free(place: &Range<u64>, used: &[Range<u64>]) -> bool {
+    used.iter().all(|other| other.end <= place.start || place.end <= other.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: u64 = 0x40_0000;
+    const AFTER: u64 = START + 0x47;
+
+    /// `mov eax, 110; syscall; ret`, then what aligns the next function.
+    fn text(padding: &[u8]) -> Text {
+        let function = [&[0xb8, 110, 0, 0, 0, 0x0f, 0x05, 0xc3][..], padding].concat();
+        let mut bytes = vec![0x90; 0x40];
+        bytes.extend(function);
+        bytes.resize(0x1000, 0x90);
+        Text { start: START, bytes }
+    }
+
+    const LONG_NOP: [u8; 8] = [0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
+
+    #[test]
+    fn padding_behind_a_return_is_free() {
+        assert_eq!(text(&LONG_NOP).near(AFTER, &[]), Some(vec![AFTER + 1]));
+        assert_eq!(text(&[0xcc; 8]).near(AFTER, &[]), Some(vec![AFTER + 1]));
+        let in_use = [AFTER + 1..AFTER + 4, START..START];
+        assert_eq!(text(&LONG_NOP).near(AFTER, &in_use), Some(vec![AFTER + 4]));
+        let in_use = [AFTER + 3..AFTER + 5, START..START];
+        assert_eq!(text(&LONG_NOP).near(AFTER, &in_use), None);
+    }
+
+    #[test]
+    fn code_is_not_free() {
+        // The function goes on, or its padding can be reached.
+        assert_eq!(text(&[0x31, 0xc0, 0xc3, 0x66, 0x90, 0x90, 0x90, 0x90]).near(AFTER, &[]), Some(vec![AFTER + 4]));
+        assert_eq!(text(&[0x31, 0xc0, 0x31, 0xc0, 0xc3, 0x90, 0x90, 0x90]).near(AFTER, &[]), None);
+        let mut jumped_to = text(&LONG_NOP);
+        jumped_to.bytes[0x50..0x52].copy_from_slice(&[0x75, 0xf6]);
+        assert_eq!(jumped_to.near(AFTER, &[]), None);
+        let mut jumped_to = text(&LONG_NOP);
+        let distance = (0x48 - 0x805_i32).to_le_bytes();
+        jumped_to.bytes[0x800] = 0xe8;
+        jumped_to.bytes[0x801..0x805].copy_from_slice(&distance);
+        assert_eq!(jumped_to.near(AFTER, &[]), None);
+        let mut falls_through = text(&LONG_NOP);
+        falls_through.bytes[0x47] = 0x90;
+        assert_eq!(falls_through.near(AFTER, &[]), None);
+    }
+
+    #[test]
+    fn a_small_hole_leads_to_a_larger_one() {
+        let mut text = text(&[0x31, 0xc0, 0x31, 0xc0, 0xc3, 0x66, 0x90, 0x90]);
+        assert_eq!(text.near(AFTER, &[]), None);
+        // A function ends where only the small hole's jump reaches.
+        text.bytes[0xca] = 0xc3;
+        assert_eq!(text.near(AFTER, &[]), Some(vec![AFTER + 6, START + 0xcb]));
+    }
+
+    #[test]
+    fn the_end_of_the_last_page_is_free_if_it_is_filled() {
+        assert_eq!(text(&LONG_NOP).far(&[]), None);
+        let mut filled = text(&LONG_NOP);
+        filled.bytes[0xf80..].fill(0);
+        let last = START + 0xff0;
+        assert_eq!(filled.far(&[]), Some(last));
+        assert_eq!(filled.far(std::slice::from_ref(&(last..last + 16))), Some(last - 16));
+    }
+}

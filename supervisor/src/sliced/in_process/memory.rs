@@ -1,0 +1,121 @@
+//! The memory that the control process shares with the recorder in the master.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::layout::{
+    DATA_AT, FILES, LIMIT, MAX_FILES, MOST_RECORD, NEXT, RECORDS_AT, RECORDS_BYTES, ROOM, SELECTOR, SHARED_BYTES, STOP,
+    TABLE_AT, in_master,
+};
+use super::table;
+
+/// Written by the one side only while the other stands still.
+pub struct Shared {
+    file: File,
+    start: NonNull<u8>,
+}
+
+impl Shared {
+    /// New memory, with the table in it.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: the name is a C string.
+        let fd = unsafe { libc::memfd_create(c"superpin-recorder".as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a new descriptor that nobody else owns.
+        let file = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        file.set_len(SHARED_BYTES)?;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let len = SHARED_BYTES as usize;
+        // SAFETY: a new mapping at a place of the kernel's choice.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let shared = Self { file, start: NonNull::new(start.cast()).expect("mmap gives no null") };
+        for (n, words) in table::entries().enumerate() {
+            for (k, word) in words.into_iter().enumerate() {
+                shared.word(TABLE_AT + n as u64 * 16 + k as u64 * 8).store(word, Relaxed);
+            }
+        }
+        Ok(shared)
+    }
+
+    /// The memory as a file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    fn word(&self, offset: u64) -> &AtomicU64 {
+        assert!(offset.is_multiple_of(8) && (DATA_AT..DATA_AT + SHARED_BYTES).contains(&offset));
+        // SAFETY: the word lies within the mapping, which lives as long as `self`, and is aligned.
+        unsafe { self.start.add((offset - DATA_AT) as usize).cast::<AtomicU64>().as_ref() }
+    }
+
+    /// A word of the recorder's data.
+    pub fn get(&self, offset: u64) -> u64 {
+        self.word(offset).load(Relaxed)
+    }
+
+    /// Whether system calls elsewhere are to raise SIGSYS.
+    pub fn set_blocking(&self, blocking: bool) {
+        self.word(SELECTOR).store(blocking.into(), Relaxed);
+    }
+
+    /// Whether the recorder is to stop as soon as it can.
+    pub fn set_stop(&self, stop: bool) {
+        self.word(STOP).store(stop.into(), Relaxed);
+    }
+
+    /// No records are there; at most `most` may come.
+    pub fn clear(&self, most: u64) {
+        self.word(ROOM).store(most, Relaxed);
+        self.word(NEXT).store(in_master(RECORDS_AT), Relaxed);
+        self.word(LIMIT).store(in_master(RECORDS_AT + RECORDS_BYTES - MOST_RECORD), Relaxed);
+    }
+
+    /// Bytes of the records that have come since.
+    pub fn records(&self) -> &[u8] {
+        let len = (self.get(NEXT) - in_master(RECORDS_AT)).min(RECORDS_BYTES) as usize;
+        let start = (RECORDS_AT - DATA_AT) as usize;
+        // SAFETY: the range lies within the mapping, and the master stands still while the slice is used.
+        unsafe { std::slice::from_raw_parts(self.start.add(start).as_ptr(), len) }
+    }
+
+    /// These descriptors are files whose calls never wait.
+    pub fn set_files(&self, files: impl Iterator<Item = u64>) {
+        let mut words = [0; (MAX_FILES / 64) as usize];
+        files.for_each(|fd| words[(fd / 64) as usize] |= 1 << (fd % 64));
+        for (n, word) in words.into_iter().enumerate() {
+            self.word(FILES + n as u64 * 8).store(word, Relaxed);
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's own and nothing borrows from it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), SHARED_BYTES as usize) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_starts_without_records() {
+        let shared = Shared::new().unwrap();
+        shared.clear(7);
+        assert_eq!((shared.records().len(), shared.get(ROOM)), (0, 7));
+        shared.set_files([1, 70].into_iter());
+        assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [2, 64]);
+        shared.set_files([].into_iter());
+        assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [0, 0]);
+    }
+}

@@ -1,0 +1,240 @@
+//! Recording in the master's own process, without stops.
+//!
+//! A system call under ptrace costs two stops, some hundred times a bare call. A master that makes many small calls is therefore
+//! handed over to a recorder that runs inside it (`armed`): its hot `syscall` instructions are patched to lead there, and all
+//! others are made to stop by Syscall User Dispatch. The recorder makes the calls that it knows ([`table`]), writes the records
+//! that the control process would have written, and leaves everything else to the control process.
+//!
+//! Invariant: whenever anything else looks at the master, it is pristine. The first stop of an armed master, whatever its reason, takes
+//! it back ([`settle`]): no instruction is patched then, none of its registers is the recorder's, and its records are in the log. So slices
+//! are forks of a pristine master, and nothing outside this folder knows of patches, with one exception: pages of files hold bytes
+//! of ours where nobody executes or reads them ([`InProcess::pages`]); slices put the file's pages back when they boot.
+//!
+//! What the app could see of it: its own code, while it reads that between two small calls.
+
+mod code;
+mod holes;
+mod layout;
+mod memory;
+mod policy;
+mod set_up;
+mod settle;
+mod sites;
+mod table;
+
+use std::collections::{BTreeSet, HashMap};
+
+use machine::{Memory, flags};
+use syscall_replay::is_error;
+use tracee::Stopped;
+
+use self::code::Places;
+use self::memory::Shared;
+use self::policy::Policy;
+use self::sites::Sites;
+use super::decide::Dispositions;
+use crate::error::Failure;
+
+/// Longest path that is looked at.
+const MOST_PATH: usize = 4096;
+
+/// The recorder of a master.
+pub struct InProcess {
+    is_wanted: bool,
+    pid: i32,
+    places: Places,
+    shared: Option<Shared>,
+    /// The recorder lies in the program image.
+    is_set_up: bool,
+    /// It could not be brought there.
+    is_impossible: bool,
+    /// The master is in its care.
+    is_armed: bool,
+    /// Records that it may write since then.
+    most: u64,
+    sites: Sites,
+    policy: Policy,
+    /// Signals that the app ignores, if that is known.
+    ignored: Option<u64>,
+    /// The app's descriptors that show its mappings, the recorder's among them.
+    maps_files: BTreeSet<u64>,
+    /// Descriptors that were looked at, and whether they are files whose calls never wait.
+    files: HashMap<u64, bool>,
+    /// Another process changes the app's descriptors.
+    shares_files: bool,
+    /// System calls that it has recorded.
+    pub recorded: u64,
+}
+
+impl InProcess {
+    /// For the process `pid`, if it is wanted.
+    pub fn new(pid: i32, is_wanted: bool) -> Self {
+        Self {
+            is_wanted,
+            pid,
+            places: Places::get(),
+            shared: None,
+            is_set_up: false,
+            is_impossible: false,
+            is_armed: false,
+            most: 0,
+            sites: Sites::default(),
+            policy: Policy::new(),
+            ignored: None,
+            maps_files: BTreeSet::new(),
+            files: HashMap::new(),
+            shares_files: false,
+            recorded: 0,
+        }
+    }
+
+    /// A new program image: nothing is left of the recorder.
+    pub fn new_image(&mut self) {
+        let shared = self.shared.take();
+        *self = Self { shared, recorded: self.recorded, ..Self::new(self.pid, self.is_wanted) };
+    }
+
+    /// The master is a copy of one whose recorder had left its bytes in these pages.
+    pub fn inherit(&mut self, pages: Vec<u64>) {
+        self.sites.inherit(pages);
+    }
+
+    /// Whether the master is in the recorder's care.
+    pub fn is_armed(&self) -> bool {
+        self.is_armed
+    }
+
+    /// Pages of files that hold bytes of ours besides the file's.
+    pub fn pages(&self) -> &[u64] {
+        self.sites.pages()
+    }
+
+    /// The master, which isn't armed, is about to make a call.
+    pub fn before(&mut self, stopped: &Stopped, number: u64, args: &[u64; 6]) {
+        if !self.is_wanted || table::is_known(number) {
+            return;
+        }
+        self.policy.other();
+        let [first, second, _, fourth, fifth, _] = *args;
+        let end = |start: u64, len: u64| start.saturating_add(len);
+        match number as i64 {
+            libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_madvise => {
+                self.sites.forget(first, end(first, second));
+            }
+            libc::SYS_mmap if fourth as i32 & libc::MAP_FIXED != 0 => self.sites.forget(first, end(first, second)),
+            libc::SYS_mremap => {
+                self.sites.forget(first, end(first, second));
+                self.sites.forget(fifth, end(fifth, args[2]));
+            }
+            libc::SYS_shmat | libc::SYS_remap_file_pages => self.sites.forget(0, u64::MAX),
+            libc::SYS_close => drop(self.files.remove(&first)),
+            libc::SYS_dup2 | libc::SYS_dup3 => drop(self.files.remove(&second)),
+            libc::SYS_close_range => self.files.clear(),
+            libc::SYS_clone => self.shares_files |= first & libc::CLONE_FILES as u64 != 0,
+            libc::SYS_clone3 => {
+                let flags = stopped.read_u64(first).unwrap_or(u64::MAX);
+                self.shares_files |= flags & libc::CLONE_FILES as u64 != 0;
+            }
+            _ => {}
+        }
+    }
+
+    /// The call was made with this result. `gate`: a `syscall` instruction.
+    ///
+    /// # Errors
+    /// If the master was killed.
+    pub fn after(
+        &mut self,
+        stopped: &mut Stopped,
+        gate: u64,
+        (number, args): (u64, &[u64; 6]),
+        result: u64,
+    ) -> Result<(), Failure> {
+        if !self.is_wanted || self.is_impossible {
+            return Ok(());
+        }
+        let shows_maps = !is_error(result)
+            && match number as i64 {
+                libc::SYS_open => names_maps(stopped, args[0]),
+                libc::SYS_openat | libc::SYS_openat2 => names_maps(stopped, args[1]),
+                _ => false,
+            };
+        if shows_maps {
+            self.maps_files.insert(result);
+            if self.is_set_up {
+                self.tear_down(stopped, gate)?;
+            }
+        }
+        match number as i64 {
+            libc::SYS_rt_sigaction => self.ignored = None,
+            libc::SYS_close => drop(self.maps_files.remove(&args[0])),
+            _ => {}
+        }
+        if !table::is_known(number) {
+            return Ok(());
+        }
+        let is_takeable = table::is_taken(number, args) && (!table::needs_file(number) || self.knows_file(args[0]));
+        if self.sites.called(stopped.registers()?.rip()) && is_takeable {
+            self.policy.taken();
+        } else {
+            self.policy.other();
+        }
+        Ok(())
+    }
+
+    /// Hands the master, which stands still anywhere in the app's own code, over to the recorder, if that is worth while and possible.
+    /// `most`: records that it may write; `room`: bytes that the log can take. `gate`: a `syscall` instruction.
+    ///
+    /// # Errors
+    /// If the master was killed.
+    pub fn arm(&mut self, stopped: &mut Stopped, gate: u64, most: u64, room: usize) -> Result<(), Failure> {
+        let has_room = most > 0 && room as u64 >= layout::RECORDS_BYTES;
+        let is_wanted = self.is_wanted && self.policy.is_wanted() && has_room;
+        if !is_wanted || self.is_impossible || !self.maps_files.is_empty() || !self.can_stop(stopped)? {
+            return Ok(());
+        }
+        if !self.is_set_up && !self.set_up(stopped, gate)? {
+            self.is_impossible = true;
+            return Ok(());
+        }
+        let Some(shared) = &self.shared else { return Ok(()) };
+        if !self.sites.prepare(stopped) {
+            self.policy.disappoint();
+            return Ok(());
+        }
+        shared.clear(most);
+        let known = self.files.iter().filter(|(_, never_waits)| **never_waits && !self.shares_files);
+        shared.set_files(known.map(|(fd, _)| *fd));
+        self.most = most;
+        shared.set_blocking(true);
+        self.is_armed = true;
+        self.patch(true)
+    }
+
+    /// Whether the signals arrive by which the recorder stops: one that is blocked or ignored would lose the app's setting.
+    fn can_stop(&mut self, stopped: &Stopped) -> Result<bool, Failure> {
+        const NEEDED: u64 = 1 << (libc::SIGSYS - 1) | 1 << (libc::SIGTRAP - 1);
+        let ignored = *self.ignored.get_or_insert_with(|| {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok();
+            status.and_then(|status| Dispositions::parse(&status)).map_or(NEEDED, |set| set.ignored)
+        });
+        let is_traced_by_itself = stopped.registers()?.app().rflags & flags::TF != 0;
+        Ok((ignored | stopped.signal_mask()?) & NEEDED == 0 && !is_traced_by_itself)
+    }
+
+    fn patch(&self, patched: bool) -> Result<(), Failure> {
+        let gone = |source| Failure::System { action: "write the app's memory", source };
+        self.sites.set_patched(patched).map_err(gone)
+    }
+
+    /// Whether a descriptor is a file whose calls never wait.
+    fn knows_file(&mut self, fd: u64) -> bool {
+        !self.shares_files && *self.files.entry(fd).or_insert_with(|| set_up::never_waits(self.pid, fd))
+    }
+}
+
+/// Whether a path may be that of a file that shows the process's mappings, as `/proc/self/maps` does.
+fn names_maps(memory: &Stopped, path: u64) -> bool {
+    let path = memory.read_c_string(path, MOST_PATH).unwrap_or_default();
+    path.windows(4).any(|part| part == b"maps")
+}

@@ -1,0 +1,128 @@
+//! How the recorder comes into a program image, and which files it may know.
+
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+use bubble::map::RECORDER;
+use machine::Memory;
+use nix::sys::statfs::{BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, FsType, OVERLAYFS_SUPER_MAGIC, TMPFS_MAGIC, statfs};
+use tracee::{Remote, Stopped};
+
+use super::InProcess;
+use super::code;
+use super::layout::{CODE_AT, CODE_END, DATA_AT, MAX_FILES, SELECTOR, SHARED_BYTES, in_master};
+use super::memory::Shared;
+use crate::error::Failure;
+
+/// `prctl`: system calls from elsewhere than a range of addresses raise SIGSYS.
+const PR_SET_SYSCALL_USER_DISPATCH: u64 = 59;
+const PR_SYS_DISPATCH_OFF: u64 = 0;
+const PR_SYS_DISPATCH_ON: u64 = 1;
+const XFS_SUPER_MAGIC: FsType = FsType(0x5846_5342);
+
+impl InProcess {
+    /// Brings the recorder into the program image. False if the kernel or the app's limits don't allow it: then all is as before.
+    ///
+    /// # Errors
+    /// If the master was killed.
+    pub(super) fn set_up(&mut self, stopped: &mut Stopped, gate: u64) -> Result<bool, Failure> {
+        if self.shared.is_none() {
+            self.shared = Shared::new().ok();
+        }
+        let Some(shared) = &self.shared else { return Ok(false) };
+        shared.set_blocking(false);
+        shared.set_stop(false);
+        self.is_set_up = map(stopped, gate, shared)?;
+        if !self.is_set_up {
+            remove(stopped, gate)?;
+            return Ok(false);
+        }
+        self.sites.write_stubs().map_err(|source| Failure::System { action: "write the app's memory", source })?;
+        Ok(true)
+    }
+
+    /// The app, which isn't armed, is about to look at its mappings: the recorder leaves no trace in them.
+    ///
+    /// # Errors
+    /// If the master was killed.
+    pub(super) fn tear_down(&mut self, stopped: &mut Stopped, gate: u64) -> Result<(), Failure> {
+        self.is_set_up = false;
+        remove(stopped, gate)
+    }
+}
+
+fn map(stopped: &mut Stopped, gate: u64, shared: &Shared) -> Result<bool, Failure> {
+    let mut remote = Remote::new(stopped, gate)?;
+    let fixed = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED) as u64;
+    let protection = (libc::PROT_READ | libc::PROT_EXEC) as u64;
+    let code = in_master(CODE_AT);
+    if remote.call(libc::SYS_mmap, [code, DATA_AT, protection, fixed, u64::MAX, 0])? != code as i64 {
+        return Ok(false);
+    }
+    let path = format!("/proc/{}/fd/{}\0", std::process::id(), shared.file().as_raw_fd());
+    let path_at = in_master(CODE_END);
+    let writes = [(code, code::code()), (path_at, path.as_bytes())];
+    if writes.into_iter().any(|(at, bytes)| remote.memory().write(at, bytes).is_err()) {
+        return Ok(false);
+    }
+    let flags = (libc::O_RDWR | libc::O_CLOEXEC) as u64;
+    let fd = remote.call(libc::SYS_openat, [libc::AT_FDCWD as u64, path_at, flags, 0, 0, 0])?;
+    if fd < 0 {
+        return Ok(false);
+    }
+    let (data, fixed) = (in_master(DATA_AT), (libc::MAP_SHARED | libc::MAP_FIXED) as u64);
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as u64;
+    let mapped = remote.call(libc::SYS_mmap, [data, SHARED_BYTES, protection, fixed, fd as u64, 0])?;
+    remote.call(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0])?;
+    let advise = |remote: &mut Remote<'_>, advice: i32| {
+        remote.call(libc::SYS_madvise, [RECORDER.start, RECORDER.size, advice as u64, 0, 0, 0])
+    };
+    let dispatch = [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, code, DATA_AT, in_master(SELECTOR), 0];
+    Ok(mapped == data as i64
+        && advise(&mut remote, libc::MADV_DONTFORK)? == 0
+        && advise(&mut remote, libc::MADV_DONTDUMP)? == 0
+        && remote.call(libc::SYS_prctl, dispatch)? == 0)
+}
+
+/// Makes the recorder's place a part of the reservation again.
+fn remove(stopped: &mut Stopped, gate: u64) -> Result<(), Failure> {
+    let mut remote = Remote::new(stopped, gate)?;
+    remote.call(libc::SYS_prctl, [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0, 0])?;
+    let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED) as u64;
+    remote.call(libc::SYS_mmap, [RECORDER.start, RECORDER.size, 0, flags, u64::MAX, 0])?;
+    Ok(())
+}
+
+/// Whether a process's descriptor is a file of which reading and writing never wait for anybody, so that nothing can break them
+/// off: one of a local file system, or one of two devices.
+pub(super) fn never_waits(pid: i32, fd: u64) -> bool {
+    const MEMORY_DEVICES: u64 = 1;
+    const NULL_AND_ZERO: [u64; 2] = [3, 5];
+    if fd >= MAX_FILES {
+        return false;
+    }
+    let path = format!("/proc/{pid}/fd/{fd}");
+    let Ok(metadata) = std::fs::metadata(&path) else { return false };
+    if metadata.file_type().is_char_device() {
+        let device = metadata.rdev();
+        return libc::major(device) as u64 == MEMORY_DEVICES && NULL_AND_ZERO.contains(&(libc::minor(device) as u64));
+    }
+    let local = [EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC];
+    metadata.is_file() && statfs(path.as_str()).is_ok_and(|system| local.contains(&system.filesystem_type()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    #[test]
+    fn files_and_simple_devices_never_wait() {
+        let me = std::process::id() as i32;
+        let never = |file: &File| never_waits(me, file.as_raw_fd() as u64);
+        assert!(never(&File::open("/dev/null").unwrap()) && never(&File::open("/dev/zero").unwrap()));
+        assert!(!never(&File::open("/proc/self/status").unwrap()) && !never(&File::open("/dev").unwrap()));
+        assert!(!never_waits(me, MAX_FILES) && !never_waits(-1, 0));
+    }
+}

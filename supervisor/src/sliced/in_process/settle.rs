@@ -1,0 +1,175 @@
+//! A stop of an armed master: it is taken back from the recorder, and what has stopped it is told as if it had never been there.
+//!
+//! | where it stands | what is done |
+//! |---|---|
+//! | in the app's code | nothing |
+//! | at an instruction that isn't patched (SIGSYS) | it goes back to before that |
+//! | at the recorder's own stop before a call | it goes back to before the patched instruction |
+//! | in the recorder or on the way to it | it goes on to one of the recorder's two stops, before the call or behind it |
+//! | behind a call that was broken off | it looks as if the patched instruction had made that call |
+
+use bubble::map::RECORDER;
+use tracee::{Mode, Stop, Stopped, TraceError, UserRegisters};
+
+use super::InProcess;
+use super::layout::{AFTER, CODE_END, FLAGS, R11, RCX, ROOM, RSP, STACK_END, in_master};
+use crate::error::Failure;
+use crate::sliced::master::Master;
+use crate::sliced::slices::Recording;
+use machine::Gpr;
+use syscall_replay::is_restart;
+
+/// Length of the `syscall` instruction.
+const SYSCALL_LEN: u64 = 2;
+/// `si_code` of the SIGSYS that Syscall User Dispatch raises.
+const SYS_USER_DISPATCH: i32 = 2;
+
+/// What the master came to.
+enum Came {
+    /// A stop as any other.
+    Stopped,
+    /// The control process makes the call at hand.
+    ToCall,
+    /// The same, but the `syscall` instruction was executed already, and has overwritten two registers.
+    IntoCall(u64),
+    /// A call was broken off, and will be made again unless a handler runs.
+    OutOfCall(u64),
+}
+
+impl Master {
+    /// Takes the master back. Gives the stop, if there is anything left of it to be handled.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn settle(
+        &mut self,
+        stopped: Stopped,
+        stop: Stop,
+        slice: Option<&mut Recording>,
+    ) -> Result<(Stopped, Option<Stop>), Failure> {
+        if !self.in_process.is_armed() {
+            return Ok((stopped, Some(stop)));
+        }
+        let (stopped, came) = self.in_process.bring_back(stopped, &stop)?;
+        let records = self.in_process.take_back(slice)?;
+        if records > 0 {
+            self.last_recorded = None;
+        }
+        match came {
+            Came::ToCall => return Ok((stopped, None)),
+            Came::IntoCall(number) => {
+                self.rewind(number);
+                return Ok((stopped, None));
+            }
+            Came::OutOfCall(number) => self.interrupted = Some(number),
+            Came::Stopped => {}
+        }
+        Ok((stopped, Some(stop)))
+    }
+}
+
+impl InProcess {
+    /// The master's registers become the app's.
+    fn bring_back(&self, mut stopped: Stopped, stop: &Stop) -> Result<(Stopped, Came), Failure> {
+        let mut registers = stopped.registers()?;
+        let at = registers.rip().wrapping_sub(RECORDER.start);
+        match stop {
+            Stop::Signal(info) if info.si_signo == libc::SIGSYS && info.si_code == SYS_USER_DISPATCH => {
+                let number = registers.syscall_number() as u64;
+                registers.rewind_syscall();
+                stopped.set_registers(&registers)?;
+                return Ok((stopped, Came::IntoCall(number)));
+            }
+            Stop::Signal(info) if info.si_signo == libc::SIGTRAP && at == self.places.bail_stop => {
+                self.to_site(&mut stopped, at)?;
+                return Ok((stopped, Came::ToCall));
+            }
+            _ if at >= CODE_END && !self.sites.is_on_the_way(registers.rip()) => return Ok((stopped, Came::Stopped)),
+            _ => {}
+        }
+        if at == self.places.called && registers.syscall_number() >= 0 && is_restart(registers.get(Gpr::Rax)) {
+            let number = registers.syscall_number() as u64;
+            self.as_if_called(&mut registers);
+            stopped.set_registers(&registers)?;
+            return Ok((stopped, Came::OutOfCall(number)));
+        }
+        let mut stopped = self.run_to_stop(stopped, registers)?;
+        if let Stop::Signal(info) = stop {
+            stopped.set_signal_info(info)?;
+        }
+        Ok((stopped, Came::Stopped))
+    }
+
+    /// The registers behind the recorder's call become those behind the app's.
+    fn as_if_called(&self, registers: &mut UserRegisters) {
+        let Some(shared) = &self.shared else { return };
+        let mut app = registers.app();
+        (app.rip, app.rflags) = (shared.get(AFTER), shared.get(FLAGS));
+        let saved = [(Gpr::Rcx, AFTER), (Gpr::R11, FLAGS), (Gpr::Rsp, RSP)];
+        saved.into_iter().for_each(|(register, place)| app.set(register, shared.get(place)));
+        registers.set_app(&app);
+    }
+
+    /// Lets the master go on from anywhere in the recorder to one of its stops, and from there to the site.
+    fn run_to_stop(&self, mut stopped: Stopped, mut registers: UserRegisters) -> Result<Stopped, Failure> {
+        let Some(shared) = &self.shared else { return Ok(stopped) };
+        let at = registers.rip().wrapping_sub(RECORDER.start);
+        let turn = if (self.places.decided..self.places.called).contains(&at) {
+            Some(self.places.bail)
+        } else if (self.places.leaves..self.places.left).contains(&at) {
+            Some(self.places.done)
+        } else {
+            None
+        };
+        if let Some(place) = turn {
+            // It has looked at our wish to stop already. The stack pointer may be the app's again.
+            registers.set_rip(in_master(place));
+            registers.set(Gpr::Rsp, in_master(STACK_END));
+            stopped.set_registers(&registers)?;
+        }
+        shared.set_stop(true);
+        let ran = stopped.run_to_trap();
+        shared.set_stop(false);
+        let mut stopped = ran?;
+        let at = stopped.registers()?.rip().wrapping_sub(RECORDER.start);
+        self.to_site(&mut stopped, at)?;
+        Ok(stopped)
+    }
+
+    /// From one of the recorder's stops to the site.
+    fn to_site(&self, stopped: &mut Stopped, at: u64) -> Result<(), Failure> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        let mut registers = stopped.registers()?;
+        let after = shared.get(AFTER);
+        if at == self.places.bail_stop {
+            debug_assert_eq!([registers.get(Gpr::Rcx), registers.get(Gpr::R11)], [RCX, R11].map(|at| shared.get(at)));
+            registers.set_rip(after - SYSCALL_LEN);
+        } else if at == self.places.done_stop {
+            registers.set_rip(after);
+        } else {
+            let stop = format!("stopped at {:#x}", registers.rip());
+            return Err(TraceError::Unexpected { pid: self.pid, action: "take it back", stop }.into());
+        }
+        Ok(stopped.set_registers(&registers)?)
+    }
+
+    /// Nothing is patched any more, and the records go to the slice. Gives their number.
+    fn take_back(&mut self, slice: Option<&mut Recording>) -> Result<u64, Failure> {
+        let Some(shared) = &self.shared else { return Ok(0) };
+        shared.set_blocking(false);
+        let records = self.most - shared.get(ROOM);
+        if let Some(slice) = slice {
+            slice.append(shared.records(), records as u32);
+        }
+        self.recorded += records;
+        self.policy.made(records);
+        self.is_armed = false;
+        self.patch(false)?;
+        Ok(records)
+    }
+
+    /// How an armed or another master goes on.
+    pub fn mode(&self) -> Mode {
+        if self.is_armed { Mode::Free } else { Mode::Syscalls }
+    }
+}

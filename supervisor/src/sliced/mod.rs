@@ -1,0 +1,400 @@
+//! Sliced mode: the app runs natively in the master, and slice by slice under translation beside it.
+//!
+//! [`crate::family`] tells what has happened. The master's stops are [`master`]'s, the end of one slice and the start of the next are [`cut`]'s.
+//!
+//! After a failure the slices are killed and the app goes on alone, natively, to its end: its work is the user's. There
+//! is then no total.
+
+mod check_calls;
+pub(crate) mod clock;
+mod cut;
+mod decide;
+mod ends;
+mod files;
+mod huge_pages;
+mod in_process;
+mod interrupts;
+mod master;
+pub(crate) mod processor;
+pub(crate) mod proximity;
+mod random;
+pub(crate) mod shared_maps;
+mod signals;
+mod slices;
+mod timer;
+
+use std::time::Duration;
+
+use machine::Gpr;
+use syscall_replay::is_restart;
+use tracee::{Change, Exit, Parent, Report, Running, Stop, Stopped, is_breakpoint};
+
+use self::master::{Cut, Master, Next, Then};
+use self::proximity::Proximity;
+use self::slices::{Ended, Slices};
+use self::timer::Timer;
+use crate::error::Failure;
+use crate::family::{Birth, Follower, Kind, Origin};
+use crate::moment::Moment;
+use crate::report::Boundary;
+use crate::run::{Outcome, Parts};
+use crate::settings::Settings;
+
+/// How long to wait until an interrupt is tried again that came at a bad place.
+const ASK_AGAIN_MS: u64 = 1;
+
+/// What the master is doing.
+enum Phase {
+    /// It runs.
+    Running(Running),
+    /// It stands before a boundary, because too many slices are running.
+    Held(Stopped, Cut, Moment),
+    /// It goes on without us, or its end is about to be reported.
+    Alone,
+}
+
+/// Follows a process in slices to its end. `is_first`: it is our child, and not one of a process that is followed.
+pub fn follow<'a>(
+    process: Stopped,
+    origin: Origin,
+    is_first: bool,
+    settings: &Settings,
+    parts: Parts<'a>,
+) -> impl Follower<'a> + use<'a> {
+    let pid = process.pid();
+    let parent = if is_first { Parent::Tracer } else { Parent::Other };
+    let mut sliced = Sliced {
+        master: Master::new(pid, parent, settings),
+        timer: Timer::default(),
+        slice_ms: settings.slice_ms,
+        grace: Duration::from_millis(settings.grace_ms),
+        phase: Phase::Alone,
+        slices: Slices::new(settings.max_running),
+        proximity: Proximity::new(pid),
+        parts,
+        births: Vec::new(),
+        failure: None,
+        exit: None,
+    };
+    sliced.attempt(|sliced| sliced.begin(process, origin));
+    sliced
+}
+
+fn kill(pid: i32) {
+    send(pid, libc::SIGKILL);
+}
+
+/// Sends a signal to a child that hasn't been reaped.
+fn send(pid: i32, signal: i32) {
+    // SAFETY: kill has no memory preconditions; the child hasn't been reaped, so the id is its own.
+    unsafe { libc::kill(pid, signal) };
+}
+
+struct Sliced<'a> {
+    master: Master,
+    timer: Timer,
+    slice_ms: u64,
+    /// `-spgrace`.
+    grace: Duration,
+    phase: Phase,
+    slices: Slices,
+    proximity: Proximity,
+    parts: Parts<'a>,
+    births: Vec<Birth>,
+    failure: Option<Failure>,
+    exit: Option<Exit>,
+}
+
+impl<'a> Follower<'a> for Sliced<'a> {
+    fn observe(&mut self, report: Report) {
+        self.attempt(|sliced| sliced.look_at(report));
+    }
+
+    fn other_ended(&mut self, pid: i32, exit: Exit) {
+        self.attempt(|sliced| sliced.ended(pid, exit));
+    }
+
+    /// The master has used its CPU time. Inside a system call its exit is soon enough; otherwise it is interrupted.
+    fn time_is_over(&mut self) {
+        proximity::leave();
+        self.master.is_due = true;
+        if let Phase::Running(running) = &self.phase
+            && !self.master.is_in_call()
+            && !self.master.interrupt_sent
+        {
+            self.master.interrupt_sent = running.interrupt().is_ok();
+        }
+    }
+
+    fn collector_answered(&mut self) {
+        self.attempt(|sliced| sliced.parts.collector.take_answers(&mut sliced.parts.memory));
+        self.attempt(Sliced::retry);
+    }
+
+    fn asked_to_end(&mut self, signal: i32, from_terminal: bool) {
+        match self.exit {
+            Some(_) => self.fail(Failure::Interrupted),
+            None if from_terminal => {}
+            None => send(self.master.pid, signal),
+        }
+    }
+
+    fn births(&mut self) -> Vec<Birth> {
+        std::mem::take(&mut self.births)
+    }
+
+    fn is_over(&self) -> bool {
+        self.exit.is_some() && (self.failure.is_some() || self.slices.is_empty())
+    }
+
+    fn conclude(mut self: Box<Self>) -> (Outcome, Parts<'a>) {
+        self.slices.kill();
+        self.parts.statistics.children = self.master.children;
+        if let Some(file) = self.master.files.changed() {
+            // Whatever else went wrong, it probably did for this reason.
+            self.failure = Some(Failure::Unsupported(format!(
+                "{file} was changed after the app had mapped it: sliced mode (-sp 1) can't tell what the app saw of that. \
+                 Serial mode is -sp 0"
+            )));
+        }
+        (Outcome { exit: self.exit, failure: self.failure }, self.parts)
+    }
+}
+
+impl Sliced<'_> {
+    fn begin(&mut self, mut process: Stopped, origin: Origin) -> Result<(), Failure> {
+        self.timer = Timer::new(self.master.pid)?;
+        let cut = match origin {
+            Origin::Image => Cut { kind: Boundary::Exec, end: None, then: Then::Image },
+            Origin::Copy(heritage) => {
+                self.parts.name.clone_from(&heritage.name);
+                self.master.inherit(&mut process, *heritage)?;
+                Cut { kind: Boundary::Process, end: None, then: Then::Fork }
+            }
+        };
+        self.cut(process, cut, Moment::now())
+    }
+
+    /// Does something that may fail. If the control of the master is lost by that, the master can't go on.
+    fn attempt(&mut self, what: impl FnOnce(&mut Self) -> Result<(), Failure>) {
+        match what(self) {
+            Ok(()) => {}
+            // Its end will be reported and says all.
+            Err(Failure::Trace(error)) if error.is_gone() => {}
+            Err(error) => {
+                // While the master is looked at nobody else holds it: an error on the way leaves it standing still.
+                let stands_still = self.failure.is_none() && matches!(self.phase, Phase::Alone);
+                let lost = stands_still || matches!(error, Failure::Trace(_));
+                self.fail(error);
+                if lost && self.exit.is_none() {
+                    kill(self.master.pid);
+                }
+            }
+        }
+    }
+
+    /// The run has failed: slices end, the app goes on alone.
+    fn fail(&mut self, error: Failure) {
+        if self.failure.is_some() {
+            return;
+        }
+        self.failure = Some(error);
+        self.slices.kill();
+        self.master.processor.give_back();
+        match std::mem::replace(&mut self.phase, Phase::Alone) {
+            Phase::Running(running) => {
+                // An error means that it has ended.
+                let _ = running.interrupt();
+                self.phase = Phase::Running(running);
+            }
+            Phase::Held(stopped, cut, _) => {
+                let stop = match cut.then {
+                    Then::Handler(signal) => Err(signal),
+                    _ => Ok(Stop::Interrupted),
+                };
+                let left = match stop {
+                    Ok(stop) => self.leave(stopped, stop),
+                    Err(signal) => self.resume(stopped, signal),
+                };
+                if left.is_err() {
+                    kill(self.master.pid);
+                }
+            }
+            Phase::Alone => {}
+        }
+    }
+
+    /// A process other than the master has ended.
+    fn ended(&mut self, pid: i32, exit: Exit) -> Result<(), Failure> {
+        if pid == self.parts.collector.pid() {
+            return self.parts.collector.ended(exit, &mut self.parts.memory);
+        }
+        match self.slices.ended(pid, exit, self.parts.image)? {
+            Ended::Finished(number, slot) => {
+                self.parts.statistics.finished(&slot.stats(), slot.result_len());
+                self.parts.statistics.ended_at(number, slot.end(), &slot.stats(), slot.end_recurs());
+                self.parts.collector.hand_over(number, slot)?;
+                self.retry()
+            }
+            Ended::Again => {
+                self.parts.statistics.begun_again += 1;
+                Ok(())
+            }
+            Ended::Other => Ok(()),
+        }
+    }
+
+    /// Something that the master may be waiting for has happened.
+    fn retry(&mut self) -> Result<(), Failure> {
+        if !self.slices.has_room(&self.parts.memory) {
+            return Ok(());
+        }
+        match std::mem::replace(&mut self.phase, Phase::Alone) {
+            Phase::Held(stopped, cut, since) => {
+                self.parts.statistics.asleep_time += since.elapsed();
+                self.cut(stopped, cut, Moment::now())
+            }
+            other => {
+                self.phase = other;
+                Ok(())
+            }
+        }
+    }
+
+    fn look_at(&mut self, report: Report) -> Result<(), Failure> {
+        let since = Moment::now();
+        if let Some(exit) = report.exit() {
+            self.exit = Some(exit);
+            self.phase = Phase::Alone;
+            proximity::leave();
+            self.parts.statistics.app_ended();
+            if self.slices.recording.is_some() {
+                let end = self.master.end_of_killed().ok_or_else(|| ended_early(exit))?;
+                self.parts.statistics.boundary(Boundary::Exit);
+                let bound = self.cpu_bound();
+                self.slices.release(end, bound, &mut self.parts.statistics);
+            }
+            return Ok(());
+        }
+        let Phase::Running(running) = std::mem::replace(&mut self.phase, Phase::Alone) else { return Ok(()) };
+        let Change::Stopped(stopped, stop) = running.observe(report)? else { return Ok(()) };
+        self.parts.statistics.stops += 1;
+        self.proximity.stopped(&mut self.master.processor);
+        let (stopped, stop) = match stop {
+            Stop::Started { child, waits } => return self.born(stopped, child, waits),
+            stop => (stopped, stop),
+        };
+        let slice = self.slices.recording.as_mut();
+        let (stopped, stop) = self.master.settle(stopped, stop, slice)?;
+        self.parts.statistics.recorded_in_process = self.master.in_process.recorded;
+        let Some(stop) = stop else {
+            if self.failure.is_none() {
+                self.master.renew_interrupt(&stopped)?;
+            }
+            self.parts.statistics.stopped_time += since.elapsed();
+            return self.resume(stopped, 0);
+        };
+        if self.failure.is_some() {
+            return self.leave(stopped, stop);
+        }
+        let Some(slice) = &mut self.slices.recording else { return self.after_the_end(stopped, stop) };
+        match self.master.handle(stopped, stop, slice)? {
+            Next::Resume(mut stopped, signal) => {
+                if signal == 0 {
+                    self.master.arm(&mut stopped, slice.records(), slice.room())?;
+                }
+                self.master.renew_interrupt(&stopped)?;
+                self.resume(stopped, signal)?;
+            }
+            Next::Stay(stopped) => self.phase = Phase::Running(stopped.stay_stopped()?),
+            Next::Cut(stopped, cut) => return self.cut(stopped, cut, since),
+            Next::AskAgain(stopped) => {
+                self.timer.set(ASK_AGAIN_MS);
+                self.resume(stopped, 0)?;
+            }
+            Next::GiveUp(stopped, stop, why) => {
+                self.fail(why);
+                return self.leave(stopped, stop);
+            }
+        }
+        self.parts.statistics.stopped_time += since.elapsed();
+        Ok(())
+    }
+
+    /// The app has started a process.
+    fn born(&mut self, stopped: Stopped, child: Running, waits: bool) -> Result<(), Failure> {
+        let kind = match (self.failure.is_some(), waits) {
+            (true, _) => Kind::Stranger,
+            (false, true) => Kind::Borrower,
+            (false, false) => Kind::Copy(Box::new(self.master.heritage(&self.parts.name))),
+        };
+        self.births.push(Birth { child, kind });
+        self.resume(stopped, 0)
+    }
+
+    /// No slice is recorded any more: the app is on its way out.
+    fn after_the_end(&mut self, stopped: Stopped, stop: Stop) -> Result<(), Failure> {
+        match stop {
+            Stop::Signal(info) => self.resume(stopped, info.si_signo),
+            Stop::Group(_) => {
+                self.phase = Phase::Running(stopped.stay_stopped()?);
+                Ok(())
+            }
+            _ => self.resume(stopped, 0),
+        }
+    }
+
+    fn resume(&mut self, stopped: Stopped, signal: i32) -> Result<(), Failure> {
+        self.phase = Phase::Running(stopped.resume(self.master.in_process.mode(), signal)?);
+        Ok(())
+    }
+
+    /// Lets the master go for good, from the first stop after a failure at which that leaves no trace in it.
+    fn leave(&mut self, mut stopped: Stopped, stop: Stop) -> Result<(), Failure> {
+        self.master.clear_breakpoints(&mut stopped)?;
+        match stop {
+            Stop::Signal(info) if is_breakpoint(&info) => self.resume(stopped, 0)?,
+            Stop::SyscallEntry { .. } => self.part(clock::open_at_entry(stopped)?)?,
+            Stop::Signal(info) => match clock::read(&mut stopped, &info)? {
+                Some(_) => self.resume(stopped, 0)?,
+                None => self.resume(stopped, info.si_signo)?,
+            },
+            Stop::Group(_) => self.phase = Phase::Running(stopped.stay_stopped()?),
+            Stop::Exec => self.let_go(stopped.finish_exec()?)?,
+            Stop::ForeignSyscall => self.resume(stopped, 0)?,
+            // The kernel makes the call again by itself; the next stop will do.
+            Stop::SyscallExit { result } if is_restart(result as u64) => self.resume(stopped, 0)?,
+            Stop::Interrupted if is_restart(stopped.registers()?.get(Gpr::Rax)) => self.resume(stopped, 0)?,
+            Stop::SyscallExit { .. }
+            | Stop::Interrupted
+            | Stop::HandlerEntered
+            | Stop::Started { .. }
+            | Stop::Other(_) => {
+                self.let_go(stopped)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn let_go(&mut self, mut stopped: Stopped) -> Result<(), Failure> {
+        if !self.master.clock_open {
+            clock::trap(&mut stopped, self.master.prepared.gate, false)?;
+        }
+        self.part(stopped)
+    }
+
+    /// The end of a process that isn't our child won't be reported any more.
+    fn part(&mut self, stopped: Stopped) -> Result<(), Failure> {
+        if self.master.parent == Parent::Other {
+            self.exit.get_or_insert(Exit::Code(0));
+        }
+        Ok(stopped.detach(0)?)
+    }
+}
+
+fn ended_early(exit: Exit) -> Failure {
+    match exit {
+        Exit::Signal(signal) => Failure::Killed(signal),
+        Exit::Code(code) => Failure::Unsupported(format!("the app ended with {code} where superpin didn't see it")),
+    }
+}

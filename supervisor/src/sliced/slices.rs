@@ -1,0 +1,282 @@
+//! The slices of a run: one that is being recorded, those that run, those that may not run yet.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use bubble::shared::{End, state};
+use syscall_replay::LogWriter;
+use tracee::Exit;
+
+use super::kill;
+use crate::error::Failure;
+use crate::image::Image;
+use crate::report::Statistics;
+use crate::run_memory::{ClaimedSlot, RunMemory};
+use crate::takeover::step_failure;
+
+/// How often a slice is begun again before the run fails.
+const MAX_ATTEMPTS: u32 = 2;
+
+/// A slice that has been forked and whose end isn't known yet.
+pub struct Recording {
+    /// Its number.
+    pub number: u64,
+    slot: ClaimedSlot,
+    log_len: usize,
+    records: u32,
+    /// Both, before the last record.
+    before: (usize, u32),
+    /// Bytes of the record of the call at its end.
+    last_call_len: usize,
+}
+
+impl Recording {
+    /// A slice without records, in the process `pid`.
+    pub fn new(number: u64, pid: i32, slot: ClaimedSlot) -> Self {
+        slot.set_runner(pid);
+        Self { number, slot, log_len: 0, records: 0, before: (0, 0), last_call_len: 0 }
+    }
+
+    /// Records so far.
+    pub fn records(&self) -> u32 {
+        self.records
+    }
+
+    /// Lets `write` append to the log.
+    pub fn log<T>(&mut self, write: impl FnOnce(&mut LogWriter<'_>) -> T) -> T {
+        self.before = (self.log_len, self.records);
+        let mut log = LogWriter::resume(self.slot.log(), self.log_len, self.records);
+        let result = write(&mut log);
+        (self.log_len, self.records) = (log.len(), log.records());
+        result
+    }
+
+    /// Appends records that were written elsewhere. There must be room, see [`Recording::room`].
+    pub fn append(&mut self, bytes: &[u8], records: u32) {
+        if records == 0 {
+            // The last record is still the last.
+            return;
+        }
+        self.slot.log()[self.log_len..self.log_len + bytes.len()].copy_from_slice(bytes);
+        self.log_len += bytes.len();
+        self.records += records;
+        self.before = (self.log_len, self.records);
+    }
+
+    /// Bytes of log that are left.
+    pub fn room(&mut self) -> usize {
+        self.slot.log().len() - self.log_len
+    }
+
+    /// Lets `write` note the call at the slice's end, of which nothing is replayed: for verification only.
+    pub fn log_last_call<T>(&mut self, write: impl FnOnce(&mut LogWriter<'_>) -> T) -> T {
+        let mut log = LogWriter::resume(self.slot.log(), self.log_len, self.records);
+        let result = write(&mut log);
+        self.last_call_len = log.len() - self.log_len;
+        result
+    }
+
+    /// Takes the last record back: the slice is to end at what it was about.
+    pub fn take_back(&mut self) {
+        self.last_call_len = self.log_len - self.before.0;
+        (self.log_len, self.records) = self.before;
+    }
+}
+
+struct RunningSlice {
+    number: u64,
+    slot: ClaimedSlot,
+}
+
+/// What the end of a process means.
+pub enum Ended {
+    /// That slice has finished.
+    Finished(u64, ClaimedSlot),
+    /// A slice was lost and has begun again.
+    Again,
+    /// Nothing.
+    Other,
+}
+
+/// All slices of a run.
+pub struct Slices {
+    limit: usize,
+    /// The one that is being recorded.
+    pub recording: Option<Recording>,
+    /// A fork that never runs: it keeps the state in which the app was killed, for the last slice to compare itself with.
+    pub witness: Option<Recording>,
+    due: VecDeque<(Recording, Box<End>)>,
+    running: Vec<RunningSlice>,
+    /// Finished slices that the next one has not followed yet.
+    finished: BTreeSet<u64>,
+    /// Processes that keep first states of finished slices for the slice before.
+    keepers: BTreeMap<u64, i32>,
+    /// Why slices were begun again, the first time.
+    lost: BTreeMap<u64, String>,
+    next: u64,
+}
+
+impl Slices {
+    /// None yet; at most `limit` will run at a time.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            recording: None,
+            witness: None,
+            due: VecDeque::new(),
+            running: Vec::new(),
+            finished: BTreeSet::new(),
+            keepers: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            next: 0,
+        }
+    }
+
+    /// Whether another slice may be released, and yet another forked.
+    pub fn has_room(&self, memory: &RunMemory) -> bool {
+        self.running.len() < self.limit && self.due.is_empty() && memory.has_free_slot()
+    }
+
+    /// Whether no slice is left.
+    pub fn is_empty(&self) -> bool {
+        self.recording.is_none() && self.due.is_empty() && self.running.is_empty()
+    }
+
+    /// Whether any runs, so that waiting for one makes sense.
+    pub fn any_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// The number that the next slice gets.
+    pub fn next_number(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// The end of the recorded slice is known: it may run, as soon as the limit allows.
+    /// `bound`: CPU time that it may use; zero: as much as it likes.
+    pub fn release(&mut self, end: Box<End>, bound: Duration, statistics: &mut Statistics) {
+        if let Some(recording) = self.recording.take() {
+            recording.slot.set_cpu_bound(bound);
+            statistics.records += u64::from(recording.records);
+            statistics.log_bytes += recording.log_len as u64;
+            self.due.push_back((recording, end));
+            self.let_run();
+        }
+    }
+
+    fn let_run(&mut self) {
+        while self.running.len() < self.limit
+            && let Some((mut slice, end)) = self.due.pop_front()
+        {
+            slice.slot.publish(&end, slice.log_len, slice.last_call_len, slice.records);
+            self.running.push(RunningSlice { number: slice.number, slot: slice.slot });
+        }
+    }
+
+    /// A process has ended.
+    ///
+    /// # Errors
+    /// If that means that a slice can't finish.
+    pub fn ended(&mut self, pid: i32, exit: Exit, image: &Image) -> Result<Ended, Failure> {
+        if let Some(at) = self.running.iter().position(|slice| slice.slot.take_runner(pid)) {
+            let RunningSlice { number, slot } = &self.running[at];
+            if slot.state() != state::FINISHED {
+                return begin_again(*number, slot, &mut self.lost, state::RELEASED, exit, image);
+            }
+            let RunningSlice { number, slot } = self.running.swap_remove(at);
+            self.let_run();
+            self.settle(number, &slot);
+            return Ok(Ended::Finished(number, slot));
+        }
+        let waiting = self.recording.iter().chain(self.due.iter().map(|(recording, _)| recording));
+        if let Some(slice) = waiting.into_iter().find(|slice| slice.slot.take_runner(pid)) {
+            return begin_again(slice.number, &slice.slot, &mut self.lost, state::BOOTING, exit, image);
+        }
+        match &self.witness {
+            Some(witness) if witness.slot.runner() == Some(pid) && witness.slot.first_state().is_none() => {
+                Err(Failure::Slice { slice: witness.number, report: why(&witness.slot, exit, image) })
+            }
+            _ => self.keeper_ended(pid, exit, image),
+        }
+    }
+
+    /// First states are kept for the slice itself and for the one before.
+    fn settle(&mut self, number: u64, slot: &ClaimedSlot) {
+        if let Some(keeper) = slot.first_state() {
+            self.keepers.insert(number, keeper);
+        }
+        let before_has_finished = number.checked_sub(1).is_none_or(|before| self.finished.remove(&before));
+        let done = [before_has_finished.then_some(number), Some(number + 1)];
+        for keeper in done.into_iter().flatten().filter_map(|number| self.keepers.remove(&number)) {
+            kill(keeper);
+        }
+        if !self.finished.contains(&(number + 1)) {
+            self.finished.insert(number);
+        }
+    }
+
+    /// The process may have kept a first state that is still wanted.
+    fn keeper_ended(&mut self, pid: i32, exit: Exit, image: &Image) -> Result<Ended, Failure> {
+        self.keepers.retain(|_, keeper| *keeper != pid);
+        let waiting = self.recording.iter().chain(&self.witness).chain(self.due.iter().map(|(slice, _)| slice));
+        let all = waiting.map(|slice| (slice.number, &slice.slot));
+        for (number, slot) in all.chain(self.running.iter().map(|slice| (slice.number, &slice.slot))) {
+            if slot.first_state() == Some(pid) {
+                slot.lose_first_state();
+                if slot.runner().is_none() {
+                    return Err(Failure::Slice { slice: number, report: why(slot, exit, image) });
+                }
+            }
+        }
+        Ok(Ended::Other)
+    }
+
+    /// Ends all of them.
+    pub fn kill(&mut self) {
+        let due = self.due.drain(..).map(|(recording, _)| recording);
+        let waiting = self.recording.take().into_iter().chain(self.witness.take()).chain(due);
+        let slots = waiting.map(|recording| recording.slot);
+        for slot in slots.chain(self.running.drain(..).map(|slice| slice.slot)) {
+            // The keeper first: it could make another runner.
+            slot.first_state().into_iter().for_each(kill);
+            slot.runner().into_iter().for_each(kill);
+        }
+        std::mem::take(&mut self.keepers).into_values().for_each(kill);
+    }
+}
+
+/// A slice's process has ended before its result was complete: the slice is tried again if that is possible.
+fn begin_again(
+    slice: u64,
+    slot: &ClaimedSlot,
+    lost: &mut BTreeMap<u64, String>,
+    from: u32,
+    exit: Exit,
+    image: &Image,
+) -> Result<Ended, Failure> {
+    let report = why(slot, exit, image);
+    let first = lost.entry(slice).or_insert_with(|| report.clone());
+    if slot.first_state().is_some() && slot.attempts() < MAX_ATTEMPTS && slot.may_be_tried_again() {
+        slot.begin_again(from);
+        return Ok(Ended::Again);
+    }
+    let report = match slot.attempts() + 1 {
+        1 => report,
+        tried if *first == report => format!("{report} (it was tried {tried} times)"),
+        tried => format!("{report} (it was tried {tried} times; the first time: {first})"),
+    };
+    Err(Failure::Slice { slice, report })
+}
+
+/// Why a slice has not finished.
+fn why(slot: &ClaimedSlot, exit: Exit, image: &Image) -> String {
+    match (slot.state(), exit) {
+        (state::FAILED, _) => slot.report(),
+        (state::BOOTING, Exit::Code(code)) => match step_failure(code, true, image) {
+            Some(step) => format!("it could not be taken over: it failed to {step}"),
+            None => format!("it ended with {code} while it was being taken over"),
+        },
+        (_, exit) => format!("its process ended by itself ({exit}) before its result was complete"),
+    }
+}

@@ -1,0 +1,94 @@
+//! The slice timer: a signal to the control process when the master has used so much CPU time.
+//!
+//! The master's CPU clock and not the wall clock: a master that waits for input or for a CPU makes no progress that
+//! would be worth a slice, and one that sleeps in a system call need not be woken.
+
+use std::io;
+use std::ptr;
+use std::time::Duration;
+
+use crate::error::Failure;
+use crate::events::TIMER_SIGNAL;
+
+/// CPU time in which a program was linked and has looked at the processor, boundaries in between included.
+const YOUTH: Duration = Duration::from_millis(50);
+
+/// A timer on one process's CPU clock, or none yet.
+#[derive(Default)]
+pub struct Timer {
+    id: Option<libc::timer_t>,
+    clock: libc::clockid_t,
+    /// What it had used when the present slice began.
+    before: Duration,
+    /// What it had used when the present program was loaded.
+    at_exec: Duration,
+}
+
+impl Timer {
+    /// A timer that isn't set yet.
+    ///
+    /// # Errors
+    /// If the process is gone or the kernel has no timers left.
+    pub fn new(pid: i32) -> Result<Self, Failure> {
+        let mut clock = 0;
+        // SAFETY: `clock` is a valid place.
+        let error = unsafe { libc::clock_getcpuclockid(pid, &mut clock) };
+        if error != 0 {
+            return Err(Failure::System {
+                action: "read the app's CPU clock",
+                source: io::Error::from_raw_os_error(error),
+            });
+        }
+        // SAFETY: the structure is plain data, for which zero is a value.
+        let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
+        event.sigev_notify = libc::SIGEV_SIGNAL;
+        event.sigev_signo = TIMER_SIGNAL;
+        event.sigev_value = libc::sigval { sival_ptr: pid as usize as *mut libc::c_void };
+        let mut id: libc::timer_t = ptr::null_mut();
+        // SAFETY: both pointers are valid.
+        if unsafe { libc::timer_create(clock, &mut event, &mut id) } != 0 {
+            return Err(Failure::last("create the slice timer"));
+        }
+        Ok(Self { id: Some(id), clock, before: Duration::ZERO, at_exec: Duration::ZERO })
+    }
+
+    /// CPU time since the last call, or the process's start. `None` if the process is gone.
+    pub fn used(&mut self) -> Option<Duration> {
+        let now = self.now()?;
+        Some(now.saturating_sub(std::mem::replace(&mut self.before, now)))
+    }
+
+    /// A new program was loaded.
+    pub fn image_begins(&mut self) {
+        self.at_exec = self.now().unwrap_or_default();
+    }
+
+    /// Whether the program may still be about to be linked and to look at the processor.
+    pub fn is_image_young(&self) -> bool {
+        self.now().is_some_and(|now| now.saturating_sub(self.at_exec) < YOUTH)
+    }
+
+    fn now(&self) -> Option<Duration> {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is a valid place.
+        if unsafe { libc::clock_gettime(self.clock, &raw mut time) } != 0 {
+            return None;
+        }
+        Some(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+    }
+
+    /// Sends the signal once, after `ms` more milliseconds of the master's CPU time. An earlier setting is forgotten.
+    pub fn set(&self, ms: u64) {
+        let time = libc::timespec { tv_sec: (ms / 1000) as i64, tv_nsec: (ms % 1000 * 1_000_000) as i64 };
+        let once = libc::itimerspec { it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 }, it_value: time };
+        // SAFETY: the timer exists, `once` is valid. It fails only if the master is gone, when it isn't needed any more.
+        self.id.map(|id| unsafe { libc::timer_settime(id, 0, &once, ptr::null_mut()) });
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        // SAFETY: the timer exists and is not used any more.
+        self.id.map(|id| unsafe { libc::timer_delete(id) });
+    }
+}

@@ -1,0 +1,120 @@
+//! Taking over a stopped process: the tool image is mapped into its bubble and started with a boot block
+//! that holds the app's captured state. The same procedure at the app's entry point (serial mode) and in a fork (a
+//! slice).
+//!
+//! ```text
+//!   ENTRY   + 0        boot block
+//!           + 64 KiB   loader, then its steps, strings, and the image's initial stack
+//! ```
+//! Some twenty system calls set the process up. To have each made as a remote call would cost two context switches
+//! apiece, so only the first is (it maps ENTRY); then the *loader*, a few instructions of position-independent
+//! code, executes a list of steps inside the process and jumps to the image's entry point. A step that fails makes
+//! the process exit with [`step_failure`]'s status.
+
+mod loader;
+mod start_stack;
+mod steps;
+
+use std::os::fd::AsRawFd;
+
+use bubble::boot::{BOOT_MAGIC, BootBlock, Mode};
+use bubble::map::{ENTRY, IMAGE};
+use machine::{Memory, XState};
+use tracee::{Remote, Stopped, TraceError};
+
+use crate::image::Image;
+use crate::moment::Moment;
+use crate::run_memory::RunMemory;
+
+pub use steps::step_failure;
+
+const LOADER_AT: u64 = ENTRY.start + (64 << 10);
+/// Nothing is pending or restarted, interrupts on: how flags look in user code that has done nothing.
+const CLEAN_FLAGS: u64 = 0x202;
+
+/// What the image in a taken-over process is to be.
+pub struct Role<'a> {
+    /// Serial or a slice.
+    pub mode: Mode,
+    /// The slot.
+    pub slot: usize,
+    /// Number of the slice or of the program image.
+    pub slice: u64,
+    /// The app's signal mask.
+    pub signal_mask: u64,
+    /// The app's program break.
+    pub brk: u64,
+    /// When the fork was made, if this is one.
+    pub forked: Option<Moment>,
+    /// Whether the app may have shared mappings.
+    pub shares_memory: bool,
+    /// Pages of private file mappings that are to be the file's again.
+    pub file_pages: &'a [u64],
+}
+
+/// Maps the image into a stopped process and points it at the image's entry. It runs when it is resumed or detached.
+/// From now on all its signals are blocked, until the image decides otherwise.
+///
+/// # Errors
+/// If the process was killed, or its memory can't be set up.
+pub fn take_over(
+    process: &mut Stopped,
+    gate: u64,
+    role: &Role<'_>,
+    image: &Image,
+    run: &RunMemory,
+) -> Result<(), TraceError> {
+    let mut registers = process.registers()?;
+    let boot = boot_block(role, &registers.app(), &*process.xstate()?);
+    let pid = process.pid();
+    let memory_failed = |source| TraceError::Memory { pid, source };
+    map_entry(process, gate)?;
+    // SAFETY: a boot block is plain data without padding that matters; it is only looked at as bytes.
+    let bytes = unsafe { std::slice::from_raw_parts((&raw const *boot).cast::<u8>(), size_of::<BootBlock>()) };
+    process.write(ENTRY.start, bytes).map_err(memory_failed)?;
+    let plan = steps::Plan {
+        supervisor: std::process::id(),
+        run_fd: run.file().as_raw_fd(),
+        image_fd: image.file.as_raw_fd(),
+        slot: role.slot,
+        slice: role.mode == Mode::Slice,
+        file_pages: role.file_pages,
+    };
+    let loader = steps::assemble(LOADER_AT, &plan, image, &start_stack::build(image));
+    assert!(LOADER_AT + loader.bytes.len() as u64 <= ENTRY.end(), "the loader fits into its region");
+    process.write(LOADER_AT, &loader.bytes).map_err(memory_failed)?;
+    registers.set_app(&loader.registers(CLEAN_FLAGS));
+    registers.set_syscall_number(-1);
+    process.set_signal_mask(u64::MAX)?;
+    process.set_registers(&registers)
+}
+
+fn boot_block(role: &Role<'_>, registers: &machine::Registers, xstate: &XState) -> Box<BootBlock> {
+    Box::new(BootBlock {
+        magic: BOOT_MAGIC,
+        mode: role.mode,
+        slot: role.slot as u32,
+        slice: role.slice,
+        supervisor: std::process::id() as i32,
+        shares_memory: role.shares_memory.into(),
+        signal_mask: role.signal_mask,
+        brk: role.brk,
+        forked_at: role.forked.map_or(0, Moment::nanoseconds),
+        registers: *registers,
+        xstate: xstate.clone(),
+    })
+}
+
+/// The loader's region has to be executable while the loader runs in it.
+fn map_entry(process: &mut Stopped, gate: u64) -> Result<(), TraceError> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+    let args = [ENTRY.start, ENTRY.size, protection as u64, flags as u64, u64::MAX, 0];
+    Remote::new(process, gate)?.expect("map the loader", libc::SYS_mmap, args)?;
+    Ok(())
+}
+
+/// Absolute address of something in the image.
+const fn in_image(offset: u64) -> u64 {
+    IMAGE.start + offset
+}

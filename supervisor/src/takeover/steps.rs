@@ -1,0 +1,218 @@
+//! The list of steps that the loader executes in a taken-over process.
+
+use bubble::map::{
+    BUBBLE, BUFFER, CACHE_ALIAS, CACHE_OWN, CACHE_SHARED, CONTROL, IMAGE, LIBC_HEAP, LOCAL, RECORDS, RESULT, Region,
+    STACK, TABLES, TABLES_OWN, THREADS, file,
+};
+use machine::{Gpr, Registers};
+
+use super::loader::{COPIES, ENDS, FAILURE_BASE, MAY_FAIL, OPENS, STEP_BYTES, USES_AS_1ST, USES_AS_5TH, ZEROES, code};
+use super::{in_image, start_stack};
+use crate::image::{Image, Segment};
+
+const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+const PAGE: u64 = 4096;
+const READ_EXECUTE: i32 = libc::PROT_READ | libc::PROT_EXEC;
+const ANONYMOUS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
+
+/// What the steps depend on, other than the image.
+pub struct Plan<'a> {
+    /// Process id of the control process, whose descriptors are opened through /proc.
+    pub supervisor: u32,
+    /// Its descriptor of the run memory.
+    pub run_fd: i32,
+    /// Its descriptor of the image.
+    pub image_fd: i32,
+    /// The slot.
+    pub slot: usize,
+    /// Whether this is a slice, which gives up what it inherited, or the app itself, which keeps it.
+    pub slice: bool,
+    /// Pages of private file mappings that are to be the file's again.
+    pub file_pages: &'a [u64],
+}
+
+/// The loader with all that it needs, for one address.
+pub struct Loader {
+    at: u64,
+    steps_at: u64,
+    /// To be written there.
+    pub bytes: Vec<u8>,
+}
+
+impl Loader {
+    /// Registers to start it with.
+    pub fn registers(&self, rflags: u64) -> Registers {
+        let mut registers = Registers { rip: self.at, rflags, ..Registers::default() };
+        registers.set(Gpr::R15, self.steps_at);
+        registers
+    }
+}
+
+struct Step {
+    /// For messages.
+    name: &'static str,
+    words: [u64; 8],
+}
+
+fn step(name: &'static str, number: i64, args: [u64; 6], flags: u64) -> Step {
+    let [a, b, c, d, e, f] = args;
+    Step { name, words: [number as u64, a, b, c, d, e, f, flags] }
+}
+
+fn map_file(name: &'static str, place: (u64, u64), protection: i32, kind: i32, offset: u64) -> Step {
+    let flags = (kind | libc::MAP_FIXED) as u64;
+    step(name, libc::SYS_mmap, [place.0, place.1, protection as u64, flags, 0, offset], USES_AS_5TH)
+}
+
+fn map_run(name: &'static str, region: Region, offset: u64) -> Step {
+    map_file(name, (region.start, region.size), READ_WRITE, libc::MAP_SHARED, offset)
+}
+
+fn map_anonymous(name: &'static str, start: u64, len: u64, protection: i32) -> Step {
+    step(name, libc::SYS_mmap, [start, len, protection as u64, ANONYMOUS as u64, u64::MAX, 0], 0)
+}
+
+fn open(name: &'static str, path: u64, flags: i32) -> Step {
+    let flags = (flags | libc::O_CLOEXEC) as u64;
+    step(name, libc::SYS_openat, [libc::AT_FDCWD as u64, path, flags, 0, 0, 0], OPENS)
+}
+
+fn close() -> Step {
+    step("close a file", libc::SYS_close, [0; 6], USES_AS_1ST)
+}
+
+/// What a slice gives up of what it inherited from the master.
+fn renounce(steps: &mut Vec<Step>) {
+    let prctl = |name, option: i32, value: u64| step(name, libc::SYS_prctl, [option as u64, value, 0, 0, 0, 0], 0);
+    steps.push(prctl("die with superpin", libc::PR_SET_PDEATHSIG, libc::SIGKILL as u64));
+    steps.push(prctl("allow rdtsc", libc::PR_SET_TSC, libc::PR_TSC_ENABLE as u64));
+    if crate::sliced::clock::can_trap_cpuid() {
+        steps.push(step("allow cpuid", libc::SYS_arch_prctl, [0x1012, 1, 0, 0, 0, 0], 0));
+    }
+    // It shares the master's descriptors until now. Unsharing and closing all in one leaves the master's alone and holds none.
+    let all = [0, u64::from(u32::MAX), u64::from(libc::CLOSE_RANGE_UNSHARE), 0, 0, 0];
+    steps.push(step("give up the master's files", libc::SYS_close_range, all, 0));
+}
+
+fn map_run_memory(steps: &mut Vec<Step>, path: u64, slot: usize) {
+    steps.push(open("open the run memory", path, libc::O_RDWR));
+    steps.push(map_run("map CONTROL", CONTROL, file::CONTROL_AT));
+    steps.push(map_run("map TABLES", TABLES, file::TABLES_AT));
+    steps.push(map_run("map CACHE_ALIAS", CACHE_ALIAS, file::CACHE_AT));
+    let cache = (CACHE_SHARED.start, CACHE_SHARED.size);
+    steps.push(map_file("map CACHE_SHARED", cache, READ_EXECUTE, libc::MAP_PRIVATE, file::CACHE_AT));
+    steps.push(map_run("map RECORDS", RECORDS, file::records_at(slot)));
+    steps.push(map_run("map RESULT", RESULT, file::result_at(slot)));
+    steps.push(close());
+}
+
+fn map_image(steps: &mut Vec<Step>, path: u64, segments: &[Segment]) {
+    steps.push(open("open the image", path, libc::O_RDONLY));
+    for segment in segments {
+        let start = in_image(segment.start);
+        let place = (start, segment.file_len);
+        steps.push(map_file("map the image", place, segment.protection, libc::MAP_PRIVATE, segment.offset));
+        let file_end = start + segment.file_len;
+        let end = in_image(segment.end);
+        if segment.protection & libc::PROT_WRITE != 0 {
+            let from = in_image(segment.zero_from);
+            steps.push(step("clear the image's bss", 0, [from, file_end - from, 0, 0, 0, 0], ZEROES));
+        }
+        if end > file_end {
+            steps.push(map_anonymous("map the image's bss", file_end, end - file_end, segment.protection));
+        }
+    }
+    steps.push(close());
+}
+
+fn map_private(steps: &mut Vec<Step>) {
+    for (name, region, protection) in [
+        ("map LIBC_HEAP", LIBC_HEAP, READ_WRITE),
+        ("map STACK", STACK, READ_WRITE),
+        ("map THREADS", THREADS, READ_WRITE),
+        ("map LOCAL", LOCAL, READ_WRITE),
+        ("map BUFFER", BUFFER, READ_WRITE),
+        ("map CACHE_OWN", CACHE_OWN, READ_WRITE | libc::PROT_EXEC),
+        ("map TABLES_OWN", TABLES_OWN, READ_WRITE),
+    ] {
+        steps.push(map_anonymous(name, region.start, region.size, protection));
+    }
+    // Core files and fork don't need the reservation of the bubble; a kernel without this advice is as good.
+    let advice = [BUBBLE.start, BUBBLE.size, libc::MADV_DONTDUMP as u64, 0, 0, 0];
+    steps.push(step("keep the bubble out of core files", libc::SYS_madvise, advice, MAY_FAIL));
+}
+
+fn list(plan: &Plan<'_>, image: &Image, paths: [u64; 2], stack: (u64, u64, u64)) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if plan.slice {
+        renounce(&mut steps);
+    }
+    map_run_memory(&mut steps, paths[0], plan.slot);
+    map_image(&mut steps, paths[1], &image.segments);
+    map_private(&mut steps);
+    for page in plan.file_pages {
+        // What the slice would see otherwise has the same meaning, but isn't shared with other slices.
+        let advice = [*page, PAGE, libc::MADV_DONTNEED as u64, 0, 0, 0];
+        steps.push(step("put back a page of a file", libc::SYS_madvise, advice, MAY_FAIL));
+    }
+    let (to, from, len) = stack;
+    steps.push(step("copy the initial stack", 0, [to, from, len, 0, 0, 0], COPIES));
+    steps.push(step("start the image", 0, [to, in_image(image.entry), 0, 0, 0, 0], ENDS));
+    steps
+}
+
+/// Lays out code, steps, strings and the initial stack at `at`.
+pub fn assemble(at: u64, plan: &Plan<'_>, image: &Image, stack: &start_stack::StartStack) -> Loader {
+    let path = |fd: i32| format!("/proc/{}/fd/{fd}\0", plan.supervisor).into_bytes();
+    let strings = [path(plan.run_fd), path(plan.image_fd)];
+    let code_len = (code().len() as u64).next_multiple_of(64);
+    let first_path = at + code_len;
+    let paths = [first_path, first_path + strings[0].len() as u64];
+    let stack_at = (paths[1] + strings[1].len() as u64).next_multiple_of(16);
+    let steps_at = stack_at + stack.bytes.len() as u64;
+    let steps = list(plan, image, paths, (stack.at, stack_at, stack.bytes.len() as u64));
+    let mut bytes = code().to_vec();
+    bytes.resize(code_len as usize, 0);
+    bytes.extend(strings.concat());
+    bytes.resize((stack_at - at) as usize, 0);
+    bytes.extend_from_slice(&stack.bytes);
+    for step in &steps {
+        bytes.extend(step.words.iter().flat_map(|word| word.to_le_bytes()));
+    }
+    Loader { at, steps_at, bytes }
+}
+
+/// If `status` is what the loader exits with when a step fails: which one, in words.
+pub fn step_failure(status: i32, slice: bool, image: &Image) -> Option<&'static str> {
+    let plan = Plan { supervisor: 0, run_fd: 0, image_fd: 0, slot: 0, slice, file_pages: &[] };
+    let steps = list(&plan, image, [0; 2], (0, 0, 0));
+    let index = usize::try_from(status.checked_sub(FAILURE_BASE)?).ok()?;
+    steps.get(index).map(|step| step.name)
+}
+
+const _: () = assert!(STEP_BYTES == size_of::<[u64; 8]>() as u64);
+const _: () = assert!(IMAGE.start.is_multiple_of(4096));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_step_is_named_by_its_status() {
+        let image = Image::own().unwrap();
+        assert_eq!(step_failure(FAILURE_BASE, true, &image), Some("die with superpin"));
+        assert_eq!(step_failure(FAILURE_BASE, false, &image), Some("open the run memory"));
+        assert_eq!(step_failure(0, true, &image), None);
+        assert_eq!(step_failure(125, true, &image), None);
+        assert!(
+            list(
+                &Plan { supervisor: 0, run_fd: 0, image_fd: 0, slot: 0, slice: true, file_pages: &[] },
+                &image,
+                [0; 2],
+                (0, 0, 0)
+            )
+            .len()
+                < 64
+        );
+    }
+}

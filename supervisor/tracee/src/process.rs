@@ -1,0 +1,219 @@
+//! Processes under control and the ways from one state to the next.
+
+use std::marker::PhantomData;
+
+use crate::TraceError;
+use crate::request::request;
+use crate::stop::{Change, Stop};
+use crate::wait::wait_for_stop;
+
+/// What every process under control is traced with: it dies with its tracer, exec and system calls are told apart
+/// from signals.
+const OPTIONS: i32 = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
+/// That the processes that it starts are under control from their birth, with the same options.
+const FOLLOW: i32 = libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK | libc::PTRACE_O_TRACECLONE;
+
+/// Until when a process goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// To the next signal or event.
+    Free,
+    /// To the next signal, event, or border of a system call.
+    Syscalls,
+}
+
+/// A process under control that stands still.
+#[must_use = "a stopped process stands still until it is resumed"]
+pub struct Stopped {
+    pid: i32,
+    tracing_thread_only: PhantomData<*const ()>,
+}
+
+/// A process under control that runs.
+pub struct Running {
+    pid: i32,
+    tracing_thread_only: PhantomData<*const ()>,
+}
+
+impl Running {
+    fn new(pid: i32) -> Self {
+        Self { pid, tracing_thread_only: PhantomData }
+    }
+
+    /// Takes a child under control, and what it starts as well if `follow` says so. It keeps running.
+    pub(crate) fn seize(pid: i32, follow: bool) -> Result<Self, TraceError> {
+        let options = if follow { OPTIONS | FOLLOW } else { OPTIONS };
+        // SAFETY: `data` is a set of options.
+        unsafe { request(libc::PTRACE_SEIZE, pid, 0, options as usize, "trace it")? };
+        Ok(Self::new(pid))
+    }
+
+    /// A process that was born under control and hasn't reported its first stop yet.
+    pub(crate) fn born_traced(pid: i32) -> Self {
+        Self::new(pid)
+    }
+
+    /// Process id.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Asks for an [`Stop::Interrupted`] as soon as possible. If the process comes to another stop by itself first, that
+    /// discards the request.
+    ///
+    /// # Errors
+    /// If the process has ended.
+    pub fn interrupt(&self) -> Result<(), TraceError> {
+        // SAFETY: this request has no data.
+        unsafe { request(libc::PTRACE_INTERRUPT, self.pid, 0, 0, "interrupt it")? };
+        Ok(())
+    }
+
+    /// Waits for the next stop of this process alone. For the short waits inside one operation; what may take long goes
+    /// through [`crate::next_report`]. The end of the process is left for that one, too.
+    ///
+    /// # Errors
+    /// If the process has ended.
+    pub fn wait(self) -> Result<(Stopped, Stop), TraceError> {
+        let pid = self.pid;
+        let report = wait_for_stop(pid).map_err(|e| TraceError::from_io(pid, "wait for it", e))?;
+        match self.observe(report)? {
+            Change::Stopped(stopped, stop) => Ok((stopped, stop)),
+            Change::Ended(_) => Err(TraceError::Gone { pid, action: "wait for it" }),
+        }
+    }
+}
+
+impl Stopped {
+    pub(crate) fn from_report(running: Running) -> Self {
+        Self { pid: running.pid, tracing_thread_only: PhantomData }
+    }
+
+    /// Process id.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Makes the next stop a [`Stop::Interrupted`], before another instruction of the app's is executed. (Any other stop
+    /// that comes first discards an interrupt, as it does one that was sent while the process ran.)
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn interrupt(&self) -> Result<(), TraceError> {
+        // SAFETY: this request has no data.
+        unsafe { request(libc::PTRACE_INTERRUPT, self.pid, 0, 0, "interrupt it")? };
+        Ok(())
+    }
+
+    /// Goes on. `signal` is delivered if the process stopped at [`Stop::Signal`], 0 drops it.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn resume(self, mode: Mode, signal: i32) -> Result<Running, TraceError> {
+        let request = match mode {
+            Mode::Free => libc::PTRACE_CONT,
+            Mode::Syscalls => libc::PTRACE_SYSCALL,
+        };
+        self.restart(request, signal, "let it go on")
+    }
+
+    /// Leaves a process that was stopped by a stopping signal as it is, until something happens to it.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn stay_stopped(self) -> Result<Running, TraceError> {
+        self.restart(libc::PTRACE_LISTEN, 0, "leave it stopped")
+    }
+
+    /// Delivers the signal at which the process stopped and waits until its handler is about to execute its first
+    /// instruction ([`Stop::HandlerEntered`]). If no handler runs, whatever happens instead is returned.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn enter_handler(self, signal: i32) -> Result<(Stopped, Stop), TraceError> {
+        self.restart(libc::PTRACE_SINGLESTEP, signal, "deliver a signal")?.wait()
+    }
+
+    /// Executes one instruction, which must be no system call and no transfer to a handler. Signals wait meanwhile; an
+    /// interrupt that was on its way is lost.
+    ///
+    /// # Errors
+    /// If the process was killed, or the instruction faults.
+    pub fn step(self) -> Result<Stopped, TraceError> {
+        self.until_trap(libc::PTRACE_SINGLESTEP, "step it")
+    }
+
+    /// Goes on to a breakpoint instruction that it is about to execute. Signals wait meanwhile; an interrupt that was on its way is
+    /// lost.
+    ///
+    /// # Errors
+    /// If the process was killed, or faults.
+    pub fn run_to_trap(self) -> Result<Stopped, TraceError> {
+        self.until_trap(libc::PTRACE_CONT, "let it run to a trap")
+    }
+
+    fn until_trap(mut self, how: libc::c_uint, action: &'static str) -> Result<Stopped, TraceError> {
+        const ALL_BUT_TRAPS: u64 = !(1 << (libc::SIGTRAP - 1));
+        let mask = self.signal_mask()?;
+        self.set_signal_mask(mask | ALL_BUT_TRAPS)?;
+        let mut is_to_stop = false;
+        loop {
+            let (stopped, stop) = self.restart(how, 0, action)?.wait()?;
+            self = stopped;
+            match stop {
+                Stop::Signal(info) if info.si_signo == libc::SIGTRAP => break,
+                // It can't be blocked.
+                Stop::Signal(info) if info.si_signo == libc::SIGSTOP => is_to_stop = true,
+                Stop::Interrupted => {}
+                stop => return Err(TraceError::Unexpected { pid: self.pid, action, stop: stop.describe() }),
+            }
+        }
+        self.set_signal_mask(mask)?;
+        if is_to_stop {
+            // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
+            unsafe { libc::kill(self.pid, libc::SIGSTOP) };
+        }
+        Ok(self)
+    }
+
+    /// Ends control. The process goes on by itself.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn detach(self, signal: i32) -> Result<(), TraceError> {
+        // SAFETY: `data` is a signal number.
+        unsafe { request(libc::PTRACE_DETACH, self.pid, 0, signal as usize, "let it go")? };
+        Ok(())
+    }
+
+    /// Goes on until the next stop and waits for it.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn resume_and_wait(self, mode: Mode, signal: i32) -> Result<(Stopped, Stop), TraceError> {
+        self.resume(mode, signal)?.wait()
+    }
+
+    /// After [`Stop::Exec`]: goes on to the end of the exec system call, before the new program's first instruction.
+    ///
+    /// # Errors
+    /// If the process was killed or stops elsewhere.
+    pub fn finish_exec(self) -> Result<Stopped, TraceError> {
+        let pid = self.pid;
+        match self.resume_and_wait(Mode::Syscalls, 0)? {
+            (stopped, Stop::SyscallExit { .. }) => Ok(stopped),
+            (_, stop) => Err(TraceError::Unexpected { pid, action: "finish its exec", stop: stop.describe() }),
+        }
+    }
+
+    fn restart(self, how: libc::c_uint, signal: i32, action: &'static str) -> Result<Running, TraceError> {
+        // SAFETY: for all of these requests `data` is a signal number.
+        unsafe { request(how, self.pid, 0, signal as usize, action)? };
+        Ok(Running::new(self.pid))
+    }
+
+    /// A second handle on the same stop, for [`crate::Remote`], which lets a borrowed process go on and brings it back.
+    pub(crate) fn twin(&self) -> Stopped {
+        Stopped { pid: self.pid, tracing_thread_only: PhantomData }
+    }
+}

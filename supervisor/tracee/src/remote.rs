@@ -1,0 +1,119 @@
+//! System calls executed by a process under control on our behalf.
+//!
+//! The process is pointed at a `syscall` instruction that it has mapped anyway (the vDSO's), with the call in its
+//! registers, and let go from one border of the call to the other. Its registers and signal mask are borrowed for that
+//! and given back when the guard is dropped, early returns included: nothing of a remote call can stay behind in the app.
+//!
+//! While the guard lives all signals are blocked, so that none is delivered on the way. Two things can come anyway:
+//! SIGSTOP, which is held back and sent again at the end, and an outstanding interrupt, which is dropped: after a
+//! remote call there is none.
+
+use machine::{Gpr, Memory};
+
+use crate::TraceError;
+use crate::process::{Mode, Stopped};
+use crate::state::UserRegisters;
+use crate::stop::Stop;
+
+const ALL_SIGNALS: u64 = u64::MAX;
+
+/// A stopped process that executes system calls for us.
+pub struct Remote<'a> {
+    process: &'a mut Stopped,
+    gate: u64,
+    registers: UserRegisters,
+    signal_mask: u64,
+    held_back: Vec<i32>,
+}
+
+impl<'a> Remote<'a> {
+    /// Borrows the process. It must not stand at a system call's entry or at a signal's delivery, where going on would
+    /// make that call or lose that signal. `gate` is the address of a `syscall` instruction.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn new(process: &'a mut Stopped, gate: u64) -> Result<Self, TraceError> {
+        let registers = process.registers()?;
+        let signal_mask = process.signal_mask()?;
+        process.set_signal_mask(ALL_SIGNALS)?;
+        Ok(Self { process, gate, registers, signal_mask, held_back: Vec::new() })
+    }
+
+    /// The process, for its memory.
+    pub fn memory(&mut self) -> &mut impl Memory {
+        &mut *self.process
+    }
+
+    /// Executes one system call and returns its result, an error being a negative number.
+    ///
+    /// # Errors
+    /// If the process was killed on the way.
+    pub fn call(&mut self, number: i64, args: [u64; 6]) -> Result<i64, TraceError> {
+        const ARGS: [Gpr; 6] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::R10, Gpr::R8, Gpr::R9];
+        let mut registers = self.registers;
+        registers.set_rip(self.gate);
+        registers.set(Gpr::Rax, number as u64);
+        for (gpr, value) in ARGS.into_iter().zip(args) {
+            registers.set(gpr, value);
+        }
+        registers.set_syscall_number(-1);
+        self.process.set_registers(&registers)?;
+        loop {
+            if let Stop::SyscallEntry { .. } = self.step()? {
+                break;
+            }
+        }
+        loop {
+            if let Stop::SyscallExit { result } = self.step()? {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// As [`Remote::call`], an error of the call being an error.
+    ///
+    /// # Errors
+    /// If the process was killed or the call failed.
+    pub fn expect(&mut self, action: &'static str, number: i64, args: [u64; 6]) -> Result<u64, TraceError> {
+        let result = self.call(number, args)?;
+        if (-4095..0).contains(&result) {
+            let source = std::io::Error::from_raw_os_error(-result as i32);
+            return Err(TraceError::Refused { pid: self.process.pid(), action, source });
+        }
+        Ok(result as u64)
+    }
+
+    fn step(&mut self) -> Result<Stop, TraceError> {
+        let (stopped, stop) = self.process.twin().resume_and_wait(Mode::Syscalls, 0)?;
+        *self.process = stopped;
+        match &stop {
+            Stop::SyscallEntry { .. } | Stop::SyscallExit { .. } | Stop::Interrupted | Stop::Group(_) => {}
+            Stop::Signal(info) => self.held_back.push(info.si_signo),
+            other => {
+                let action = "make a system call in it";
+                return Err(TraceError::Unexpected { pid: self.process.pid(), action, stop: other.describe() });
+            }
+        }
+        Ok(stop)
+    }
+}
+
+impl Drop for Remote<'_> {
+    fn drop(&mut self) {
+        // These fail only if the process was killed: then there is nothing to give back.
+        let _ = self.process.set_registers(&self.registers);
+        let _ = self.process.set_signal_mask(self.signal_mask);
+        for signal in self.held_back.drain(..) {
+            // SAFETY: kill has no memory preconditions.
+            unsafe { libc::kill(self.process.pid(), signal) };
+        }
+    }
+}
+
+/// Looks for the bytes of a `syscall` instruction in `start .. start + len`.
+pub fn find_syscall_instruction(memory: &impl Memory, start: u64, len: usize) -> Option<u64> {
+    let mut code = vec![0; len];
+    let readable = memory.read_prefix(start, &mut code);
+    let at = code[..readable].windows(2).position(|w| w == [0x0f, 0x05])?;
+    Some(start + at as u64)
+}

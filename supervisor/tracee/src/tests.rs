@@ -1,0 +1,210 @@
+//! Real processes under control. Programs of the base system serve as tracees.
+
+use std::ffi::CString;
+
+use machine::{Gpr, Memory};
+
+use crate::*;
+
+fn start(path: &str, args: &[&str]) -> Stopped {
+    let c = |s: &str| CString::new(s).unwrap();
+    // SAFETY: a signal set is plain data; zero is the empty set.
+    let signal_mask = unsafe { std::mem::zeroed() };
+    let args = std::iter::once(path).chain(args.iter().copied()).map(c).collect();
+    let environment = vec![c("PATH=/usr/bin:/bin")];
+    launch(&Program {
+        path: c(path),
+        args,
+        environment,
+        randomise: false,
+        follow: false,
+        signal_mask,
+        open_files: None,
+    })
+    .unwrap()
+}
+
+/// The vDSO's pages, from the process's map.
+fn gate(process: &Stopped) -> u64 {
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", process.pid())).unwrap();
+    let line = maps.lines().find(|l| l.ends_with("[vdso]")).unwrap();
+    let start = u64::from_str_radix(line.split('-').next().unwrap(), 16).unwrap();
+    find_syscall_instruction(process, start, 8192).unwrap()
+}
+
+/// Lets it run to its end and returns that.
+fn finish(process: Stopped) -> Exit {
+    let mut process = process;
+    loop {
+        let pid = process.pid();
+        match process.resume_and_wait(Mode::Free, 0) {
+            Ok((stopped, _)) => process = stopped,
+            Err(error) => {
+                assert!(error.is_gone(), "{error}");
+                return reap(pid);
+            }
+        }
+    }
+}
+
+fn reap(pid: i32) -> Exit {
+    let mut status = 0;
+    // SAFETY: `status` is a valid place; the child is ours. (`next_report` would take other tests' children.)
+    assert_eq!(unsafe { libc::waitpid(pid, &mut status, libc::__WALL) }, pid);
+    if libc::WIFEXITED(status) { Exit::Code(libc::WEXITSTATUS(status)) } else { Exit::Signal(libc::WTERMSIG(status)) }
+}
+
+#[test]
+fn a_launched_program_stands_before_its_first_instruction() {
+    let process = start("/bin/true", &[]);
+    let registers = process.registers().unwrap().app();
+    assert_eq!(registers.get(Gpr::Rax), 0);
+    // argc lies on top of the stack.
+    assert_eq!(process.read_u64(registers.rsp()), Ok(1));
+    assert_eq!(finish(process), Exit::Code(0));
+}
+
+#[test]
+fn the_end_is_told_by_status_or_signal() {
+    assert_eq!(finish(start("/bin/sh", &["-c", "exit 7"])), Exit::Code(7));
+    assert_eq!(finish(start("/bin/sh", &["-c", "kill -9 $$"])), Exit::Signal(9));
+    assert_eq!(Exit::Signal(9).shell_status(), 137);
+}
+
+#[test]
+fn a_missing_program_is_the_kernels_error() {
+    let c = |s: &str| CString::new(s).unwrap();
+    // SAFETY: as above.
+    let signal_mask = unsafe { std::mem::zeroed() };
+    let path = c("/nonexistent");
+    let program = Program {
+        path,
+        args: vec![c("x")],
+        environment: vec![],
+        randomise: true,
+        follow: false,
+        signal_mask,
+        open_files: None,
+    };
+    match launch(&program) {
+        Err(LaunchError::Exec(error)) => assert_eq!(error.raw_os_error(), Some(libc::ENOENT)),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("it started"),
+    }
+}
+
+#[test]
+fn remote_calls_leave_no_trace() {
+    let mut process = start("/bin/true", &[]);
+    let gate = gate(&process);
+    let before = process.registers().unwrap().app();
+    let mask = process.signal_mask().unwrap();
+    {
+        let mut remote = Remote::new(&mut process, gate).unwrap();
+        let parent = remote.expect("ask for its parent", libc::SYS_getppid, [0; 6]).unwrap();
+        assert_eq!(parent, u64::from(std::process::id()));
+        assert_eq!(remote.call(libc::SYS_close, [9999, 0, 0, 0, 0, 0]).unwrap(), i64::from(-libc::EBADF));
+        assert!(remote.expect("close", libc::SYS_close, [9999, 0, 0, 0, 0, 0]).is_err());
+    }
+    assert_eq!(process.registers().unwrap().app(), before);
+    assert_eq!(process.signal_mask().unwrap(), mask);
+    assert_eq!(finish(process), Exit::Code(0));
+}
+
+#[test]
+fn signals_wait_while_a_remote_call_is_made() {
+    let mut process = start("/bin/cat", &[]);
+    let gate = gate(&process);
+    // SAFETY: kill has no memory preconditions; the child is ours.
+    unsafe { libc::kill(process.pid(), libc::SIGTERM) };
+    let pid = process.pid();
+    let me = Remote::new(&mut process, gate).unwrap().expect("ask for its id", libc::SYS_getpid, [0; 6]).unwrap();
+    assert_eq!(me, pid as u64);
+    let (stopped, stop) = process.resume_and_wait(Mode::Free, 0).unwrap();
+    match stop {
+        Stop::Signal(info) => assert_eq!(info.si_signo, libc::SIGTERM),
+        other => panic!("{}", other.describe()),
+    }
+    let error = stopped.resume_and_wait(Mode::Free, libc::SIGTERM).err().unwrap();
+    assert!(error.is_gone());
+    assert_eq!(reap(pid), Exit::Signal(libc::SIGTERM));
+}
+
+#[test]
+fn a_fork_has_the_same_state_and_memory_of_its_own() {
+    let mut process = start("/bin/true", &[]);
+    let gate = gate(&process);
+    let before = process.registers().unwrap().app();
+    let mut copy = process.fork(gate, Parent::Tracer).unwrap().settle().unwrap();
+    assert_ne!(copy.pid(), process.pid());
+    assert_eq!(copy.read_u64(before.rsp()), Ok(1));
+    assert_eq!(copy.registers().unwrap().app(), before);
+    copy.write(before.rsp(), &2_u64.to_le_bytes()).unwrap();
+    assert_eq!(process.read_u64(before.rsp()), Ok(1));
+    assert_eq!(process.registers().unwrap().app(), before);
+    let copy_pid = copy.pid();
+    // SAFETY: kill has no memory preconditions; the child is ours.
+    unsafe { libc::kill(copy_pid, libc::SIGKILL) };
+    assert_eq!(reap(copy_pid), Exit::Signal(libc::SIGKILL));
+    assert_eq!(finish(process), Exit::Code(0));
+}
+
+#[test]
+fn a_breakpoint_stops_before_its_instruction() {
+    let mut process = start("/bin/true", &[]);
+    let mut auxv = process.registers().unwrap().app().rsp();
+    // The dynamic loader jumps to the program's own entry, which the auxiliary vector names.
+    let entry = loop {
+        if process.read_u64(auxv) == Ok(libc::AT_ENTRY) {
+            let value = process.read_u64(auxv + 8).unwrap();
+            if value > 0x1000 {
+                break value;
+            }
+        }
+        auxv += 8;
+    };
+    process.set_breakpoint(2, entry).unwrap();
+    let (mut stopped, stop) = process.resume_and_wait(Mode::Free, 0).unwrap();
+    assert!(matches!(stop, Stop::Signal(info) if is_breakpoint(&info)));
+    assert_eq!(stopped.registers().unwrap().rip(), entry);
+    assert!(stopped.has_hit(2).unwrap() && !stopped.has_hit(0).unwrap());
+    stopped.clear_breakpoint(2).unwrap();
+    let stopped = stopped.step().unwrap();
+    assert_ne!(stopped.registers().unwrap().rip(), entry);
+    assert_eq!(finish(stopped), Exit::Code(0));
+}
+
+#[test]
+fn both_borders_of_a_system_call_are_seen() {
+    let mut process = start("/bin/true", &[]);
+    let mut inside = false;
+    for _ in 0..10 {
+        let (stopped, stop) = process.resume_and_wait(Mode::Syscalls, 0).unwrap();
+        match stop {
+            Stop::SyscallEntry { number, .. } => {
+                assert!(!inside);
+                assert_eq!(stopped.registers().unwrap().syscall_number(), number as i64);
+                inside = true;
+            }
+            Stop::SyscallExit { result } => {
+                assert!(inside);
+                assert_eq!(stopped.registers().unwrap().get(Gpr::Rax) as i64, result);
+                inside = false;
+            }
+            other => panic!("{}", other.describe()),
+        }
+        process = stopped;
+    }
+    assert_eq!(finish(process), Exit::Code(0));
+}
+
+#[test]
+fn an_interrupt_of_a_stopped_process_comes_before_its_next_instruction() {
+    let process = start("/bin/true", &[]);
+    let before = process.registers().unwrap().app();
+    process.interrupt().unwrap();
+    let (stopped, stop) = process.resume_and_wait(Mode::Syscalls, 0).unwrap();
+    assert!(matches!(stop, Stop::Interrupted));
+    assert_eq!(stopped.registers().unwrap().app(), before);
+    assert_eq!(finish(stopped), Exit::Code(0));
+}

@@ -1,0 +1,112 @@
+//! What the kernel tells about children: the raw reports, unforgeable and each usable once.
+
+use std::io;
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By exit_group with this status.
+    Code(i32),
+    /// Killed by this signal.
+    Signal(i32),
+}
+
+impl Exit {
+    /// The status that a shell would give it.
+    pub fn shell_status(self) -> i32 {
+        match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => 128 + signal,
+        }
+    }
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit status {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+/// One change of state of one child, as waitpid(2) reported it.
+#[derive(Debug)]
+pub struct Report {
+    pid: i32,
+    status: i32,
+}
+
+impl Report {
+    /// Whose it is.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// How the child ended, if that is what happened.
+    pub fn exit(&self) -> Option<Exit> {
+        if libc::WIFEXITED(self.status) {
+            Some(Exit::Code(libc::WEXITSTATUS(self.status)))
+        } else if libc::WIFSIGNALED(self.status) {
+            Some(Exit::Signal(libc::WTERMSIG(self.status)))
+        } else {
+            None
+        }
+    }
+
+    pub(crate) fn status(&self) -> i32 {
+        self.status
+    }
+}
+
+/// Takes the next report of any child without waiting for one. `None`: nothing is due.
+///
+/// # Errors
+/// Only if the kernel refuses, which it doesn't; having no children at all counts as "nothing is due".
+pub fn next_report() -> io::Result<Option<Report>> {
+    wait(-1, libc::WNOHANG)
+}
+
+/// Waits for the next stop of `pid`. If it ends instead, that is ESRCH, and the report on it stays for [`next_report`].
+pub(crate) fn wait_for_stop(pid: i32) -> io::Result<Report> {
+    loop {
+        // SAFETY: the structure is plain data, for which zero is a value.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL;
+        // SAFETY: `info` is a valid place for the result.
+        if unsafe { libc::waitid(libc::P_PID, pid as u32, &mut info, options) } != 0 {
+            let error = io::Error::last_os_error();
+            match error.raw_os_error() {
+                Some(libc::EINTR) => continue,
+                Some(libc::ECHILD) => return Err(io::Error::from_raw_os_error(libc::ESRCH)),
+                _ => return Err(error),
+            }
+        }
+        if matches!(info.si_code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED) {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        if let Some(report) = wait(pid, libc::WNOHANG)? {
+            return Ok(report);
+        }
+    }
+}
+
+fn wait(pid: i32, options: i32) -> io::Result<Option<Report>> {
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` is a valid place for the result.
+        let got = unsafe { libc::waitpid(pid, &mut status, options | libc::__WALL) };
+        if got > 0 {
+            return Ok(Some(Report { pid: got, status }));
+        }
+        if got == 0 {
+            return Ok(None);
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EINTR) => {}
+            Some(libc::ECHILD) => return Ok(None),
+            _ => return Err(error),
+        }
+    }
+}

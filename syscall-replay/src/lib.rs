@@ -1,0 +1,41 @@
+//! System calls, recorded once and replayed in every slice.
+//!
+//! The master executes each system call natively; a slice must not execute it again, since its effects on
+//! the outside would happen twice and its results could differ. So the control process records what the call did to
+//! the app: its result and the bytes that the kernel wrote. A slice checks that it makes the same call with the same
+//! arguments and then applies those. Recording effects and not calls keeps replay ignorant of what calls mean.
+//!
+//! * [`table`]: what each call writes and how it is treated. The one place that knows system calls.
+//! * [`effects`]: the interpreter of the table's little language.
+//! * [`Recorder`]: from a call's entry and exit to a record.
+//! * [`log`]: the records' format.
+//! * [`Replayer`]: a slice's side, with [`Divergence`] for a call that doesn't fit.
+//!
+//! Everything is generic over [`machine::Memory`], which is a tracee's for the recorder and the process's own for
+//! the replayer.
+
+pub mod effects;
+mod instructions;
+pub mod log;
+mod record;
+mod replay;
+pub mod table;
+
+#[cfg(test)]
+mod round_trip;
+
+pub use instructions::{RandomRecord, VolatileKind, VolatileRecord};
+pub use log::{LogFull, LogReader, LogWriter, Record, Remap, SignalReturn, SyscallRecord};
+pub use record::{Entered, Exit, Files, NoFiles, Pending, Recorder, Unrecorded};
+pub use replay::{Divergence, Replayed, Replayer, Space, returns_to};
+
+/// Whether a result is `-errno`.
+pub fn is_error(result: u64) -> bool {
+    result > -4096_i64 as u64
+}
+
+/// Results between -512 and -516 never reach user code: the kernel makes the call again, or turns it into `EINTR`
+/// when a signal handler runs.
+pub fn is_restart(result: u64) -> bool {
+    (-516..=-512).contains(&(result as i64))
+}

@@ -1,0 +1,263 @@
+//! A slice's side: takes the next record, checks that it is the call being made, applies what it did.
+
+use std::fmt;
+
+use machine::{Gpr, Memory, Registers};
+
+use crate::instructions::{RandomRecord, VolatileKind, VolatileRecord};
+use crate::log::{LogReader, Record, Remap, SignalReturn, SyscallRecord};
+use crate::{effects, is_error, table};
+
+/// The slice's memory, with the power to change its shape.
+pub trait Space: Memory {
+    /// Executes an address-space call so that its outcome is `remap.result`, at the same addresses as in the master.
+    ///
+    /// # Errors
+    /// What went wrong, in words.
+    fn reshape(&mut self, remap: &Remap) -> Result<(), String>;
+}
+
+/// What became of a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replayed<'a> {
+    /// Its result and effects are in place.
+    Done,
+    /// It was `rt_sigreturn`: registers are in place, and this is the start of the new extended state; the rest is zero.
+    Restored(&'a [u8]),
+    /// There is no record left: this must be the slice's end.
+    Exhausted,
+}
+
+/// The slice does something else than the master did.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Divergence {
+    /// Index of the record, from 0.
+    pub record: u64,
+    /// Address of the instruction.
+    pub pc: u64,
+    /// What the log says.
+    pub expected: String,
+    /// What the slice did.
+    pub got: String,
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { record, pc, expected, got } = self;
+        write!(f, "replay diverged at record {record}, pc {pc:#x}: expected {expected}, got {got}")
+    }
+}
+
+/// Length of the `syscall` instruction.
+const SYSCALL_LEN: u64 = 2;
+
+/// Replays one slice's log.
+pub struct Replayer<'a> {
+    log: LogReader<'a>,
+    next: u64,
+}
+
+impl<'a> Replayer<'a> {
+    /// From the first record of a log.
+    pub fn new(log: &'a [u8]) -> Self {
+        Self { log: LogReader::new(log), next: 0 }
+    }
+
+    /// Whether the last record was used.
+    pub fn is_exhausted(&self) -> bool {
+        self.log.is_exhausted()
+    }
+
+    /// Index of the next record.
+    pub fn position(&self) -> u64 {
+        self.next
+    }
+
+    /// The app makes a system call: `registers` are as before it, but `rip` is already after the instruction.
+    ///
+    /// # Errors
+    /// If the next record isn't this call, or its effects can't be applied.
+    pub fn syscall(&mut self, registers: &mut Registers, space: &mut dyn Space) -> Result<Replayed<'a>, Divergence> {
+        let pc = registers.rip.wrapping_sub(SYSCALL_LEN);
+        let number = registers.get(Gpr::Rax);
+        let args = registers.syscall_args();
+        let got = || format_call(number, &args);
+        match self.next_record(pc, got)? {
+            None => return Ok(Replayed::Exhausted),
+            Some(Record::Syscall(record)) => self.apply(&record, registers, space)?,
+            Some(Record::Remap(remap)) => self.repeat(&remap, registers, space)?,
+            Some(Record::SignalReturn(record)) if number as i64 == libc::SYS_rt_sigreturn => {
+                self.check_frame(&record, registers, space)?;
+                *registers = record.registers;
+                self.next += 1;
+                return Ok(Replayed::Restored(record.xstate));
+            }
+            Some(record) => return Err(self.diverge(pc, format_record(&record), got())),
+        }
+        self.next += 1;
+        Ok(Replayed::Done)
+    }
+
+    /// The app executes a volatile instruction at `pc`; its results are put into `registers`.
+    ///
+    /// # Errors
+    /// If the next record isn't this instruction.
+    pub fn volatile(
+        &mut self,
+        kind: VolatileKind,
+        pc: u64,
+        registers: &mut Registers,
+    ) -> Result<Replayed<'a>, Divergence> {
+        let got = || format!("{} at {pc:#x}", volatile_name(kind));
+        match self.next_record(pc, got)? {
+            None => return Ok(Replayed::Exhausted),
+            Some(Record::Volatile(record)) if record.kind == kind && record.pc == pc => record.apply(registers),
+            Some(record) => return Err(self.diverge(pc, format_record(&record), got())),
+        }
+        self.next += 1;
+        Ok(Replayed::Done)
+    }
+
+    /// The app executes an instruction named `name` at `pc` whose result is one register; it is put into `registers`.
+    ///
+    /// # Errors
+    /// If the next record isn't this instruction.
+    pub fn random(&mut self, name: &str, pc: u64, registers: &mut Registers) -> Result<Replayed<'a>, Divergence> {
+        let got = || format!("{name} at {pc:#x}");
+        match self.next_record(pc, got)? {
+            None => return Ok(Replayed::Exhausted),
+            Some(Record::Random(record)) if record.pc == pc => record.apply(registers),
+            Some(record) => return Err(self.diverge(pc, format_record(&record), got())),
+        }
+        self.next += 1;
+        Ok(Replayed::Done)
+    }
+
+    fn next_record(&mut self, pc: u64, got: impl Fn() -> String) -> Result<Option<Record<'a>>, Divergence> {
+        self.log.next_record().map_err(|damage| self.diverge(pc, damage.to_string(), got()))
+    }
+
+    fn diverge(&self, pc: u64, expected: String, got: String) -> Divergence {
+        Divergence { record: self.next, pc, expected, got }
+    }
+
+    fn apply(
+        &self,
+        record: &SyscallRecord<'_>,
+        registers: &mut Registers,
+        space: &mut dyn Space,
+    ) -> Result<(), Divergence> {
+        let pc = registers.rip.wrapping_sub(SYSCALL_LEN);
+        self.check(record.number, &record.args[..record.arity], registers)?;
+        let args = registers.syscall_args();
+        let hash = match table::row(record.number.into()) {
+            Some(row) if record.input_hash != 0 => effects::input_hash(row, &args, space),
+            _ => 0,
+        };
+        if hash != record.input_hash {
+            let call = format_call(record.number.into(), &record.args[..record.arity]);
+            let expected = format!("{call} reading bytes with hash {:#x}", record.input_hash);
+            return Err(self.diverge(pc, expected, format!("the same call reading bytes with hash {hash:#x}")));
+        }
+        for (address, bytes) in record.writes() {
+            if let Err(error) = space.write(address, bytes) {
+                let call = format_call(record.number.into(), &args[..record.arity]);
+                return Err(self.diverge(pc, format!("{call} writing {} bytes", bytes.len()), error.to_string()));
+            }
+        }
+        registers.finish_syscall(record.result);
+        Ok(())
+    }
+
+    fn repeat(&self, remap: &Remap, registers: &mut Registers, space: &mut dyn Space) -> Result<(), Divergence> {
+        let pc = registers.rip.wrapping_sub(SYSCALL_LEN);
+        self.check(remap.number, &remap.args[..remap.arity], registers)?;
+        if i64::from(remap.number) == libc::SYS_arch_prctl {
+            set_segment_base(remap, registers);
+        } else if let Err(error) = space.reshape(remap) {
+            let call = format_call(remap.number.into(), &remap.args[..remap.arity]);
+            return Err(self.diverge(pc, format!("{call} = {:#x}", remap.result), error));
+        }
+        registers.finish_syscall(remap.result);
+        Ok(())
+    }
+
+    /// The frame from which the kernel took the state must be the slice's as well: it is compared in two words.
+    fn check_frame(
+        &self,
+        record: &SignalReturn<'_>,
+        registers: &Registers,
+        space: &mut dyn Space,
+    ) -> Result<(), Divergence> {
+        if returns_to(registers.rsp(), space, &record.registers) {
+            return Ok(());
+        }
+        let pc = registers.rip.wrapping_sub(SYSCALL_LEN);
+        Err(self.diverge(pc, format_record(&Record::SignalReturn(*record)), "another frame".to_owned()))
+    }
+
+    /// Number and all arguments that the kernel looks at must be the recorded ones.
+    fn check(&self, number: u32, args: &[u64], registers: &Registers) -> Result<(), Divergence> {
+        let made = registers.syscall_args();
+        let made_number = registers.get(Gpr::Rax);
+        if made_number as u32 == number && made[..args.len()] == *args {
+            return Ok(());
+        }
+        let arity = table::row(made_number).map_or(6, |row| row.arity as usize);
+        let pc = registers.rip.wrapping_sub(SYSCALL_LEN);
+        Err(self.diverge(pc, format_call(number.into(), args), format_call(made_number, &made[..arity])))
+    }
+}
+
+/// `arch_prctl(ARCH_SET_FS or ARCH_SET_GS)`: part of the app's registers, not of its memory.
+fn set_segment_base(remap: &Remap, registers: &mut Registers) {
+    const ARCH_SET_FS: u32 = 0x1002;
+    if is_error(remap.result) {
+        return;
+    }
+    if remap.args[0] as u32 == ARCH_SET_FS {
+        registers.fs_base = remap.args[1];
+    } else {
+        registers.gs_base = remap.args[1];
+    }
+}
+
+/// Whether the frame of a handler that returns with the stack pointer `rsp` goes back to the place `registers`: whether it
+/// names that stack pointer and instruction pointer.
+pub fn returns_to(rsp: u64, memory: &(impl Memory + ?Sized), registers: &Registers) -> bool {
+    // At the stack pointer lies a ucontext: flags, link, the stack's three words, then registers, of which these two follow
+    // each other.
+    const RSP_AND_RIP: u64 = 40 + 15 * 8;
+    let at = rsp.wrapping_add(RSP_AND_RIP);
+    let frame = [memory.read_u64(at).ok(), memory.read_u64(at.wrapping_add(8)).ok()];
+    frame == [Some(registers.rsp()), Some(registers.rip)]
+}
+
+fn format_call(number: u64, args: &[u64]) -> String {
+    let args: Vec<String> = args.iter().map(|arg| format!("{arg:#x}")).collect();
+    format!("{}({})", table::name(number), args.join(", "))
+}
+
+fn volatile_name(kind: VolatileKind) -> &'static str {
+    match kind {
+        VolatileKind::Rdtsc => "rdtsc",
+        VolatileKind::Rdtscp => "rdtscp",
+        VolatileKind::Cpuid => "cpuid",
+    }
+}
+
+fn format_volatile(record: &VolatileRecord) -> String {
+    format!("{} at {:#x}", volatile_name(record.kind), record.pc)
+}
+
+fn format_record(record: &Record<'_>) -> String {
+    match record {
+        Record::Syscall(call) => format_call(call.number.into(), &call.args[..call.arity]),
+        Record::Remap(call) => format_call(call.number.into(), &call.args[..call.arity]),
+        Record::Volatile(record) => format_volatile(record),
+        Record::Random(RandomRecord { pc, register, .. }) => {
+            format!("an instruction at {pc:#x} that gives {} a random value", register.name())
+        }
+        Record::SignalReturn(record) => format!("the return from a handler to {:#x}", record.registers.rip),
+    }
+}

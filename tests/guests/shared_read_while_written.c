@@ -1,0 +1,34 @@
+// Reads memory while a child process writes to it: how much is computed depends on what is seen, but nothing that stays does.
+// rounds: 0 100
+// totals: vary
+// warned: the result may not be exact
+#define _GNU_SOURCE
+#include "guest.h"
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+int main(int argc, char **argv)
+{
+    int started[2];
+    char byte = 0;
+    volatile uint64_t *counter = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(counter != MAP_FAILED && pipe(started) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        ++*counter;
+        REQUIRE(write(started[1], &byte, 1) == 1);
+        for (;;)
+            ++*counter;
+    }
+    REQUIRE(read(started[0], &byte, 1) == 1);
+    for (long round = 0; round < rounds(argc, argv); round++) {
+        // Long enough for the child to run meanwhile.
+        for (int look = 0; look < 200000; look++)
+            if (*counter % 1000 == 0)
+                __asm__ volatile("nop");
+        usleep(1000);
+    }
+    REQUIRE(kill(child, SIGTERM) == 0 && waitpid(child, 0, 0) == child);
+    return report("done", 0);
+}

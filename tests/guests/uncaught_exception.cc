@@ -1,0 +1,8 @@
+// A C++ exception that nobody catches: message on standard error, end by SIGABRT.
+// rounds: 1 1
+#include <stdexcept>
+
+int main()
+{
+    throw std::logic_error("nobody wants me");
+}

@@ -1,0 +1,166 @@
+//! Many sliced runs of real programs, each cut in another way and verified at each boundary; all must give the serial total.
+//!
+//! `soak [RUNS] [SEED] [PROGRAM …]`: the seed is printed; with it the same cuts are made again (0: another one each time). Without names it takes all programs
+//! that are installed.
+
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use suites::run::{Job, Outcome, run};
+use suites::superpin::{Counted, SERIAL, count_with, total_of};
+use suites::workload::{EVERYDAY, WORKLOADS, Workload, named};
+
+struct Base {
+    name: &'static str,
+    job: Job,
+    native: Outcome,
+    /// The serial total; none if it isn't the same each time.
+    total: Option<u64>,
+}
+
+impl Base {
+    fn new(workload: &'static Workload) -> Result<Self, String> {
+        let (name, job) = (workload.name, workload.job(1));
+        let native = run(&job).map_err(|e| e.to_string())?;
+        let serially = || -> Result<u64, String> {
+            let counted = count_with(SERIAL.tool, SERIAL.options, &job).map_err(|e| e.to_string())?;
+            total_of(&counted, &native).map_err(|error| superpins_words(&counted).unwrap_or(error))
+        };
+        let total = serially()?;
+        let repeats = workload.repeats && serially()? == total;
+        println!("{name}: {total} instructions{}", if repeats { "" } else { ", but not always" });
+        Ok(Self { name, job, native, total: repeats.then_some(total) })
+    }
+
+    /// What is wrong with a run, if anything.
+    fn check(&self, counted: &Counted) -> Option<String> {
+        match (total_of(counted, &self.native), self.total) {
+            (Err(error), _) => Some(superpins_words(counted).unwrap_or(error)),
+            (Ok(total), Some(expected)) if total != expected => {
+                Some(format!("WRONG total {total} instead of {expected}: {:+}", total.wrapping_sub(expected) as i64))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What superpin said, if it has failed.
+fn superpins_words(counted: &Counted) -> Option<String> {
+    let told = String::from_utf8_lossy(&counted.outcome.stderr).into_owned();
+    let at = told.find("superpin: ")?;
+    Some(told[at..].trim_end().to_owned())
+}
+
+/// Equal numbers from equal seeds (xorshift64*).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// Between 1 and `limit`, small numbers as likely as large ones.
+    fn up_to(&mut self, limit: u64) -> u64 {
+        let scale = self.next() % (64 - u64::from(limit.leading_zeros()));
+        (1 + self.next() % (2 << scale)).min(limit)
+    }
+
+    /// A way to cut a run.
+    fn options(&mut self) -> Vec<String> {
+        let numbers = [("-spmsec", 200), ("-spmp", 8), ("-spsysrecs", 1000), ("-trace-blocks", 4)];
+        let chosen = numbers.iter().flat_map(|(name, limit)| [(*name).to_owned(), self.up_to(*limit).to_string()]);
+        ["-sp", "1", "-spverify", "1"].map(str::to_owned).into_iter().chain(chosen).collect()
+    }
+}
+
+/// Numbers of the reports that are added up.
+const COUNTED: [(&str, &str); 4] = [
+    ("slices", "slices"),
+    ("boundaries_verified", "proven by all memory"),
+    ("boundaries_ambiguous", "ambiguous"),
+    ("slices_begun_again", "begun again"),
+];
+
+#[derive(Default)]
+struct Tally {
+    runs: u64,
+    failures: u64,
+    wrong: u64,
+    /// Ends of slices that are boundaries to a next one.
+    boundaries: f64,
+    sums: [f64; COUNTED.len()],
+}
+
+impl Tally {
+    fn add(&mut self, counted: &Counted) {
+        self.runs += 1;
+        for (sum, (name, _)) in self.sums.iter_mut().zip(COUNTED) {
+            *sum += counted.statistic(name).unwrap_or(0.0);
+        }
+        self.boundaries += counted.statistic("slices").map_or(0.0, |slices| slices - 1.0);
+    }
+
+    fn print(&self) {
+        let sums = self.sums.iter().zip(COUNTED).map(|(sum, (_, words))| format!("{sum} {words}"));
+        let sums = sums.collect::<Vec<_>>().join(", ");
+        println!(
+            "{} runs, {} boundaries: {sums}; {} failed, {} of them with a wrong total",
+            self.runs, self.boundaries, self.failures, self.wrong
+        );
+    }
+}
+
+fn main() -> ExitCode {
+    match soak(std::env::args().skip(1).collect()) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(failures) => {
+            println!("{failures} runs failed");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            println!("soak: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn soak(args: Vec<String>) -> Result<u64, String> {
+    let number = |text: &String| text.parse::<u64>().map_err(|e| format!("{text}: {e}"));
+    let runs = args.first().map_or(Ok(300), number)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |d| d.as_nanos() as u64);
+    let seed = match args.get(1).map_or(Ok(0), number)? {
+        0 => now.max(1),
+        given => given,
+    };
+    let all = WORKLOADS.iter().chain(EVERYDAY).filter(|workload| workload.program().is_some());
+    let chosen: Vec<&Workload> = match args.get(2..).unwrap_or(&[]) {
+        [] => all.collect(),
+        names => names.iter().map(|name| named(name)).collect(),
+    };
+    println!("{runs} runs of {} programs, seed {seed}", chosen.len());
+    let (mut random, mut tally) = (Random(seed), Tally::default());
+    let mut bases: Vec<Option<Result<Base, ()>>> = chosen.iter().map(|_| None).collect();
+    for n in 0..runs {
+        // Not in turns: a run that is ended early has seen them all about equally often.
+        let at = (random.next() % chosen.len() as u64) as usize;
+        let base = bases[at].get_or_insert_with(|| {
+            Base::new(chosen[at]).map_err(|why| println!("{} is left out, serially: {why}", chosen[at].name))
+        });
+        let Ok(base) = base else { continue };
+        let options = random.options();
+        let counted = count_with("icount2", &options, &base.job).map_err(|e| e.to_string())?;
+        tally.add(&counted);
+        if let Some(problem) = base.check(&counted) {
+            tally.failures += 1;
+            tally.wrong += u64::from(problem.starts_with("WRONG"));
+            println!("run {n}: {} {}: {problem}", base.name, options.join(" "));
+        }
+        if (n + 1) % 50 == 0 || n + 1 == runs {
+            tally.print();
+        }
+    }
+    Ok(tally.failures)
+}

@@ -1,0 +1,165 @@
+//! Real programs with inputs of any size, for suites, benchmark and soak.
+//!
+//! Inputs are made here from fixed seeds, so that every machine runs the same work. A program that isn't installed is left out
+//! by name, never silently: `scripts/install-deps.sh` installs all of them.
+
+mod everyday;
+mod inputs;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::guest;
+use crate::run::Job;
+use crate::superpin::artifacts;
+pub use everyday::EVERYDAY;
+use inputs::Inputs;
+
+/// A program and how to make its job.
+pub struct Workload {
+    /// Short name.
+    pub name: &'static str,
+    /// Whether any two runs execute the same number of instructions. A shell with children doesn't: where it is
+    /// interrupted by their ends is up to the scheduler, and the same processor load makes the same number again and again,
+    /// until it changes. Of such a program only the output is compared, and each slice's memory where a run is verified.
+    pub repeats: bool,
+    program: &'static str,
+    job: fn(&Path, &Inputs) -> Job,
+}
+
+impl Workload {
+    /// The program's path, if it is installed.
+    pub fn program(&self) -> Option<PathBuf> {
+        match self.program {
+            "cc1" => compiler_proper(),
+            "guest" => Some(PathBuf::new()),
+            name => ["/usr/bin", "/bin"].iter().map(|dir| Path::new(dir).join(name)).find(|path| path.exists()),
+        }
+    }
+
+    /// The job with inputs of about `megabytes` (or as much other work as one takes).
+    ///
+    /// # Panics
+    /// If the program isn't installed or the inputs can't be made.
+    pub fn job(&self, megabytes: usize) -> Job {
+        let program =
+            self.program().unwrap_or_else(|| panic!("{} isn't installed: scripts/install-deps.sh", self.program));
+        (self.job)(&program, &Inputs::new(&artifacts().join("inputs").join(megabytes.to_string()), megabytes))
+    }
+}
+
+fn compiler_proper() -> Option<PathBuf> {
+    let output = Command::new("gcc").arg("-print-prog-name=cc1").output().ok()?;
+    let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    fs::canonicalize(path).ok()
+}
+
+const fn program(name: &'static str, program: &'static str, job: fn(&Path, &Inputs) -> Job) -> Workload {
+    Workload { name, repeats: true, program, job }
+}
+
+/// Arguments of different types in one list.
+macro_rules! job {
+    ($program:expr $(, $argument:expr)*) => {
+        Job::new([AsRef::<std::ffi::OsStr>::as_ref($program) $(, AsRef::<std::ffi::OsStr>::as_ref($argument))*])
+    };
+}
+
+/// All of them.
+pub const WORKLOADS: &[Workload] = &[
+    program("gzip", "gzip", |p, i| job!(p, "-9", "-c", &i.text())),
+    program("gunzip", "gzip", |p, i| job!(p, "-d", "-c", &i.packed("gzip"))),
+    program("bzip2", "bzip2", |p, i| job!(p, "-c", &i.text())),
+    program("bunzip2", "bzip2", |p, i| job!(p, "-d", "-c", &i.packed("bzip2"))),
+    program("xz", "xz", |p, i| job!(p, "-T1", "-2", "-c", &i.text())),
+    program("perl", "perl", |p, i| job!(p, &i.script("words.pl", inputs::PERL), &i.text())),
+    program("python3", "python3", |p, i| job!(p, "-B", "-S", "-s", &i.script("words.py", inputs::PYTHON), &i.text())),
+    program("sqlite3", "sqlite3", |p, i| reading(job!(p, ":memory:"), i.sql())),
+    program("cc1", "cc1", |p, i| job!(p, "-quiet", "-O1", &i.c_source(), "-o", "out.s")),
+    program("mawk", "mawk", |p, i| job!(p, "-f", &i.script("words.awk", inputs::AWK), &i.text())),
+    program("gawk", "gawk", |p, i| job!(p, "-f", &i.script("words.awk", inputs::AWK), &i.text())),
+    program("sort", "sort", |p, i| job!(p, "--parallel=1", &i.text())),
+    program("sort-numbers", "sort", |p, i| job!(p, "--parallel=1", "-n", "-k2", "-u", &i.text())),
+    program("tar", "tar", |p, i| job!(p, "--sort=name", "-cf", "out.tar", "-C", &i.tree(), ".")),
+    program("untar", "tar", |p, i| job!(p, "-xf", &i.tarred())),
+    program("grep", "grep", |p, i| job!(p, "-nE", "(ab|cd)+e?[f-k]{2}.*[0-9]7$", &i.text())),
+    program("grep-tree", "grep", |p, i| job!(p, "-rc", "a", &i.one_file_tree())),
+    program("sed", "sed", |p, i| job!(p, "-E", "s/([a-f]+)([g-z]*)/<\\2\\1>/g; /zz/d", &i.text())),
+    program("bc", "bc", |p, i| reading(job!(p, "-l"), i.script("pi.bc", inputs::BC))),
+    program("jq", "jq", |p, i| {
+        job!(p, "-c", "[.[] | select(.n % 3 == 0) | .w] | group_by(.[0:1]) | map(length)", &i.json())
+    }),
+    program("sha256sum", "sha256sum", |p, i| job!(p, &i.text())),
+    program("diff", "diff", |p, i| job!(p, &i.text(), &i.changed_text())),
+    program("c++-exceptions", "guest", |_, i| guest::named("exceptions.dynamic").job(3000 * i.megabytes)),
+    program("c++-containers", "guest", |_, i| guest::named("containers").job(4000 * i.megabytes)),
+    program("floating", "guest", |_, i| guest::named("floating_point.O2").job(4000 * i.megabytes)),
+    program("openssl", "openssl", |p, i| {
+        let rounds = (100_000 * i.megabytes).to_string();
+        job!(
+            p,
+            "enc",
+            "-aes-128-cbc",
+            "-pbkdf2",
+            "-iter",
+            &rounds,
+            "-S",
+            "0123456789abcdef",
+            "-k",
+            "a",
+            "-in",
+            &i.text()
+        )
+    }),
+    program("static", "guest", |_, i| guest::named("kinds_of_executable.static").job(20_000 * i.megabytes)),
+    // It seeds its hash tables with the time.
+    Workload {
+        name: "lua",
+        repeats: false,
+        program: "lua5.4",
+        job: |p, i| job!(p, &i.script("words.lua", inputs::LUA), &i.text()),
+    },
+    Workload {
+        name: "bash-subshells",
+        repeats: false,
+        program: "bash",
+        job: |p, i| job!(p, &i.script("loop.sh", inputs::BASH), &i.megabytes.to_string()),
+    },
+    // It formats its parent's process id, whose number of digits varies.
+    Workload {
+        name: "bash-arithmetic",
+        repeats: false,
+        program: "bash",
+        job: |p, i| job!(p, &i.script("sum.sh", inputs::BASH_ALONE), &i.megabytes.to_string()),
+    },
+];
+
+/// The one of that name.
+///
+/// # Panics
+/// If there is none.
+pub fn named(name: &str) -> &'static Workload {
+    WORKLOADS.iter().chain(EVERYDAY).find(|w| w.name == name).unwrap_or_else(|| panic!("no program is named {name}"))
+}
+
+fn reading(mut job: Job, file: PathBuf) -> Job {
+    job.stdin = Some(file);
+    job
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::run;
+
+    #[test]
+    fn every_program_does_its_work_natively() {
+        for workload in WORKLOADS.iter().filter(|w| w.program().is_some()) {
+            let outcome = run(&workload.job(1)).unwrap();
+            assert!(outcome.stderr.is_empty(), "{}: {outcome:?}", workload.name);
+            assert!(outcome.status == 0 || workload.name == "diff", "{}: {outcome:?}", workload.name);
+            assert!(!outcome.stdout.is_empty() || !outcome.files.is_empty(), "{} made nothing", workload.name);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The command line as a user meets it: help, totals, exit statuses, errors.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use suites::guest;
+use suites::run::{Job, Outcome, Scratch, run};
+use suites::superpin::{binary, parse_total};
+
+fn superpin(arguments: &[&str]) -> Outcome {
+    run(&Job::new([binary().to_str().unwrap()].iter().chain(arguments))).unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs and expects a failure of superpin's own whose message contains all of `words`, and no total.
+fn fails(arguments: &[&str], statuses: &[i32], words: &[&str]) {
+    let outcome = superpin(arguments);
+    let told = text(&outcome.stderr);
+    assert!(statuses.contains(&outcome.status), "{arguments:?} ended with status {}: {told}", outcome.status);
+    for word in words {
+        assert!(told.to_lowercase().contains(&word.to_lowercase()), "{arguments:?}: no {word:?} in: {told}");
+    }
+    assert_eq!(parse_total(&told), None);
+}
+
+#[test]
+fn help_teaches_every_option() {
+    let outcome = superpin(&["--help"]);
+    let help = text(&outcome.stdout);
+    assert_eq!(outcome.status, 0);
+    for option in ["-sp ", "-spmsec", "-spmp", "-spsysrecs", "-t ", "-aslr", "-report"] {
+        assert!(help.contains(option), "{option} isn't in {help}");
+    }
+}
+
+#[test]
+fn tools_are_listed() {
+    let outcome = superpin(&["-t", "help"]);
+    let list = text(&outcome.stdout);
+    assert_eq!(outcome.status, 0);
+    assert!(list.contains("icount1") && list.contains("icount2") && list.contains("none"), "{list}");
+}
+
+#[test]
+fn a_run_with_no_tool_is_the_apps_alone() {
+    for mode in [&["-sp", "0"][..], &["-sp", "1", "-spsysrecs", "2"]] {
+        let app = ["-t", "none", "--", "/bin/sh", "-c", "echo out; echo err >&2; exit 9"];
+        let outcome = superpin(&[mode, &app].concat());
+        let left = (outcome.status, text(&outcome.stdout), text(&outcome.stderr));
+        assert_eq!(left, (9, "out\n".to_owned(), "err\n".to_owned()), "{mode:?}");
+    }
+}
+
+#[test]
+fn the_total_follows_the_apps_own_errors() {
+    for sliced in ["0", "1"] {
+        let outcome =
+            superpin(&["-sp", sliced, "-t", "icount2", "--", "/bin/sh", "-c", "echo out; echo err >&2; exit 9"]);
+        let told = text(&outcome.stderr);
+        assert_eq!((outcome.status, text(&outcome.stdout).as_str()), (9, "out\n"));
+        assert!(told.starts_with("err\nTotal Count: ") && told.ends_with('\n') && told.lines().count() == 2, "{told}");
+    }
+}
+
+#[test]
+fn the_total_goes_to_a_file_on_request() {
+    let scratch = Scratch::new().unwrap();
+    let file = scratch.beside("total");
+    let outcome = superpin(&["-t", "icount1", "-o", file.to_str().unwrap(), "--", "/bin/true"]);
+    assert_eq!((outcome.status, text(&outcome.stderr).as_str()), (0, ""));
+    assert!(parse_total(&fs::read_to_string(file).unwrap()).is_some_and(|n| n > 1000));
+}
+
+#[test]
+fn an_app_is_found_by_the_search_path_and_as_a_script() {
+    for sliced in ["0", "1"] {
+        let outcome = superpin(&["-sp", sliced, "-t", "icount2", "--", "echo", "found"]);
+        assert_eq!((outcome.status, text(&outcome.stdout).as_str()), (0, "found\n"));
+    }
+    let scratch = Scratch::new().unwrap();
+    let script = executable(&scratch.beside("script"), b"#!/bin/sh\necho \"script $1\"\n");
+    let outcome = superpin(&["-sp", "1", "-t", "icount2", "--", &script, "x"]);
+    assert_eq!((outcome.status, text(&outcome.stdout).as_str()), (0, "script x\n"));
+}
+
+#[test]
+fn an_end_by_a_signal_is_reported_as_a_shell_does() {
+    for sliced in ["0", "1"] {
+        let outcome = superpin(&["-sp", sliced, "-t", "icount2", "--", "/bin/sh", "-c", "kill -USR1 $$"]);
+        assert_eq!(outcome.status, 128 + libc::SIGUSR1);
+        assert!(parse_total(&text(&outcome.stderr)).is_some());
+    }
+}
+
+#[test]
+fn no_such_app() {
+    fails(&["-t", "icount2", "--", "/nonexistent/app"], &[127], &["/nonexistent/app"]);
+    fails(&["-sp", "1", "-t", "icount2", "--", "no-such-app-anywhere"], &[127], &["no-such-app-anywhere"]);
+}
+
+#[test]
+fn not_an_executable() {
+    fails(&["-t", "icount2", "--", "/etc/passwd"], &[126], &["/etc/passwd"]);
+    fails(&["-sp", "1", "-t", "icount2", "--", "/tmp"], &[126], &["/tmp"]);
+}
+
+#[test]
+fn an_executable_for_another_machine() {
+    let scratch = Scratch::new().unwrap();
+    // e_machine 3: i386; 183: aarch64
+    for (class, machine, words) in [(1, 3, "32-bit"), (2, 183, "another processor")] {
+        let file = executable(&scratch.beside(&format!("foreign{machine}")), &elf_header(class, machine));
+        fails(&["-t", "icount2", "--", &file], &[126], &[&file, words]);
+        fails(&["-sp", "1", "-t", "icount2", "--", &file], &[126], &[&file, words]);
+    }
+}
+
+#[test]
+fn no_such_tool() {
+    fails(&["-t", "icount9", "--", "/bin/true"], &[125], &["icount9", "icount2"]);
+    fails(&["-t", "/nonexistent/tool", "--", "/bin/true"], &[125], &["/nonexistent/tool"]);
+}
+
+#[test]
+fn a_tool_image_that_is_not_one() {
+    fails(&["-t", "/bin/ls", "--", "/bin/true"], &[125], &["/bin/ls", "tool image"]);
+    fails(&["-sp", "1", "-t", "/etc/passwd", "--", "/bin/true"], &[125], &["/etc/passwd"]);
+    let static_program = guest::named("kinds_of_executable.static-pie").executable().to_str().unwrap();
+    fails(&["-t", static_program, "--", "/bin/true"], &[125], &["tool image"]);
+}
+
+#[test]
+fn bad_option_values() {
+    fails(&["-sp", "2", "-t", "icount2", "--", "/bin/true"], &[125], &["-sp"]);
+    fails(&["-spmsec", "soon", "-t", "icount2", "--", "/bin/true"], &[125], &["-spmsec"]);
+    fails(&["-spmsec", "0", "-t", "icount2", "--", "/bin/true"], &[125], &["-spmsec"]);
+    fails(&["-spmp", "0", "-t", "icount2", "--", "/bin/true"], &[125], &["-spmp"]);
+    fails(&["-nonsense", "-t", "icount2", "--", "/bin/true"], &[125], &["-nonsense"]);
+    for sliced in ["0", "1"] {
+        fails(&["-sp", sliced, "-t", "icount2", "--nonsense", "--", "/bin/true"], &[125], &["--nonsense"]);
+    }
+    fails(&["-t", "icount2", "-o", "/nonexistent/file", "--", "/bin/true"], &[125], &["/nonexistent/file"]);
+}
+
+#[test]
+fn missing_arguments() {
+    fails(&[], &[125], &["-t"]);
+    fails(&["-t", "icount2"], &[125], &["--"]);
+    fails(&["--", "/bin/true"], &[125], &["-t"]);
+}
+
+fn executable(path: &Path, contents: &[u8]) -> String {
+    fs::write(path, contents).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// The head of an executable ELF file of another machine.
+fn elf_header(class: u8, machine: u16) -> Vec<u8> {
+    let mut header = vec![0; 4096];
+    header[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1, 1]);
+    header[16..18].copy_from_slice(&2u16.to_le_bytes());
+    header[18..20].copy_from_slice(&machine.to_le_bytes());
+    header[20] = 1;
+    header
+}

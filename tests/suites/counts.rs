@@ -1,0 +1,49 @@
+//! Totals against an independent count: single-stepped = serial = sliced, by instruction and by block.
+//!
+//! Single-stepping takes about ten microseconds an instruction, so guests do little here, and a slice ends at each system call
+//! so that there are many all the same.
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+use suites::guest::{self, Guest};
+use suites::oracle;
+use suites::run::{Job, Scratch};
+use suites::superpin::{EACH_CALL, SERIAL, count_with};
+
+/// Programs of the system besides the guests.
+const PROGRAMS: &[&[&str]] =
+    &[&["/bin/true"], &["/bin/echo", "hello"], &["/bin/cat", "/etc/passwd"], &["/usr/bin/expr", "6", "*", "7"]];
+
+fn main() -> ExitCode {
+    let guests = guest::all().iter().filter_map(|guest| Some(guest_trial(guest, guest.small?)));
+    let programs = PROGRAMS.iter().map(|argv| Trial::test(argv.join(" "), move || Ok(check(&Job::new(*argv), true)?)));
+    libtest_mimic::run(&Arguments::from_args(), guests.chain(programs).collect()).exit_code()
+}
+
+fn guest_trial(guest: &'static Guest, rounds: u64) -> Trial {
+    Trial::test(&guest.name, move || Ok(check(&guest.job(rounds), guest.whole_blocks)?))
+        .with_ignored_flag(!guest.runs_here() || !guest.repeats)
+}
+
+fn check(job: &Job, whole_blocks: bool) -> Result<(), String> {
+    let folder = Scratch::new().map_err(|e| e.to_string())?;
+    let expected = oracle::count(job, &folder).map_err(|e| e.to_string())?;
+    let mut wrong = String::new();
+    for mode in [SERIAL, EACH_CALL] {
+        for tool in ["icount1", "icount2"] {
+            if tool == "icount2" && !whole_blocks {
+                continue;
+            }
+            let counted = count_with(tool, mode.options, job).map_err(|e| e.to_string())?;
+            let total = counted
+                .total
+                .map_or("no total".to_owned(), |n| format!("{n} ({:+})", n as i64 - expected.instructions as i64));
+            if counted.total != Some(expected.instructions) || counted.outcome.status != expected.status {
+                wrong +=
+                    &format!("{tool} {}: {total}, status {}\n{:?}", mode.name, counted.outcome.status, counted.outcome);
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(format!("single-stepped: {expected:?}\n{wrong}")) }
+}

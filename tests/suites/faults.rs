@@ -1,0 +1,331 @@
+//! Processes of a run are killed in mid-run: the outcome must be clear, and nothing may be left.
+//!
+//! All processes of a run are in one process group, the test's own, so "nothing is left" can be seen from outside.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ExitStatus};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use suites::guest::{self, Guest};
+use suites::run::{Job, Outcome, Scratch, as_shell, run, wait_for};
+use suites::superpin::{binary, parse_total};
+
+/// Rounds of `loops` that take about a second natively.
+const SECOND: u64 = 80_000;
+
+/// Rounds for runs that are ended in the middle, however slowly the test itself gets on.
+const ENDLESS: u64 = 100 * SECOND;
+
+const SLICED: &[&str] = &["-sp", "1", "-spmsec", "50", "-spmp", "4"];
+const SERIAL: &[&str] = &["-sp", "0"];
+
+/// A run under superpin that is still going on.
+struct Running {
+    scratch: Scratch,
+    superpin: Child,
+    shared_memory: BTreeSet<String>,
+}
+
+/// What became of it.
+struct Ended {
+    status: ExitStatus,
+    stdout: String,
+    stderr: String,
+}
+
+impl Running {
+    fn start(options: &[&str], rounds: u64) -> Self {
+        Self::start_job(options, &app().job(rounds))
+    }
+
+    fn start_job(options: &[&str], job: &Job) -> Self {
+        let scratch = Scratch::new().unwrap();
+        let prefix = std::iter::once(binary().into())
+            .chain(options.iter().map(Into::into))
+            .chain(["-t", "icount2", "--"].map(Into::into));
+        let mut command = job.under(prefix).command(&scratch.cwd()).unwrap();
+        command.stdout(File::create(scratch.beside("out")).unwrap());
+        command.stderr(File::create(scratch.beside("err")).unwrap()).process_group(0);
+        // Whoever runs the tests in the background may ignore Ctrl-C, which the app would inherit.
+        // SAFETY: signal is async-signal-safe and changes nothing but the new process.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                Ok(())
+            });
+        }
+        let shared_memory = shared_memory();
+        Self { superpin: command.spawn().unwrap(), scratch, shared_memory }
+    }
+
+    fn processes(&self) -> Vec<Process> {
+        group(self.superpin.id())
+    }
+
+    /// The first process of a kind to appear.
+    fn find(&self, kind: Kind) -> Process {
+        let give_up = Instant::now() + Duration::from_secs(30);
+        while Instant::now() < give_up {
+            if let Some(process) = self.processes().into_iter().find(|p| p.kind == kind) {
+                return process;
+            }
+            sleep(Duration::from_millis(2));
+        }
+        panic!("no {kind:?} among {:?}\n{}", self.processes(), self.told());
+    }
+
+    fn told(&self) -> String {
+        fs::read_to_string(self.scratch.beside("err")).unwrap_or_default()
+    }
+
+    /// Waits for superpin and then for everything else of the run.
+    fn end(mut self) -> Ended {
+        let status = wait_for(&mut self.superpin).unwrap();
+        let give_up = Instant::now() + Duration::from_secs(20);
+        while !self.processes().is_empty() {
+            assert!(Instant::now() < give_up, "left running: {:?}\n{}", self.processes(), self.told());
+            sleep(Duration::from_millis(5));
+        }
+        assert!(shared_memory().is_subset(&self.shared_memory), "left in /dev/shm: {:?}", shared_memory());
+        let stdout = fs::read_to_string(self.scratch.beside("out")).unwrap();
+        Ended { status, stdout, stderr: self.told() }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Superpin,
+    Collector,
+    App,
+    /// A slice that has been running for a while.
+    Slice,
+    /// A slice that boots or waits for its end to be known, or a process that keeps a first state.
+    Waiting,
+}
+
+#[derive(Debug)]
+struct Process {
+    pid: i32,
+    kind: Kind,
+}
+
+impl Process {
+    fn send(&self, signal: i32) {
+        assert!(self.send_if_alive(signal), "{self:?} is gone");
+    }
+
+    fn send_if_alive(&self, signal: i32) -> bool {
+        // SAFETY: kill reads no memory; the process belongs to the run of this test.
+        unsafe { libc::kill(self.pid, signal) == 0 }
+    }
+}
+
+/// Living processes of a group. Slices, and what keeps their first states, are forks of the app that nobody traces; the app
+/// is traced.
+fn group(leader: u32) -> Vec<Process> {
+    let pids = fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter_map(|pid| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let (state, _parent, group) = (fields.next()?, fields.next()?, fields.next()?);
+        let ticks: u64 = fields.skip(8).take(2).map(|n| n.parse().unwrap_or(0)).sum();
+        if state == "Z" || state == "X" || group != leader.to_string() {
+            return None;
+        }
+        let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let traced = !status.lines().any(|line| line.split_whitespace().eq(["TracerPid:", "0"]));
+        let kind = match () {
+            () if pid == leader as i32 => Kind::Superpin,
+            () if arguments.starts_with("superpin-collector") => Kind::Collector,
+            () if traced => Kind::App,
+            () if state == "R" && ticks > 1 => Kind::Slice,
+            () => Kind::Waiting,
+        };
+        Some(Process { pid, kind })
+    })
+    .collect()
+}
+
+fn shared_memory() -> BTreeSet<String> {
+    fs::read_dir("/dev/shm")
+        .map(|entries| entries.filter_map(|e| Some(e.ok()?.file_name().to_string_lossy().into_owned())).collect())
+        .unwrap_or_default()
+}
+
+fn app() -> &'static Guest {
+    guest::named("loops")
+}
+
+fn native(rounds: u64) -> Outcome {
+    run(&app().job(rounds)).unwrap()
+}
+
+/// The run failed and said so; the app's own work was done to the end.
+fn failed_with_the_app_finished(ended: &Ended) {
+    assert_eq!(ended.status.code(), Some(125), "{}", ended.stderr);
+    assert_eq!(ended.stdout.as_bytes(), native(4 * SECOND).stdout, "{}", ended.stderr);
+    assert!(ended.stderr.contains("superpin"), "{}", ended.stderr);
+    assert_eq!(parse_total(&ended.stderr), None);
+}
+
+/// A slice that is lost is begun again: the total is the one of an undisturbed run.
+#[test]
+fn a_slice_is_killed() {
+    let undisturbed = Running::start(SERIAL, 4 * SECOND).end();
+    let running = Running::start(SLICED, 4 * SECOND);
+    for _ in 0..3 {
+        running.find(Kind::Slice).send_if_alive(libc::SIGKILL);
+        sleep(Duration::from_millis(200));
+    }
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert_eq!(ended.stdout, undisturbed.stdout);
+    assert_eq!(parse_total(&ended.stderr), parse_total(&undisturbed.stderr), "{}", ended.stderr);
+}
+
+/// What a slice needs to be begun again, or the one before to be verified, is lost: the run goes on or says why not.
+#[test]
+fn a_waiting_slice_is_killed() {
+    let undisturbed = Running::start(SERIAL, 4 * SECOND).end();
+    for delay in [0, 30, 100] {
+        let running = Running::start(SLICED, 4 * SECOND);
+        running.find(Kind::Slice); // only slices and their like wait from now on
+        sleep(Duration::from_millis(delay));
+        running.find(Kind::Waiting).send_if_alive(libc::SIGKILL);
+        let ended = running.end();
+        if ended.status.code() == Some(0) {
+            assert_eq!(parse_total(&ended.stderr), parse_total(&undisturbed.stderr), "{}", ended.stderr);
+        } else {
+            failed_with_the_app_finished(&ended);
+            assert!(ended.stderr.contains("slice"), "{}", ended.stderr);
+        }
+    }
+}
+
+/// A slice that is killed each time it is begun ends the run, with a message.
+#[test]
+fn slices_are_killed_again_and_again() {
+    let running = Running::start(SLICED, 4 * SECOND);
+    let app = running.find(Kind::App).pid;
+    running.find(Kind::Slice);
+    // After the failure the app goes on alone and looks like a slice.
+    while running.processes().iter().any(|p| p.pid == app) {
+        for slice in running.processes().iter().filter(|p| p.kind == Kind::Slice && p.pid != app) {
+            slice.send_if_alive(libc::SIGKILL);
+        }
+        sleep(Duration::from_millis(1));
+    }
+    let ended = running.end();
+    failed_with_the_app_finished(&ended);
+    assert!(ended.stderr.contains("slice") && ended.stderr.contains("tried 3 times"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_collector_is_killed() {
+    let running = Running::start(SLICED, 4 * SECOND);
+    running.find(Kind::Slice);
+    running.find(Kind::Collector).send(libc::SIGKILL);
+    let ended = running.end();
+    failed_with_the_app_finished(&ended);
+    assert!(ended.stderr.contains("collector"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_app_is_killed() {
+    for options in [SLICED, SERIAL] {
+        let running = Running::start(options, ENDLESS);
+        let app = running.find(Kind::App);
+        sleep(Duration::from_millis(200));
+        app.send(libc::SIGKILL);
+        let ended = running.end();
+        // Where the app was when it died can't be known, so there is no total; the status says what happened or that we failed.
+        assert!([125, 128 + libc::SIGKILL].contains(&as_shell(ended.status)), "{:?} {}", ended.status, ended.stderr);
+        assert!(!ended.stderr.is_empty());
+        assert_eq!(parse_total(&ended.stderr), None);
+    }
+}
+
+#[test]
+fn superpin_is_killed() {
+    for options in [SLICED, SERIAL] {
+        let running = Running::start(options, ENDLESS);
+        running.find(if options == SLICED { Kind::Slice } else { Kind::App });
+        sleep(Duration::from_millis(100));
+        Process { pid: running.superpin.id() as i32, kind: Kind::Superpin }.send(libc::SIGKILL);
+        assert_eq!(as_shell(running.end().status), 128 + libc::SIGKILL);
+    }
+}
+
+/// Ctrl-C reaches the whole group: the app ends by it, superpin reports that and gives the total so far.
+#[test]
+fn ctrl_c() {
+    for options in [SLICED, SERIAL] {
+        let running = Running::start(options, ENDLESS);
+        running.find(if options == SLICED { Kind::Slice } else { Kind::App });
+        sleep(Duration::from_millis(300));
+        Process { pid: -(running.superpin.id() as i32), kind: Kind::Superpin }.send(libc::SIGINT);
+        let ended = running.end();
+        assert_eq!(as_shell(ended.status), 128 + libc::SIGINT, "{}", ended.stderr);
+        assert!(parse_total(&ended.stderr).is_some_and(|n| n > 0), "{}", ended.stderr);
+    }
+}
+
+/// A signal to superpin alone is passed on to the app.
+#[test]
+fn superpin_is_asked_to_end() {
+    for options in [SLICED, SERIAL] {
+        let running = Running::start(options, ENDLESS);
+        running.find(if options == SLICED { Kind::Slice } else { Kind::App });
+        sleep(Duration::from_millis(100));
+        Process { pid: running.superpin.id() as i32, kind: Kind::Superpin }.send(libc::SIGTERM);
+        let ended = running.end();
+        assert_eq!(as_shell(ended.status), 128 + libc::SIGTERM, "{}", ended.stderr);
+    }
+}
+
+/// Any process of a run that follows the app's children: the run ends, and nothing is left.
+#[test]
+fn one_of_a_family_is_killed() {
+    const ROUNDS: u64 = 30_000;
+    let job = guest::named("fork_tree").job(ROUNDS);
+    for options in [["-sp", "1", "-spmsec", "20", "-follow", "1"], ["-sp", "0", "-spmsec", "20", "-follow", "1"]] {
+        for n in [0, 1, 2, 4, 7, 12] {
+            let running = Running::start_job(&options, &job);
+            let give_up = Instant::now() + Duration::from_secs(20);
+            while running.processes().iter().filter(|p| p.kind == Kind::App).count() < 4 && Instant::now() < give_up {
+                sleep(Duration::from_millis(2));
+            }
+            sleep(Duration::from_millis(10 * n));
+            let processes = running.processes();
+            if let Some(process) = processes.iter().cycle().nth(n as usize) {
+                process.send_if_alive(libc::SIGKILL);
+            }
+            running.end();
+        }
+    }
+}
+
+#[test]
+fn an_undisturbed_run_leaves_nothing() {
+    for options in [SLICED, SERIAL] {
+        let ended = Running::start(options, SECOND).end();
+        assert_eq!((ended.status.code(), ended.stdout.as_bytes()), (Some(0), native(SECOND).stdout.as_slice()));
+        assert!(parse_total(&ended.stderr).is_some());
+    }
+}
+
+#[test]
+fn a_program_that_does_nothing_leaves_nothing() {
+    let before = shared_memory();
+    for _ in 0..20 {
+        let prefix =
+            [binary().as_os_str(), "-sp".as_ref(), "1".as_ref(), "-t".as_ref(), "icount2".as_ref(), "--".as_ref()];
+        let outcome = run(&Job::new(["/bin/true"]).under(prefix.map(Into::into))).unwrap();
+        assert_eq!(outcome.status, 0);
+    }
+    assert!(shared_memory().is_subset(&before));
+}

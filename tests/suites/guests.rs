@@ -1,0 +1,124 @@
+//! Every guest in every mode: output, files and exit status as natively, totals as serially.
+//!
+//! `cargo test -p suites --test guests -- 5ms/` runs one mode, `-- /loops` one guest.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use libtest_mimic::{Arguments, Trial};
+use suites::guest::{self, Guest};
+use suites::run::{Outcome, run};
+use suites::superpin::{Counted, EACH_CALL, FOLLOWED, MODES, Mode, SERIAL, count, count_with, total_of};
+
+fn main() -> ExitCode {
+    let trials = MODES.iter().flat_map(|mode| guest::all().iter().map(move |guest| trial(mode, guest))).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn trial(mode: &'static Mode, guest: &'static Guest) -> Trial {
+    Trial::test(format!("{}/{}", mode.name, guest.name), move || Ok(check(mode, guest)?))
+        .with_ignored_flag(!guest.runs_here())
+}
+
+fn check(mode: &Mode, guest: &'static Guest) -> Result<(), String> {
+    let rounds = if mode.slow { guest.large.div_ceil(10) } else { guest.large };
+    let native = native(guest, rounds)?;
+    let options: Vec<&str> = mode.options.iter().copied().chain(guest.options.iter().map(String::as_str)).collect();
+    let mut counted = count_with(mode.tool, &options, &guest.job(rounds)).map_err(|e| e.to_string())?;
+    if guest.by_chance && counted.total.is_some() {
+        return Ok(());
+    }
+    if let Some(warning) = guest.warned.as_ref().filter(|_| mode.sliced) {
+        take_warning(&mut counted, warning)?;
+    }
+    // A mode may happen to be able to count it after all: the total must then be the right one.
+    let is_right = guest.repeats && counted.total.is_some();
+    if let Some(why) = guest.refused[usize::from(mode.sliced)].as_ref().filter(|_| !is_right) {
+        return refused(why, &counted.outcome, &native, counted.total);
+    }
+    let total = total_of(&counted, &native)?;
+    // exit is a call of its own, so a run that is cut at each call has at least two slices.
+    if mode.name == EACH_CALL.name && !guest.bare && counted.statistic("slices") < Some(2.0) {
+        return Err(format!("cut at each call, but\n{}", counted.report));
+    }
+    if guest.repeats {
+        let same_total = guest.whole_blocks && mode.tool == "icount1";
+        let tool = if same_total { SERIAL.tool } else { mode.tool };
+        let serial = serial(guest, rounds, tool)?;
+        if total != serial {
+            return Err(format!("total {total}, serially {serial}: {:+}", total.wrapping_sub(serial) as i64));
+        }
+        let followed = if mode.follows() { children(guest, rounds)? } else { Vec::new() };
+        let differ =
+            if guest.children_repeat { counted.children != followed } else { counted.children.len() != followed.len() };
+        if differ {
+            return Err(format!("children {:?}, serially {followed:?}", counted.children));
+        }
+    }
+    Ok(())
+}
+
+/// Removes the warning from standard error: it must be there.
+fn take_warning(counted: &mut Counted, warning: &str) -> Result<(), String> {
+    let told = String::from_utf8_lossy(&counted.outcome.stderr).into_owned();
+    let Some(at) = told.find(&format!("superpin: warning: {warning}: ")) else {
+        return Err(format!("no warning\n{counted:?}"));
+    };
+    counted.outcome.stderr.truncate(at);
+    let counts = ["boundaries_ambiguous", "slices_with_foreign_writes"].map(|name| counted.statistic(name));
+    if counts.into_iter().flatten().sum::<f64>() >= 1.0 {
+        return Ok(());
+    }
+    Err(format!("warned, but\n{}", counted.report))
+}
+
+/// An app that can't be followed goes on natively to its end; superpin says why it gives no total.
+fn refused(why: &str, outcome: &Outcome, native: &Outcome, total: Option<u64>) -> Result<(), String> {
+    let told = String::from_utf8_lossy(&outcome.stderr);
+    if outcome.status == 125 && told.contains(why) && outcome.stdout == native.stdout && total.is_none() {
+        return Ok(());
+    }
+    Err(format!("refusal that names `{why}` expected, got total {total:?}\n{outcome:?}"))
+}
+
+fn native(guest: &'static Guest, rounds: u64) -> Result<Outcome, String> {
+    static DONE: Once<(&str, u64), Outcome> = Once::new();
+    DONE.get((&guest.name, rounds), || run(&guest.job(rounds)).map_err(|e| e.to_string()))
+}
+
+fn serial(guest: &'static Guest, rounds: u64, tool: &'static str) -> Result<u64, String> {
+    static DONE: Once<(&str, u64, &str), u64> = Once::new();
+    DONE.get((&guest.name, rounds, tool), || {
+        let counted = count_with(tool, SERIAL.options, &guest.job(rounds)).map_err(|e| e.to_string())?;
+        counted.total.ok_or_else(|| format!("no total serially\n{:?}", counted.outcome))
+    })
+}
+
+/// Totals of the processes that it starts.
+fn children(guest: &'static Guest, rounds: u64) -> Result<Vec<u64>, String> {
+    static DONE: Once<(&str, u64), Vec<u64>> = Once::new();
+    DONE.get((&guest.name, rounds), || {
+        let counted = count(&FOLLOWED, &guest.job(rounds)).map_err(|e| e.to_string())?;
+        Ok(counted.children)
+    })
+}
+
+type Answer<V> = Arc<OnceLock<Result<V, String>>>;
+
+/// What is asked for in many tests and computed in one.
+struct Once<K, V>(Mutex<Option<HashMap<K, Answer<V>>>>);
+
+impl<K: Eq + Hash, V: Clone> Once<K, V> {
+    const fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    fn get(&self, key: K, compute: impl FnOnce() -> Result<V, String>) -> Result<V, String> {
+        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = map.get_or_insert_default().entry(key).or_default().clone();
+        drop(map);
+        answer.get_or_init(compute).clone()
+    }
+}

@@ -1,0 +1,90 @@
+//! Real programs: output, files and exit status as natively, equal totals however the run is cut.
+
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use libtest_mimic::{Arguments, Trial};
+use suites::run::{Job, Outcome, run};
+use suites::superpin::{SERIAL, count_with, total_of};
+use suites::workload::{WORKLOADS, Workload};
+
+const MEGABYTES: usize = 1;
+
+/// How a run is cut, besides serially.
+const CUTS: &[(&str, &[&str])] = &[
+    ("10ms", &["-sp", "1", "-spmsec", "10"]),
+    ("50ms-two", &["-sp", "1", "-spmsec", "50", "-spmp", "2"]),
+    ("20-calls-verified", &["-sp", "1", "-spsysrecs", "20", "-spmsec", "100", "-spverify", "1"]),
+    ("defaults", &["-sp", "1"]),
+];
+
+fn main() -> ExitCode {
+    let trials = WORKLOADS.iter().flat_map(|workload| {
+        let base: &'static Base = Box::leak(Box::new(Base { workload, found: OnceLock::new() }));
+        let missing = workload.program().is_none();
+        let serial = Trial::test(format!("serial/{}", workload.name), move || Ok(base.get().as_ref().map(drop)?));
+        let cuts = CUTS.iter().map(move |(name, options)| {
+            Trial::test(format!("{name}/{}", workload.name), move || Ok(check(base, options)?))
+        });
+        let addresses = Trial::test(format!("addresses/{}", workload.name), move || Ok(check_addresses(workload)?));
+        [serial, addresses].into_iter().chain(cuts).map(move |trial| trial.with_ignored_flag(missing))
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+}
+
+/// What all runs of a program are compared with, found by the first test that needs it.
+struct Base {
+    workload: &'static Workload,
+    found: OnceLock<Result<Found, String>>,
+}
+
+struct Found {
+    job: Job,
+    native: Outcome,
+    total: u64,
+}
+
+impl Base {
+    fn get(&self) -> &Result<Found, String> {
+        self.found.get_or_init(|| {
+            let job = self.workload.job(MEGABYTES);
+            let native = run(&job).map_err(|e| e.to_string())?;
+            let once = || {
+                let counted = count_with(SERIAL.tool, SERIAL.options, &job).map_err(|e| e.to_string())?;
+                total_of(&counted, &native)
+            };
+            let (total, again) = (once()?, once()?);
+            if self.workload.repeats && total != again {
+                return Err(format!("two serial runs gave {total} and {again}"));
+            }
+            Ok(Found { job, native, total })
+        })
+    }
+}
+
+/// The addresses of all memory accesses, in order, are the same serially and in slices.
+fn check_addresses(workload: &Workload) -> Result<(), String> {
+    let job = workload.job(MEGABYTES);
+    let native = run(&job).map_err(|e| e.to_string())?;
+    let total = |options| {
+        let counted = count_with("memaddr", options, &job).map_err(|e| e.to_string())?;
+        total_of(&counted, &native)
+    };
+    let (serial, sliced) = (total(&["-sp", "0"])?, total(&["-sp", "1", "-spmsec", "30", "-spsysrecs", "200"])?);
+    // jq puts its current directory's path into a hash table: in another directory it takes the same steps at other addresses.
+    let repeats = workload.repeats && workload.name != "jq";
+    if repeats && serial != sliced {
+        return Err(format!("checksum {sliced:x}, serially {serial:x}"));
+    }
+    Ok(())
+}
+
+fn check(base: &Base, options: &[&str]) -> Result<(), String> {
+    let found = base.get().as_ref().map_err(Clone::clone)?;
+    let counted = count_with(SERIAL.tool, options, &found.job).map_err(|e| e.to_string())?;
+    let total = total_of(&counted, &found.native)?;
+    if base.workload.repeats && total != found.total {
+        return Err(format!("total {total}, serially {}: {:+}", found.total, total.wrapping_sub(found.total) as i64));
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! Analysis routines and what they are called with.
+//!
+//! The problem: the engine wants the address of a C function and a list of arguments; an author has a plain `fn` and
+//! should not be able to pass it the wrong number of arguments. The approach: [`Routine`] is implemented for every
+//! function and closure without captured variables whose parameters are the local state and as many `u64` as the
+//! tuple [`Arguments`] has elements. The C function is a thunk made for that very function, which the compiler fuses with it.
+
+use machine::Gpr;
+
+/// An argument of an analysis routine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arg {
+    /// A constant. Integers convert into it.
+    Const(u64),
+    /// How many instructions the call stands for: those of the block for [`crate::At::Anywhere`] calls, one for calls at an
+    /// instruction. For routines that add it up.
+    ///
+    /// If a signal, a fault or code that changes stops the app before all of them were executed, the routine is called once
+    /// more, with minus the number of those that were not (as a wrapping `u64`): so add with `wrapping_add`, and the
+    /// sum is exact.
+    BlockInstructions,
+    /// Address of the instruction (for a block: of its first instruction).
+    Pc,
+    /// Value of an app register before the instruction.
+    Register(Gpr),
+    /// Effective address of the instruction's memory operand with this index, see
+    /// [`crate::Instruction::memory_operands`].
+    MemoryAddress(usize),
+}
+
+macro_rules! constants {
+    ($($integer:ty),*) => {$(
+        impl From<$integer> for Arg {
+            fn from(value: $integer) -> Arg {
+                Arg::Const(value as u64)
+            }
+        }
+    )*};
+}
+constants!(u8, u16, u32, u64, usize, bool);
+
+impl From<machine::AppPc> for Arg {
+    fn from(pc: machine::AppPc) -> Arg {
+        Arg::Const(pc.0)
+    }
+}
+
+impl From<Gpr> for Arg {
+    fn from(register: Gpr) -> Arg {
+        Arg::Register(register)
+    }
+}
+
+impl Arg {
+    pub(crate) fn to_engine(self) -> engine::instrument::Arg {
+        use engine::instrument::Arg as To;
+        match self {
+            Arg::Const(value) => To::Const(value),
+            Arg::Pc => To::InstructionPointer,
+            Arg::Register(register) => To::Register(register),
+            Arg::MemoryAddress(index) => To::MemoryAddress(index),
+            Arg::BlockInstructions => To::BlockInstructions,
+        }
+    }
+}
+
+/// A tuple of up to five things that convert into [`Arg`].
+pub trait Arguments {
+    /// The arguments in order.
+    fn into_args(self) -> Vec<Arg>;
+}
+
+/// An analysis routine: `fn(&mut Local, u64, …)` with one `u64` for each element of the tuple `A`.
+///
+/// It runs in the middle of the app, perhaps inside the app's malloc or with the app's locks held. It may do what it
+/// likes with the local state, allocate included: the heap and everything else of the tool's lives apart from the
+/// app. It must not make system calls: no printing, no files, no clock, no threads. And it should not panic: that ends
+/// the run as a failure. A small one, without branches and calls, is copied into the translated code, where it
+/// costs a few instructions; any other costs about as much as a system call.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be called with the local state `{L}` and the arguments `{A}`",
+    label = "must be a `fn(&mut {L}, u64, …)` with one `u64` for each argument, and capture nothing"
+)]
+pub trait Routine<L, A>: Copy + 'static {
+    /// Address of a C function that does the same.
+    fn address(self) -> usize;
+}
+
+/// Makes a value of a type without size: a function item or a closure that captures nothing.
+fn conjure<F: Copy>() -> F {
+    const { assert!(size_of::<F>() == 0, "an analysis routine can't capture variables and can't be a function pointer") };
+    // SAFETY: a value of this type has no bytes, and `F: Copy` has no destructor that could count it. That one exists is
+    // known: `Routine::address` was given one.
+    unsafe { std::mem::zeroed() }
+}
+
+macro_rules! arities {
+    ($(($($element:ident $value:ident $word:ident),*))*) => {$(
+        impl<$($element: Into<Arg>),*> Arguments for ($($element,)*) {
+            fn into_args(self) -> Vec<Arg> {
+                let ($($value,)*) = self;
+                vec![$($value.into()),*]
+            }
+        }
+
+        impl<L: 'static, F, $($element),*> Routine<L, ($($element,)*)> for F
+        where
+            F: Fn(&mut L, $(arities!(@word $element)),*) + Copy + 'static,
+        {
+            fn address(self) -> usize {
+                extern "C" fn thunk<L, F: Fn(&mut L, $(arities!(@word $element)),*) + Copy>(local: &mut L, $($word: u64),*) {
+                    conjure::<F>()(local, $($word),*);
+                }
+                thunk::<L, F> as *const () as usize
+            }
+        }
+    )*};
+    (@word $element:ident) => { u64 };
+}
+
+arities! {
+    ()
+    (A a0 w0)
+    (A a0 w0, B a1 w1)
+    (A a0 w0, B a1 w1, C a2 w2)
+    (A a0 w0, B a1 w1, C a2 w2, D a3 w3)
+    (A a0 w0, B a1 w1, C a2 w2, D a3 w3, E a4 w4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call<A: Arguments, R: Routine<u64, A>>(routine: R, args: A, local: &mut u64) {
+        let args: Vec<u64> = args
+            .into_args()
+            .into_iter()
+            .map(|arg| if let Arg::Const(value) = arg { value } else { panic!("not a constant") })
+            .collect();
+        let address = routine.address();
+        // SAFETY: `address` is a C function with as many parameters as there are arguments.
+        unsafe {
+            match args[..] {
+                [] => std::mem::transmute::<usize, extern "C" fn(&mut u64)>(address)(local),
+                [a] => std::mem::transmute::<usize, extern "C" fn(&mut u64, u64)>(address)(local, a),
+                [a, b] => std::mem::transmute::<usize, extern "C" fn(&mut u64, u64, u64)>(address)(local, a, b),
+                _ => panic!("not tested"),
+            }
+        }
+    }
+
+    fn add(local: &mut u64, n: u64) {
+        *local += n;
+    }
+
+    #[test]
+    fn thunks_do_what_the_routine_does() {
+        let mut local = 1;
+        call(add, (41_u32,), &mut local);
+        assert_eq!(local, 42);
+        call(|local: &mut u64| *local *= 2, (), &mut local);
+        assert_eq!(local, 84);
+        call(|local: &mut u64, a: u64, b: u64| *local = a - b, (7_u8, 3_usize), &mut local);
+        assert_eq!(local, 4);
+    }
+
+    #[test]
+    fn a_small_routine_is_one_with_its_thunk() {
+        let address = <_ as Routine<u64, (u64,)>>::address(add);
+        // SAFETY: the thunk is at least as long as what is read of it: it ends with a return.
+        let code = unsafe { std::slice::from_raw_parts(address as *const u8, 16) };
+        let end = code.iter().position(|&b| b == 0xc3).expect("returns within a few bytes");
+        assert!(!code[..end].contains(&0xe8), "calls something: {code:02x?}");
+    }
+}

@@ -1,0 +1,274 @@
+//! The collector: folds results in slice order and prints the total.
+//!
+//! It is the tool image as an ordinary process beside the control process, which starts it with the run memory on
+//! a descriptor whose number is its last argument, and writes commands to its standard input, one a line:
+//!
+//! | command | answer |
+//! |---|---|
+//! | `hello` | `ok`: tool and options are right, the output file is open |
+//! | `fold SLOT SLICE LEN` | `ok`: the result of LEN bytes in that slot was folded; the slot may be used again |
+//! | `fini [HEADING]` | `ok`: the total is printed (on standard error under the heading); the collector exits with 0 |
+//! | (any) | `error TEXT`: the run failed; the collector exits with 1 |
+//!
+//! If its standard input ends without `fini`, the run failed or the control process died: nothing is printed.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufRead, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
+use std::ptr;
+
+use bubble::boot::BOOT_MAGIC;
+use bubble::map::{CONTROL, RESULT, file};
+use bubble::shared::{MAX_SLOTS, RunHeader};
+use slice_runtime::boot::tool_args;
+
+use crate::entry::{Entry, find};
+use crate::options::{Configured, configure};
+use crate::tool::{SliceInfo, Tool};
+
+/// A tool that collects, without its types.
+pub trait Collect {
+    /// Folds one encoded result.
+    fn fold(&mut self, slice: SliceInfo, result: &[u8]) -> Result<(), String>;
+    /// Prints the total, on standard error under a heading if that isn't empty.
+    fn fini(&mut self, heading: &str) -> Result<(), String>;
+}
+
+struct Collector<T: Tool> {
+    tool: T,
+    total: T::Total,
+    /// The file of `-o`; standard error without it.
+    output: Option<File>,
+}
+
+/// Makes a collecting tool from its options; opens the output, whose name a process that the app started (`process` isn't 0) adds
+/// its number to.
+pub fn collect<T: Tool>(options: &[&OsStr], process: u32) -> Result<Box<dyn Collect>, String> {
+    let Configured { tool, output } = configure::<T>(options)?;
+    let output = match output {
+        None => None,
+        Some(path) => {
+            let path = of_process(path, process);
+            Some(File::create(&path).map_err(|error| format!("cannot write {}: {error}", path.display()))?)
+        }
+    };
+    Ok(Box::new(Collector { tool, total: T::Total::default(), output }))
+}
+
+fn of_process(path: PathBuf, process: u32) -> PathBuf {
+    if process == 0 {
+        return path;
+    }
+    let mut name = path.into_os_string();
+    name.push(format!(".{process}"));
+    name.into()
+}
+
+impl<T: Tool> Collect for Collector<T> {
+    fn fold(&mut self, slice: SliceInfo, result: &[u8]) -> Result<(), String> {
+        let result = postcard::from_bytes(result)
+            .map_err(|error| format!("the result of slice {} can't be decoded: {error}", slice.number))?;
+        self.tool.fold(&mut self.total, slice, result);
+        Ok(())
+    }
+
+    fn fini(&mut self, heading: &str) -> Result<(), String> {
+        let total = std::mem::take(&mut self.total);
+        let printed = match &mut self.output {
+            Some(file) => print(&self.tool, total, "", file),
+            None => print(&self.tool, total, heading, &mut io::stderr().lock()),
+        };
+        printed.map_err(|error| format!("tool {} cannot print its result: {error}", T::NAME))
+    }
+}
+
+/// Runs `fini` into a buffer first, so that what is printed comes in few writes.
+fn print<T: Tool>(tool: &T, total: T::Total, heading: &str, out: &mut dyn Write) -> io::Result<()> {
+    let mut buffered = io::BufWriter::new(out);
+    if !heading.is_empty() {
+        writeln!(buffered, "superpin: {heading}")?;
+    }
+    tool.fini(total, &mut buffered)?;
+    buffered.flush()
+}
+
+/// The collector's whole life. Returns its exit status.
+pub fn run(tools: &[Entry], args: &[OsString]) -> i32 {
+    let mut answers = match take_standard_output() {
+        Ok(answers) => answers,
+        Err(error) => {
+            eprintln!("superpin: the collector cannot answer: {error}");
+            return 1;
+        }
+    };
+    let served = serve(tools, args, &mut io::stdin().lock(), &mut answers);
+    let Err(error) = served else { return 0 };
+    // If nobody listens any more there is nobody to tell.
+    let _ = writeln!(answers, "error {}", error.trim_end().replace('\n', "\u{2028}"));
+    1
+}
+
+/// The pipe for answers, moved away from where a tool's `println!` would write into it: that goes to standard error.
+fn take_standard_output() -> io::Result<File> {
+    let answers = io::stdout().as_fd().try_clone_to_owned()?;
+    // SAFETY: both descriptors are open; the old standard output lives on in `answers`.
+    if unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(answers.into())
+}
+
+fn serve(
+    tools: &[Entry],
+    args: &[OsString],
+    commands: &mut dyn BufRead,
+    answers: &mut dyn Write,
+) -> Result<(), String> {
+    let mut commands = commands.lines();
+    // Nothing is done, and no error is told, before it was asked for: whoever writes a command finds it read.
+    let mut command = next(&mut commands)?;
+    let memory = RunMemory::from_args(args)?;
+    let header = memory.header()?;
+    let arguments = tool_args(&header);
+    let (entry, options) = find(tools, &arguments)?;
+    let mut tool = (entry.collect)(options, header.process)?;
+    loop {
+        match &command {
+            Command::Hello => {}
+            Command::Fold { slot, slice, len } => {
+                tool.fold(SliceInfo { number: *slice }, memory.result(*slot, *len)?.bytes())?;
+            }
+            Command::Fini { heading } => tool.fini(heading)?,
+        }
+        writeln!(answers, "ok").and_then(|()| answers.flush()).map_err(|error| format!("cannot answer: {error}"))?;
+        if matches!(command, Command::Fini { .. }) {
+            return Ok(());
+        }
+        command = next(&mut commands)?;
+    }
+}
+
+fn next(commands: &mut dyn Iterator<Item = io::Result<String>>) -> Result<Command, String> {
+    match commands.next() {
+        Some(line) => Command::parse(&line.map_err(|error| format!("cannot read commands: {error}"))?),
+        None => Err("the control process ended before the run did".into()),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Command {
+    Hello,
+    Fold { slot: usize, slice: u64, len: u64 },
+    Fini { heading: String },
+}
+
+impl Command {
+    fn parse(line: &str) -> Result<Self, String> {
+        if let Some(heading) = line.strip_prefix("fini ") {
+            return Ok(Command::Fini { heading: heading.to_owned() });
+        }
+        let words: Vec<&str> = line.split(' ').collect();
+        let unknown = || format!("the control process sent {line:?}, which this version of the collector doesn't know");
+        match words[..] {
+            ["hello"] => Ok(Command::Hello),
+            ["fini"] => Ok(Command::Fini { heading: String::new() }),
+            ["fold", slot, slice, len] => {
+                let (Ok(slot), Ok(slice), Ok(len)) = (slot.parse(), slice.parse(), len.parse()) else {
+                    return Err(unknown());
+                };
+                if slot >= MAX_SLOTS || len > RESULT.size {
+                    return Err(unknown());
+                }
+                Ok(Command::Fold { slot, slice, len })
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// The run memory, reached through its descriptor.
+struct RunMemory {
+    descriptor: OwnedFd,
+}
+
+impl RunMemory {
+    fn from_args(args: &[OsString]) -> Result<Self, String> {
+        let number = args.last().and_then(|arg| arg.to_str()?.parse::<RawFd>().ok());
+        let number = number.filter(|&number| number > 2).ok_or("the collector needs the run memory's descriptor")?;
+        // SAFETY: the control process passed the descriptor on for this use alone.
+        Ok(Self { descriptor: unsafe { OwnedFd::from_raw_fd(number) } })
+    }
+
+    fn map(&self, offset: u64, len: u64) -> Result<Mapped, String> {
+        Mapped::new(&self.descriptor, offset, len as usize)
+            .map_err(|error| format!("cannot map the run memory: {error}"))
+    }
+
+    /// A copy of the run's header.
+    fn header(&self) -> Result<Box<RunHeader>, String> {
+        let mapped = self.map(file::CONTROL_AT, CONTROL.size)?;
+        // SAFETY: the header is plain integers and lies at the start of CONTROL, which is page aligned; nobody writes
+        // it any more.
+        let header = Box::new(unsafe { ptr::read(mapped.start.cast::<RunHeader>()) });
+        if header.magic == BOOT_MAGIC { Ok(header) } else { Err("the run memory has no header of this version".into()) }
+    }
+
+    /// The encoded result in a slot.
+    fn result(&self, slot: usize, len: u64) -> Result<Mapped, String> {
+        self.map(file::result_at(slot), len)
+    }
+}
+
+/// A mapped part of the run memory.
+struct Mapped {
+    start: *mut libc::c_void,
+    len: usize,
+}
+
+impl Mapped {
+    fn new(descriptor: &OwnedFd, offset: u64, len: usize) -> io::Result<Self> {
+        if len == 0 {
+            return Ok(Self { start: ptr::null_mut(), len });
+        }
+        let fd = descriptor.as_raw_fd();
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let start =
+            unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, fd, offset as libc::off_t) };
+        if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self { start, len }) }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        if self.len == 0 {
+            return &[];
+        }
+        // SAFETY: mapped for as long as `self` lives; the slice that wrote it has exited.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if self.len != 0 {
+            // SAFETY: this mapping is `self`'s own.
+            unsafe { libc::munmap(self.start, self.len) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_checked() {
+        assert_eq!(Command::parse("fold 3 17 8"), Ok(Command::Fold { slot: 3, slice: 17, len: 8 }));
+        let fini = |heading: &str| Ok(Command::Fini { heading: heading.to_owned() });
+        assert_eq!((Command::parse("fini"), Command::parse("fini a b")), (fini(""), fini("a b")));
+        assert_eq!(Command::parse("hello"), Ok(Command::Hello));
+        for wrong in ["", "fold", "fold 1 2", "fold 1 2 3 4", "fold 256 0 0", "fold 0 0 9999999999", "fold -1 0 0"] {
+            assert!(Command::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! A tool without its types, as a tool image lists it.
+
+use std::ffi::OsStr;
+
+use slice_runtime::RunningTool;
+
+use crate::collector::{Collect, collect};
+use crate::injected::inject;
+use crate::options::{configure, help};
+use crate::tool::{SliceInfo, Tool};
+
+/// A tool in one of its roles, or what is wrong with its options.
+pub type Made<R> = Result<Box<R>, String>;
+
+/// One tool of a tool image. [`crate::image!`] makes the list.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    /// Checks options without any other effect.
+    pub(crate) check: fn(&[&OsStr]) -> Result<(), String>,
+    pub(crate) help: fn() -> String,
+    /// Safe to call in a taken-over process only, and once.
+    pub(crate) inject: unsafe fn(&[&OsStr], SliceInfo) -> Made<dyn RunningTool>,
+    pub(crate) collect: fn(&[&OsStr], u32) -> Made<dyn Collect>,
+}
+
+impl Entry {
+    /// The entry of tool `T`.
+    pub const fn of<T: Tool>() -> Self {
+        Self {
+            name: T::NAME,
+            about: T::ABOUT,
+            check: |options| configure::<T>(options).map(drop),
+            help: help::<T>,
+            inject: inject::<T>,
+            collect: collect::<T>,
+        }
+    }
+}
+
+/// Splits a run's tool arguments into the entry and its options.
+pub fn find<'a, 'o>(tools: &'a [Entry], args: &'o [&'o OsStr]) -> Result<(&'a Entry, &'o [&'o OsStr]), String> {
+    let (name, options) = args.split_first().ok_or("no tool was named")?;
+    let entry = tools.iter().find(|tool| *name == tool.name).ok_or_else(|| {
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+        format!("this image has no tool {}: it has {}", name.display(), names.join(", "))
+    })?;
+    Ok((entry, options))
+}

@@ -1,0 +1,69 @@
+//! A tool in a taken-over process.
+
+use std::ffi::OsStr;
+
+use bubble::map::LOCAL;
+use slice_runtime::RunningTool;
+
+use crate::options::configure;
+use crate::tool::{SliceInfo, Tool};
+use crate::trace::Trace;
+
+/// A tool whose local state lies at LOCAL's start.
+struct Injected<T: Tool> {
+    tool: T,
+}
+
+impl<T: Tool> Injected<T> {
+    const LOCAL: *mut T::Local = LOCAL.start as *mut T::Local;
+}
+
+/// Makes the tool from its options and its local state for this slice.
+///
+/// # Errors
+/// If the options are wrong.
+///
+/// # Panics
+/// If the local state doesn't fit into its region.
+///
+/// # Safety
+/// This is a taken-over process: LOCAL is mapped and unused. Called once.
+pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Box<dyn RunningTool>, String> {
+    const {
+        assert!(size_of::<T::Local>() as u64 <= LOCAL.size / 2, "the tool's Local is too large: box its large parts");
+        assert!(align_of::<T::Local>() <= 4096, "the tool's Local needs more than a page's alignment");
+    }
+    let tool = configure::<T>(options)?.tool;
+    // SAFETY: the region is mapped, large and aligned enough, and nothing else lives at its start.
+    unsafe { Injected::<T>::LOCAL.write(tool.begin(slice)) };
+    Ok(Box::new(Injected { tool }))
+}
+
+impl<T: Tool> RunningTool for Injected<T> {
+    fn instrument(&self, trace: &mut engine::instrument::Trace) {
+        let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Self::LOCAL as u64);
+        self.tool.instrument(&view);
+        let (calls, buffered) = view.into_inserted();
+        trace.calls.extend(calls);
+        trace.buffered.extend(buffered);
+    }
+
+    fn drain(&self, words: &[u64]) {
+        // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
+        self.tool.drain(unsafe { &mut *Self::LOCAL }, words);
+    }
+
+    fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
+        engine::buffer::take(|words| self.drain(words));
+        // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is asked.
+        let result = self.tool.finish(unsafe { &*Self::LOCAL });
+        match postcard::to_slice(&result, out) {
+            Ok(encoded) => Ok(encoded.len()),
+            Err(error) => Err(format!(
+                "the result of tool {} can't be encoded in {} bytes ({error}): make slices shorter with -spmsec, or the result smaller",
+                T::NAME,
+                out.len(),
+            )),
+        }
+    }
+}

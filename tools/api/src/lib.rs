@@ -1,0 +1,83 @@
+//! Write a tool: what to look at in a running program, and how to add up what was seen.
+//!
+//! A tool is one type that implements [`Tool`]. A program that consists of `image!(MyTool);` is a *tool image*: run it
+//! by itself (`my-tool -sp 1 -t my-tool -- app`) or hand it to `superpin -t PATH`. The same file then plays three
+//! roles in several processes:
+//!
+//! | role | process | what of the tool runs there |
+//! |---|---|---|
+//! | supervisor | the one a person started | nothing but the check of its options |
+//! | injected | the app (serial), or each slice | [`Tool::new`], [`Tool::begin`], [`Tool::instrument`], analysis routines, [`Tool::finish`] |
+//! | collector | one, beside the others | [`Tool::new`], [`Tool::fold`], [`Tool::fini`] |
+//!
+//! So no variable of the tool's is seen by two of them: what a slice found travels to the collector as the encoded
+//! [`Tool::Result`], and slices are folded in the order of the app's execution, whatever order they finished in.
+//!
+//! # A whole tool
+//!
+//! ```no_run,standalone_crate
+//! # // A doc test is a program with a `main` of its own, so `image!` is left out here.
+//! use superpin_tool::{At, NoOptions, Out, SliceInfo, Tool, Trace};
+//!
+//! struct Calls;
+//!
+//! fn count(calls: &mut u64) {
+//!     *calls += 1;
+//! }
+//!
+//! impl Tool for Calls {
+//!     const NAME: &'static str = "calls";
+//!     const ABOUT: &'static str = "Counts executed call instructions";
+//!     type Options = NoOptions;
+//!     type Local = u64;
+//!     type Result = u64;
+//!     type Total = u64;
+//!
+//!     fn new(_: NoOptions) -> Result<Self, String> {
+//!         Ok(Calls)
+//!     }
+//!
+//!     fn instrument(&self, trace: &Trace<'_, u64>) {
+//!         for instruction in trace.instructions().filter(|i| i.is_call()) {
+//!             instruction.call(At::Before, count, ());
+//!         }
+//!     }
+//!
+//!     fn begin(&self, _: SliceInfo) -> u64 {
+//!         0
+//!     }
+//!
+//!     fn finish(&self, local: &u64) -> u64 {
+//!         *local
+//!     }
+//!
+//!     fn fold(&self, total: &mut u64, _: SliceInfo, result: u64) {
+//!         *total += result;
+//!     }
+//!
+//!     fn fini(&self, total: u64, out: &mut Out<'_>) -> std::io::Result<()> {
+//!         writeln!(out, "Calls: {total}")
+//!     }
+//! }
+//! # use std::io::Write;
+//! ```
+//!
+//! `docs/tools.md` builds a tool step by step, outside this workspace.
+
+mod arguments;
+mod collector;
+mod entry;
+mod image;
+mod injected;
+pub mod merge;
+mod options;
+mod tool;
+mod trace;
+
+pub use arguments::{Arg, Arguments, Routine};
+pub use entry::Entry;
+pub use image::main;
+pub use machine::{AppPc, Gpr};
+pub use options::NoOptions;
+pub use tool::{Out, SliceInfo, Tool};
+pub use trace::{At, Block, BranchKind, Instruction, MemoryOperand, Trace};

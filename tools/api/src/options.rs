@@ -1,0 +1,65 @@
+//! Options of a tool: its own and those that every tool has.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
+
+use crate::tool::Tool;
+
+/// For a tool without options of its own.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub struct NoOptions {}
+
+/// What stands between the tool's name and `--`.
+#[derive(Parser)]
+#[command(no_binary_name = true, disable_version_flag = true)]
+struct CommandLine<O: Args> {
+    /// Print the result to this file instead of standard error
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    own: O,
+}
+
+/// A tool with the options that every tool has.
+pub struct Configured<T> {
+    /// The tool.
+    pub tool: T,
+    /// Where to print.
+    pub output: Option<PathBuf>,
+}
+
+/// Makes a tool from its options.
+///
+/// # Errors
+/// A text for the user: what is wrong with the options, or their help if they ask for it.
+pub fn configure<T: Tool>(args: &[&OsStr]) -> Result<Configured<T>, String> {
+    let command = command::<T>();
+    let args = with_two_dashes(&command, args);
+    let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;
+    let line = CommandLine::<T::Options>::from_arg_matches(&matches).map_err(|error| error.to_string())?;
+    let tool = T::new(line.own).map_err(|error| format!("tool {}: {error}", T::NAME))?;
+    Ok(Configured { tool, output: line.output })
+}
+
+/// Long options may be written with one dash, as everywhere in superpin.
+fn with_two_dashes(command: &clap::Command, args: &[&OsStr]) -> Vec<OsString> {
+    let is_short = |c: char| command.get_arguments().any(|arg| arg.get_short() == Some(c));
+    let long = |arg: &OsStr| {
+        let name = arg.to_str()?.strip_prefix('-')?;
+        let first = name.chars().next()?;
+        (name.len() > 1 && first.is_ascii_alphabetic() && !is_short(first)).then(|| OsString::from(format!("--{name}")))
+    };
+    args.iter().map(|arg| long(arg).unwrap_or_else(|| arg.into())).collect()
+}
+
+/// Help on a tool's options.
+pub fn help<T: Tool>() -> String {
+    command::<T>().render_help().to_string()
+}
+
+fn command<T: Tool>() -> clap::Command {
+    let usage = format!("superpin [RUN OPTIONS] -t {} [OPTIONS] -- APP [ARGS]", T::NAME);
+    CommandLine::<T::Options>::command().name(T::NAME).about(T::ABOUT).override_usage(usage)
+}

@@ -1,0 +1,79 @@
+//! The trait that a tool implements. All of it is contract: who calls what, where and when.
+
+use std::io::Write;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::trace::Trace;
+
+/// Where a tool prints: standard error, or the file of `-o FILE`.
+pub type Out<'a> = dyn Write + 'a;
+
+/// A part of the app's execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SliceInfo {
+    /// Its number in the order of execution, from 0. In a serial run, a new one starts with each exec of the app.
+    pub number: u64,
+}
+
+/// A tool. See the crate's documentation for a whole one.
+///
+/// What makes a sliced run print exactly what a serial run prints: [`Self::instrument`] is a pure function, all that
+/// analysis routines learn goes into [`Self::Local`], and [`Self::fold`] is such that folding the parts of an execution
+/// in order gives what the whole would give.
+pub trait Tool: Sized + 'static {
+    /// What `-t` takes.
+    const NAME: &'static str;
+    /// One line for `-t help`.
+    const ABOUT: &'static str;
+    /// The tool's options: what stands between the tool's name and `--`. [`crate::NoOptions`] if it has none.
+    /// `-o FILE` belongs to every tool and needs no field.
+    type Options: clap::Args;
+    /// What analysis routines work on. Each slice has one of its own, at the same address in all of them.
+    type Local: 'static;
+    /// What a slice hands in.
+    type Result: Serialize + DeserializeOwned;
+    /// What the results add up to. Exists in the collector only.
+    type Total: Default;
+
+    /// Makes the tool from its options. Called once in each process that needs it: in every slice and in the
+    /// collector, so it must have no effect outside the process; opening files belongs into [`Self::fini`].
+    ///
+    /// # Errors
+    /// If the options contradict each other. Checked before the app starts; the text goes to the user.
+    fn new(options: Self::Options) -> Result<Self, String>;
+
+    /// Looks at a trace that is about to be translated and inserts calls of analysis routines.
+    ///
+    /// Called in whichever slice comes first to this code, and possibly again; the translation is shared by all.
+    /// So it must be a pure function of the trace and of the options: no counting here, no state, no clock.
+    fn instrument(&self, trace: &Trace<'_, Self::Local>);
+
+    /// Makes the local state of a slice that is about to start. Called once a slice, in its process, before the
+    /// first analysis call. It starts from nothing: the state of earlier slices can't be known here.
+    fn begin(&self, slice: SliceInfo) -> Self::Local;
+
+    /// Takes words that [`crate::Instruction::buffer`] has written, in the order of execution: all those of some executed
+    /// instructions, since the last time. Called when the buffer is full and before [`Self::finish`], which may be at other places in a
+    /// sliced run than in a serial one: the local state must be the same however the stream is cut. Like an analysis
+    /// routine it makes no system calls.
+    fn drain(&self, local: &mut Self::Local, words: &[u64]) {
+        let _ = (local, words);
+    }
+
+    /// Makes the slice's result when its end is reached, in its process.
+    ///
+    /// In a serial run it is called before each exec too; if that exec fails the app goes on with the same local
+    /// state and this is called again later: the last result counts. That is why it can't change the state.
+    fn finish(&self, local: &Self::Local) -> Self::Result;
+
+    /// Adds a slice's result to the total. Called in the collector, once a slice, in order of slice numbers.
+    fn fold(&self, total: &mut Self::Total, slice: SliceInfo, result: Self::Result);
+
+    /// Prints the total. Called once, in the collector, after the last fold; not at all if the run failed.
+    ///
+    /// # Errors
+    /// If writing fails: the run then fails too.
+    fn fini(&self, total: Self::Total, out: &mut Out<'_>) -> std::io::Result<()>;
+}

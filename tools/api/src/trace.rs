@@ -1,0 +1,320 @@
+//! What instrumentation looks at: a trace, its blocks, their instructions.
+//!
+//! A trace is a contiguous run of app code with one entry; a block ends at each branch, call, return and system
+//! call. If a block is entered, then all of its instructions are executed, unless one raises a signal.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use engine::instrument::{Buffered, Call, Point};
+use isa::Kind;
+use machine::AppPc;
+
+use crate::arguments::{Arguments, Routine};
+
+pub use isa::MemoryOperand;
+
+/// Where a call is inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// Before the instruction; for a block, before its first.
+    Before,
+    /// Once for each execution of the block, wherever it costs least. For an instruction: before it.
+    ///
+    /// A counter belongs here, and to be exact it adds up [`crate::Arg::BlockInstructions`].
+    Anywhere,
+}
+
+/// A trace that is about to be translated, for a tool whose local state is `L`.
+pub struct Trace<'t, L> {
+    instructions: &'t [isa::Instruction],
+    block_ends: &'t [usize],
+    calls: RefCell<Vec<Call>>,
+    buffered: RefCell<Vec<Buffered>>,
+    local: u64,
+    types: PhantomData<fn(&mut L)>,
+}
+
+impl<'t, L: 'static> Trace<'t, L> {
+    /// The engine's trace as a tool sees it, whose local state lies at `local`.
+    pub(crate) fn new(instructions: &'t [isa::Instruction], block_ends: &'t [usize], local: u64) -> Self {
+        let (calls, buffered) = (RefCell::default(), RefCell::default());
+        Self { instructions, block_ends, calls, buffered, local, types: PhantomData }
+    }
+
+    /// What was inserted, in order.
+    pub(crate) fn into_inserted(self) -> (Vec<Call>, Vec<Buffered>) {
+        let mut buffered = self.buffered.into_inner();
+        buffered.sort_by_key(|buffered| buffered.index);
+        (self.calls.into_inner(), buffered)
+    }
+
+    /// Address of the first instruction.
+    pub fn address(&self) -> AppPc {
+        self.instructions[0].pc()
+    }
+
+    /// Its blocks, in order.
+    pub fn blocks(&self) -> impl DoubleEndedIterator<Item = Block<'_, L>> + ExactSizeIterator {
+        (0..self.block_ends.len()).map(move |index| {
+            let start = if index == 0 { 0 } else { self.block_ends[index - 1] };
+            Block { trace: self, index, range: start..self.block_ends[index] }
+        })
+    }
+
+    /// Its instructions, in order.
+    pub fn instructions(&self) -> impl DoubleEndedIterator<Item = Instruction<'_, L>> + ExactSizeIterator {
+        self.instructions_in(0..self.instructions.len())
+    }
+
+    fn instructions_in(
+        &self,
+        range: Range<usize>,
+    ) -> impl DoubleEndedIterator<Item = Instruction<'_, L>> + ExactSizeIterator {
+        range.map(move |index| Instruction { trace: self, index })
+    }
+
+    fn insert<A: Arguments, R: Routine<L, A>>(&self, point: Point, routine: R, args: A, predicated: bool) {
+        let args = args.into_args().into_iter().map(|arg| arg.to_engine()).collect();
+        let call = Call { point, routine: routine.address(), local: self.local, args, predicated };
+        self.calls.borrow_mut().push(call);
+    }
+}
+
+/// A basic block.
+pub struct Block<'a, L> {
+    trace: &'a Trace<'a, L>,
+    index: usize,
+    range: Range<usize>,
+}
+
+#[allow(clippy::len_without_is_empty)] // no block is empty
+impl<'a, L: 'static> Block<'a, L> {
+    /// Address of its first instruction.
+    pub fn address(&self) -> AppPc {
+        self.trace.instructions[self.range.start].pc()
+    }
+
+    /// The address after its last instruction.
+    pub fn end_address(&self) -> AppPc {
+        self.trace.instructions[self.range.end - 1].next_pc()
+    }
+
+    /// How many instructions it has.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Its instructions, in order.
+    pub fn instructions(&self) -> impl DoubleEndedIterator<Item = Instruction<'a, L>> + ExactSizeIterator {
+        self.trace.instructions_in(self.range.clone())
+    }
+
+    /// Its first instruction.
+    pub fn first(&self) -> Instruction<'a, L> {
+        Instruction { trace: self.trace, index: self.range.start }
+    }
+
+    /// Its last instruction: the only one that may be a branch.
+    pub fn last(&self) -> Instruction<'a, L> {
+        Instruction { trace: self.trace, index: self.range.end - 1 }
+    }
+
+    /// Inserts a call of `routine` with the local state and `args`.
+    ///
+    /// Calls at one place run in the order of insertion.
+    pub fn call<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
+        match at {
+            At::Before => self.first().call(at, routine, args),
+            At::Anywhere => self.trace.insert(Point::Anywhere(self.index), routine, args, false),
+        }
+    }
+}
+
+/// How an instruction may leave the straight line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BranchKind {
+    /// Always, to one place.
+    Jump,
+    /// To one place, or on to the next instruction.
+    Conditional,
+    /// Always, to an address from a register or memory.
+    IndirectJump,
+    /// Direct call.
+    Call,
+    /// Call of an address from a register or memory.
+    IndirectCall,
+    /// Return.
+    Return,
+}
+
+/// An instruction of the app.
+pub struct Instruction<'a, L> {
+    trace: &'a Trace<'a, L>,
+    index: usize,
+}
+
+impl<L: 'static> Instruction<'_, L> {
+    fn decoded(&self) -> &isa::Instruction {
+        &self.trace.instructions[self.index]
+    }
+
+    /// Its address.
+    pub fn address(&self) -> AppPc {
+        self.decoded().pc()
+    }
+
+    /// The address after it.
+    pub fn next_address(&self) -> AppPc {
+        self.decoded().next_pc()
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.decoded().bytes()
+    }
+
+    /// Its mnemonic in lower case, as a manual spells it. For the whole instruction, print it.
+    pub fn mnemonic(&self) -> &'static str {
+        self.decoded().mnemonic()
+    }
+
+    /// The memory it accesses, implicit operands (of push, call, string instructions …) included.
+    /// [`crate::Arg::MemoryAddress`] takes an index into this.
+    pub fn memory_operands(&self) -> Vec<MemoryOperand> {
+        self.decoded().memory_operands().to_vec()
+    }
+
+    /// Whether and how it branches.
+    pub fn branch(&self) -> Option<BranchKind> {
+        match self.decoded().kind() {
+            Kind::Jump { .. } => Some(BranchKind::Jump),
+            Kind::Branch { .. } | Kind::CountBranch { .. } => Some(BranchKind::Conditional),
+            Kind::JumpIndirect => Some(BranchKind::IndirectJump),
+            Kind::Call { .. } => Some(BranchKind::Call),
+            Kind::CallIndirect => Some(BranchKind::IndirectCall),
+            Kind::Return { .. } => Some(BranchKind::Return),
+            _ => None,
+        }
+    }
+
+    /// Where a direct jump, branch or call goes.
+    pub fn branch_target(&self) -> Option<AppPc> {
+        match self.decoded().kind() {
+            Kind::Jump { target }
+            | Kind::Branch { target, .. }
+            | Kind::CountBranch { target }
+            | Kind::Call { target } => Some(target),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a call, direct or not.
+    pub fn is_call(&self) -> bool {
+        matches!(self.branch(), Some(BranchKind::Call | BranchKind::IndirectCall))
+    }
+
+    /// Whether it is a `syscall`.
+    pub fn is_syscall(&self) -> bool {
+        self.decoded().kind() == Kind::Syscall
+    }
+
+    /// Whether it is a string instruction that repeats. It counts as one instruction, however often it repeats.
+    pub fn is_rep(&self) -> bool {
+        self.decoded().is_rep()
+    }
+
+    /// Inserts a call of `routine` with the local state and `args`.
+    ///
+    /// Calls at one place run in the order of insertion.
+    pub fn call<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
+        self.trace.insert(self.point(at), routine, args, false);
+    }
+
+    /// Like [`Self::call`], but the routine runs only if the instruction takes effect: a conditional move whose
+    /// condition holds, a REP instruction with rcx not 0.
+    pub fn call_predicated<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
+        self.trace.insert(self.point(at), routine, args, true);
+    }
+
+    /// Writes `values` into the buffer, one word each, each time before the instruction is executed. [`crate::Tool::drain`] gets them
+    /// in bulk.
+    ///
+    /// This is the cheap way to see many addresses: a few instructions each, and no call. The words of an instruction stay
+    /// together and stand behind those of instructions executed earlier; what is written at one instruction is in the order of insertion, before
+    /// the instruction's calls. An instruction that faults leaves no words. A REP instruction leaves its words once,
+    /// with the addresses of the first step, even if rcx is 0; a conditional one whether its condition holds or not.
+    /// [`crate::Arg::BlockInstructions`] is 1 here.
+    pub fn buffer<A: Arguments>(&self, values: A) {
+        let words = values.into_args().into_iter().map(|arg| arg.to_engine()).collect();
+        self.trace.buffered.borrow_mut().push(Buffered { index: self.index, words });
+    }
+
+    fn point(&self, at: At) -> Point {
+        match at {
+            At::Before | At::Anywhere => Point::Before(self.index),
+        }
+    }
+}
+
+impl<L: 'static> fmt::Display for Instruction<'_, L> {
+    /// As a disassembler prints it, in AT&T syntax.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.decoded().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Arg;
+
+    /// `add (%rax),%rcx; je +0; rep stosb; ret` as two blocks.
+    fn instructions() -> Vec<isa::Instruction> {
+        let code = [0x48, 0x03, 0x08, 0x74, 0x00, 0xf3, 0xaa, 0xc3];
+        let mut all = Vec::new();
+        let mut at = 0;
+        while at < code.len() {
+            let next = isa::Instruction::decode(&code[at..], AppPc(0x1000 + at as u64)).unwrap();
+            at += next.len();
+            all.push(next);
+        }
+        all
+    }
+
+    fn touch(_: &mut u8, _: u64) {}
+
+    #[test]
+    fn blocks_and_instructions_are_what_the_engine_decoded() {
+        let all = instructions();
+        let trace = Trace::<u8>::new(&all, &[2, 4], 0);
+        let lens: Vec<usize> = trace.blocks().map(|block| block.len()).collect();
+        assert_eq!(lens, [2, 2]);
+        let second = trace.blocks().next_back().unwrap();
+        assert_eq!((second.address(), second.end_address()), (AppPc(0x1005), AppPc(0x1008)));
+        assert!(second.first().is_rep());
+        assert_eq!(second.last().branch(), Some(BranchKind::Return));
+        let first = trace.blocks().next().unwrap();
+        assert_eq!(first.last().branch_target(), Some(AppPc(0x1005)));
+        assert_eq!(first.first().memory_operands()[0].base, Some(machine::Gpr::Rax));
+        assert_eq!(first.first().to_string(), "add (%rax),%rcx");
+    }
+
+    #[test]
+    fn calls_name_their_point_and_keep_their_order() {
+        let all = instructions();
+        let trace = Trace::<u8>::new(&all, &[2, 4], 0x77);
+        let second = trace.blocks().next_back().unwrap();
+        second.call(At::Anywhere, touch, (Arg::BlockInstructions,));
+        second.call(At::Before, touch, (Arg::Pc,));
+        second.first().call_predicated(At::Before, touch, (Arg::MemoryAddress(0),));
+        let (calls, _) = trace.into_inserted();
+        let points: Vec<Point> = calls.iter().map(|call| call.point).collect();
+        assert_eq!(points, [Point::Anywhere(1), Point::Before(2), Point::Before(2)]);
+        assert_eq!(calls[0].args, [engine::instrument::Arg::BlockInstructions]);
+        assert!(calls.iter().all(|call| call.local == 0x77));
+        assert_eq!(calls.iter().map(|call| call.predicated).collect::<Vec<_>>(), [false, false, true]);
+    }
+}

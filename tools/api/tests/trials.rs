@@ -1,0 +1,85 @@
+//! Runs the tool image of `examples/trials` on ordinary programs. An image is a complete superpin, so this needs
+//! no other program.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn image() -> PathBuf {
+    // target/…/debug/deps/trials-… beside target/…/debug/examples/trials
+    let mut path = std::env::current_exe().expect("this program has a path");
+    path.pop();
+    path.pop();
+    path.join("examples/trials")
+}
+
+fn run(args: &[&str]) -> Output {
+    Command::new(image()).args(args).output().expect("cargo built the example")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a tool printed about a program that ends well.
+fn result(args: &[&str]) -> String {
+    let output = run(args);
+    assert!(output.status.success(), "{:?}: {}", output.status, text(&output.stderr));
+    text(&output.stderr)
+}
+
+#[test]
+fn arguments_are_what_they_say() {
+    let app = ["-t", "arguments", "--", "/bin/ls", "/"];
+    let printed = result(&app);
+    assert_eq!(result(&[&["-sp", "1", "-spsysrecs", "10"], &app[..]].concat()), printed);
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), 4, "{printed}");
+    for line in lines {
+        let (_, counts) = line.split_once(": ").expect("a name and two numbers");
+        let (differences, checks) = counts.split_once(" of ").expect("two numbers");
+        assert_eq!(differences, "0", "{line}");
+        assert!(checks.parse::<u64>().expect("a number") > 1000, "{line}");
+    }
+}
+
+#[test]
+fn slices_are_folded_in_the_order_of_execution() {
+    let app = ["--", "/bin/ls", "-l", "/usr/bin"];
+    let serial = result(&[&["-t", "ordered"], &app[..]].concat());
+    assert!(serial.contains(" calls, hash "), "{serial}");
+    for options in [
+        "-sp 1 -spsysrecs 20",
+        "-sp 1 -spmsec 5 -spmp 1",
+        "-sp 1 -spsysrecs 50 -share 0",
+        "-sp 1 -spmsec 10 -link 0 -cache-bytes 65536",
+        "-sp 0 -trace-blocks 1",
+    ] {
+        let options: Vec<&str> = options.split(' ').collect();
+        let sliced = result(&[&options[..], &["-t", "ordered"], &app[..]].concat());
+        assert_eq!(sliced, serial, "{options:?}");
+    }
+}
+
+#[test]
+fn a_failing_tool_prints_no_result() {
+    for (tool, expected) in [
+        ("panic-in-routine", "the routine gave up"),
+        ("panic-in-instrument", "instrumentation gave up at 0x"),
+        ("refuses", "works on Sundays only"),
+    ] {
+        for mode in ["0", "1"] {
+            let output = run(&["-sp", mode, "-t", tool, "--", "/bin/ls", "/"]);
+            let printed = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(125), "{tool} -sp {mode}: {printed}");
+            assert!(printed.contains(expected) && !printed.contains("a total"), "{tool} -sp {mode}: {printed}");
+        }
+    }
+}
+
+#[test]
+fn the_image_explains_its_tools() {
+    let list = text(&run(&["-t", "help"]).stdout);
+    assert!(list.contains("ordered") && list.contains("List calls in the order of execution"), "{list}");
+    let help = text(&run(&["-t", "ordered", "--help"]).stdout);
+    assert!(help.contains("--lines") && help.contains("--output"), "{help}");
+}

@@ -1,0 +1,129 @@
+//! `memaddr`: the addresses of all memory accesses, in order, as a number and a checksum. Two runs that print the same have
+//! made the same accesses in the same order.
+//!
+//! Each memory operand of each executed instruction is one access, implicit ones (of push, call, string instructions …) included; one that is
+//! read and written counts once. A REP instruction counts its operands once, at the address of the first step; a gather or scatter counts
+//! once, at its base address.
+
+use superpin_tool::merge::Merge;
+use superpin_tool::{Arg, NoOptions, Out, SliceInfo, Tool, Trace};
+
+/// The tool.
+pub struct MemAddr;
+
+/// A checksum of a stream that depends on the order and can be made of the checksums of two halves: Fletcher's, modulo 2^64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stream {
+    accesses: u64,
+    sum: u64,
+    /// The sum of all sums so far: an address counts once for itself and for each that follows.
+    sums: u64,
+}
+
+/// Addresses that are added up side by side, which the processor does at once.
+const LANES: usize = 4;
+
+impl Stream {
+    fn of(addresses: &[u64]) -> Stream {
+        let (rows, rest) = addresses.as_chunks::<LANES>();
+        let (mut sum, mut sums) = ([0_u64; LANES], [0_u64; LANES]);
+        for row in rows {
+            for lane in 0..LANES {
+                sum[lane] = sum[lane].wrapping_add(row[lane]);
+                sums[lane] = sums[lane].wrapping_add(sum[lane]);
+            }
+        }
+        let mut stream = Stream { accesses: (rows.len() * LANES) as u64, ..Stream::default() };
+        for lane in 0..LANES {
+            stream.sum = stream.sum.wrapping_add(sum[lane]);
+            // A lane's sums count each row behind an address; whole rows have LANES addresses, the first one less by `lane`.
+            let weighted = sums[lane].wrapping_mul(LANES as u64).wrapping_sub(sum[lane].wrapping_mul(lane as u64));
+            stream.sums = stream.sums.wrapping_add(weighted);
+        }
+        for &address in rest {
+            stream.merge(Stream { accesses: 1, sum: address, sums: address });
+        }
+        stream
+    }
+}
+
+impl Merge for Stream {
+    fn merge(&mut self, next: Self) {
+        self.sums = self.sums.wrapping_add(self.sum.wrapping_mul(next.accesses)).wrapping_add(next.sums);
+        self.sum = self.sum.wrapping_add(next.sum);
+        self.accesses += next.accesses;
+    }
+}
+
+impl Tool for MemAddr {
+    const NAME: &'static str = "memaddr";
+    const ABOUT: &'static str =
+        "Addresses of all memory accesses: their number, and a checksum that depends on the order";
+    type Options = NoOptions;
+    type Local = Stream;
+    type Result = [u64; 3];
+    type Total = Stream;
+
+    fn new(_: NoOptions) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn instrument(&self, trace: &Trace<'_, Stream>) {
+        for instruction in trace.instructions() {
+            for operand in 0..instruction.memory_operands().len() {
+                instruction.buffer((Arg::MemoryAddress(operand),));
+            }
+        }
+    }
+
+    fn begin(&self, _: SliceInfo) -> Stream {
+        Stream::default()
+    }
+
+    fn drain(&self, stream: &mut Stream, addresses: &[u64]) {
+        stream.merge(Stream::of(addresses));
+    }
+
+    fn finish(&self, stream: &Stream) -> [u64; 3] {
+        [stream.accesses, stream.sum, stream.sums]
+    }
+
+    fn fold(&self, total: &mut Stream, _: SliceInfo, [accesses, sum, sums]: [u64; 3]) {
+        total.merge(Stream { accesses, sum, sums });
+    }
+
+    fn fini(&self, total: Stream, out: &mut Out<'_>) -> std::io::Result<()> {
+        writeln!(out, "Accesses: {}", total.accesses)?;
+        writeln!(out, "Checksum: {}", total.sums ^ total.sum.rotate_left(32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESSES: [u64; 11] = [7, 1 << 40, 3, 3, 900, u64::MAX, 5, 6, 1, 2, 0x7fff_ffff_f000];
+
+    #[test]
+    fn the_checksum_is_what_one_address_at_a_time_gives() {
+        let (mut sum, mut sums) = (0_u64, 0_u64);
+        for address in ADDRESSES {
+            sum = sum.wrapping_add(address);
+            sums = sums.wrapping_add(sum);
+        }
+        assert_eq!(Stream::of(&ADDRESSES), Stream { accesses: 11, sum, sums });
+    }
+
+    #[test]
+    fn it_is_the_same_wherever_the_stream_is_cut_and_another_in_another_order() {
+        let whole = Stream::of(&ADDRESSES);
+        for cut in 0..=ADDRESSES.len() {
+            let mut parts = Stream::of(&ADDRESSES[..cut]);
+            parts.merge(Stream::of(&ADDRESSES[cut..]));
+            assert_eq!(parts, whole);
+        }
+        let mut other = ADDRESSES;
+        other.swap(4, 5);
+        assert_ne!(Stream::of(&other), whole);
+    }
+}

@@ -1,0 +1,32 @@
+//! `none`: looks at nothing and prints nothing. What a run with it costs is the cost of running under superpin at all;
+//! `-report` tells more about it.
+
+use superpin_tool::{NoOptions, Out, SliceInfo, Tool, Trace};
+
+/// The tool.
+pub struct Nothing;
+
+impl Tool for Nothing {
+    const NAME: &'static str = "none";
+    const ABOUT: &'static str = "Do nothing: what is left is the cost of running under superpin";
+    type Options = NoOptions;
+    type Local = ();
+    type Result = ();
+    type Total = ();
+
+    fn new(_: NoOptions) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn instrument(&self, _: &Trace<'_, ()>) {}
+
+    fn begin(&self, _: SliceInfo) {}
+
+    fn finish(&self, (): &()) {}
+
+    fn fold(&self, (): &mut (), _: SliceInfo, (): ()) {}
+
+    fn fini(&self, (): (), _: &mut Out<'_>) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! The image started as a collector, as the control process starts it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use bubble::boot::BOOT_MAGIC;
+use bubble::map::file;
+use bubble::shared::{RunHeader, TOOL_ARGS_BYTES};
+
+/// The run memory of a run with one slot.
+struct RunMemory(File);
+
+impl RunMemory {
+    /// For a tool with options, separated by zero bytes.
+    fn new(tool: &str) -> Self {
+        // SAFETY: a new descriptor; the name is a C string.
+        let memory =
+            File::from(unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"run".as_ptr(), libc::MFD_CLOEXEC)) });
+        memory.set_len(file::size(1)).expect("a memfd can be sized");
+        let mut tool_args = [0; TOOL_ARGS_BYTES];
+        tool_args[..tool.len()].copy_from_slice(tool.as_bytes());
+        let header = RunHeader {
+            magic: BOOT_MAGIC,
+            max_blocks: 3,
+            max_instructions: 64,
+            linking: 1,
+            sharing: 1,
+            cache_bytes: 0,
+            tool_args_len: tool.len() as u32 + 1,
+            off: bubble::switches::Off::default(),
+            cpuid_processor: 0,
+            process: 0,
+            reserved: 0,
+            tool_args,
+        };
+        // SAFETY: a header is plain integers, and `header` lives while its bytes are borrowed.
+        let bytes = unsafe { std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<RunHeader>()) };
+        memory.write_all_at(bytes, file::CONTROL_AT).expect("a memfd can be written");
+        Self(memory)
+    }
+
+    /// Puts an encoded result where a slice would.
+    fn put_result(&self, encoded: &[u8]) {
+        self.0.write_all_at(encoded, file::result_at(0)).expect("a memfd can be written");
+    }
+
+    /// A descriptor for a child process that executes another program.
+    fn inheritable(&self) -> OwnedFd {
+        // SAFETY: dup makes a new descriptor, which is not closed by exec.
+        unsafe { OwnedFd::from_raw_fd(libc::dup(self.0.as_raw_fd())) }
+    }
+}
+
+/// A running collector and the way to talk to it.
+struct Collector {
+    process: Child,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Collector {
+    fn start(memory: &RunMemory) -> Self {
+        let descriptor = memory.inheritable();
+        let mut process = Command::new(env!("CARGO_BIN_EXE_superpin"))
+            .arg0("superpin-collector")
+            .arg(descriptor.as_raw_fd().to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("cargo built it");
+        let answers = BufReader::new(process.stdout.take().expect("piped"));
+        Self { process, answers }
+    }
+
+    fn ask(&mut self, command: &str) -> String {
+        writeln!(self.process.stdin.as_mut().expect("piped"), "{command}").expect("the collector lives");
+        let mut line = String::new();
+        self.answers.read_line(&mut line).expect("a pipe can be read");
+        line.trim_end().to_owned()
+    }
+
+    /// What it printed, and its exit status.
+    fn end(mut self) -> (String, Option<i32>) {
+        drop(self.process.stdin.take());
+        let mut printed = String::new();
+        self.process.stderr.take().expect("piped").read_to_string(&mut printed).expect("text");
+        (printed, self.process.wait().expect("a child").code())
+    }
+}
+
+/// 300 as a postcard integer.
+const THREE_HUNDRED: [u8; 2] = [0xac, 0x02];
+
+#[test]
+fn results_are_added_up_and_printed_once() {
+    let memory = RunMemory::new("icount2");
+    let mut collector = Collector::start(&memory);
+    assert_eq!(collector.ask("hello"), "ok");
+    memory.put_result(&THREE_HUNDRED);
+    assert_eq!(collector.ask("fold 0 0 2"), "ok");
+    memory.put_result(&[7]);
+    assert_eq!(collector.ask("fold 0 1 1"), "ok");
+    assert_eq!(collector.ask("fini"), "ok");
+    assert_eq!(collector.end(), ("Total Count: 307\n".into(), Some(0)));
+}
+
+#[test]
+fn a_file_can_be_named_for_the_result() {
+    let path = std::env::temp_dir().join(format!("superpin-collector-test-{}", std::process::id()));
+    let memory = RunMemory::new(&format!("icount1\0-o\0{}", path.display()));
+    let mut collector = Collector::start(&memory);
+    memory.put_result(&THREE_HUNDRED);
+    assert_eq!(collector.ask("fold 0 0 2"), "ok");
+    assert_eq!(collector.ask("fini"), "ok");
+    let printed = std::fs::read_to_string(&path);
+    std::fs::remove_file(&path).expect("the collector made it");
+    assert_eq!(printed.unwrap(), "Total Count: 300\n");
+    assert_eq!(collector.end(), (String::new(), Some(0)));
+}
+
+#[test]
+fn what_is_wrong_is_answered() {
+    for (tool_args, expected) in [
+        ("nothing", "no tool nothing"),
+        ("icount2\0--bogus", "--bogus"),
+        ("icount2\0-o\0/no/such/directory/file", "/no/such/directory/file"),
+    ] {
+        let mut collector = Collector::start(&RunMemory::new(tool_args));
+        let answer = collector.ask("hello");
+        assert!(answer.starts_with("error ") && answer.contains(expected), "{answer}");
+        assert_eq!(collector.end(), (String::new(), Some(1)));
+    }
+    let memory = RunMemory::new("icount2");
+    let mut collector = Collector::start(&memory);
+    memory.put_result(&[0xff]);
+    assert!(collector.ask("fold 0 4 1").starts_with("error the result of slice 4"));
+    let mut collector = Collector::start(&memory);
+    assert!(collector.ask("fold 0 4").starts_with("error "));
+}
+
+#[test]
+fn nothing_is_printed_if_the_run_does_not_end_well() {
+    let memory = RunMemory::new("icount2");
+    let mut collector = Collector::start(&memory);
+    memory.put_result(&[7]);
+    assert_eq!(collector.ask("fold 0 0 1"), "ok");
+    assert_eq!(collector.end(), (String::new(), Some(1)));
+}
