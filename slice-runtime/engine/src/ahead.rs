@@ -1,7 +1,6 @@
 //! Looking ahead: which flags are still read after an app pc (P30, across traces).
 //!
-//! Nearly every block is followed by code that soon overwrites all flags, so that an addition to a counter may change them, and
-//! so may the comparison before the target of an indirect branch. What is found is a fact about the code, as long as that
+//! Nearly every block is followed by code that soon overwrites all flags, so that an addition to a counter may change them. What is found is a fact about the code, as long as that
 //! doesn't change: only code that can't be written is looked at ([`crate::regions::Regions::constant_code`]).
 //!
 //! The app's flags may thus be wrong at the start of a trace, in those that nobody reads. Only a slice's end compares them: there, those are

@@ -67,11 +67,10 @@ impl Engine {
         let first = self.thread().indirect[index];
         let next =
             (first != gateway::indirect_miss_pc() && self.landings[index] < MOST_LANDINGS).then_some(CachePc(first));
-        let flags_dead = self.live_flags_at(target) == 0;
         let tables = self.own.tables;
         let locked = tables.lock();
         let site = self.site(SpaceId::Own, &locked);
-        let made = branches::landing(target, entry, next, flags_dead, site);
+        let made = branches::landing(target, entry, next, site);
         let end = CachePc(site.pc.0 + made.code.len() as u64);
         let id = self.keep(SpaceId::Own, &locked, target, 0, &made, false).ok()?;
         Some(New { target, landing: self.entry_of(SpaceId::Own, id), end, chained: next.is_some() })

@@ -51,6 +51,8 @@ pub struct SliceGuest {
     is_verified: bool,
     /// The last match of the signature that was none of memory.
     refused: Option<verify::Difference>,
+    /// Of the states at the end's address that were refused for their registers, the one nearest to the end: in what it differed.
+    nearest: Option<String>,
     /// After the end: whether the app, going on, comes back to it.
     watch: Option<recurrence::Watch>,
 }
@@ -73,6 +75,7 @@ impl SliceGuest {
             shared_changed: false,
             is_verified: false,
             refused: None,
+            nearest: None,
             watch: None,
         }
     }
@@ -167,7 +170,11 @@ impl SliceGuest {
     fn missed(&self, came_to: &dyn std::fmt::Display) -> ! {
         let expected = self.end.registers.rip;
         let Some(refused) = self.refused else {
-            self.fail(&format_args!("missed its end at {expected:#x}: it came to {came_to}"));
+            let nearest = self.nearest.as_ref().map_or_else(
+                || "It never was there with the two registers that are compared first".to_owned(),
+                |difference| format!("Of the states there, the nearest to the end had {difference}"),
+            );
+            self.fail(&format_args!("missed its end at {expected:#x}: it came to {came_to}. {nearest}"));
         };
         let verify::Difference { address, expected: word } = refused;
         self.fail(&format_args!(
@@ -175,6 +182,14 @@ impl SliceGuest {
              the last time with another word than {word:#x} at {address:#x}",
             self.memory_checks
         ));
+    }
+
+    /// Keeps in what the state at the end's address differs, if no other one was nearer.
+    fn note_difference(&mut self, cpu: &Cpu) {
+        let difference = sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory);
+        if self.nearest.as_ref().is_none_or(|nearest| difference.len() < nearest.len()) {
+            self.nearest = Some(difference);
+        }
     }
 
     /// The signature matches: whether the memory does too.
@@ -291,7 +306,10 @@ impl Guest for SliceGuest {
                 control.require_word(self.end.registers.rsp() + word as u64 * 8, self.end.stack[word]);
                 Flow::Continue
             }
-            Verdict::Registers | Verdict::Extended => Flow::Continue,
+            Verdict::Registers | Verdict::Extended => {
+                self.note_difference(cpu);
+                Flow::Continue
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! takes r10 and r11 back from their mirrors. If it is another one, the next landing of the same table entry is tried; at last the
 //! runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
 
-use isa::{Condition as Flag, Instruction};
+use isa::Instruction;
 use machine::{AppPc, CachePc, Gpr};
 
 use super::{Condition, Site, Translation, Translator, exit_id};
@@ -127,21 +127,11 @@ impl Translator<'_> {
 }
 
 /// The landing of indirect branches to `target`, whose translation starts at `entry` or else right behind. Other targets go on to `next`, the landing
-/// of a target with the same low bits, or to the runtime.
-/// It may change the flags if they are `flags_dead` there.
-pub fn landing(
-    target: AppPc,
-    entry: Option<CachePc>,
-    next: Option<CachePc>,
-    flags_dead: bool,
-    site: Site,
-) -> Translation {
+/// of a target with the same low bits, or to the runtime: whoever comes here on the way to another target may need the flags, so they
+/// aren't changed even where this one overwrites them at once.
+pub fn landing(target: AppPc, entry: Option<CachePc>, next: Option<CachePc>, site: Site) -> Translation {
     let mut landing = Landing { code: isa::Code::new(site.pc), map: Vec::new() };
-    if flags_dead {
-        landing.compare(target, entry, next);
-    } else {
-        landing.compare_without_flags(target, entry, next);
-    }
+    landing.compare(target, entry, next);
     landing.finish(site)
 }
 
@@ -152,24 +142,6 @@ struct Landing {
 
 impl Landing {
     fn compare(&mut self, target: AppPc, entry: Option<CachePc>, next: Option<CachePc>) {
-        self.mark(0, Place::InR10, mirrored());
-        self.code.mov_imm(Gpr::R11, target.0);
-        self.code.cmp(Gpr::R10, Gpr::R11);
-        match next {
-            Some(next) => {
-                self.code.jcc(Flag::Ne, next);
-                self.take_back(target, entry);
-            }
-            None => {
-                let same = self.code.jcc_short(Flag::E);
-                self.code.jmp_gs(ThreadState::MISS_AT);
-                self.code.bind(same);
-                self.take_back(target, entry);
-            }
-        }
-    }
-
-    fn compare_without_flags(&mut self, target: AppPc, entry: Option<CachePc>, next: Option<CachePc>) {
         let in_scratch = borrowed(Gpr::Rcx, SLOT_SCRATCH);
         let [r10, r11, free] = mirrored();
         self.mark(0, Place::InR10, [r10, r11, free]);
