@@ -1,13 +1,11 @@
-//! The standard tools, one file each.
+//! The standard tools, a file for each kind.
 
 mod dcache;
-mod icount1;
-mod icount2;
+mod icount;
 mod memaddr;
 mod none;
 
 pub use dcache::DCache;
-pub use icount1::Icount1;
-pub use icount2::Icount2;
+pub use icount::{Icount1, Icount2};
 pub use memaddr::MemAddr;
 pub use none::Nothing;

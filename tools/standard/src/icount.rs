@@ -1,0 +1,92 @@
+//! `icount1` and `icount2`: count executed instructions, by a call before each of them or by one for each basic block (S31).
+//! Both print the same. An instruction that repeats (REP) counts once.
+//!
+//! The first is the slower one, and simple enough to be the measure for the second.
+
+use std::marker::PhantomData;
+
+use superpin_tool::{Arg, At, NoOptions, Out, SliceInfo, Tool, Trace};
+
+/// Counts each instruction.
+pub type Icount1 = Icount<EachInstruction>;
+/// Counts by basic blocks.
+pub type Icount2 = Icount<EachBlock>;
+
+/// A counter of instructions whose calls are made where `P` says.
+pub struct Icount<P>(PhantomData<P>);
+
+/// Where instructions are counted.
+pub trait Placement: 'static {
+    /// Name of the tool.
+    const NAME: &'static str;
+    /// What it does, in a line.
+    const ABOUT: &'static str;
+    /// Puts the calls into a trace.
+    fn instrument(trace: &Trace<'_, u64>);
+}
+
+/// See [`Icount1`].
+pub struct EachInstruction;
+
+/// See [`Icount2`].
+pub struct EachBlock;
+
+impl Placement for EachInstruction {
+    const NAME: &'static str = "icount1";
+    const ABOUT: &'static str = "Count executed instructions, at each instruction";
+
+    fn instrument(trace: &Trace<'_, u64>) {
+        for instruction in trace.instructions() {
+            instruction.call(At::Before, add, (Arg::BlockInstructions,));
+        }
+    }
+}
+
+impl Placement for EachBlock {
+    const NAME: &'static str = "icount2";
+    const ABOUT: &'static str = "Count executed instructions, at each basic block";
+
+    fn instrument(trace: &Trace<'_, u64>) {
+        for block in trace.blocks() {
+            block.call(At::Anywhere, add, (Arg::BlockInstructions,));
+        }
+    }
+}
+
+fn add(instructions: &mut u64, more: u64) {
+    // Wrapping: what a fault or a signal kept from being executed is taken back by adding a negative number.
+    *instructions = instructions.wrapping_add(more);
+}
+
+impl<P: Placement> Tool for Icount<P> {
+    const NAME: &'static str = P::NAME;
+    const ABOUT: &'static str = P::ABOUT;
+    type Options = NoOptions;
+    type Local = u64;
+    type Result = u64;
+    type Total = u64;
+
+    fn new(_: NoOptions) -> Result<Self, String> {
+        Ok(Self(PhantomData))
+    }
+
+    fn instrument(&self, trace: &Trace<'_, u64>) {
+        P::instrument(trace);
+    }
+
+    fn begin(&self, _: SliceInfo) -> u64 {
+        0
+    }
+
+    fn finish(&self, instructions: &u64) -> u64 {
+        *instructions
+    }
+
+    fn fold(&self, total: &mut u64, _: SliceInfo, instructions: u64) {
+        *total += instructions;
+    }
+
+    fn fini(&self, total: u64, out: &mut Out<'_>) -> std::io::Result<()> {
+        writeln!(out, "Total Count: {total}")
+    }
+}
