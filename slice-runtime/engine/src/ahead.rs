@@ -9,7 +9,8 @@
 use isa::{Instruction, Kind, Usage};
 use machine::{AppPc, flags};
 
-/// Instructions that are looked at.
+/// Instructions that are looked at, on each way. What is found dead at a place is thus found dead at each place on the ways from
+/// there as well, and a slice may end at any of them.
 const MOST: u32 = 24;
 /// Branches of which both ways are followed.
 const BRANCHES: u32 = 2;
@@ -24,29 +25,29 @@ pub struct Ahead<C> {
     /// Code from a pc on, empty if it can't be relied on.
     code: C,
     exact_faults: bool,
-    left: u32,
 }
 
 impl<C: FnMut(AppPc) -> &'static [u8]> Ahead<C> {
     /// Looks at `code`.
     pub fn new(code: C, exact_faults: bool) -> Self {
-        Self { code, exact_faults, left: MOST }
+        Self { code, exact_faults }
     }
 
     /// The arithmetic flags that may be read after `pc` is reached, before they are overwritten.
     pub fn live_flags(mut self, pc: AppPc) -> u64 {
-        self.read_of(flags::ARITHMETIC, pc, BRANCHES)
+        self.read_of(flags::ARITHMETIC, pc, MOST, BRANCHES)
     }
 
-    /// Those of `open`, which weren't overwritten yet, that may be read from `pc` on.
-    fn read_of(&mut self, mut open: u64, mut pc: AppPc, branches: u32) -> u64 {
+    /// Those of `open`, which weren't overwritten yet, that may be read from `pc` on. `left` instructions are looked at on each way, and
+    /// both ways of that many branches.
+    fn read_of(&mut self, mut open: u64, mut pc: AppPc, mut left: u32, branches: u32) -> u64 {
         let mut read = 0;
         let mut bytes: &[u8] = &[];
         while open != 0 {
-            if self.left == 0 {
+            if left == 0 {
                 return read | open;
             }
-            self.left -= 1;
+            left -= 1;
             if bytes.len() < isa::MAX_LEN {
                 bytes = (self.code)(pc);
             }
@@ -63,7 +64,7 @@ impl<C: FnMut(AppPc) -> &'static [u8]> Ahead<C> {
                 Kind::Plain | Kind::SegmentBase { .. } => continue,
                 Kind::Jump { target } | Kind::Call { target } => pc = target,
                 Kind::Branch { target, .. } | Kind::CountBranch { target } if branches > 0 => {
-                    read |= self.read_of(open, target, branches - 1);
+                    read |= self.read_of(open, target, left, branches - 1);
                     open &= !read;
                     continue;
                 }
@@ -140,6 +141,15 @@ mod tests {
         assert_eq!(live(&[0xe8, 1, 0, 0, 0, 0xc3, 0x39, 0xc0], false), 0);
         // A loop that never overwrites them ends the look.
         assert_eq!(live(&[0xeb, 0xfe], false), flags::ARITHMETIC);
+    }
+
+    #[test]
+    fn what_is_dead_stays_so_on_the_way() {
+        // je over 20 nops and a comparison to as much again: each way is short enough, both together are not.
+        let nops = |n: usize| vec![0x90; n];
+        let way = [nops(20), vec![0x39, 0xc0]].concat();
+        let code: &[u8] = [&[0x74, 22][..], &way, &way].concat().leak();
+        assert_eq!(live(code, false), ZF, "read by je alone");
     }
 
     #[test]
