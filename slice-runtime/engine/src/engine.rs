@@ -220,6 +220,7 @@ impl Engine {
             self.leave_block(place);
         }
         self.thread().interrupted = 0;
+        self.show_x87_pc();
         let cpu = self.cpu_unbound();
         match guest.interrupted(cpu, self) {
             Flow::Continue => Next::Dispatch,
@@ -267,8 +268,14 @@ impl Engine {
             ExitKind::Stale => return self.after_stale(guest, exit),
             ExitKind::Call => return self.after_call(space, exit),
             ExitKind::End => return self.after_end(guest, space, exit),
+            ExitKind::X87Environment => {
+                self.stats.entries[3] += 1;
+                self.show_x87_pc();
+                return Next::Cache(self.space(space).pc(exit.site));
+            }
             ExitKind::Syscall => {
                 self.stats.entries[2] += 1;
+                self.show_x87_pc();
                 guest.syscall(cpu, self)
             }
             ExitKind::Rdtsc => self.volatile(guest, Volatile::Rdtsc),
@@ -367,6 +374,7 @@ impl Engine {
             return Next::Dispatch;
         }
         self.show_flags(&mut cpu.registers);
+        self.show_x87_pc();
         match guest.fault(&fault, cpu, self) {
             Flow::Continue => Next::Dispatch,
             Flow::Leave => Next::Leave,

@@ -75,6 +75,7 @@ impl Engine {
     /// Empties this process's own cache.
     pub(crate) fn flush_own(&mut self) {
         self.flushes += 1;
+        self.show_x87_pc();
         self.own.flush();
         self.clear_indirect();
         for id in self.hidden.clone() {

@@ -1,7 +1,7 @@
 //! Places in the cache: which trace they belong to, and what is to be corrected when the app stops at one.
 
 use isa::Instruction;
-use machine::{AppPc, CachePc};
+use machine::{AppPc, CachePc, component};
 
 use crate::buffer;
 use crate::descriptor::Descriptor;
@@ -53,6 +53,18 @@ impl Engine {
                 self.settle_counters();
                 descriptor.correct(before.wrapping_sub(counted));
             }
+        }
+    }
+
+    /// Makes the address of the last x87 instruction, which the processor keeps, the app's own. Done wherever the app can come to see it,
+    /// and before the cache forgets whose translation lies there.
+    pub(crate) fn show_x87_pc(&mut self) {
+        let xstate = &self.cpu_unbound().xstate;
+        if xstate.xstate_bv() & component::X87 == 0 {
+            return;
+        }
+        if let Some((_, _, entry, _)) = self.locate(CachePc(xstate.x87_pc())) {
+            self.cpu().xstate.set_x87_pc(entry.pc);
         }
     }
 

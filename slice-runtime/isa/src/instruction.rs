@@ -143,6 +143,13 @@ impl Instruction {
         matches!(self.iced.mnemonic(), Xsave | Xsave64 | Xsavec | Xsavec64 | Xsaveopt | Xsaveopt64)
     }
 
+    /// Whether it stores the x87 unit's environment, in which the address of the last x87 instruction stands.
+    pub fn stores_x87_environment(&self) -> bool {
+        use Mnemonic::{Fnsave, Fnstenv, Fsave, Fstenv, Fxsave, Fxsave64};
+        let alone = matches!(self.iced.mnemonic(), Fnsave | Fnstenv | Fsave | Fstenv | Fxsave | Fxsave64);
+        alone || self.stores_extended_state()
+    }
+
     /// Its mnemonic in lower case, as a manual spells it.
     pub fn mnemonic(&self) -> &'static str {
         static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();

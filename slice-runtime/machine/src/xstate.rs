@@ -20,6 +20,9 @@ pub mod component {
     pub const KEPT: u64 = X87 | SSE | AVX | AVX512 | PKRU;
 }
 
+/// Where the address of the last x87 instruction is, in the layout of XSAVE64.
+const FIP: usize = 8;
+
 /// An XSAVE area.
 #[repr(C, align(64))]
 #[derive(Clone)]
@@ -36,6 +39,16 @@ impl XState {
         bytes[24..28].copy_from_slice(&0x1f80_u32.to_le_bytes());
         bytes[28..32].copy_from_slice(&0xffff_u32.to_le_bytes());
         Self { bytes }
+    }
+
+    /// Address of the last x87 instruction that wasn't a control instruction (FIP), if x87 is in use.
+    pub fn x87_pc(&self) -> u64 {
+        u64::from_le_bytes(self.bytes[FIP..FIP + 8].try_into().expect("eight bytes"))
+    }
+
+    /// Sets [`Self::x87_pc`].
+    pub fn set_x87_pc(&mut self, pc: u64) {
+        self.bytes[FIP..FIP + 8].copy_from_slice(&pc.to_le_bytes());
     }
 
     /// Components that are not in their initial state; the area's bytes of the others mean nothing.

@@ -62,6 +62,8 @@ pub enum ExitKind {
     /// An analysis routine is called out of line; `site` is the offset where the trace goes on, `pc` the app pc,
     /// `argument` the arena offset of the descriptor.
     Call,
+    /// The instruction at `pc` stores the x87 unit's environment; `site` is the offset where the trace goes on.
+    X87Environment,
     /// The quick check of the slice's end passed at `pc`; `site` is the offset where the trace goes on.
     End,
     /// The head of a trace that is no longer valid here: translate `pc` anew. `argument` is the trace's number, `site`

@@ -62,6 +62,11 @@ impl Translator<'_> {
 
     fn plain(&mut self, index: usize, block: usize) -> Result<(), Untranslatable> {
         let instruction = &self.trace.instructions[index];
+        if instruction.stores_x87_environment() {
+            // It is to find the app's own address of the last x87 instruction, not the cache's.
+            let exit = self.leave(ExitKind::X87Environment, instruction.pc(), 0);
+            self.exits[exit].site = self.site.offset + self.offset();
+        }
         if instruction.segment() == Some(Segment::Gs) {
             return self.gs_relative(index, block);
         }
