@@ -25,8 +25,15 @@ enum Initial {
 }
 
 /// Bits of XSTATE_BV beyond the legacy region, with their names; where they lie is asked of the processor.
-const EXTENDED: [(u32, &str); 5] =
-    [(2, "ymm upper halves"), (5, "mask registers"), (6, "zmm upper halves"), (7, "zmm16-31"), (9, "pkru")];
+const EXTENDED: [(u32, &str); 7] = [
+    (2, "ymm upper halves"),
+    (3, "bound registers"),
+    (4, "bound configuration"),
+    (5, "mask registers"),
+    (6, "zmm upper halves"),
+    (7, "zmm16-31"),
+    (9, "pkru"),
+];
 
 /// Parts in the order of the area. The legacy region's layout is architectural; FOP, FIP and FDP
 /// (bytes 6 to 24) and the unused upper bytes of each x87 register are left out.

@@ -12,12 +12,15 @@ pub mod component {
     pub const SSE: u64 = 1 << 1;
     /// Upper halves of YMM0-15.
     pub const AVX: u64 = 1 << 2;
+    /// Bound registers and their configuration (MPX). Nothing uses them any more, but where the processor has them the kernel's
+    /// signal frames do.
+    pub const MPX: u64 = 3 << 3;
     /// AVX-512: mask registers, upper ZMM0-15, ZMM16-31.
     pub const AVX512: u64 = 7 << 5;
     /// Protection keys.
     pub const PKRU: u64 = 1 << 9;
     /// Everything that is saved, restored and compared.
-    pub const KEPT: u64 = X87 | SSE | AVX | AVX512 | PKRU;
+    pub const KEPT: u64 = X87 | SSE | AVX | MPX | AVX512 | PKRU;
 }
 
 /// Where the address of the last x87 instruction is, in the layout of XSAVE64.
