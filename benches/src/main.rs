@@ -142,7 +142,11 @@ fn main() -> ExitCode {
         }
         eprintln!("{} …", workload.name);
         match measure(&workload.job(settings.megabytes(workload)), &ways, settings.rounds, workload.repeats) {
-            Ok(measured) => rows.push((workload.name, measured)),
+            Ok(measured) => {
+                // A run of the whole suite takes long: what is known is shown at once.
+                eprintln!("CPU time: {}", table::row(workload.name, &measured, |times| times.cpu));
+                rows.push((workload.name, measured));
+            }
             Err(error) => {
                 eprintln!("{}: {error}", workload.name);
                 failed = true;

@@ -14,14 +14,19 @@ pub fn ratios(ways: &[Way], rows: &[(&str, Measured)], which: Which) -> String {
     let mut text = format!("| program | instructions | native s | {} |\n", names.join(" | "));
     text += &format!("|---|--:|--:|{}\n", "--:|".repeat(names.len()));
     for (name, m) in rows {
-        let total = m.total.map_or(String::new(), |n| format!("{:.0} M", n as f64 / 1e6));
-        let native = m.times[0].as_ref().map_or(f64::NAN, which);
-        let cells: Vec<_> = (1..ways.len()).map(|way| cell(ratio(m, way, which))).collect();
-        writeln!(text, "| {name} | {total} | {native:.2} | {} |", cells.join(" | ")).expect("a String takes all");
+        writeln!(text, "{}", row(name, m, which)).expect("a String takes all");
     }
     let means: Vec<_> = (1..ways.len()).map(|way| cell(mean(rows.iter().map(|(_, m)| ratio(m, way, which))))).collect();
     writeln!(text, "| geometric mean | | | {} |", means.join(" | ")).expect("a String takes all");
     text
+}
+
+/// A program's row of [`ratios`].
+pub fn row(name: &str, measured: &Measured, which: Which) -> String {
+    let total = measured.total.map_or(String::new(), |n| format!("{:.0} M", n as f64 / 1e6));
+    let native = measured.times[0].as_ref().map_or(f64::NAN, which);
+    let cells: Vec<_> = (1..measured.times.len()).map(|way| cell(ratio(measured, way, which))).collect();
+    format!("| {name} | {total} | {native:.2} | {} |", cells.join(" | "))
 }
 
 fn ratio(measured: &Measured, way: usize, which: Which) -> Option<f64> {
