@@ -177,7 +177,8 @@ fn failed_with_the_app_finished(ended: &Ended) {
 fn a_slice_is_killed() {
     let undisturbed = Running::start(SERIAL, 4 * SECOND).end();
     let running = Running::start(SLICED, 4 * SECOND);
-    for _ in 0..3 {
+    // Twice: on a busy machine the same slice may be hit each time, and its third attempt is the last one.
+    for _ in 0..2 {
         running.find(Kind::Slice).send_if_alive(libc::SIGKILL);
         sleep(Duration::from_millis(200));
     }
