@@ -7,7 +7,7 @@
 
 use machine::{Gpr, Registers};
 
-use crate::thread::{MIRROR_R10, MIRROR_R11};
+use crate::thread::{MIRROR_R10, MIRROR_R11, SPILL_SLOTS};
 
 /// Where the app's pc is.
 #[repr(u8)]
@@ -24,6 +24,10 @@ pub enum Place {
 /// No register is borrowed.
 pub const NOT_BORROWED: u8 = 0xff;
 
+/// Instead of a spill slot: the register's value is in r11, which must be given back after it.
+pub const IN_R11: usize = 15;
+const _: () = assert!(SPILL_SLOTS <= IN_R11);
+
 /// One entry.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +38,7 @@ pub struct MapEntry {
     pub offset: u32,
     /// Where the pc is.
     pub place: Place,
-    /// Borrowed registers: number in the high, spill slot in the low four bits; or [`NOT_BORROWED`].
+    /// Borrowed registers: number in the high, spill slot (or [`IN_R11`]) in the low four bits; or [`NOT_BORROWED`].
     pub borrowed: [u8; 3],
 }
 
@@ -77,7 +81,9 @@ impl MapEntry {
             Place::InR10 => registers.get(Gpr::R10),
         };
         for packed in self.borrowed.into_iter().filter(|&p| p != NOT_BORROWED) {
-            registers.gpr[usize::from(packed >> 4)] = spill[usize::from(packed & 15)];
+            let slot = usize::from(packed & 15);
+            let value = if slot == IN_R11 { registers.get(Gpr::R11) } else { spill[slot] };
+            registers.gpr[usize::from(packed >> 4)] = value;
         }
     }
 }
@@ -119,5 +125,17 @@ mod tests {
         registers.set(Gpr::R10, 0x1000);
         entry.recover(&mut registers, &[1, 2]);
         assert_eq!((registers.rip, registers.get(Gpr::R10), registers.get(Gpr::R11)), (0x1000, 1, 2));
+    }
+
+    #[test]
+    fn what_is_in_r11_is_recovered_before_r11() {
+        let [r10, r11, _] = mirrored();
+        let entry = MapEntry { pc: 5, offset: 0, place: Place::InR10, borrowed: [borrowed(Gpr::Rcx, IN_R11), r10, r11] };
+        let mut registers = Registers::default();
+        registers.set(Gpr::R10, 0x1000);
+        registers.set(Gpr::R11, 7);
+        entry.recover(&mut registers, &[1, 2]);
+        let of = |r| registers.get(r);
+        assert_eq!((of(Gpr::Rcx), of(Gpr::R10), of(Gpr::R11), registers.rip), (7, 1, 2, 0x1000));
     }
 }

@@ -1,7 +1,8 @@
 //! Calls, returns, indirect branches and the quick check of a slice's end.
 //!
 //! The indirect-branch protocol: the target is put into r10, and `jmp gs:[low 16 bits of the target * 8 + table]`, which
-//! needs r11, goes to the *landing* of the trace that was last found for such a target. That compares the target with its own pc and
+//! needs r11, goes to the *landing* of the trace that was last found for such a target. That compares the target with its own pc, in rcx
+//! whose value is meanwhile in r11 (moving costs nothing; a store and the load after it would), and
 //! takes r10 and r11 back from their mirrors. If it is another one, the next landing of the same table entry is tried; at last the
 //! runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
 
@@ -10,13 +11,12 @@ use machine::{AppPc, CachePc, Gpr};
 
 use super::{Condition, Site, Translation, Translator, exit_id};
 use crate::space::SpaceId;
-use crate::statemap::{MapEntry, NOT_BORROWED, Place, as_bytes, borrowed, mirrored};
+use crate::statemap::{IN_R11, MapEntry, NOT_BORROWED, Place, as_bytes, borrowed, mirrored};
 use crate::tables::{Exit, ExitKind, TraceId};
 use crate::thread::{MIRROR_R10, MIRROR_R11, SLOT_SCRATCH, ThreadState};
 
 const R10_AT: u64 = ThreadState::spill_address(MIRROR_R10);
 const R11_AT: u64 = ThreadState::spill_address(MIRROR_R11);
-const RCX_AT: u64 = ThreadState::spill_address(SLOT_SCRATCH);
 
 impl Translator<'_> {
     /// Pushes the app's return address, without a register and without touching flags.
@@ -142,15 +142,16 @@ struct Landing {
 
 impl Landing {
     fn compare(&mut self, target: AppPc, entry: Option<CachePc>, next: Option<CachePc>) {
-        let in_scratch = borrowed(Gpr::Rcx, SLOT_SCRATCH);
         let [r10, r11, free] = mirrored();
+        // Recovered in this order: first what is in r11, then r11.
+        let in_r11 = [borrowed(Gpr::Rcx, IN_R11), r10, r11];
         self.mark(0, Place::InR10, [r10, r11, free]);
-        self.code.store_mem(RCX_AT, Gpr::Rcx);
-        self.mark(0, Place::InR10, [r10, r11, in_scratch]);
+        self.code.mov(Gpr::R11, Gpr::Rcx);
+        self.mark(0, Place::InR10, in_r11);
         self.code.mov_imm(Gpr::Rcx, target.0.wrapping_neg());
         self.code.lea_sum(Gpr::Rcx, Gpr::R10, Gpr::Rcx);
         let same = self.code.jrcxz();
-        self.code.load_mem(Gpr::Rcx, RCX_AT);
+        self.code.mov(Gpr::Rcx, Gpr::R11);
         match next {
             Some(next) => {
                 self.code.jmp(next);
@@ -158,8 +159,7 @@ impl Landing {
             None => self.code.jmp_gs(ThreadState::MISS_AT),
         }
         self.code.bind(same);
-        self.mark(0, Place::InR10, [r10, r11, in_scratch]);
-        self.code.load_mem(Gpr::Rcx, RCX_AT);
+        self.code.mov(Gpr::Rcx, Gpr::R11);
         self.take_back(target, entry);
     }
 
