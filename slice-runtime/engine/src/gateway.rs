@@ -29,6 +29,38 @@ const fn gpr(r: Gpr) -> usize {
     REGISTERS + r as usize * 8
 }
 
+/// Instructions that load the app's registers from rax to r11.
+macro_rules! load_low_registers {
+    () => {
+        concat!(
+            "mov rax, gs:[{rax}]\n",
+            "mov rcx, gs:[{rcx}]\n",
+            "mov rdx, gs:[{rdx}]\n",
+            "mov rbx, gs:[{rbx}]\n",
+            "mov rbp, gs:[{rbp}]\n",
+            "mov rsi, gs:[{rsi}]\n",
+            "mov rdi, gs:[{rdi}]\n",
+            "mov r8, gs:[{r8}]\n",
+            "mov r9, gs:[{r9}]\n",
+            "mov r10, gs:[{r10}]\n",
+            "mov r11, gs:[{r11}]\n",
+        )
+    };
+}
+
+/// Those that load the others, the stack pointer last.
+macro_rules! load_high_registers {
+    () => {
+        concat!(
+            "mov r12, gs:[{r12}]\n",
+            "mov r13, gs:[{r13}]\n",
+            "mov r14, gs:[{r14}]\n",
+            "mov r15, gs:[{r15}]\n",
+            "mov rsp, gs:[{rsp}]\n",
+        )
+    };
+}
+
 global_asm!(
     ".pushsection .text.superpin_gateway, \"ax\", @progbits",
     ".balign 64",
@@ -53,24 +85,10 @@ global_asm!(
     "wrfsbase rax",
     "push qword ptr gs:[{rflags}]",
     "popfq",
-    "mov rax, gs:[{rax}]",
-    "mov rcx, gs:[{rcx}]",
-    "mov rdx, gs:[{rdx}]",
-    "mov rbx, gs:[{rbx}]",
-    "mov rbp, gs:[{rbp}]",
-    "mov rsi, gs:[{rsi}]",
-    "mov rdi, gs:[{rdi}]",
-    "mov r8, gs:[{r8}]",
-    "mov r9, gs:[{r9}]",
-    "mov r10, gs:[{r10}]",
-    "mov r11, gs:[{r11}]",
+    load_low_registers!(),
     "mov gs:[{mirror_r10}], r10",
     "mov gs:[{mirror_r11}], r11",
-    "mov r12, gs:[{r12}]",
-    "mov r13, gs:[{r13}]",
-    "mov r14, gs:[{r14}]",
-    "mov r15, gs:[{r15}]",
-    "mov rsp, gs:[{rsp}]",
+    load_high_registers!(),
     "jmp qword ptr gs:[{entry}]",
     ".globl superpin_enter_window_end",
     "superpin_enter_window_end:",
@@ -147,22 +165,8 @@ global_asm!(
     "wrfsbase rax",
     "push qword ptr gs:[{rflags}]",
     "popfq",
-    "mov rax, gs:[{rax}]",
-    "mov rcx, gs:[{rcx}]",
-    "mov rdx, gs:[{rdx}]",
-    "mov rbx, gs:[{rbx}]",
-    "mov rbp, gs:[{rbp}]",
-    "mov rsi, gs:[{rsi}]",
-    "mov rdi, gs:[{rdi}]",
-    "mov r8, gs:[{r8}]",
-    "mov r9, gs:[{r9}]",
-    "mov r10, gs:[{r10}]",
-    "mov r11, gs:[{r11}]",
-    "mov r12, gs:[{r12}]",
-    "mov r13, gs:[{r13}]",
-    "mov r14, gs:[{r14}]",
-    "mov r15, gs:[{r15}]",
-    "mov rsp, gs:[{rsp}]",
+    load_low_registers!(),
+    load_high_registers!(),
     "jmp qword ptr gs:[{rip}]",
     ".popsection",
     runtime_rsp = const offset_of!(ThreadState, runtime_rsp),

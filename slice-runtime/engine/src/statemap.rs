@@ -130,7 +130,8 @@ mod tests {
     #[test]
     fn what_is_in_r11_is_recovered_before_r11() {
         let [r10, r11, _] = mirrored();
-        let entry = MapEntry { pc: 5, offset: 0, place: Place::InR10, borrowed: [borrowed(Gpr::Rcx, IN_R11), r10, r11] };
+        let entry =
+            MapEntry { pc: 5, offset: 0, place: Place::InR10, borrowed: [borrowed(Gpr::Rcx, IN_R11), r10, r11] };
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
         registers.set(Gpr::R11, 7);
