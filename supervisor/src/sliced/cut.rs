@@ -69,6 +69,7 @@ impl Sliced<'_> {
                 Err(error) => {
                     self.release(&mut cut);
                     self.fail(error);
+                    self.master.see_identity();
                     return self.part(stopped);
                 }
             },
@@ -185,6 +186,7 @@ impl Sliced<'_> {
         let pid = copy.pid();
         let recording = Recording::new(number, pid, start.slot);
         let place = if start.is_slice { &mut self.slices.recording } else { &mut self.slices.witness };
+            is_by_name: self.master.is_by_name,
         *place = Some(recording);
         let taken = take_over(&mut copy, prepared.gate, &role, self.parts.image, &self.parts.memory);
         if let Err(error) = taken.and_then(|()| copy.detach(0)) {

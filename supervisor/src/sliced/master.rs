@@ -31,6 +31,7 @@ use crate::error::Failure;
 use crate::family::Heritage;
 use crate::report::Boundary;
 use crate::settings::Settings;
+use crate::takeover::access;
 
 const SECOND_THREAD: &str = "the app starts a second thread: sliced mode (-sp 1) doesn't follow threads yet. \
     The app went on without superpin to its end; there is no total. Serial mode is -sp 0";
@@ -121,6 +122,8 @@ pub struct Master {
     pub is_new_image: bool,
     /// Where it runs.
     pub processor: Processor,
+    /// Slices may open the control process's descriptors by their names, see [`access`].
+    pub is_by_name: bool,
     /// Where it executes `rdrand` and the like.
     pub random: RandomInstructions,
     /// Records its calls without stops.
@@ -162,6 +165,7 @@ impl Master {
             processor: Processor::new(pid),
             random: RandomInstructions::new(),
             in_process: InProcess::new(pid, settings.record_in_process && !settings.check_calls),
+            is_by_name: true,
             huge_pages: HugePages::new(settings.huge_pages),
             max_records: settings.max_records,
             verify_calls: settings.verify_calls,
@@ -191,9 +195,16 @@ impl Master {
     }
 
     /// What a copy of it needs to know.
+        self.see_identity();
     pub fn heritage(&self, name: &str) -> Heritage {
         Heritage {
             gate: self.prepared.gate,
+    /// Looks at what it may do as its user, where it sees its files.
+    pub fn see_identity(&mut self) {
+        self.is_by_name = access::is_by_name(self.pid);
+        self.files.set_reachable(self.is_by_name);
+    }
+
             shares_memory: self.shares_memory,
             unstable: self.unstable.clone(),
             file_pages: self.in_process.pages().to_vec(),
@@ -401,6 +412,7 @@ impl Master {
         self.unstable = Unstable::default();
         self.in_process.new_image();
         let end = call.and_then(|call| Some(call_end(&call.entry?, call.shared)));
+            number if access::changes_with(number as u64) => self.see_identity(),
         Ok(Next::Cut(stopped, Cut { kind: Boundary::Exec, end, then: Then::Image }))
     }
 
