@@ -25,6 +25,9 @@ pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -
 }
 
 fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut engine: Box<Engine>) -> ! {
+    if boot.proc >= 0 {
+        machine::proc::look_in(boot.proc);
+    }
     first_state::keep(slot, boot.supervisor);
     if boot.shares_memory != 0
         && let Err(error) = aliases::make_own()

@@ -15,6 +15,7 @@ use crate::image::Image;
 use crate::run::{Outcome, Parts};
 use crate::run_memory::ClaimedSlot;
 use crate::sliced::shared_maps::Unstable;
+use crate::takeover::access::is_by_name;
 use crate::takeover::{self, step_failure, take_over};
 
 /// Follows a process to its end.
@@ -125,6 +126,7 @@ impl Serial<'_> {
             signal_mask: process.signal_mask()?,
             shares_memory: false,
             file_pages: &[],
+            is_by_name: is_by_name(self.pid),
             brk: prepared.brk,
             forked: None,
         };

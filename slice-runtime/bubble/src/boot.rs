@@ -41,6 +41,10 @@ pub struct BootBlock {
     pub signal_mask: u64,
     /// The app's program break (end of its heap).
     pub brk: u64,
+    /// A descriptor of /proc for this process, where it may not see or open the one of that name; else negative.
+    pub proc: i32,
+    /// Zero.
+    pub reserved: u32,
     /// When the fork was made, on the monotonic clock, in nanoseconds. 0 in a serial run.
     pub forked_at: u64,
     /// Captured registers of the app.

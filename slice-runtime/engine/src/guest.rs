@@ -26,7 +26,8 @@ pub enum Flow {
     Leave,
 }
 
-/// An instruction whose result the app's state doesn't determine.
+/// An instruction whose result the app's state doesn't determine. Of all but `cpuid` only a guest that replays is asked, see
+/// [`crate::Settings::replays`]; otherwise the instruction is executed as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Volatile {
     /// `rdtsc`: edx:eax.
@@ -35,8 +36,7 @@ pub enum Volatile {
     Rdtscp,
     /// `cpuid`: eax, ebx, ecx, edx from eax and ecx.
     Cpuid,
-    /// Random numbers, the processor's number and the like ([`isa::Instruction::unrepeatable`]). Only a guest that replays is
-    /// asked, see [`crate::Settings::replays`]; otherwise the instruction is executed as it is.
+    /// Random numbers, the processor's number and the like ([`isa::Instruction::unrepeatable`]).
     Unrepeatable {
         /// Length of the instruction.
         len: u32,

@@ -7,10 +7,13 @@
 //! Named invariant *closed regions*: shared code links only inside one registered mapping, so a slice in which
 //! the mapping is another one never comes across its code.
 
-use std::fs;
+use std::io;
 use std::os::unix::fs::FileExt;
 
+use machine::{Here, Memory, proc};
+
 use crate::ahead::Findings;
+use crate::pages::PAGE;
 use crate::tables::{FileRegion, Tables};
 
 /// One mapping.
@@ -116,7 +119,7 @@ impl Regions {
             (n < list.len() && list[n].file.start <= address).then_some(n)
         };
         look(&self.list).or_else(|| {
-            self.list = read_maps();
+            self.list = read_maps().unwrap_or_else(|_| guess(address));
             look(&self.list)
         })
     }
@@ -129,8 +132,7 @@ fn is_unchanged(region: &FileRegion) -> bool {
     const PRESENT: u64 = 1 << 63;
     let pages = ((region.end - region.start) / 4096) as usize;
     let mut entries = vec![0; pages * 8];
-    let read =
-        fs::File::open("/proc/self/pagemap").and_then(|file| file.read_exact_at(&mut entries, region.start / 4096 * 8));
+    let read = proc::open("self/pagemap").and_then(|file| file.read_exact_at(&mut entries, region.start / PAGE * 8));
     read.is_ok()
         && entries.chunks_exact(8).all(|entry| {
             let entry = u64::from_le_bytes(entry.try_into().expect("eight bytes"));
@@ -138,9 +140,19 @@ fn is_unchanged(region: &FileRegion) -> bool {
         })
 }
 
-fn read_maps() -> Vec<Region> {
-    let text = fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    text.lines().filter_map(parse_line).collect()
+fn read_maps() -> io::Result<Vec<Region>> {
+    Ok(proc::read_to_string("self/maps")?.lines().filter_map(parse_line).collect())
+}
+
+/// The page at `address`, where nobody tells what it is: the app sees no /proc, or has no descriptor left. If it can be read
+/// it is taken for code; what isn't faults when it is executed natively, but not here.
+fn guess(address: u64) -> Vec<Region> {
+    let start = address & !(PAGE - 1);
+    let read = Here::new().read(start, &mut [0]).is_ok();
+    let file = FileRegion { start, end: start + PAGE, offset: 0, device: 0, inode: 0 };
+    // Not private: translations are compared with the code each time, since it may be writable.
+    let region = Region { file, read, write: false, execute: true, private: false, shared: Some(false) };
+    if read { vec![region] } else { Vec::new() }
 }
 
 fn parse_line(line: &str) -> Option<Region> {

@@ -6,6 +6,7 @@
 
 mod address;
 mod memory;
+pub mod proc;
 mod registers;
 mod xstate;
 

@@ -90,18 +90,6 @@ pub fn execute_cpuid(registers: &mut Registers) {
     registers.set(Gpr::Rdx, answer.edx.into());
 }
 
-/// `rdtsc` or `rdtscp`.
-pub fn execute_rdtsc(registers: &mut Registers, with_processor: bool) {
-    let mut processor = 0;
-    // SAFETY: the app executes the instruction itself, so it is there and allowed.
-    let ticks = unsafe { std::arch::x86_64::__rdtscp(&raw mut processor) };
-    registers.set(Gpr::Rax, ticks & 0xffff_ffff);
-    registers.set(Gpr::Rdx, ticks >> 32);
-    if with_processor {
-        registers.set(Gpr::Rcx, processor.into());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 
 use bubble::map::BUBBLE;
+use machine::proc;
 
 /// One shared mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub fn is_touched((start, end): (u64, u64)) -> bool {
     const PAGE: u64 = 4096;
     const THERE: u64 = 3 << 62;
     let mut entries = vec![0; ((end - start) / PAGE * 8) as usize];
-    let read = File::open("/proc/self/pagemap").and_then(|file| file.read_exact_at(&mut entries, start / PAGE * 8));
+    let read = proc::open("self/pagemap").and_then(|file| file.read_exact_at(&mut entries, start / PAGE * 8));
     let is_there = |entry: &[u8]| u64::from_le_bytes(entry.try_into().expect("eight bytes")) & THERE != 0;
     read.is_err() || entries.chunks_exact(8).any(is_there)
 }
@@ -38,7 +39,7 @@ pub fn is_touched((start, end): (u64, u64)) -> bool {
 /// # Errors
 /// If there is no memory for them.
 pub fn make_own() -> io::Result<()> {
-    let maps = std::fs::read_to_string("/proc/self/maps")?;
+    let maps = proc::read_to_string("self/maps")?;
     let mut objects: BTreeMap<String, Vec<Mapping>> = BTreeMap::new();
     for (object, mapping) in maps.lines().filter_map(parse) {
         objects.entry(object).or_default().push(mapping);

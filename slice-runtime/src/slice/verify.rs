@@ -16,7 +16,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use bubble::map::BUBBLE;
-use machine::{Here, Memory};
+use machine::{Here, Memory, proc};
 use sigmatch::Images;
 
 const PAGE: u64 = 4096;
@@ -40,10 +40,10 @@ pub struct Difference {
 /// # Errors
 /// If the other process can't be looked at.
 pub fn compare(other: libc::pid_t, rsp: u64, frame: [u64; 2], images: &Images) -> io::Result<Option<Difference>> {
-    let maps = std::fs::read_to_string("/proc/self/maps")?;
+    let maps = proc::read_to_string("self/maps")?;
     let pagemaps = Pagemaps {
-        here: File::open("/proc/self/pagemap")?,
-        there: File::open(format!("/proc/{other}/pagemap"))?,
+        here: proc::open("self/pagemap")?,
+        there: proc::open(format!("{other}/pagemap"))?,
         other: Here::of(other),
         images,
     };

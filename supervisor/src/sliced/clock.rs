@@ -1,7 +1,8 @@
 //! Reading the time stamp counter: trapped in the master, so that slices can be given the same values.
 //!
 //! PR_SET_TSC makes `rdtsc` and `rdtscp` fault. The setting survives exec, and fork as well: a process that the app
-//! starts runs natively without us, so the setting is taken back around the call that starts it.
+//! starts runs natively without us, so the setting is taken back around the call that starts it. What the app itself sets and
+//! asks for is kept beside it ([`Wish`]).
 //!
 //! `cpuid`, whose answers depend on the processor it runs on, is trapped in the same way where the CPU can do that. That
 //! setting is undone by exec.
@@ -26,9 +27,58 @@ pub fn can_trap_cpuid() -> bool {
     unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SET_CPUID, 1) == 0 }
 }
 
-/// The calls that make clock readings and `cpuid` trap (true) or not. The last one may fail, see [`can_trap_cpuid`].
-fn settings(trapped: bool) -> [(i64, [u64; 2]); 2] {
-    let clock = if trapped { libc::PR_TSC_SIGSEGV } else { libc::PR_TSC_ENABLE };
+/// What the app has set by PR_SET_TSC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Clock readings give the time.
+    Readings = libc::PR_TSC_ENABLE as isize,
+    /// Clock readings fault.
+    Faults = libc::PR_TSC_SIGSEGV as isize,
+}
+
+impl Wish {
+    /// What a process that isn't trapped has.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn of(process: &mut Stopped, gate: u64) -> Result<Self, TraceError> {
+        /// Below the red zone: nobody's.
+        const FREE: u64 = 512;
+        let at = (process.registers()?.app().rsp().wrapping_sub(FREE)) & !7;
+        let Ok(before) = process.read_u64(at) else { return Ok(Self::Readings) };
+        let mut remote = Remote::new(process, gate)?;
+        remote.call(libc::SYS_prctl, [libc::PR_GET_TSC as u64, at, 0, 0, 0, 0])?;
+        let answer = remote.memory().read_u64(at).unwrap_or(0) as i32;
+        // It was written a moment ago.
+        let _ = remote.memory().write(at, &before.to_le_bytes());
+        Ok(if answer == libc::PR_TSC_SIGSEGV { Self::Faults } else { Self::Readings })
+    }
+
+    /// If a system call is PR_SET_TSC: what it sets, or that it can't be set.
+    pub fn set_by(number: u64, args: &[u64; 6]) -> Option<Result<Self, i64>> {
+        if number as i64 != libc::SYS_prctl || args[0] as i32 != libc::PR_SET_TSC {
+            return None;
+        }
+        Some(match args[1] as i32 {
+            libc::PR_TSC_ENABLE => Ok(Self::Readings),
+            libc::PR_TSC_SIGSEGV => Ok(Self::Faults),
+            _ => Err(-i64::from(libc::EINVAL)),
+        })
+    }
+
+    /// If a system call that has succeeded is PR_GET_TSC: gives this for what the kernel said.
+    pub fn tell(self, number: u64, args: &[u64; 6], memory: &mut impl Memory) {
+        if number as i64 == libc::SYS_prctl && args[0] as i32 == libc::PR_GET_TSC {
+            // The kernel has just written there.
+            let _ = memory.write(args[1], &(self as i32).to_le_bytes());
+        }
+    }
+}
+
+/// The calls that make clock readings and `cpuid` trap (true), or leave the app what it wants. The last one may fail, see
+/// [`can_trap_cpuid`].
+fn settings(trapped: bool, wish: Wish) -> [(i64, [u64; 2]); 2] {
+    let clock = if trapped { Wish::Faults } else { wish } as i32;
     [
         (libc::SYS_prctl, [libc::PR_SET_TSC as u64, clock as u64]),
         (libc::SYS_arch_prctl, [ARCH_SET_CPUID, u64::from(!trapped)]),
@@ -39,9 +89,9 @@ fn settings(trapped: bool) -> [(i64, [u64; 2]); 2] {
 ///
 /// # Errors
 /// If the process was killed.
-pub fn trap(process: &mut Stopped, gate: u64, trapped: bool) -> Result<(), TraceError> {
+pub fn trap(process: &mut Stopped, gate: u64, trapped: bool, wish: Wish) -> Result<(), TraceError> {
     let mut remote = Remote::new(process, gate)?;
-    for (number, [a, b]) in settings(trapped) {
+    for (number, [a, b]) in settings(trapped, wish) {
         remote.call(number, [a, b, 0, 0, 0, 0])?;
     }
     Ok(())
@@ -52,12 +102,12 @@ pub fn trap(process: &mut Stopped, gate: u64, trapped: bool) -> Result<(), Trace
 ///
 /// # Errors
 /// If the process was killed.
-pub fn open_at_entry(mut process: Stopped) -> Result<Stopped, TraceError> {
+pub fn open_at_entry(mut process: Stopped, wish: Wish) -> Result<Stopped, TraceError> {
     let before = process.registers()?;
     let mut again = before;
     again.set(Gpr::Rax, before.syscall_number() as u64);
     again.rewind_syscall();
-    for (number, [a, b]) in settings(false) {
+    for (number, [a, b]) in settings(false, wish) {
         let mut turned = process.registers()?;
         turned.set_syscall_number(number);
         turned.set(Gpr::Rdi, a);
@@ -82,11 +132,11 @@ fn resume_until(mut process: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<
     }
 }
 
-/// If this signal is a trapped clock reading or `cpuid`: executes it for the process and gives what it read.
+/// If this signal is a trapped clock reading or `cpuid`, and not what the app wants: executes it for the process and gives what it read.
 ///
 /// # Errors
 /// If the process was killed.
-pub fn read(process: &mut Stopped, signal: &libc::siginfo_t) -> Result<Option<VolatileRecord>, Failure> {
+pub fn read(process: &mut Stopped, signal: &libc::siginfo_t, wish: Wish) -> Result<Option<VolatileRecord>, Failure> {
     if signal.si_signo != libc::SIGSEGV || signal.si_code != FROM_KERNEL {
         return Ok(None);
     }
@@ -95,6 +145,9 @@ pub fn read(process: &mut Stopped, signal: &libc::siginfo_t) -> Result<Option<Vo
     let mut code = [0; 3];
     let len = process.read_prefix(pc, &mut code);
     let Some(instruction) = ClockInstruction::decode(&code[..len]) else { return Ok(None) };
+    if wish == Wish::Faults && instruction != ClockInstruction::Cpuid {
+        return Ok(None);
+    }
     let mut app = registers.app();
     let record = execute(instruction, pc, &app);
     record.apply(&mut app);

@@ -15,6 +15,7 @@ use bubble::shared::{EndKind, state};
 use machine::Memory;
 use tracee::{Newborn, Stop, Stopped, TraceError};
 
+use super::clock::Wish;
 use super::master::{Cut, Then};
 use super::slices::Recording;
 use super::{Phase, Sliced, clock, kill, send, shared_maps};
@@ -63,8 +64,12 @@ impl Sliced<'_> {
                     self.parts.name = name_of(self.master.pid);
                     self.master.random.new_image(&mut stopped)?;
                     self.master.prepared = prepared;
+                    if self.slices.recording.is_none() {
+                        self.master.clock_wish = Wish::of(&mut stopped, prepared.gate)?;
+                    }
                     self.master.clock_open = true;
                     self.master.is_new_image = true;
+                    self.master.see_identity();
                 }
                 Err(error) => {
                     self.release(&mut cut);
@@ -83,7 +88,7 @@ impl Sliced<'_> {
     fn fork(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
         let gate = self.master.prepared.gate;
         if self.master.clock_open {
-            clock::trap(&mut stopped, gate, true)?;
+            clock::trap(&mut stopped, gate, true, self.master.clock_wish)?;
             self.master.clock_open = false;
         }
         let signal_mask = stopped.signal_mask()?;
@@ -181,6 +186,7 @@ impl Sliced<'_> {
             forked: Some(start.forked),
             shares_memory: self.master.shares_memory,
             file_pages: self.master.in_process.pages(),
+            is_by_name: self.master.is_by_name,
         };
         let pid = copy.pid();
         let recording = Recording::new(number, pid, start.slot);

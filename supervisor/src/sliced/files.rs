@@ -18,6 +18,8 @@ pub struct KeptFiles {
     /// A descriptor of the app's process, unless that is gone.
     master: Option<OwnedFd>,
     held: HashMap<(u64, u64), Held>,
+    /// Slices can open what is held.
+    is_reachable: bool,
 }
 
 struct Held {
@@ -47,7 +49,13 @@ impl KeptFiles {
         // SAFETY: a plain system call that gives a new descriptor.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
         // SAFETY: the descriptor is new and nobody else owns it.
-        Self { master: (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) }), held: HashMap::new() }
+        let master = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) });
+        Self { master, held: HashMap::new(), is_reachable: true }
+    }
+
+    /// Whether slices that start from now on can open what is held.
+    pub fn set_reachable(&mut self, is_reachable: bool) {
+        self.is_reachable = is_reachable;
     }
 
     /// The name of a file that has changed since it was mapped.
@@ -114,7 +122,8 @@ impl Files for KeptFiles {
     fn keep(&mut self, fd: i32) -> Option<u32> {
         let file = self.take(fd)?;
         // What is open for writing may be about to change: its present contents are in the next fork only.
-        if is_writable(&file) {
+        // A slice that can't open it gets the mapping by its fork as well.
+        if is_writable(&file) || !self.is_reachable {
             return None;
         }
         self.hold(file).map(|held| held.file.as_raw_fd() as u32)

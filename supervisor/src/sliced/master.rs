@@ -16,7 +16,7 @@ use syscall_replay::{Exit as Recorded, Pending, Recorder, is_error, is_restart};
 use tracee::{BREAKPOINTS, Parent, Stop, Stopped, TraceError};
 
 use super::check_calls::Before;
-use super::clock;
+use super::clock::{self, Wish};
 use super::decide::{self, Plan, SliceState};
 use super::ends::{call_end, entry_registers, replaces_registers, returned_to};
 use super::files::KeptFiles;
@@ -31,6 +31,7 @@ use crate::error::Failure;
 use crate::family::Heritage;
 use crate::report::Boundary;
 use crate::settings::Settings;
+use crate::takeover::access;
 
 const SECOND_THREAD: &str = "the app starts a second thread: sliced mode (-sp 1) doesn't follow threads yet. \
     The app went on without superpin to its end; there is no total. Serial mode is -sp 0";
@@ -117,8 +118,12 @@ pub struct Master {
     pub unstable: Unstable,
     /// Reading the time stamp counter isn't trapped at the moment.
     pub clock_open: bool,
+    /// What the app has set for such readings.
+    pub clock_wish: Wish,
     /// It has executed nothing of its program yet.
     pub is_new_image: bool,
+    /// Slices may open the control process's descriptors by their names, see [`access`].
+    pub is_by_name: bool,
     /// Where it runs.
     pub processor: Processor,
     /// Where it executes `rdrand` and the like.
@@ -158,7 +163,9 @@ impl Master {
             children: 0,
             unstable: Unstable::default(),
             clock_open: true,
+            clock_wish: Wish::Readings,
             is_new_image: false,
+            is_by_name: true,
             processor: Processor::new(pid),
             random: RandomInstructions::new(),
             in_process: InProcess::new(pid, settings.record_in_process && !settings.check_calls),
@@ -183,11 +190,19 @@ impl Master {
     /// If it was killed.
     pub fn inherit(&mut self, process: &mut Stopped, heritage: Heritage) -> Result<(), Failure> {
         self.prepared = heritage.prepared(process)?;
+        self.clock_wish = Wish::of(process, self.prepared.gate)?;
         self.shares_memory = heritage.shares_memory;
         self.has_company = heritage.shares_memory && is_shared_with_children(self.pid);
         self.unstable = heritage.unstable;
         self.in_process.inherit(heritage.file_pages);
+        self.see_identity();
         Ok(self.random.new_image(process)?)
+    }
+
+    /// Looks at what it may do as its user, where it sees its files.
+    pub fn see_identity(&mut self) {
+        self.is_by_name = access::is_by_name(self.pid);
+        self.files.set_reachable(self.is_by_name);
     }
 
     /// What a copy of it needs to know.
@@ -248,6 +263,11 @@ impl Master {
             Class::Replay if self.unstable.is_written(self.pid, number, &args) => Class::Boundary,
             class => class,
         };
+        let class = match Wish::set_by(number, &args) {
+            // The master's setting is ours, the app's is only kept.
+            Some(wish) => Class::Refuse { result: wish.err().unwrap_or(0) },
+            None => class,
+        };
         let plan = decide::plan(class, state);
         let shared = match plan {
             Plan::Record(_) | Plan::GiveUp => SharedContents::default(),
@@ -263,7 +283,7 @@ impl Master {
                 self.clock_open = true;
                 self.interrupt_sent = false;
                 self.rewind(entered.pending.number);
-                return Ok(Next::Resume(clock::open_at_entry(stopped)?, 0));
+                return Ok(Next::Resume(clock::open_at_entry(stopped, self.clock_wish)?, 0));
             }
             Plan::Exit => {
                 let registers = entry_registers(&stopped.registers()?, entered.pending.number);
@@ -302,6 +322,9 @@ impl Master {
             slice.log(|log| self.recorder.exit(call.pending, result, &stopped, log, &mut self.files));
             self.interrupted = Some(call.pending.number);
             return Ok(Next::Resume(stopped, 0));
+        }
+        if !is_error(result) {
+            self.clock_wish.tell(call.pending.number, &call.pending.args, &mut stopped);
         }
         if let Some(before) = &call.memory
             && let Err(error) = before.compare(&stopped, &call.pending, result)
@@ -389,6 +412,12 @@ impl Master {
                 self.shares_memory = true;
                 self.has_company |= others_attach(pending.args[0]);
             }
+            libc::SYS_prctl => {
+                if let Some(Ok(wish)) = Wish::set_by(pending.number, &pending.args) {
+                    self.clock_wish = wish;
+                }
+            }
+            number if access::changes_with(number as u64) => self.see_identity(),
             _ => {}
         }
     }

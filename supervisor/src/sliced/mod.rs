@@ -354,8 +354,8 @@ impl Sliced<'_> {
         self.master.clear_breakpoints(&mut stopped)?;
         match stop {
             Stop::Signal(info) if is_breakpoint(&info) => self.resume(stopped, 0)?,
-            Stop::SyscallEntry { .. } => self.part(clock::open_at_entry(stopped)?)?,
-            Stop::Signal(info) => match clock::read(&mut stopped, &info)? {
+            Stop::SyscallEntry { .. } => self.part(clock::open_at_entry(stopped, self.master.clock_wish)?)?,
+            Stop::Signal(info) => match clock::read(&mut stopped, &info, self.master.clock_wish)? {
                 Some(_) => self.resume(stopped, 0)?,
                 None => self.resume(stopped, info.si_signo)?,
             },
@@ -378,7 +378,7 @@ impl Sliced<'_> {
 
     fn let_go(&mut self, mut stopped: Stopped) -> Result<(), Failure> {
         if !self.master.clock_open {
-            clock::trap(&mut stopped, self.master.prepared.gate, false)?;
+            clock::trap(&mut stopped, self.master.prepared.gate, false, self.master.clock_wish)?;
         }
         self.part(stopped)
     }

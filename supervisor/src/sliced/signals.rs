@@ -85,7 +85,7 @@ impl Master {
         slice: &mut Recording,
     ) -> Result<Option<ClockReading>, Failure> {
         let before = stopped.registers()?;
-        let Some(record) = clock::read(stopped, info)? else { return Ok(None) };
+        let Some(record) = clock::read(stopped, info, self.clock_wish)? else { return Ok(None) };
         self.last_recorded = None;
         if slice.log(|log| log.volatile(record)).is_ok() {
             return Ok(Some(ClockReading::Recorded));

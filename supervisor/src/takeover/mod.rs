@@ -11,6 +11,7 @@
 //! code, executes a list of steps inside the process and jumps to the image's entry point. A step that fails makes
 //! the process exit with [`step_failure`]'s status.
 
+pub mod access;
 mod loader;
 mod start_stack;
 mod steps;
@@ -50,6 +51,8 @@ pub struct Role<'a> {
     pub shares_memory: bool,
     /// Pages of private file mappings that are to be the file's again.
     pub file_pages: &'a [u64],
+    /// Whether the process may open the control process's descriptors by their names.
+    pub is_by_name: bool,
 }
 
 /// Maps the image into a stopped process and points it at the image's entry. It runs when it is resumed or detached.
@@ -65,17 +68,24 @@ pub fn take_over(
     run: &RunMemory,
 ) -> Result<(), TraceError> {
     let mut registers = process.registers()?;
-    let boot = boot_block(role, &registers.app(), &*process.xstate()?);
+    let xstate = process.xstate()?;
     let pid = process.pid();
     let memory_failed = |source| TraceError::Memory { pid, source };
     map_entry(process, gate)?;
+    let own = [run.file().as_raw_fd(), image.file.as_raw_fd()];
+    let passed = if role.is_by_name {
+        None
+    } else {
+        Some(access::pass(process, gate, LOADER_AT, own, role.mode == Mode::Slice)?)
+    };
+    let boot = boot_block(role, &registers.app(), &xstate, passed);
     // SAFETY: a boot block is plain data without padding that matters; it is only looked at as bytes.
     let bytes = unsafe { std::slice::from_raw_parts((&raw const *boot).cast::<u8>(), size_of::<BootBlock>()) };
     process.write(ENTRY.start, bytes).map_err(memory_failed)?;
     let plan = steps::Plan {
         supervisor: std::process::id(),
-        run_fd: run.file().as_raw_fd(),
-        image_fd: image.file.as_raw_fd(),
+        own,
+        passed,
         slot: role.slot,
         slice: role.mode == Mode::Slice,
         file_pages: role.file_pages,
@@ -89,7 +99,12 @@ pub fn take_over(
     process.set_registers(&registers)
 }
 
-fn boot_block(role: &Role<'_>, registers: &machine::Registers, xstate: &XState) -> Box<BootBlock> {
+fn boot_block(
+    role: &Role<'_>,
+    registers: &machine::Registers,
+    xstate: &XState,
+    passed: Option<access::Passed>,
+) -> Box<BootBlock> {
     Box::new(BootBlock {
         magic: BOOT_MAGIC,
         mode: role.mode,
@@ -99,6 +114,8 @@ fn boot_block(role: &Role<'_>, registers: &machine::Registers, xstate: &XState) 
         shares_memory: role.shares_memory.into(),
         signal_mask: role.signal_mask,
         brk: role.brk,
+        proc: passed.map_or(-1, |passed| passed.proc),
+        reserved: 0,
         forked_at: role.forked.map_or(0, Moment::nanoseconds),
         registers: *registers,
         xstate: xstate.clone(),

@@ -6,6 +6,7 @@ use bubble::map::{
 };
 use machine::{Gpr, Registers};
 
+use super::access::Passed;
 use super::loader::{COPIES, ENDS, FAILURE_BASE, MAY_FAIL, OPENS, STEP_BYTES, USES_AS_1ST, USES_AS_5TH, ZEROES, code};
 use super::{in_image, start_stack};
 use crate::image::{Image, Segment};
@@ -19,10 +20,10 @@ const ANONYMOUS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED
 pub struct Plan<'a> {
     /// Process id of the control process, whose descriptors are opened through /proc.
     pub supervisor: u32,
-    /// Its descriptor of the run memory.
-    pub run_fd: i32,
-    /// Its descriptor of the image.
-    pub image_fd: i32,
+    /// Its descriptors of the run memory and of the image.
+    pub own: [i32; 2],
+    /// Copies of these, if they were passed to the process.
+    pub passed: Option<Passed>,
     /// The slot.
     pub slot: usize,
     /// Whether this is a slice, which gives up what it inherited, or the app itself, which keeps it.
@@ -72,9 +73,22 @@ fn map_anonymous(name: &'static str, start: u64, len: u64, protection: i32) -> S
     step(name, libc::SYS_mmap, [start, len, protection as u64, ANONYMOUS as u64, u64::MAX, 0], 0)
 }
 
-fn open(name: &'static str, path: u64, flags: i32) -> Step {
+/// Where a file is to be had.
+#[derive(Clone, Copy)]
+enum Source {
+    /// Under this name.
+    Path(u64),
+    /// It is open.
+    Descriptor(i32),
+}
+
+fn open(name: &'static str, source: Source, flags: i32) -> Step {
     let flags = (flags | libc::O_CLOEXEC) as u64;
-    step(name, libc::SYS_openat, [libc::AT_FDCWD as u64, path, flags, 0, 0, 0], OPENS)
+    match source {
+        Source::Path(path) => step(name, libc::SYS_openat, [libc::AT_FDCWD as u64, path, flags, 0, 0, 0], OPENS),
+        // A copy, so that it is closed in the same way.
+        Source::Descriptor(fd) => step(name, libc::SYS_dup, [fd as u64, 0, 0, 0, 0, 0], OPENS),
+    }
 }
 
 fn close() -> Step {
@@ -82,20 +96,26 @@ fn close() -> Step {
 }
 
 /// What a slice gives up of what it inherited from the master.
-fn renounce(steps: &mut Vec<Step>) {
+fn renounce(steps: &mut Vec<Step>, passed: Option<Passed>) {
     let prctl = |name, option: i32, value: u64| step(name, libc::SYS_prctl, [option as u64, value, 0, 0, 0, 0], 0);
     steps.push(prctl("die with superpin", libc::PR_SET_PDEATHSIG, libc::SIGKILL as u64));
     steps.push(prctl("allow rdtsc", libc::PR_SET_TSC, libc::PR_TSC_ENABLE as u64));
     if crate::sliced::clock::can_trap_cpuid() {
         steps.push(step("allow cpuid", libc::SYS_arch_prctl, [0x1012, 1, 0, 0, 0, 0], 0));
     }
+    if passed.is_some() {
+        // It has given up the master's files before. A process that has changed its user can't be looked at by its like, as slices
+        // must be.
+        steps.push(prctl("let other slices look at it", libc::PR_SET_DUMPABLE, 1));
+        return;
+    }
     // It shares the master's descriptors until now. Unsharing and closing all in one leaves the master's alone and holds none.
     let all = [0, u64::from(u32::MAX), u64::from(libc::CLOSE_RANGE_UNSHARE), 0, 0, 0];
     steps.push(step("give up the master's files", libc::SYS_close_range, all, 0));
 }
 
-fn map_run_memory(steps: &mut Vec<Step>, path: u64, slot: usize) {
-    steps.push(open("open the run memory", path, libc::O_RDWR));
+fn map_run_memory(steps: &mut Vec<Step>, source: Source, slot: usize) {
+    steps.push(open("open the run memory", source, libc::O_RDWR));
     steps.push(map_run("map CONTROL", CONTROL, file::CONTROL_AT));
     steps.push(map_run("map TABLES", TABLES, file::TABLES_AT));
     steps.push(map_run("map CACHE_ALIAS", CACHE_ALIAS, file::CACHE_AT));
@@ -106,8 +126,8 @@ fn map_run_memory(steps: &mut Vec<Step>, path: u64, slot: usize) {
     steps.push(close());
 }
 
-fn map_image(steps: &mut Vec<Step>, path: u64, segments: &[Segment]) {
-    steps.push(open("open the image", path, libc::O_RDONLY));
+fn map_image(steps: &mut Vec<Step>, source: Source, segments: &[Segment]) {
+    steps.push(open("open the image", source, libc::O_RDONLY));
     for segment in segments {
         let start = in_image(segment.start);
         let place = (start, segment.file_len);
@@ -145,15 +165,25 @@ fn map_private(steps: &mut Vec<Step>) {
 fn list(plan: &Plan<'_>, image: &Image, paths: [u64; 2], stack: (u64, u64, u64)) -> Vec<Step> {
     let mut steps = Vec::new();
     if plan.slice {
-        renounce(&mut steps);
+        renounce(&mut steps, plan.passed);
     }
-    map_run_memory(&mut steps, paths[0], plan.slot);
-    map_image(&mut steps, paths[1], &image.segments);
+    let [run, program] = match plan.passed {
+        Some(passed) => [passed.run, passed.image].map(Source::Descriptor),
+        None => paths.map(Source::Path),
+    };
+    map_run_memory(&mut steps, run, plan.slot);
+    map_image(&mut steps, program, &image.segments);
     map_private(&mut steps);
     for page in plan.file_pages {
         // What the slice would see otherwise has the same meaning, but isn't shared with other slices.
         let advice = [*page, PAGE, libc::MADV_DONTNEED as u64, 0, 0, 0];
         steps.push(step("put back a page of a file", libc::SYS_madvise, advice, MAY_FAIL));
+    }
+    if let Some(passed) = plan.passed {
+        let proc = (!plan.slice).then_some(passed.proc);
+        for fd in [passed.run, passed.image].into_iter().chain(proc) {
+            steps.push(step("close a file", libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0], 0));
+        }
     }
     let (to, from, len) = stack;
     steps.push(step("copy the initial stack", 0, [to, from, len, 0, 0, 0], COPIES));
@@ -164,7 +194,7 @@ fn list(plan: &Plan<'_>, image: &Image, paths: [u64; 2], stack: (u64, u64, u64))
 /// Lays out code, steps, strings and the initial stack at `at`.
 pub fn assemble(at: u64, plan: &Plan<'_>, image: &Image, stack: &start_stack::StartStack) -> Loader {
     let path = |fd: i32| format!("/proc/{}/fd/{fd}\0", plan.supervisor).into_bytes();
-    let strings = [path(plan.run_fd), path(plan.image_fd)];
+    let strings = plan.own.map(path);
     let code_len = (code().len() as u64).next_multiple_of(64);
     let first_path = at + code_len;
     let paths = [first_path, first_path + strings[0].len() as u64];
@@ -184,7 +214,7 @@ pub fn assemble(at: u64, plan: &Plan<'_>, image: &Image, stack: &start_stack::St
 
 /// If `status` is what the loader exits with when a step fails: which one, in words.
 pub fn step_failure(status: i32, slice: bool, image: &Image) -> Option<&'static str> {
-    let plan = Plan { supervisor: 0, run_fd: 0, image_fd: 0, slot: 0, slice, file_pages: &[] };
+    let plan = Plan { supervisor: 0, own: [0; 2], passed: None, slot: 0, slice, file_pages: &[] };
     let steps = list(&plan, image, [0; 2], (0, 0, 0));
     let index = usize::try_from(status.checked_sub(FAILURE_BASE)?).ok()?;
     steps.get(index).map(|step| step.name)
@@ -206,7 +236,7 @@ mod tests {
         assert_eq!(step_failure(125, true, &image), None);
         assert!(
             list(
-                &Plan { supervisor: 0, run_fd: 0, image_fd: 0, slot: 0, slice: true, file_pages: &[] },
+                &Plan { supervisor: 0, own: [0; 2], passed: None, slot: 0, slice: true, file_pages: &[] },
                 &image,
                 [0; 2],
                 (0, 0, 0)

@@ -118,7 +118,7 @@ pub(super) const FCNTL: &[Command] = &[
 ];
 
 /// Refused are those that would take from the system what it needs in every process: reading the app's memory
-/// (a process that isn't dumpable can't be read), trapping the time stamp counter, mapping executable memory.
+/// (a process that isn't dumpable can't be read), mapping executable memory.
 pub(super) const PRCTL: &[Command] = &[
     command(1, "PR_SET_PDEATHSIG"),
     gives(2, "PR_GET_PDEATHSIG", AT1_4),
@@ -136,8 +136,9 @@ pub(super) const PRCTL: &[Command] = &[
     other(22, "PR_SET_SECCOMP", INVALID),
     command(23, "PR_CAPBSET_READ"),
     command(24, "PR_CAPBSET_DROP"),
-    other(25, "PR_GET_TSC", INVALID),
-    other(26, "PR_SET_TSC", INVALID),
+    // In sliced runs the control process sees to both: what is set is not only the app's.
+    gives(25, "PR_GET_TSC", AT1_4),
+    command(26, "PR_SET_TSC"),
     command(27, "PR_GET_SECUREBITS"),
     command(28, "PR_SET_SECUREBITS"),
     command(29, "PR_SET_TIMERSLACK"),

@@ -44,6 +44,12 @@ impl Translator<'_> {
             Kind::CallIndirect => self.indirect_call(instruction),
             Kind::Return { extra_pop } => self.indirect_return(instruction, extra_pop),
             Kind::Syscall => self.leave_after(ExitKind::Syscall, next),
+            Kind::Volatile(VolatileKind::Rdtsc | VolatileKind::Rdtscp) if !self.replays => {
+                // It may fault, if the app wants that.
+                self.code.copy(instruction);
+                self.mark_left(next.0);
+                self.exit_jump(next);
+            }
             Kind::Volatile(VolatileKind::Rdtsc) => self.leave_after(ExitKind::Rdtsc, next),
             Kind::Volatile(VolatileKind::Rdtscp) => self.leave_after(ExitKind::Rdtscp, next),
             Kind::Volatile(VolatileKind::Cpuid) => self.leave_after(ExitKind::Cpuid, next),

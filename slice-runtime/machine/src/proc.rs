@@ -1,0 +1,59 @@
+//! Files of /proc, in a process that may not see the directory of that name: one that has changed its root.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::FromRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// Where files are looked for: a descriptor of /proc, or none.
+static ROOT: AtomicI32 = AtomicI32::new(libc::AT_FDCWD);
+
+/// From now on files are looked for in the directory `descriptor`, which stays open.
+pub fn look_in(descriptor: i32) {
+    ROOT.store(descriptor, Ordering::Relaxed);
+}
+
+/// Opens /proc/`path` for reading.
+///
+/// # Errors
+/// As open(2).
+pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
+    let root = ROOT.load(Ordering::Relaxed);
+    let start = if root == libc::AT_FDCWD { "/proc" } else { "." };
+    let whole = CString::new(Path::new(start).join(path).as_os_str().as_bytes())?;
+    // SAFETY: the path is a C string.
+    match unsafe { libc::openat(root, whole.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) } {
+        -1 => Err(io::Error::last_os_error()),
+        // SAFETY: the descriptor is new and nobody else owns it.
+        fd => Ok(unsafe { File::from_raw_fd(fd) }),
+    }
+}
+
+/// Reads all of /proc/`path`.
+///
+/// # Errors
+/// As open(2) and read(2).
+pub fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
+    let mut text = String::new();
+    open(path)?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::IntoRawFd;
+
+    use super::*;
+
+    #[test]
+    fn files_are_found_by_name_and_by_directory() {
+        let first = |text: String| text.lines().next().map(str::to_owned);
+        let by_name = first(read_to_string("self/status").unwrap());
+        look_in(File::open("/proc").unwrap().into_raw_fd());
+        assert_eq!(first(read_to_string("self/status").unwrap()), by_name);
+        assert!(open("self/nothing").is_err());
+    }
+}
