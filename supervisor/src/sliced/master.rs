@@ -194,9 +194,9 @@ impl Master {
         self.shares_memory = heritage.shares_memory;
         self.has_company = heritage.shares_memory && is_shared_with_children(self.pid);
         self.unstable = heritage.unstable;
-        self.in_process.inherit(heritage.file_pages);
+        self.in_process.inherit(heritage.file_pages.clone());
         self.see_identity();
-        Ok(self.random.new_image(process)?)
+        Ok(self.random.inherit(process, heritage.file_pages)?)
     }
 
     /// Looks at what it may do as its user, where it sees its files.
@@ -205,13 +205,18 @@ impl Master {
         self.files.set_reachable(self.is_by_name);
     }
 
+    /// Pages of files that hold bytes of ours, or once did: slices put back the file's.
+    pub fn file_pages(&self) -> Vec<u64> {
+        [self.in_process.pages(), self.random.traps.pages()].concat()
+    }
+
     /// What a copy of it needs to know.
     pub fn heritage(&self, name: &str) -> Heritage {
         Heritage {
             gate: self.prepared.gate,
             shares_memory: self.shares_memory,
             unstable: self.unstable.clone(),
-            file_pages: self.in_process.pages().to_vec(),
+            file_pages: self.file_pages(),
             at: None,
             name: name.to_owned(),
         }
@@ -254,6 +259,7 @@ impl Master {
         self.last_recorded = None;
         let entered = self.recorder.enter(number, args, &stopped);
         self.in_process.before(&stopped, number, &args);
+        self.random.before_call(&mut stopped, number, &args);
         let state = SliceState { records: slice.records(), max_records: self.max_records, is_due: self.is_due };
         let class = match entered.class {
             Class::Replay if self.has_company => Class::Boundary,
@@ -273,6 +279,10 @@ impl Master {
             Plan::Record(_) | Plan::GiveUp => SharedContents::default(),
             Plan::Cut(..) | Plan::StartProcess | Plan::Exec | Plan::Exit => self.shared_contents(&stopped),
         };
+        if plan == Plan::StartProcess {
+            // The new process runs without us, or has slices of its own.
+            self.random.traps.lift(&mut stopped);
+        }
         match plan {
             Plan::GiveUp => return Ok(give_up(stopped, number, args, SECOND_THREAD)),
             Plan::StartProcess if shares_all(number, &args, &stopped) => {
@@ -460,6 +470,7 @@ impl Master {
     /// # Errors
     /// If it was killed.
     pub fn clear_breakpoints(&mut self, stopped: &mut Stopped) -> Result<(), TraceError> {
+        self.random.traps.lift(stopped);
         self.awaits_breakpoint = false;
         (0..BREAKPOINTS).try_for_each(|n| stopped.clear_breakpoint(n))
     }
