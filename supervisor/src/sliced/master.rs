@@ -40,6 +40,9 @@ const FOREIGN_CALL: &str = "the app makes a 32-bit system call (int 0x80): super
 const SHARED_PROCESS: &str = "the app starts a process that shares its memory: sliced mode (-sp 1) doesn't follow \
     those yet. The app went on without superpin to its end; there is no total. Serial mode is -sp 0";
 
+const OTHER_NUMBERS: &str = "the app's next processes get a process namespace of their own: in sliced mode (-sp 1) its slices would be the first \
+    there. The app went on without superpin to its end; there is no total. Serial mode is -sp 0";
+
 /// What comes after a stop.
 pub enum Next {
     /// The master goes on; the signal is delivered.
@@ -279,6 +282,9 @@ impl Master {
             Plan::Record(_) | Plan::GiveUp => SharedContents::default(),
             Plan::Cut(..) | Plan::StartProcess | Plan::Exec | Plan::Exit => self.shared_contents(&stopped),
         };
+        if numbers_children_anew(number, &args, self.pid) {
+            return Ok(give_up(stopped, number, args, OTHER_NUMBERS));
+        }
         if plan == Plan::StartProcess {
             // The new process runs without us, or has slices of its own.
             self.random.traps.lift(&mut stopped);
@@ -489,4 +495,17 @@ fn shares_all(number: u64, args: &[u64; 6], memory: &impl Memory) -> bool {
     };
     let (shared, waits) = (libc::CLONE_VM as u64, libc::CLONE_VFORK as u64);
     flags & shared != 0 && flags & waits == 0
+}
+
+/// A call after which the processes that process `pid` starts, and so forks of it, are in another process namespace. Whoever is the first in one is
+/// its `init`, with whose end all others there end.
+fn numbers_children_anew(number: u64, args: &[u64; 6], pid: i32) -> bool {
+    let flag = libc::CLONE_NEWPID as u64;
+    match number as i64 {
+        libc::SYS_unshare => args[0] & flag != 0,
+        libc::SYS_setns if args[1] == 0 => std::fs::read_link(format!("/proc/{pid}/fd/{}", args[0] as i32))
+            .is_ok_and(|link| link.to_string_lossy().starts_with("pid:")),
+        libc::SYS_setns => args[1] & flag != 0,
+        _ => false,
+    }
 }
