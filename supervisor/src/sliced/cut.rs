@@ -95,6 +95,7 @@ impl Sliced<'_> {
         let asks_cpuid =
             self.master.is_new_image || self.master.processor.is_for_cpuid() && self.timer.is_image_young();
         self.master.processor.give_back();
+        self.master.random.traps.lift(&mut stopped);
         let before = Moment::now();
         let newborn = match stopped.fork(gate, self.master.parent) {
             Ok(newborn) => newborn,
@@ -102,6 +103,7 @@ impl Sliced<'_> {
             Err(error) => return self.cannot_fork(stopped, cut, error),
         };
         self.parts.statistics.forked(before.elapsed());
+        self.master.random.traps.set(&mut stopped);
         let copy = if self.master.shares_memory {
             let mut copy = newborn.settle()?;
             shared_maps::make_private(&mut copy, gate, &self.master.unstable)?;
@@ -137,7 +139,8 @@ impl Sliced<'_> {
     }
 
     /// Memory or processes are short: the slice goes on if it can, or waits until others give theirs back.
-    fn cannot_fork(&mut self, stopped: Stopped, cut: Cut, error: TraceError) -> Result<(), Failure> {
+    fn cannot_fork(&mut self, mut stopped: Stopped, cut: Cut, error: TraceError) -> Result<(), Failure> {
+        self.master.random.traps.set(&mut stopped);
         let at_call = cut.end.as_ref().is_none_or(|end| end.kind == EndKind::Syscall);
         if cut.kind == Boundary::Timeout && !at_call {
             self.master.is_due = false;
@@ -185,7 +188,7 @@ impl Sliced<'_> {
             brk: prepared.brk,
             forked: Some(start.forked),
             shares_memory: self.master.shares_memory,
-            file_pages: self.master.in_process.pages(),
+            file_pages: &self.master.file_pages(),
             is_by_name: self.master.is_by_name,
         };
         let pid = copy.pid();

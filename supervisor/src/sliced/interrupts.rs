@@ -30,6 +30,10 @@ impl Master {
         if !self.is_due || self.interrupted.is_some() || self.awaits_breakpoint {
             return Ok(Next::Resume(stopped, 0));
         }
+        if self.random.traps.is_behind(stopped.registers()?.rip()) {
+            // The trap itself will be the next stop.
+            return Ok(Next::AskAgain(stopped));
+        }
         if let Some(end) = self.end_at_last_call(&stopped, slice)? {
             let cut = Cut { kind: Boundary::Timeout, end: Some(end), then: Then::Fork };
             return Ok(Next::Cut(stopped, cut));

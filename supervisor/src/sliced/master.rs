@@ -40,6 +40,9 @@ const FOREIGN_CALL: &str = "the app makes a 32-bit system call (int 0x80): super
 const SHARED_PROCESS: &str = "the app starts a process that shares its memory: sliced mode (-sp 1) doesn't follow \
     those yet. The app went on without superpin to its end; there is no total. Serial mode is -sp 0";
 
+const OTHER_NUMBERS: &str = "the app's next processes get a process namespace of their own: in sliced mode (-sp 1) its slices would be the first \
+    there. The app went on without superpin to its end; there is no total. Serial mode is -sp 0";
+
 /// What comes after a stop.
 pub enum Next {
     /// The master goes on; the signal is delivered.
@@ -194,9 +197,9 @@ impl Master {
         self.shares_memory = heritage.shares_memory;
         self.has_company = heritage.shares_memory && is_shared_with_children(self.pid);
         self.unstable = heritage.unstable;
-        self.in_process.inherit(heritage.file_pages);
+        self.in_process.inherit(heritage.file_pages.clone());
         self.see_identity();
-        Ok(self.random.new_image(process)?)
+        Ok(self.random.inherit(process, heritage.file_pages)?)
     }
 
     /// Looks at what it may do as its user, where it sees its files.
@@ -205,13 +208,18 @@ impl Master {
         self.files.set_reachable(self.is_by_name);
     }
 
+    /// Pages of files that hold bytes of ours, or once did: slices put back the file's.
+    pub fn file_pages(&self) -> Vec<u64> {
+        [self.in_process.pages(), self.random.traps.pages()].concat()
+    }
+
     /// What a copy of it needs to know.
     pub fn heritage(&self, name: &str) -> Heritage {
         Heritage {
             gate: self.prepared.gate,
             shares_memory: self.shares_memory,
             unstable: self.unstable.clone(),
-            file_pages: self.in_process.pages().to_vec(),
+            file_pages: self.file_pages(),
             at: None,
             name: name.to_owned(),
         }
@@ -254,6 +262,7 @@ impl Master {
         self.last_recorded = None;
         let entered = self.recorder.enter(number, args, &stopped);
         self.in_process.before(&stopped, number, &args);
+        self.random.before_call(&mut stopped, number, &args);
         let state = SliceState { records: slice.records(), max_records: self.max_records, is_due: self.is_due };
         let class = match entered.class {
             Class::Replay if self.has_company => Class::Boundary,
@@ -273,6 +282,13 @@ impl Master {
             Plan::Record(_) | Plan::GiveUp => SharedContents::default(),
             Plan::Cut(..) | Plan::StartProcess | Plan::Exec | Plan::Exit => self.shared_contents(&stopped),
         };
+        if numbers_children_anew(number, &args, self.pid) {
+            return Ok(give_up(stopped, number, args, OTHER_NUMBERS));
+        }
+        if plan == Plan::StartProcess {
+            // The new process runs without us, or has slices of its own.
+            self.random.traps.lift(&mut stopped);
+        }
         match plan {
             Plan::GiveUp => return Ok(give_up(stopped, number, args, SECOND_THREAD)),
             Plan::StartProcess if shares_all(number, &args, &stopped) => {
@@ -460,6 +476,7 @@ impl Master {
     /// # Errors
     /// If it was killed.
     pub fn clear_breakpoints(&mut self, stopped: &mut Stopped) -> Result<(), TraceError> {
+        self.random.traps.lift(stopped);
         self.awaits_breakpoint = false;
         (0..BREAKPOINTS).try_for_each(|n| stopped.clear_breakpoint(n))
     }
@@ -478,4 +495,17 @@ fn shares_all(number: u64, args: &[u64; 6], memory: &impl Memory) -> bool {
     };
     let (shared, waits) = (libc::CLONE_VM as u64, libc::CLONE_VFORK as u64);
     flags & shared != 0 && flags & waits == 0
+}
+
+/// A call after which the processes that process `pid` starts, and so forks of it, are in another process namespace. Whoever is the first in one is
+/// its `init`, with whose end all others there end.
+fn numbers_children_anew(number: u64, args: &[u64; 6], pid: i32) -> bool {
+    let flag = libc::CLONE_NEWPID as u64;
+    match number as i64 {
+        libc::SYS_unshare => args[0] & flag != 0,
+        libc::SYS_setns if args[1] == 0 => std::fs::read_link(format!("/proc/{pid}/fd/{}", args[0] as i32))
+            .is_ok_and(|link| link.to_string_lossy().starts_with("pid:")),
+        libc::SYS_setns => args[1] & flag != 0,
+        _ => false,
+    }
 }

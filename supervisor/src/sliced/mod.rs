@@ -22,6 +22,7 @@ pub(crate) mod shared_maps;
 mod signals;
 mod slices;
 mod timer;
+mod traps;
 
 use std::time::Duration;
 
@@ -351,8 +352,16 @@ impl Sliced<'_> {
 
     /// Lets the master go for good, from the first stop after a failure at which that leaves no trace in it.
     fn leave(&mut self, mut stopped: Stopped, stop: Stop) -> Result<(), Failure> {
+        let is_trapped = match &stop {
+            Stop::Signal(info) => self.master.random.traps.has_hit(&mut stopped, info)?,
+            Stop::Interrupted if self.master.random.traps.is_behind(stopped.registers()?.rip()) => {
+                return self.resume(stopped, 0);
+            }
+            _ => false,
+        };
         self.master.clear_breakpoints(&mut stopped)?;
         match stop {
+            _ if is_trapped => self.resume(stopped, 0)?,
             Stop::Signal(info) if is_breakpoint(&info) => self.resume(stopped, 0)?,
             Stop::SyscallEntry { .. } => self.part(clock::open_at_entry(stopped, self.master.clock_wish)?)?,
             Stop::Signal(info) => match clock::read(&mut stopped, &info, self.master.clock_wish)? {

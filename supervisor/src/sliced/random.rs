@@ -2,9 +2,10 @@
 //!
 //! Executable file mappings are searched for them when they come into being. A hardware breakpoint stops the master before
 //! each one that was found; it is executed by a single step and what it gave is recorded. Breakpoints change no byte of the app's
-//! memory and don't fire in the middle of other instructions, so a place that was found wrongly does no harm.
+//! memory and don't fire in the middle of other instructions, so a place that was found wrongly does no harm. The processor has few
+//! of them: further places get breakpoint instructions ([`Traps`]).
 //!
-//! The search can't be complete: the processor has few breakpoints, and code that the app generates isn't searched. A slice that
+//! The search can't be complete: code that the app generates isn't searched. A slice that
 //! comes to such an instruction without a record says so and the run fails: it never goes on with another value.
 
 use std::arch::x86_64::__cpuid_count;
@@ -17,6 +18,8 @@ use machine::{AppPc, Gpr, Memory};
 use syscall_replay::RandomRecord;
 use tracee::{BREAKPOINTS, Stopped, TraceError};
 
+use super::traps::Traps;
+
 /// The breakpoint behind a repeated string instruction. The others are ours.
 pub const BEHIND_STRING: usize = BREAKPOINTS - 1;
 
@@ -26,12 +29,14 @@ const CHUNK: usize = 1 << 20;
 /// The breakpoints.
 pub struct RandomInstructions {
     set: [Option<u64>; BEHIND_STRING],
+    /// For further places.
+    pub traps: Traps,
 }
 
 impl RandomInstructions {
     /// None yet.
     pub fn new() -> Self {
-        Self { set: [None; BEHIND_STRING] }
+        Self { set: [None; BEHIND_STRING], traps: Traps::default() }
     }
 
     /// A program was loaded, and the breakpoints of the one before are gone with it.
@@ -39,8 +44,34 @@ impl RandomInstructions {
     /// # Errors
     /// If it was killed.
     pub fn new_image(&mut self, process: &mut Stopped) -> Result<(), TraceError> {
-        self.set = [None; BEHIND_STRING];
+        *self = Self::new();
         self.search(process, 0, u64::MAX)
+    }
+
+    /// The process is a copy of another, in which these pages of files held bytes of ours.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn inherit(&mut self, process: &mut Stopped, pages: Vec<u64>) -> Result<(), TraceError> {
+        *self = Self { traps: Traps::inherited(pages), ..Self::new() };
+        self.search(process, 0, u64::MAX)
+    }
+
+    /// A system call is about to be made: it may change the mapping of code.
+    pub fn before_call(&mut self, process: &mut Stopped, number: u64, args: &[u64; 6]) {
+        let [first, second, third, fourth, fifth, _] = *args;
+        let ranges = match number as i64 {
+            libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_madvise => {
+                [(first, second), (0, 0)]
+            }
+            libc::SYS_mmap if fourth as i32 & libc::MAP_FIXED != 0 => [(first, second), (0, 0)],
+            libc::SYS_mremap => [(first, second), (fifth, third)],
+            libc::SYS_shmat | libc::SYS_remap_file_pages => [(0, u64::MAX), (0, 0)],
+            _ => return,
+        };
+        for (start, len) in ranges.into_iter().filter(|(_, len)| *len != 0) {
+            self.traps.forget(process, start, start.saturating_add(len));
+        }
     }
 
     /// A system call has succeeded: it may have mapped or unmapped code.
@@ -72,14 +103,20 @@ impl RandomInstructions {
         for code in maps.lines().filter_map(parse).filter(|code| code.start < end && start < code.end) {
             // A file that can't be read any more isn't searched: see above.
             for address in find(&code).unwrap_or_default() {
-                if self.set.contains(&Some(address)) {
+                if self.set.contains(&Some(address)) || self.traps.contains(address) {
                     continue;
                 }
-                let Some(n) = self.set.iter().position(Option::is_none) else { return Ok(()) };
+                let Some(n) = self.set.iter().position(Option::is_none) else {
+                    if code.is_constant {
+                        self.traps.add(process, address);
+                    }
+                    continue;
+                };
                 process.set_breakpoint(n, address)?;
                 self.set[n] = Some(address);
             }
         }
+        self.traps.set(process);
         Ok(())
     }
 
@@ -131,16 +168,20 @@ struct Code {
     end: u64,
     offset: u64,
     path: String,
+    /// It is private and can't be written.
+    is_constant: bool,
 }
 
 fn parse(line: &str) -> Option<Code> {
     let mut fields = line.split_ascii_whitespace();
     let (start, end) = fields.next()?.split_once('-')?;
-    let executable = fields.next()?.as_bytes()[2] == b'x';
+    let permissions = fields.next()?;
+    let executable = permissions.as_bytes()[2] == b'x';
     let hex = |text| u64::from_str_radix(text, 16).ok();
     let offset = hex(fields.next()?)?;
     let path = line.find('/').map(|at| line[at..].to_owned())?;
-    executable.then_some(Code { start: hex(start)?, end: hex(end)?, offset, path })
+    let is_constant = permissions == "r-xp";
+    executable.then_some(Code { start: hex(start)?, end: hex(end)?, offset, path, is_constant })
 }
 
 /// Addresses of the instructions in a mapping.
@@ -253,7 +294,8 @@ mod tests {
     fn executable_file_mappings_are_parsed() {
         let line = "7f0000000000-7f0000001000 r-xp 00001000 fe:01 1234   /usr/lib/a file.so";
         let path = "/usr/lib/a file.so".to_owned();
-        let expected = Code { start: 0x7f00_0000_0000, end: 0x7f00_0000_1000, offset: 0x1000, path };
+        let (start, end) = (0x7f00_0000_0000, 0x7f00_0000_1000);
+        let expected = Code { start, end, offset: 0x1000, path, is_constant: true };
         assert_eq!(parse(line), Some(expected));
         assert_eq!(parse("7f0000000000-7f0000001000 r--p 00001000 fe:01 1234   /usr/lib/libc.so.6"), None);
         assert_eq!(parse("7ffff7fc5000-7ffff7fc7000 r-xp 00000000 00:00 0     [vdso]"), None);

@@ -27,6 +27,9 @@ impl Master {
                 false => self.random_result(stopped, slice),
             };
         }
+        if self.random.traps.has_hit(&mut stopped, &info)? {
+            return self.random_result(stopped, slice);
+        }
         if let Some(next) = self.clock_reading(&mut stopped, &info, slice)? {
             return match next {
                 ClockReading::Recorded => Ok(Next::Resume(stopped, 0)),
@@ -61,9 +64,11 @@ impl Master {
     }
 
     /// The master is about to execute an instruction like `rdrand`, perhaps.
-    fn random_result(&mut self, stopped: Stopped, slice: &mut Recording) -> Result<Next, Failure> {
+    fn random_result(&mut self, mut stopped: Stopped, slice: &mut Recording) -> Result<Next, Failure> {
         let before = stopped.registers()?;
+        self.random.traps.lift(&mut stopped);
         let (mut stopped, record) = random::execute(stopped)?;
+        self.random.traps.set(&mut stopped);
         let Some(record) = record else { return Ok(Next::Resume(stopped, 0)) };
         self.last_recorded = None;
         if slice.log(|log| log.random(record)).is_ok() {
