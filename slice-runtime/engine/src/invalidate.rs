@@ -76,6 +76,7 @@ impl Engine {
     pub(crate) fn flush_own(&mut self) {
         self.flushes += 1;
         self.own.flush();
+        self.finishing = None;
         self.clear_indirect();
         for id in self.hidden.clone() {
             self.make_stale(SpaceId::Shared, id);
