@@ -150,8 +150,9 @@ impl Engine {
         }
         let trace = self.select(space, pc, guest)?;
         let code_len = trace.instructions.iter().map(isa::Instruction::len).sum::<usize>();
-        let check =
-            self.end.as_ref().filter(|end| space == SpaceId::Own && end.registers.rip == pc.0).map(End::conditions);
+        // An instruction that is only finished was begun elsewhere than at the end.
+        let checks = space == SpaceId::Own && !self.single;
+        let check = self.end.as_ref().filter(|end| checks && end.registers.rip == pc.0).map(End::conditions);
         let site = self.site(space, &locked);
         let exact_faults = self.settings.exact_faults;
         let shared = self.shared.as_ref().map(|shared| shared.tables);
@@ -167,9 +168,11 @@ impl Engine {
             .map_err(|e| Failed::Untranslatable(e.to_string()))?;
         self.stats.traces += 1;
         self.stats.instructions += trace.instructions.len() as u64;
-        let findable = !std::mem::take(&mut self.single);
-        let id = self.keep(space, &locked, pc, code_len, &made, findable)?;
+        let id = self.keep(space, &locked, pc, code_len, &made, !self.single)?;
         drop(locked);
+        if std::mem::take(&mut self.single) {
+            self.finishing = Some(id);
+        }
         if let Some(start) = start {
             self.stats.translate_ns += TIMED * start.elapsed().as_nanos() as u64;
         }
@@ -211,6 +214,9 @@ impl Engine {
             self.pages.watch(pc.0, code_end);
         }
         guest.instrument(&mut trace);
+        if self.single {
+            self.leave_out_what_was_done(&mut trace);
+        }
         if self.settings.off.leaves(Optimisation::Merge) {
             translate::merge_counters(&mut trace, &self.known);
         }

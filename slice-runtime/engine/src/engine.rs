@@ -24,6 +24,8 @@ use crate::translate::{Known, exit_of};
 pub const EXIT_FAULT: u64 = u64::MAX - 1;
 /// `ThreadState::exit` after an interruption.
 pub const EXIT_INTERRUPTED: u64 = u64::MAX - 2;
+/// `ThreadState::exit` after an interruption of an instruction that was begun, see [`crate::finish`].
+pub const EXIT_UNFINISHED: u64 = u64::MAX - 4;
 /// `ThreadState::exit` if the entry was abandoned before anything ran.
 pub const EXIT_NOT_ENTERED: u64 = u64::MAX - 3;
 
@@ -94,8 +96,12 @@ pub struct Engine {
     pub(crate) known: Known,
     pub(crate) thread: *mut ThreadState,
     pub(crate) fault: Option<Fault>,
-    /// The next trace is to hold one instruction, and to be used once.
+    /// The next trace is to hold one instruction, which is finished with it, and to be used once. See [`crate::finish`].
     pub(crate) single: bool,
+    /// The trace of the last such instruction.
+    pub(crate) finishing: Option<TraceId>,
+    /// An interruption that is answered when the instruction is finished.
+    pub(crate) postponed: bool,
     /// Counts flushes, so that places found before one are not used after it.
     pub(crate) flushes: u32,
     /// Counters.
@@ -144,6 +150,8 @@ impl Engine {
             thread,
             fault: None,
             single: false,
+            finishing: None,
+            postponed: false,
             flushes: 0,
             stats: Stats::default(),
         });
@@ -195,7 +203,7 @@ impl Engine {
                 self.arm_end(&end, guest);
             }
             // Who wants to leave isn't interrupted: the answer could only be to go on.
-            if self.thread().interrupted != 0 && !matches!(next, Next::Leave) {
+            if self.is_interrupted(&next) && !matches!(next, Next::Leave) {
                 next = self.answer_interrupt(guest, next);
             }
             let entry = match next {
@@ -246,6 +254,7 @@ impl Engine {
                 self.thread().interrupted |= 1;
                 Next::Dispatch
             }
+            EXIT_UNFINISHED => self.finish_first(),
             EXIT_FAULT => self.after_fault(guest),
             INDIRECT_MISS => {
                 self.stats.entries[1] += 1;

@@ -74,6 +74,13 @@ pub struct Call {
     pub predicated: bool,
 }
 
+impl Call {
+    /// Whether the call is made again with a negative number if the app leaves the block early: see [`Arg::BlockInstructions`].
+    pub fn is_corrected(&self) -> bool {
+        self.args.contains(&Arg::BlockInstructions) && !self.predicated
+    }
+}
+
 impl Trace {
     /// App pc of the first instruction.
     pub fn head(&self) -> AppPc {

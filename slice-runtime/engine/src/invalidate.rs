@@ -77,6 +77,7 @@ impl Engine {
         self.flushes += 1;
         self.show_x87_pc();
         self.own.flush();
+        self.finishing = None;
         self.clear_indirect();
         for id in self.hidden.clone() {
             self.make_stale(SpaceId::Shared, id);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use machine::{CachePc, Gpr, XSTATE_CAPACITY};
 
-use crate::engine::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, Engine};
+use crate::engine::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, EXIT_UNFINISHED, Engine};
 use crate::gateway;
 use crate::guest::Fault;
 use crate::thread::ThreadState;
@@ -147,9 +147,18 @@ extern "C" fn handle(signal: i32, info: &libc::siginfo_t, context: &mut libc::uc
         return abandon(engine, context, EXIT_NOT_ENTERED);
     }
     if wanted && fill_in(engine, CachePc(pc), context, fs_base) {
-        return abandon(engine, context, EXIT_INTERRUPTED);
+        let unfinished = is_string_instruction(pc) || engine.is_unfinished(CachePc(pc));
+        let exit = if unfinished { EXIT_UNFINISHED } else { EXIT_INTERRUPTED };
+        return abandon(engine, context, exit);
     }
     0
+}
+
+/// Whether a repeated string instruction of the app's lies at `pc`, which is in the code cache.
+fn is_string_instruction(pc: u64) -> bool {
+    // SAFETY: the cache is mapped, and there is more of the bubble behind it.
+    let bytes = unsafe { std::slice::from_raw_parts(pc as *const u8, isa::MAX_LEN) };
+    isa::Instruction::decode(bytes, machine::AppPc(pc)).is_ok_and(|instruction| instruction.is_rep())
 }
 
 fn abandon(engine: &mut Engine, context: &mut libc::ucontext_t, exit: u64) -> u64 {

@@ -9,7 +9,7 @@ use machine::flags;
 use super::{Rules, Translator};
 use crate::ahead::may_be_seen;
 use crate::descriptor::Descriptor;
-use crate::instrument::{Arg, Call, Point, Trace};
+use crate::instrument::{Call, Point, Trace};
 use crate::statemap::{BlockCall, as_bytes};
 use crate::tables::ExitKind;
 
@@ -120,7 +120,7 @@ impl Translator<'_> {
             self.exits[exit].site = self.site.offset + self.offset();
             self.offset()
         });
-        if call.args.contains(&Arg::BlockInstructions) && !call.predicated {
+        if call.is_corrected() {
             let block_call = BlockCall {
                 first: self.trace.instructions[range.start].pc().0,
                 end: self.trace.instructions[range.end - 1].next_pc().0,

@@ -1,9 +1,10 @@
 //! The memory of random programs: code, data, a control page and a stack, at fixed addresses so that a seed always gives the
 //! same program.
 
-use isa::random::{Layout, Rng};
+use isa::random::{Layout, PLANE, Program, Rng};
 
-const CODE_LEN: u64 = 64 << 10;
+/// The main part, and places with the same low 16 bits for the targets of its indirect branches.
+const CODE_LEN: u64 = 5 * PLANE as u64;
 const DATA_LEN: u64 = 32 << 10;
 const PAGE: u64 = 4096;
 const STACK_LEN: u64 = 32 << 10;
@@ -100,11 +101,15 @@ impl Arena {
     }
 
     /// Writes a program.
-    pub fn load(&self, code: &[u8]) {
-        assert!(code.len() as u64 <= CODE_LEN);
+    pub fn load(&self, program: &Program) {
         self.protect(self.base, CODE_LEN, libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: the code part was just made writable and is large enough.
-        unsafe { std::ptr::copy_nonoverlapping(code.as_ptr(), self.base as *mut u8, code.len()) };
+        for (offset, code) in program.parts() {
+            assert!((offset + code.len()) as u64 <= CODE_LEN);
+            // SAFETY: the code part was just made writable and is large enough.
+            unsafe {
+                std::ptr::copy_nonoverlapping(code.as_ptr(), (self.base as usize + offset) as *mut u8, code.len())
+            };
+        }
         let write = if self.writable_code { libc::PROT_WRITE } else { 0 };
         self.protect(self.base, CODE_LEN, libc::PROT_READ | libc::PROT_EXEC | write);
     }

@@ -7,6 +7,7 @@
 mod arena;
 mod native;
 mod state;
+mod stepper;
 mod stream;
 mod translated;
 
@@ -19,7 +20,7 @@ use bubble::switches::{Off, Optimisation};
 use engine::Settings;
 use isa::random::{Catalogue, Form, Generator, Program, Rng};
 use state::State;
-use translated::{INTERRUPTIONS, Translated};
+use translated::{INTERRUPTIONS, Interruptions, Translated};
 
 /// Signals, the bubble and fixed addresses have one owner at a time.
 static PROCESS: Mutex<()> = Mutex::new(());
@@ -89,12 +90,12 @@ impl Case<'_> {
     /// Runs a program both ways; returns how it ends natively, and what differs.
     fn compare(&self, program: &Program, translated: &mut Translated) -> (Outcome, Vec<String>) {
         let start = State::random(&mut Rng(!self.seed), self.arena);
-        self.arena.load(&program.code);
+        self.arena.load(program);
         self.arena.fill(self.seed);
         let (expected, native) = native::run(self.arena, program, &start);
         let memory = self.arena.snapshot();
         let log = self.streams.then(|| self.log(program, &start, translated));
-        self.arena.load(&program.code);
+        self.arena.load(program);
         self.arena.fill(self.seed);
         let end = translated.run(self.arena, program, &start);
         let mut differences = self.differences(&(expected, native.clone()), &memory, &end);
@@ -103,10 +104,15 @@ impl Case<'_> {
         };
         differences.extend(stream_differs(translated));
         if translated.is_interrupted() {
-            for n in 0..6 {
+            for n in 0..8 {
+                let number = Rng(self.seed + n).bits();
+                let way = if n < 4 { Interruptions::After(300 + number % 6000) } else { Interruptions::Steps(number) };
+                self.arena.load(program);
                 self.arena.fill(self.seed);
-                let after = 300 + Rng(self.seed + n).below(6000) as i64;
-                let end = translated.run_again(self.arena, program, &start, after);
+                if self.arena.layout().writable_code {
+                    translated.forget(self.arena);
+                }
+                let end = translated.run_again(self.arena, program, &start, way);
                 differences.extend(self.differences(&(expected, native.clone()), &memory, &end));
                 differences.extend(stream_differs(translated));
             }
@@ -116,7 +122,7 @@ impl Case<'_> {
 
     /// What calls get that are given the values which the buffer is to have.
     fn log(&self, program: &Program, start: &State, translated: &mut Translated) -> Vec<u64> {
-        self.arena.load(&program.code);
+        self.arena.load(program);
         self.arena.fill(self.seed);
         translated.set_instrument(stream::insert_logged);
         translated.run(self.arena, program, start);
@@ -305,6 +311,12 @@ fn with_interruptions() {
     assert!(count > 0, "no program was interrupted");
 }
 
+/// Also while code changes.
+#[test]
+fn changing_code_with_interruptions() {
+    run_prepared("changing", Where::Near, true, SETTINGS, translated::insert_counters, Translated::interrupt);
+}
+
 /// The buffer gets what calls would get, wherever it is full.
 #[test]
 fn with_the_buffer() {
@@ -339,4 +351,5 @@ fn with_optimisations_off() {
 #[test]
 fn changing_code() {
     run_prepared("changing", Where::Low, true, SETTINGS, translated::insert_counters, |_| {});
+    run_prepared("changing", Where::Near, true, SETTINGS, stream::insert_buffered, |_| {});
 }

@@ -170,9 +170,9 @@ fn signal_stack() {
 /// Runs the program, which is already loaded, from `start`.
 pub fn run(arena: &Arena, program: &Program, start: &State) -> (Outcome, State) {
     let layout = arena.layout();
-    let mut code = program.code.clone();
-    code[program.end] = 0xcc;
-    arena.load(&code);
+    let mut trapping = program.clone();
+    trapping.code[program.end] = 0xcc;
+    arena.load(&trapping);
     signal_stack();
     let old = take_signals();
     let (mut gs, mut app_gs): (u64, u64);
@@ -200,7 +200,7 @@ pub fn run(arena: &Arena, program: &Program, start: &State) -> (Outcome, State) 
     let mut state = run.state;
     state.registers.gs_base = app_gs;
     state.registers.rip = run.error_rip;
-    arena.load(&program.code);
+    arena.load(program);
     let offset = run.error_rip.wrapping_sub(layout.code);
     if run.signal == libc::SIGTRAP && offset == program.end as u64 + 1 {
         return (Outcome::End, state);

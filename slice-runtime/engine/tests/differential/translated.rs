@@ -1,17 +1,18 @@
 //! Running a program under the engine.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bubble::map::{self, Region};
 use engine::instrument::{Arg, Call, Point, Trace};
 use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Settings, Volatile};
-use isa::Instruction;
 use isa::random::Program;
-use machine::{AppPc, Gpr};
+use machine::{Gpr, flags};
 
 use crate::Outcome;
 use crate::arena::Arena;
 use crate::state::State;
+use crate::stepper::Stepper;
 use crate::stream;
 
 fn map_region(region: Region, access: i32) {
@@ -36,7 +37,7 @@ struct Observer {
     outcome: Option<Outcome>,
     code: u64,
     /// For each offset of the code, whether an instruction starts there.
-    starts: Vec<bool>,
+    starts: HashMap<usize, bool>,
 }
 
 /// How often a program was interrupted.
@@ -78,15 +79,15 @@ impl Drop for Timer {
     }
 }
 
-/// Where the program's instructions start.
-fn starts(program: &Program) -> Vec<bool> {
-    let mut starts = vec![false; program.code.len() + 1];
-    let mut at = 0;
-    while at < program.code.len() {
-        starts[at] = true;
-        at += Instruction::decode(&program.code[at..], AppPc(0)).map_or(1, |i| i.len());
+/// Where the program's instructions start; by offset, and only as far as the program goes.
+fn starts(program: &Program) -> HashMap<usize, bool> {
+    let mut starts = HashMap::new();
+    for (offset, code) in program.parts() {
+        starts.extend((0..code.len()).map(|at| (offset + at, false)));
     }
-    starts[at] = true;
+    program.visit(|offset, _| {
+        starts.insert(offset, true);
+    });
     starts
 }
 
@@ -122,15 +123,32 @@ impl Guest for Observer {
     }
 
     fn interrupted(&mut self, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
-        let offset = cpu.registers.rip.wrapping_sub(self.code);
+        let offset = cpu.registers.rip.wrapping_sub(self.code) as usize;
         // Elsewhere the program is on its way to a fault.
-        if let Ok(offset) = usize::try_from(offset)
-            && offset < self.starts.len()
-        {
-            assert!(self.starts[offset], "interrupted at {offset:#x}, in the middle of an instruction");
-        }
+        let is_start = self.starts.get(&offset).is_none_or(|is_start| *is_start);
+        assert!(is_start, "interrupted at {offset:#x}, in the middle of an instruction");
         INTERRUPTIONS.fetch_add(1, Ordering::Relaxed);
         Flow::Continue
+    }
+}
+
+/// How a run is interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interruptions {
+    No,
+    /// Once, after so many nanoseconds.
+    After(u64),
+    /// At instructions of translated code that the seed chooses.
+    Steps(u64),
+}
+
+impl Interruptions {
+    /// Words that the buffer has room for at first: often it is full in mid-program.
+    fn room(self) -> u64 {
+        match self {
+            Interruptions::No => 0,
+            Interruptions::After(number) | Interruptions::Steps(number) => number % 61,
+        }
     }
 }
 
@@ -162,18 +180,23 @@ impl Translated {
 
     /// Runs the program, which was just loaded, from `start`.
     pub fn run(&mut self, arena: &Arena, program: &Program, start: &State) -> (Outcome, State) {
-        let layout = arena.layout();
-        self.engine.code_changed(layout.code, layout.code_len as u64);
-        self.run_again(arena, program, start, 0)
+        self.forget(arena);
+        self.run_again(arena, program, start, Interruptions::No)
     }
 
-    /// Runs the same program again, interrupted after so many nanoseconds.
+    /// The program was loaded.
+    pub fn forget(&mut self, arena: &Arena) {
+        let layout = arena.layout();
+        self.engine.code_changed(layout.code, layout.code_len as u64);
+    }
+
+    /// Runs the same program again.
     pub fn run_again(
         &mut self,
         arena: &Arena,
         program: &Program,
         start: &State,
-        interrupt_after: i64,
+        interruptions: Interruptions,
     ) -> (Outcome, State) {
         let layout = arena.layout();
         let cpu = self.engine.cpu();
@@ -187,15 +210,8 @@ impl Translated {
             starts: starts(program),
             stream: Vec::new(),
         };
-        // Often full in mid-program.
-        let filled = stream::fill_but(interrupt_after as u64 % 61);
-        if let Some(timer) = &self.timer {
-            timer.set(interrupt_after);
-        }
-        self.engine.run(&mut observer);
-        if let Some(timer) = &self.timer {
-            timer.set(0);
-        }
+        let filled = stream::fill_but(interruptions.room());
+        self.run_interrupted(&mut observer, interruptions);
         engine::buffer::take(|words| observer.stream.extend(words));
         self.stream = observer.stream.split_off(filled);
         let cpu = self.engine.cpu();
@@ -204,17 +220,35 @@ impl Translated {
         if outcome == Outcome::End {
             assert_eq!(state.registers.rip, layout.code + program.end as u64 + 2);
         }
-        check_counters(before, counters(), outcome);
+        check_counters(before, counters(), outcome, interruptions != Interruptions::No);
         (outcome, state)
+    }
+
+    fn run_interrupted(&mut self, observer: &mut Observer, interruptions: Interruptions) {
+        match interruptions {
+            Interruptions::No => self.engine.run(observer),
+            Interruptions::After(time) => {
+                let timer = self.timer.as_ref().expect("prepared for interruptions");
+                timer.set(time as i64);
+                self.engine.run(observer);
+                timer.set(0);
+            }
+            Interruptions::Steps(seed) => {
+                self.engine.cpu().registers.rflags |= flags::TF;
+                let _stepper = Stepper::new(seed);
+                self.engine.run(observer);
+            }
+        }
     }
 }
 
-/// Local state: two counters, and a place for what routines see.
+/// Local state: three counters, and a place for what routines see.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Local {
     by_instruction: u64,
     by_block: u64,
+    by_call: u64,
     seen: [u64; 8],
 }
 
@@ -224,11 +258,19 @@ fn counters() -> Local {
 }
 
 /// Inlined and called routines see the same arguments. Both ways to count agree, also if the program ends by a fault: what didn't take effect isn't counted.
-fn check_counters(before: Local, now: Local, outcome: Outcome) {
+/// If it is `interrupted` instructions are begun again, and so are the calls before them.
+fn check_counters(before: Local, now: Local, outcome: Outcome, interrupted: bool) {
     let by_instruction = now.by_instruction.wrapping_sub(before.by_instruction);
     let by_block = now.by_block.wrapping_sub(before.by_block);
     assert_eq!(now.seen[0], now.seen[1], "arguments seen by the inlined and by the called routine, {outcome:x?}");
     assert_eq!(by_instruction, by_block, "counted by instruction and by block, {outcome:x?}");
+    let by_call = now.by_call.wrapping_sub(before.by_call);
+    if by_call != 0 && !interrupted {
+        // Nothing is taken back of what is done before an instruction that faults.
+        let too_many = by_call.wrapping_sub(by_instruction);
+        let most = u64::from(matches!(outcome, Outcome::Fault(..)));
+        assert!(too_many <= most, "counted by calls {by_call}, by instruction {by_instruction}, {outcome:x?}");
+    }
 }
 
 extern "C" fn count_instruction(l: &mut Local, n: u64) {
@@ -242,20 +284,33 @@ extern "C" fn count_out_of_line(l: &mut Local, n: u64) {
     }
 }
 
+extern "C" fn count_call(l: &mut Local, n: u64) {
+    l.by_call = l.by_call.wrapping_add(n);
+}
+
+/// The same, but not to be inlined.
+extern "C" fn count_call_out_of_line(l: &mut Local, n: u64) {
+    for _ in 0..std::hint::black_box(1) {
+        l.by_call = l.by_call.wrapping_add(n);
+    }
+}
+
 extern "C" fn count_block(l: &mut Local, n: u64) {
     l.by_block = l.by_block.wrapping_add(n);
 }
 
-/// Counts each instruction in one counter and each block in another.
+/// Counts each instruction in one counter and each block in another; and each instruction again, in a way that nobody corrects.
 pub fn insert_counters(trace: &mut Trace) {
-    let call = |point, routine| {
-        let args = vec![Arg::BlockInstructions];
-        Call { point, routine, local: map::LOCAL.start, args, predicated: false }
-    };
+    let call_with =
+        |point, routine, arg| Call { point, routine, local: map::LOCAL.start, args: vec![arg], predicated: false };
+    let call = |point, routine| call_with(point, routine, Arg::BlockInstructions);
     for n in 0..trace.instructions.len() {
         let inlined = !trace.instructions[n].pc().0.is_multiple_of(7);
         let routine = if inlined { count_instruction as *const () } else { count_out_of_line as *const () };
         trace.calls.push(call(Point::Before(n), routine as usize));
+        let inlined = !trace.instructions[n].pc().0.is_multiple_of(11);
+        let routine = if inlined { count_call as *const () } else { count_call_out_of_line as *const () };
+        trace.calls.push(call_with(Point::Before(n), routine as usize, Arg::Const(1)));
     }
     for n in 0..trace.block_ends.len() {
         trace.calls.push(call(Point::Anywhere(n), count_block as *const () as usize));

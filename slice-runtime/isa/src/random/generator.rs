@@ -6,13 +6,14 @@ use machine::{AppPc, Gpr};
 use super::Rng;
 use super::catalogue::{Catalogue, Form, Operand, is_makeable, set_operand};
 use crate::instruction::Instruction;
+use crate::usage::Usage;
 
 /// Where a program and its data lie.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// First byte of the program.
     pub code: u64,
-    /// Bytes that it may have.
+    /// Bytes that it may have, islands included: a multiple of [`PLANE`].
     pub code_len: usize,
     /// First byte of the data that instructions use; 64-byte aligned.
     pub data: u64,
@@ -30,36 +31,63 @@ pub struct Layout {
     pub writable_code: bool,
 }
 
+/// Two addresses that are so far apart have equal low 16 bits.
+pub const PLANE: usize = 1 << 16;
+
 /// A random program.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Its code; starts at [`Layout::code`] and ends with the `syscall` at `end`.
+    /// Its main part; starts at [`Layout::code`] and ends with the `syscall` at `end`.
     pub code: Vec<u8>,
     /// Offset of the final `syscall`.
     pub end: usize,
+    /// Code elsewhere, which the main part branches to.
+    pub islands: Vec<Island>,
+}
+
+/// A piece of code behind the first [`PLANE`].
+#[derive(Clone, Debug)]
+pub struct Island {
+    /// Offset from [`Layout::code`].
+    pub offset: usize,
+    /// Its code.
+    pub code: Vec<u8>,
 }
 
 impl Program {
     /// Its instructions as text, one to a line.
     pub fn listing(&self, layout: &Layout) -> String {
         let mut text = String::new();
-        let mut at = 0;
-        while at < self.code.len() {
-            let pc = AppPc(layout.code + at as u64);
-            match Instruction::decode(&self.code[at..], pc) {
-                Ok(i) => {
-                    text.push_str(&format!("{i:?}\n"));
-                    at += i.len();
-                }
-                Err(_) => {
-                    text.push_str(&format!("{pc}: data {:02x}\n", self.code[at]));
-                    at += 1;
-                }
+        self.visit(|offset, bytes| {
+            let pc = AppPc(layout.code + offset as u64);
+            match Instruction::decode(bytes, pc) {
+                Ok(instruction) => text.push_str(&format!("{instruction:?}\n")),
+                Err(_) => text.push_str(&format!("{pc}: data {:02x}\n", bytes[0])),
             }
-        }
+        });
         text
     }
+
+    /// The parts that it consists of, with their offsets.
+    pub fn parts(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let islands = self.islands.iter().map(|island| (island.offset, island.code.as_slice()));
+        std::iter::once((0, self.code.as_slice())).chain(islands)
+    }
+
+    /// Calls `each` with the offset of each instruction and what follows there.
+    pub fn visit(&self, mut each: impl FnMut(usize, &[u8])) {
+        for (offset, code) in self.parts() {
+            let mut at = 0;
+            while at < code.len() {
+                each(offset + at, &code[at..]);
+                at += Instruction::decode(&code[at..], AppPc(0)).map_or(1, |i| i.len());
+            }
+        }
+    }
 }
+
+/// What an element takes at most, with its subroutines.
+const ROOM: usize = 8192;
 
 /// Makes programs.
 pub struct Generator<'a> {
@@ -67,20 +95,26 @@ pub struct Generator<'a> {
     pub(super) layout: Layout,
     pub(super) rng: Rng,
     pub(super) code: Vec<u8>,
+    /// Offset of `code` from the program's first byte: 0 unless an island is being made.
+    pub(super) origin: usize,
+    pub(super) islands: Vec<Island>,
     /// Slots of the control page used so far.
     pub(super) slots: u64,
+    /// Shapes around the one that is being made.
+    pub(super) depth: u32,
 }
 
 impl<'a> Generator<'a> {
     /// A generator whose programs the seed determines.
     pub fn new(catalogue: &'a Catalogue, layout: Layout, seed: u64) -> Generator<'a> {
-        Generator { catalogue, layout, rng: Rng(seed), code: Vec::new(), slots: 0 }
+        let (code, islands) = (Vec::new(), Vec::new());
+        Generator { catalogue, layout, rng: Rng(seed), code, origin: 0, islands, slots: 0, depth: 0 }
     }
 
     /// A program of about `length` instructions.
     pub fn program(mut self, length: usize) -> Program {
         for _ in 0..length {
-            if self.code.len() + 1024 > self.layout.code_len {
+            if self.code.len() + ROOM > PLANE.min(self.layout.code_len) {
                 break;
             }
             self.element();
@@ -97,11 +131,11 @@ impl<'a> Generator<'a> {
     fn end(mut self) -> Program {
         let end = self.code.len();
         self.code.extend_from_slice(&[0x0f, 0x05]);
-        Program { code: self.code, end }
+        Program { code: self.code, end, islands: self.islands }
     }
 
     pub(super) fn here(&self) -> u64 {
-        self.layout.code + self.code.len() as u64
+        self.layout.code + (self.origin + self.code.len()) as u64
     }
 
     /// Appends an instruction; false if it has no encoding.
@@ -134,9 +168,24 @@ impl<'a> Generator<'a> {
         self.code.push(0x90);
     }
 
+    /// The same of those for which `wanted` holds. Some other one if none is found.
+    pub(super) fn plain_that(&mut self, wanted: impl Fn(&Usage) -> bool) {
+        for _ in 0..200 {
+            let before = self.code.len();
+            let form = self.catalogue.pick(&mut self.rng);
+            let Some(start) = self.form(form) else { continue };
+            let instruction = Instruction::decode(&self.code[start..], AppPc(0)).expect("it was just made");
+            if wanted(&instruction.usage()) {
+                return;
+            }
+            self.code.truncate(before);
+        }
+        self.plain();
+    }
+
     /// An instruction of this form with its preparation; `None` and nothing written if that choice of operands makes no
-    /// sense.
-    fn form(&mut self, form: Form) -> Option<()> {
+    /// sense. Returns where the instruction itself starts.
+    fn form(&mut self, form: Form) -> Option<usize> {
         let before = self.code.len();
         let made = self.try_form(form);
         if made.is_none() {
@@ -145,7 +194,7 @@ impl<'a> Generator<'a> {
         made
     }
 
-    fn try_form(&mut self, form: Form) -> Option<()> {
+    fn try_form(&mut self, form: Form) -> Option<usize> {
         if !is_makeable(form) {
             return None;
         }
@@ -174,7 +223,7 @@ impl<'a> Generator<'a> {
         let made = Instruction::decode(&self.code[start..], AppPc(0)).ok()?;
         let moves_stack = made.usage().gpr_written & 1 << Gpr::Rsp as u16 != 0;
         let pushes = matches!(iced.mnemonic(), Mnemonic::Push | Mnemonic::Pushf | Mnemonic::Pushfq);
-        (made.len() == self.code.len() - start && (!moves_stack || pushes)).then_some(())
+        (made.len() == self.code.len() - start && (!moves_stack || pushes)).then_some(start)
     }
 
     /// Masks, broadcast, rounding and prefixes, where the form has them.

@@ -7,11 +7,12 @@
 //! with `syscall`. It may fault earlier: then both runs must fault alike.
 
 mod catalogue;
+mod collisions;
 mod generator;
 mod shapes;
 
 pub use catalogue::{Catalogue, Form};
-pub use generator::{Generator, Layout, Program};
+pub use generator::{Generator, Island, Layout, PLANE, Program};
 
 /// A small generator of random numbers whose whole state is the seed (splitmix64).
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@ use iced_x86::{Code, Instruction as Iced, MemoryOperand, Register};
 use machine::{Gpr, flags};
 
 use super::generator::Generator;
+use crate::usage::Usage;
 
 impl Generator<'_> {
     /// One instruction, or now and then a shape.
@@ -17,7 +18,7 @@ impl Generator<'_> {
         if !self.rng.once_in(4) {
             return self.plain();
         }
-        match self.rng.below(13) {
+        match self.rng.below(17) {
             0 | 1 => self.branch(),
             2 => self.short_branch(),
             3 => self.counted_loop(),
@@ -29,29 +30,123 @@ impl Generator<'_> {
             9 => self.control_words(),
             10 => self.segment_bases(),
             11 => self.frame(),
-            _ => self.pop_to_memory(),
+            12 => self.pop_to_memory(),
+            13 => self.flags_from_afar(),
+            14 => self.loop_without_flags(),
+            _ => self.colliding_targets(),
         }
     }
 
-    fn body(&mut self) {
+    pub(super) fn body(&mut self) {
         for _ in 0..1 + self.rng.below(3) {
-            self.plain();
+            if self.depth < 2 && self.rng.once_in(8) { self.nested() } else { self.plain() }
         }
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
+    /// A shape inside of another one. No calls: operands of a subroutine's subroutine could reach return addresses.
+    fn nested(&mut self) {
+        self.depth += 1;
+        match self.rng.below(6) {
+            0 => self.branch(),
+            1 => self.short_branch(),
+            2 => self.counted_loop(),
+            3 => self.indirect_jump(),
+            4 => self.loop_without_flags(),
+            _ => self.flags_from_afar(),
+        }
+        self.depth -= 1;
+    }
+
+    /// Flags that are used some instructions, and blocks, after they were set.
+    fn flags_from_afar(&mut self) {
+        if self.rng.once_in(2) {
+            self.set_flags();
+        } else {
+            self.plain_that(|usage| usage.flags_written != 0);
+        }
+        for _ in 0..self.rng.below(6) {
+            self.keep_flags();
+        }
+        self.look_at_flags();
+    }
+
+    /// Something that leaves flags alone.
+    fn keep_flags(&mut self) {
+        let keeps = |usage: &Usage| usage.flags_written == 0;
+        match self.rng.below(6) {
+            0 => {
+                let condition = self.rng.below(16) as u8;
+                self.bytes(&[0x70 | condition, 0]);
+                let end = self.code.len();
+                self.plain_that(keeps);
+                self.code[end - 1] = u8::try_from(self.code.len() - end).expect("an instruction is short");
+            }
+            1 => {
+                let r = self.scratch_not_rsp();
+                let end = self.lea_ahead(r);
+                self.transfer(r, 4);
+                self.plain_that(keeps);
+                self.bind(end);
+            }
+            2 => {
+                self.bytes(&[0xe9, 0, 0, 0, 0]);
+                let end = self.code.len();
+                self.plain();
+                self.bind(end);
+            }
+            _ => self.plain_that(keeps),
+        }
+    }
+
+    /// An instruction that reads flags.
+    pub(super) fn look_at_flags(&mut self) {
+        if self.rng.once_in(3) {
+            // pushfq; pop rax
+            self.bytes(&[0x9c, 0x58]);
+        } else {
+            self.plain_that(|usage| usage.flags_read != 0);
+        }
+    }
+
+    /// A loop that neither changes flags where it is closed nor reads them there.
+    fn loop_without_flags(&mut self) {
+        let (slot, count) = (self.slot(), 1 + self.rng.below(5));
+        self.mov_imm(Gpr::Rcx, count);
+        self.mov_mem(slot, Gpr::Rcx, false);
+        let top = self.code.len();
+        self.body();
+        self.mov_mem(slot, Gpr::Rcx, true);
+        // lea rcx, [rcx - 1]
+        self.bytes(&[0x48, 0x8d, 0x49, 0xff]);
+        self.mov_mem(slot, Gpr::Rcx, false);
+        // jrcxz over the jump back
+        self.bytes(&[0xe3, 5, 0xe9]);
+        let back = (top as i64 - self.code.len() as i64 - 4) as i32;
+        self.bytes(&back.to_le_bytes());
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.code.extend_from_slice(bytes);
     }
 
     /// Makes the 32-bit displacement that ends at `end` lead to here.
-    fn bind(&mut self, end: usize) {
+    pub(super) fn bind(&mut self, end: usize) {
         let distance = (self.code.len() - end) as u32;
         self.code[end - 4..end].copy_from_slice(&distance.to_le_bytes());
     }
 
-    fn slot(&mut self) -> u64 {
-        self.slots += 1;
-        self.layout.control + self.slots % 256 * 8
+    pub(super) fn slot(&mut self) -> u64 {
+        self.slots(1)
+    }
+
+    /// So many slots side by side.
+    pub(super) fn slots(&mut self, count: u64) -> u64 {
+        const SLOTS: u64 = 4096 / 8;
+        if self.slots + count > SLOTS {
+            self.slots = 0;
+        }
+        self.slots += count;
+        self.layout.control + (self.slots - count) * 8
     }
 
     /// `jcc` over some instructions.
@@ -94,7 +189,7 @@ impl Generator<'_> {
     }
 
     /// `sub qword [slot], 1; jnz top`.
-    fn loop_back(&mut self, slot: u64, top: usize) {
+    pub(super) fn loop_back(&mut self, slot: u64, top: usize) {
         let counter = MemoryOperand::with_base_displ(Register::RIP, slot as i64);
         assert!(self.put(&Iced::with2(Code::Sub_rm64_imm8, counter, 1).expect("a valid form")));
         let back = (top as i64 - self.code.len() as i64 - 6) as i32;
@@ -116,7 +211,7 @@ impl Generator<'_> {
     }
 
     /// A `mov r, value` of which a byte can be changed; returns that byte's offset.
-    fn changeable(&mut self) -> usize {
+    pub(super) fn changeable(&mut self) -> usize {
         let (r, value) = (self.scratch_not_rsp(), self.rng.bits());
         self.mov_imm(r, value);
         self.code.len() - 1 - self.rng.below(8) as usize
@@ -145,13 +240,13 @@ impl Generator<'_> {
         self.loop_back(slot, top);
     }
 
-    fn scratch_not_rsp(&mut self) -> Gpr {
+    pub(super) fn scratch_not_rsp(&mut self) -> Gpr {
         let r = self.rng.pick(&Gpr::ALL);
         if r == Gpr::Rsp { Gpr::R13 } else { r }
     }
 
     /// `mov [slot], r` or `mov r, [slot]`, RIP-relative.
-    fn mov_mem(&mut self, slot: u64, r: Gpr, load: bool) {
+    pub(super) fn mov_mem(&mut self, slot: u64, r: Gpr, load: bool) {
         let memory = MemoryOperand::with_base_displ(Register::RIP, slot as i64);
         let register = Register::RAX + r as u32;
         let iced = if load {
@@ -201,7 +296,7 @@ impl Generator<'_> {
     }
 
     /// `jmp` or `call` (`extension` 4 or 2) through the register or through a slot that holds it.
-    fn transfer(&mut self, r: Gpr, extension: u8) {
+    pub(super) fn transfer(&mut self, r: Gpr, extension: u8) {
         let register = Register::RAX + r as u32;
         let code = if extension == 4 { Code::Jmp_rm64 } else { Code::Call_rm64 };
         let slot = self.slot();
@@ -291,13 +386,17 @@ impl Generator<'_> {
     /// `popfq` of arithmetic flags and direction, or a look at all of them.
     fn flags(&mut self) {
         if self.rng.once_in(2) {
-            let value = self.rng.bits() & (flags::ARITHMETIC | flags::DF) | 0x202;
-            let iced = Iced::with1(Code::Pushq_imm32, value as i32).expect("a valid form");
-            assert!(self.put(&iced));
-            self.bytes(&[0x9d]);
+            self.set_flags();
         } else {
             self.bytes(&[0x9c, 0x58]);
         }
+    }
+
+    fn set_flags(&mut self) {
+        let value = self.rng.bits() & (flags::ARITHMETIC | flags::DF) | 0x202;
+        let iced = Iced::with1(Code::Pushq_imm32, value as i32).expect("a valid form");
+        assert!(self.put(&iced));
+        self.bytes(&[0x9d]);
     }
 
     /// MXCSR and the x87 control word with all exceptions masked.
