@@ -11,6 +11,7 @@
 //! code, executes a list of steps inside the process and jumps to the image's entry point. A step that fails makes
 //! the process exit with [`step_failure`]'s status.
 
+mod limits;
 mod loader;
 mod start_stack;
 mod steps;
@@ -67,6 +68,9 @@ pub fn take_over(
     let mut registers = process.registers()?;
     let boot = boot_block(role, &registers.app(), &*process.xstate()?);
     let pid = process.pid();
+    if role.mode == Mode::Slice {
+        limits::lift(pid);
+    }
     let memory_failed = |source| TraceError::Memory { pid, source };
     map_entry(process, gate)?;
     // SAFETY: a boot block is plain data without padding that matters; it is only looked at as bytes.
