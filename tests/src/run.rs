@@ -46,6 +46,12 @@ impl Job {
         Self { argv: argv.into_iter().map(|a| a.as_ref().to_owned()).collect(), stdin: None }
     }
 
+    /// The same job with one more argument.
+    pub fn with(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.argv.push(argument.as_ref().to_owned());
+        self
+    }
+
     /// The same job, started by `prefix`: superpin with its options.
     pub fn under(&self, prefix: impl IntoIterator<Item = OsString>) -> Self {
         Self { argv: prefix.into_iter().chain(self.argv.iter().cloned()).collect(), stdin: self.stdin.clone() }

@@ -12,6 +12,7 @@
 //! the process exit with [`step_failure`]'s status.
 
 pub mod access;
+mod limits;
 mod loader;
 mod start_stack;
 mod steps;
@@ -70,6 +71,9 @@ pub fn take_over(
     let mut registers = process.registers()?;
     let xstate = process.xstate()?;
     let pid = process.pid();
+    if role.mode == Mode::Slice {
+        limits::lift(pid);
+    }
     let memory_failed = |source| TraceError::Memory { pid, source };
     map_entry(process, gate)?;
     let own = [run.file().as_raw_fd(), image.file.as_raw_fd()];

@@ -1,4 +1,5 @@
-//! Many sliced runs of real programs, each cut in another way and verified at each boundary; all must give the serial total.
+//! Many sliced runs of real programs with different tools, each cut in another way and verified at each boundary; all must give the serial
+//! total.
 //!
 //! `soak [RUNS] [SEED] [PROGRAM …]`: the seed is printed; with it the same cuts are made again (0: another one each time). Without names it takes all programs
 //! that are installed.
@@ -8,33 +9,48 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use suites::run::{Job, Outcome, run};
 use suites::superpin::{Counted, SERIAL, count_with, total_of};
+
+/// The tools to choose from, the cheapest one most often.
+const TOOLS: [&str; 6] = ["icount2", "icount2", "icount2", "icount1", "memaddr", "dcache"];
+/// Optimisations of the engine of which one is off now and then.
+const SWITCHES: [&str; 7] = ["no-merge", "no-anywhere", "no-ahead", "no-cells", "no-mirror", "no-operands", "no-hold"];
 use suites::workload::{EVERYDAY, WORKLOADS, Workload, named};
 
 struct Base {
-    name: &'static str,
+    workload: &'static Workload,
     job: Job,
     native: Outcome,
-    /// The serial total; none if it isn't the same each time.
-    total: Option<u64>,
+    /// Tools with their serial totals; none where it isn't the same each time.
+    totals: Vec<(&'static str, Option<u64>)>,
 }
 
 impl Base {
     fn new(workload: &'static Workload) -> Result<Self, String> {
-        let (name, job) = (workload.name, workload.job(1));
+        let job = workload.job(1);
         let native = run(&job).map_err(|e| e.to_string())?;
+        Ok(Self { workload, job, native, totals: Vec::new() })
+    }
+
+    /// The serial total of a tool, if there is one.
+    fn total(&mut self, tool: &'static str) -> Result<Option<u64>, String> {
+        if let Some((_, total)) = self.totals.iter().find(|(name, _)| *name == tool) {
+            return Ok(*total);
+        }
         let serially = || -> Result<u64, String> {
-            let counted = count_with(SERIAL.tool, SERIAL.options, &job).map_err(|e| e.to_string())?;
-            total_of(&counted, &native).map_err(|error| superpins_words(&counted).unwrap_or(error))
+            let counted = count_with(tool, SERIAL.options, &self.job).map_err(|e| e.to_string())?;
+            total_of(&counted, &self.native).map_err(|error| superpins_words(&counted).unwrap_or(error))
         };
         let total = serially()?;
-        let repeats = workload.repeats && serially()? == total;
-        println!("{name}: {total} instructions{}", if repeats { "" } else { ", but not always" });
-        Ok(Self { name, job, native, total: repeats.then_some(total) })
+        let repeats = self.workload.repeats && serially()? == total;
+        println!("{}: {tool} {total}{}", self.workload.name, if repeats { "" } else { ", but not always" });
+        let total = repeats.then_some(total);
+        self.totals.push((tool, total));
+        Ok(total)
     }
 
     /// What is wrong with a run, if anything.
-    fn check(&self, counted: &Counted) -> Option<String> {
-        match (total_of(counted, &self.native), self.total) {
+    fn check(&self, counted: &Counted, serially: Option<u64>) -> Option<String> {
+        match (total_of(counted, &self.native), serially) {
             (Err(error), _) => Some(superpins_words(counted).unwrap_or(error)),
             (Ok(total), Some(expected)) if total != expected => {
                 Some(format!("WRONG total {total} instead of {expected}: {:+}", total.wrapping_sub(expected) as i64))
@@ -72,7 +88,15 @@ impl Random {
     fn options(&mut self) -> Vec<String> {
         let numbers = [("-spmsec", 200), ("-spmp", 8), ("-spsysrecs", 1000), ("-trace-blocks", 4)];
         let chosen = numbers.iter().flat_map(|(name, limit)| [(*name).to_owned(), self.up_to(*limit).to_string()]);
-        ["-sp", "1", "-spverify", "1"].map(str::to_owned).into_iter().chain(chosen).collect()
+        let mut options: Vec<_> = ["-sp", "1", "-spverify", "1"].map(str::to_owned).into_iter().chain(chosen).collect();
+        if self.next().is_multiple_of(4) {
+            options.extend(["-engine".to_owned(), self.pick(&SWITCHES).to_owned()]);
+        }
+        options
+    }
+
+    fn pick(&mut self, all: &[&'static str]) -> &'static str {
+        all[(self.next() % all.len() as u64) as usize]
     }
 }
 
@@ -147,16 +171,24 @@ fn soak(args: Vec<String>) -> Result<u64, String> {
         // Not in turns: a run that is ended early has seen them all about equally often.
         let at = (random.next() % chosen.len() as u64) as usize;
         let base = bases[at].get_or_insert_with(|| {
-            Base::new(chosen[at]).map_err(|why| println!("{} is left out, serially: {why}", chosen[at].name))
+            Base::new(chosen[at]).map_err(|why| println!("{} is left out: {why}", chosen[at].name))
         });
+        let (tool, options) = (random.pick(&TOOLS), random.options());
         let Ok(base) = base else { continue };
-        let options = random.options();
-        let counted = count_with("icount2", &options, &base.job).map_err(|e| e.to_string())?;
+        let serially = match base.total(tool) {
+            Ok(total) => total,
+            Err(why) => {
+                println!("{} is left out, serially: {why}", base.workload.name);
+                bases[at] = Some(Err(()));
+                continue;
+            }
+        };
+        let counted = count_with(tool, &options, &base.job).map_err(|e| e.to_string())?;
         tally.add(&counted);
-        if let Some(problem) = base.check(&counted) {
+        if let Some(problem) = base.check(&counted, serially) {
             tally.failures += 1;
             tally.wrong += u64::from(problem.starts_with("WRONG"));
-            println!("run {n}: {} {}: {problem}", base.name, options.join(" "));
+            println!("run {n}: {} -t {tool} {}: {problem}", base.workload.name, options.join(" "));
         }
         if (n + 1) % 50 == 0 || n + 1 == runs {
             tally.print();

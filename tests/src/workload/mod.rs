@@ -32,7 +32,7 @@ impl Workload {
     /// The program's path, if it is installed.
     pub fn program(&self) -> Option<PathBuf> {
         match self.program {
-            "cc1" => compiler_proper(),
+            name @ ("cc1" | "cc1plus") => compiler_proper(name),
             "guest" => Some(PathBuf::new()),
             name => ["/usr/bin", "/bin"].iter().map(|dir| Path::new(dir).join(name)).find(|path| path.exists()),
         }
@@ -49,8 +49,8 @@ impl Workload {
     }
 }
 
-fn compiler_proper() -> Option<PathBuf> {
-    let output = Command::new("gcc").arg("-print-prog-name=cc1").output().ok()?;
+fn compiler_proper(name: &str) -> Option<PathBuf> {
+    let output = Command::new("gcc").arg(format!("-print-prog-name={name}")).output().ok()?;
     let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
     fs::canonicalize(path).ok()
 }

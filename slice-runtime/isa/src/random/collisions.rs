@@ -111,13 +111,14 @@ impl Generator<'_> {
             self.bytes(&(distance as i32).to_le_bytes());
         }
         let changed = (self.layout.writable_code && self.rng.once_in(2)).then(|| self.changeable());
+        if self.rng.once_in(3) {
+            // Flags are dead at once.
+            self.compare();
+        }
         let slot = self.slot();
         self.mov_mem(slot, Gpr::Rsp, false);
-        match self.rng.below(4) {
-            0 => self.look_at_flags(),
-            // Dead at once.
-            1 | 2 => self.compare(),
-            _ => {}
+        if self.rng.once_in(3) {
+            self.look_at_flags();
         }
         self.body();
         self.mov_mem(slot, Gpr::Rsp, true);
