@@ -9,10 +9,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use bubble::map::BUBBLE;
 use machine::Memory;
+use nix::errno::Errno;
+use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
+use nix::unistd::{Whence, lseek64};
 use tracee::{Remote, Stopped};
 
 use crate::error::{Doing, Failure};
@@ -220,9 +224,42 @@ fn copy_contents(copy: &Stopped, map: &Mapping, object: &File) -> Result<(), Fai
         return Ok(());
     }
     let mut chunk = vec![0; CHUNK];
-    let mut at = map.start;
-    while at < map.end {
-        let wanted = (CHUNK as u64).min(map.end - at) as usize;
+    written_parts(copy.pid(), map).into_iter().try_for_each(|part| copy_part(copy, map, part, object, &mut chunk))
+}
+
+/// Parts of a mapping in which something may have been written. Large shared memory is mostly a hole, and to read a hole would fill
+/// it with pages.
+fn written_parts(pid: i32, map: &Mapping) -> Vec<Range<u64>> {
+    let whole = map.start..map.end;
+    // Only the privileged may open it by that name.
+    let name = format!("/proc/{pid}/map_files/{:x}-{:x}", map.start, map.end);
+    let Ok(object) = File::open(name) else { return Vec::from([whole]) };
+    match fstatfs(&object) {
+        Ok(system) if system.filesystem_type() == TMPFS_MAGIC => {}
+        _ => return Vec::from([whole]),
+    }
+    let (mut parts, mut at, end) = (Vec::new(), map.offset, map.offset + map.len());
+    while at < end {
+        let from = match lseek64(&object, at as i64, Whence::SeekData) {
+            Ok(from) => from as u64,
+            // Nothing follows.
+            Err(Errno::ENXIO) => break,
+            Err(_) => return Vec::from([whole]),
+        };
+        let Ok(to) = lseek64(&object, from as i64, Whence::SeekHole) else { return Vec::from([whole]) };
+        at = (to as u64).next_multiple_of(PAGE as u64);
+        let part = (from.min(end) & !(PAGE as u64 - 1))..at.min(end);
+        if !part.is_empty() {
+            parts.push(part.start - map.offset + map.start..part.end - map.offset + map.start);
+        }
+    }
+    parts
+}
+
+fn copy_part(copy: &Stopped, map: &Mapping, part: Range<u64>, object: &File, chunk: &mut [u8]) -> Result<(), Failure> {
+    let mut at = part.start;
+    while at < part.end {
+        let wanted = (CHUNK as u64).min(part.end - at) as usize;
         let len = copy.read_prefix(at, &mut chunk[..wanted]);
         for (i, page) in chunk[..len].chunks(PAGE).enumerate().filter(|(_, page)| page.iter().any(|b| *b != 0)) {
             let offset = map.offset + (at - map.start) + (i * PAGE) as u64;
@@ -245,6 +282,27 @@ mod tests {
         let list = "       key      shmid perms                  size  cpid  lpid nattch   uid\n\
                              0          7   600                    56   100   100      3     0\n";
         assert_eq!((attachments(list, 7), attachments(list, 8)), (Some(3), None));
+    }
+
+    #[test]
+    fn holes_of_shared_memory_are_left_out() {
+        const PAGES: usize = 64;
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping of this test's own.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), PAGES * PAGE, 3, flags, -1, 0) } as u64;
+        for page in [3, 4, 9] {
+            // SAFETY: the mapping is writable and that long.
+            unsafe { *((start + page * PAGE as u64) as *mut u8) = 1 };
+        }
+        let me = std::process::id() as i32;
+        let map = mappings(me).into_iter().find(|map| map.start == start).unwrap();
+        let parts = written_parts(me, &map);
+        let page = |n: u64| start + n * PAGE as u64;
+        if File::open(format!("/proc/self/map_files/{start:x}-{:x}", map.end)).is_err() {
+            assert_eq!(parts, vec![start..map.end; 1]);
+            return;
+        }
+        assert_eq!(parts, [page(3)..page(5), page(9)..page(10)]);
     }
 
     #[test]
