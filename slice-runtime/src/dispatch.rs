@@ -83,6 +83,7 @@ fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
         // In a slice no fault reaches the app; in a serial run the guest says when one can.
         exact_faults: false,
         replays: boot.mode == Mode::Slice,
+        run_memory: (boot.run_memory >= 0).then_some((boot.supervisor, boot.run_memory)),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use suites::guest;
 use suites::run::{Job, Outcome, Scratch, run};
-use suites::superpin::{binary, parse_total};
+use suites::superpin::{binary, count_with, parse_total};
 
 fn superpin(arguments: &[&str]) -> Outcome {
     run(&Job::new([binary().to_str().unwrap()].iter().chain(arguments))).unwrap()
@@ -167,4 +167,20 @@ fn elf_header(class: u8, machine: u16) -> Vec<u8> {
     header[18..20].copy_from_slice(&machine.to_le_bytes());
     header[20] = 1;
     header
+}
+
+/// A slice doesn't find the landings of indirect branches again that slices before it found.
+#[test]
+fn slices_inherit_landings() {
+    let misses = |options: &[&str]| {
+        let slices = ["-sp", "1", "-spsysrecs", "0", "-spmp", "1"];
+        let counted =
+            count_with("icount2", &[&slices, options].concat(), &guest::named("many_targets").job(30)).unwrap();
+        assert_eq!(counted.outcome.status, 0, "{:?}", counted.outcome);
+        (counted.total, counted.statistic("entries_branch").expect("a statistic"))
+    };
+    let (inherited, own) = (misses(&[]), misses(&["-engine", "no-inherit"]));
+    assert_eq!(inherited.0, own.0);
+    assert!(own.1 > 30.0 * 128.0, "{own:?}: each slice comes to 128 targets");
+    assert!(inherited.1 < own.1 / 4.0, "{inherited:?}, {own:?}");
 }

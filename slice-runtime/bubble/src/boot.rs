@@ -43,8 +43,8 @@ pub struct BootBlock {
     pub brk: u64,
     /// A descriptor of /proc for this process, where it may not see or open the one of that name; else negative.
     pub proc: i32,
-    /// Zero.
-    pub reserved: u32,
+    /// Descriptor of the run memory in the control process, where this process may open it by its name; else negative.
+    pub run_memory: i32,
     /// When the fork was made, on the monotonic clock, in nanoseconds. 0 in a serial run.
     pub forked_at: u64,
     /// Captured registers of the app.

@@ -23,13 +23,15 @@ pub enum Optimisation {
     Operands,
     /// Landings of indirect branches. Instead: each goes through the runtime.
     Landings,
+    /// Landings, and where they are found, in common for all slices. Instead: each slice makes its own.
+    Inherit,
     /// The buffer's position held in a register from instruction to instruction. Instead: loaded and stored for each.
     Hold,
 }
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 9] = [
+    pub const ALL: [Optimisation; 10] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -38,6 +40,7 @@ impl Optimisation {
         Optimisation::Mirror,
         Optimisation::Operands,
         Optimisation::Landings,
+        Optimisation::Inherit,
         Optimisation::Hold,
     ];
 
@@ -52,6 +55,7 @@ impl Optimisation {
             Optimisation::Mirror => "mirror",
             Optimisation::Operands => "operands",
             Optimisation::Landings => "landings",
+            Optimisation::Inherit => "inherit",
             Optimisation::Hold => "hold",
         }
     }

@@ -119,6 +119,12 @@ impl Engine {
         bytes.len() >= len && hash_of(&bytes[..len]) == hash
     }
 
+    /// Whether a new trace for `pc` would be shared.
+    pub(crate) fn makes_shared(&mut self, pc: AppPc) -> bool {
+        let is_end = self.end.as_ref().is_some_and(|end| end.registers.rip == pc.0);
+        !is_end && self.hidden_at(pc).is_none() && !self.single && self.is_shared(pc)
+    }
+
     /// Whether the code at `pc` is translated for all slices.
     pub(crate) fn is_shared(&mut self, pc: AppPc) -> bool {
         let Some(shared) = &self.shared else { return false };
@@ -126,8 +132,7 @@ impl Engine {
     }
 
     fn make(&mut self, pc: AppPc, guest: &mut dyn Guest) -> Result<Found, Failed> {
-        let is_end = self.end.as_ref().is_some_and(|end| end.registers.rip == pc.0);
-        if !is_end && self.hidden_at(pc).is_none() && !self.single && self.is_shared(pc) {
+        if self.makes_shared(pc) {
             match self.make_in(SpaceId::Shared, pc, guest) {
                 // An instruction that runs across the mapping's end is translated for this process alone.
                 Err(Failed::Full | Failed::Fetch(FetchFault::Unreachable)) => {}
@@ -236,7 +241,7 @@ impl Engine {
         // Traces start at 16 bytes: cheap for the fetcher, and five bytes of a neighbour are never patched.
         // Behind a landing that leads there without a jump one starts at once.
         let next = locked.next_code();
-        let offset = if self.behind == Some(next) { next } else { next.next_multiple_of(16) };
+        let offset = if self.behind == Some((space, next)) { next } else { next.next_multiple_of(16) };
         Site {
             space,
             offset,
@@ -279,6 +284,7 @@ impl Engine {
             next_in_page: 0,
             block_calls: made.block_calls,
             buffer_marks: made.buffer_marks,
+            landings: [AtomicU32::new(0), AtomicU32::new(0)],
             code_hash: hash_of(self_code(pc, app_len)),
         };
         self.stats.cache_bytes += (made.code.len() + made.stubs.len()) as u64;

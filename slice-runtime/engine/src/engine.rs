@@ -17,6 +17,7 @@ use crate::signals;
 use crate::space::{CodeSpace, SpaceId};
 use crate::statemap::from_bytes;
 use crate::tables::{Exit, ExitKind, Tables, TraceId};
+use crate::templates::Inherited;
 use crate::thread::{INDIRECT_ENTRIES, ThreadState};
 use crate::translate::{Known, exit_of};
 
@@ -53,6 +54,8 @@ pub struct Settings {
     /// Whether the guest replays what the app did elsewhere: it is then asked for every result that the app's state doesn't
     /// determine, see [`Volatile::Unrepeatable`].
     pub replays: bool,
+    /// The process that has the run memory open, and its descriptor, if it can be opened by its name.
+    pub run_memory: Option<(i32, i32)>,
 }
 
 /// What the engine did, counted.
@@ -89,8 +92,10 @@ pub struct Engine {
     pub(crate) hidden: Vec<TraceId>,
     /// Landings in each entry of the indirect-branch table.
     pub(crate) landings: Vec<u8>,
-    /// Cache offset behind a landing whose trace is to start there.
-    pub(crate) behind: Option<u32>,
+    /// Space and cache offset behind a landing whose trace is to start there.
+    pub(crate) behind: Option<(SpaceId, u32)>,
+    /// What this process's table of indirect branches has in common with others.
+    pub(crate) inherited: Inherited,
     /// Counters that have cells, if translations aren't shared.
     pub(crate) counters: Counters,
     pub(crate) known: Known,
@@ -145,6 +150,7 @@ impl Engine {
             hidden: Vec::new(),
             landings: vec![0; INDIRECT_ENTRIES],
             behind: None,
+            inherited: Inherited::default(),
             counters: Counters::default(),
             known: Known::default(),
             thread,
@@ -165,7 +171,6 @@ impl Engine {
                 unsafe { libc::madvise(start as *mut _, size as usize, libc::MADV_HUGEPAGE) };
             }
         }
-        engine.clear_indirect();
         engine.thread().buffer = map::BUFFER.start;
         signals::start(&mut engine);
         engine
@@ -197,6 +202,7 @@ impl Engine {
 
     /// Runs the app from the state in [`Engine::cpu`] until the guest says [`Flow::Leave`].
     pub fn run(&mut self, guest: &mut dyn Guest) {
+        self.begin_indirect();
         let mut next = Next::Dispatch;
         loop {
             if let Some(end) = self.to_arm.take() {
@@ -404,6 +410,7 @@ impl Control for Engine {
             return;
         }
         let end = start.saturating_add(len);
+        let inherited = self.leave_template(start, end);
         self.regions.forget();
         self.known.forget_pages();
         self.pages.forget(start, end);
@@ -413,7 +420,7 @@ impl Control for Engine {
             shared.tables.overlapping(start, end, |_, _| any = true);
             any
         });
-        if self.regions.take_looked_at(start, end) || shared_there {
+        if self.regions.take_looked_at(start, end) || shared_there || inherited {
             // Code of this range is entered again only after `regions` has judged its mapping anew.
             self.flush_own();
         }

@@ -101,7 +101,12 @@ impl Engine {
                 let _ = self.make_in(SpaceId::Shared, AppPc(pc), guest);
             }
             let mut found = Vec::new();
-            tables.overlapping(pc, pc + 1, |id, _| found.push(id));
+            // Landings lead to the entries of traces.
+            tables.overlapping(pc, pc + 1, |id, trace| {
+                if trace.app_len > 0 {
+                    found.push(id);
+                }
+            });
             for id in found {
                 self.hidden.push(id);
                 self.make_stale(SpaceId::Shared, id);

@@ -1,5 +1,7 @@
 //! The landings of indirect branches: which there are, and where. See `translate::branches`.
 
+use std::sync::atomic::Ordering;
+
 use bubble::switches::Optimisation;
 use machine::{AppPc, CachePc};
 
@@ -7,27 +9,35 @@ use crate::engine::{Engine, Next};
 use crate::gateway;
 use crate::guest::Guest;
 use crate::space::SpaceId;
-use crate::thread::INDIRECT_ENTRIES;
-use crate::translate::branches;
+use crate::thread::{INDIRECT_ENTRIES, IndirectTables};
+use crate::translate::branches::{self, Otherwise};
 
 /// Landings that an entry of the indirect-branch table has at most before it starts anew.
 const MOST_LANDINGS: u8 = 32;
 
 /// A landing that is in the cache and not yet in the table.
-struct New {
-    target: AppPc,
-    landing: CachePc,
+pub(crate) struct New {
+    pub space: SpaceId,
+    pub target: AppPc,
+    pub landing: CachePc,
     /// First address after it.
     end: CachePc,
-    /// Whether it leads on to those that the entry already has.
-    chained: bool,
+    /// What it does with other targets.
+    pub otherwise: Otherwise,
 }
 
-fn entry_of(target: AppPc) -> usize {
+/// Index of a target in the tables of indirect branches.
+pub(crate) fn index_of(target: AppPc) -> usize {
     target.0 as usize % INDIRECT_ENTRIES
 }
 
 impl Engine {
+    /// The tables of indirect branches: other processes may add to them.
+    pub(crate) fn indirect(&self) -> &'static IndirectTables {
+        // SAFETY: the thread state outlives the engine's use, and the tables consist of atomics.
+        unsafe { &(*self.thread).indirect }
+    }
+
     /// An indirect branch went to the app's `rip` and found no landing: provide one (P20).
     pub(crate) fn indirect_target(&mut self, guest: &mut dyn Guest) -> Next {
         let target = AppPc(self.cpu().registers.rip);
@@ -42,8 +52,14 @@ impl Engine {
             return Next::Cache(entry);
         }
         let leads_there = |new: &New| (new.target, new.end) == (target, entry) && flushes == self.flushes;
+        let ahead = ahead.filter(leads_there);
+        if space == SpaceId::Shared && self.use_shared_landing(target, id, ahead.as_ref()) {
+            return Next::Cache(entry);
+        }
         // Without room the branch goes through the runtime until the next translation flushes the cache.
-        if let Some(new) = ahead.filter(leads_there).or_else(|| self.make_landing(target, Some(entry))) {
+        let otherwise = self.behind_own(target);
+        let own = ahead.filter(|new| new.space == SpaceId::Own);
+        if let Some(new) = own.or_else(|| self.make_landing(SpaceId::Own, target, Some(entry), otherwise)) {
             self.use_landing(&new);
         }
         Next::Cache(entry)
@@ -52,40 +68,60 @@ impl Engine {
     /// If there is no trace for `target` yet, it can lie right behind its landing: no jump, and less of the cache is touched.
     fn landing_before_trace(&mut self, target: AppPc) -> Option<New> {
         let lasting = !self.single && self.settings.linking && !self.pages.is_compared(target.0);
-        let possible = lasting && self.shared.is_none() && self.settings.off.leaves(Optimisation::Landings);
-        if !possible || self.find(target).is_some() {
+        if !lasting || !self.settings.off.leaves(Optimisation::Landings) || self.find(target).is_some() {
             return None;
         }
-        let new = self.make_landing(target, None)?;
-        self.behind = self.own.offset(new.end);
+        let (space, otherwise) = if self.shared.is_none() {
+            (SpaceId::Own, self.behind_own(target))
+        } else {
+            (SpaceId::Shared, self.behind_shared(self.level_for(target)?))
+        };
+        if space == SpaceId::Shared && !self.makes_shared(target) {
+            return None;
+        }
+        let new = self.make_landing(space, target, None, otherwise)?;
+        self.behind = self.space(space).offset(new.end).map(|offset| (space, offset));
         Some(new)
     }
 
+    /// What a landing of this process's own does with other targets: it leads on to what its entry has.
+    fn behind_own(&self, target: AppPc) -> Otherwise {
+        let index = index_of(target);
+        let first = self.indirect().first[index].load(Ordering::Relaxed);
+        let chained = first != gateway::indirect_miss_pc() && self.landings[index] < MOST_LANDINGS;
+        if chained { Otherwise::Next(CachePc(first)) } else { Otherwise::Miss }
+    }
+
     /// A landing for `target`, whose trace starts at `entry` or else right behind.
-    fn make_landing(&mut self, target: AppPc, entry: Option<CachePc>) -> Option<New> {
-        let index = entry_of(target);
-        let first = self.thread().indirect[index];
-        let next =
-            (first != gateway::indirect_miss_pc() && self.landings[index] < MOST_LANDINGS).then_some(CachePc(first));
-        let tables = self.own.tables;
+    pub(crate) fn make_landing(
+        &mut self,
+        space: SpaceId,
+        target: AppPc,
+        entry: Option<CachePc>,
+        otherwise: Otherwise,
+    ) -> Option<New> {
+        let tables = self.space(space).tables;
         let locked = tables.lock();
-        let site = self.site(SpaceId::Own, &locked);
-        let made = branches::landing(target, entry, next, site);
+        let site = self.site(space, &locked);
+        let made = branches::landing(target, entry, otherwise, site);
         let end = CachePc(site.pc.0 + made.code.len() as u64);
-        let id = self.keep(SpaceId::Own, &locked, target, 0, &made, false).ok()?;
-        Some(New { target, landing: self.entry_of(SpaceId::Own, id), end, chained: next.is_some() })
+        let id = self.keep(space, &locked, target, 0, &made, false).ok()?;
+        Some(New { space, target, landing: self.entry_of(space, id), end, otherwise })
     }
 
     /// Puts a landing before those that its entry of the table already has (M8).
     fn use_landing(&mut self, new: &New) {
-        let index = entry_of(new.target);
-        self.landings[index] = if new.chained { self.landings[index] + 1 } else { 1 };
-        self.thread().indirect[index] = new.landing.0;
+        let index = index_of(new.target);
+        self.landings[index] = if new.otherwise == Otherwise::Miss { 1 } else { self.landings[index] + 1 };
+        self.indirect().first[index].store(new.landing.0, Ordering::Relaxed);
     }
 
-    /// Empties the indirect-branch table.
+    /// Takes this process's own landings out of the table.
     pub(crate) fn clear_indirect(&mut self) {
-        self.thread().indirect.fill(gateway::indirect_miss_pc());
         self.landings.fill(0);
+        if !self.clear_view() {
+            let empty = gateway::indirect_miss_pc();
+            self.indirect().first.iter().for_each(|entry| entry.store(empty, Ordering::Relaxed));
+        }
     }
 }

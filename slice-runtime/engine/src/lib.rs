@@ -27,6 +27,7 @@ mod signals;
 mod space;
 mod statemap;
 mod tables;
+mod templates;
 mod thread;
 mod translate;
 

@@ -14,7 +14,7 @@ use machine::{Here, Memory, proc};
 
 use crate::ahead::Findings;
 use crate::pages::PAGE;
-use crate::tables::{FileRegion, Tables};
+use crate::tables::{FileRegion, RegionSet, Tables};
 
 /// One mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,21 @@ impl Regions {
             region.shared = Some(shared);
         }
         region.shared == Some(true)
+    }
+
+    /// Those of the registered mappings that are the same here. Takes the tables' lock.
+    pub fn registered(&mut self, tables: &Tables) -> RegionSet {
+        let mut set = RegionSet::default();
+        if self.list.is_empty() {
+            self.list = read_maps().unwrap_or_default();
+        }
+        for (number, registered) in tables.registered().iter().enumerate() {
+            let is_here = self.list.iter().any(|region| region.file == *registered);
+            if is_here && self.shared(registered.start, tables) {
+                set.insert(number);
+            }
+        }
+        set
     }
 
     /// Whether two addresses lie in the same mapping.

@@ -4,6 +4,7 @@
 //! ([`offset_of!`](std::mem::offset_of)), so the struct is the only place where they are decided.
 
 use std::mem::offset_of;
+use std::sync::atomic::AtomicU64;
 
 use crate::counters::{CELLS, WORDS};
 use crate::guest::Cpu;
@@ -55,9 +56,37 @@ pub struct ThreadState {
     pub quick_checks: u64,
     /// Cells of counters, see [`crate::counters`].
     pub cells: [[u64; CELLS]; WORDS],
-    /// Indirect-branch table: cache pc of the check before the trace that was last found for a target with these
-    /// low 16 bits.
-    pub indirect: [u64; INDIRECT_ENTRIES],
+    /// See [`IndirectTables`].
+    pub indirect: IndirectTables,
+}
+
+/// The tables of indirect branches, entered by the target's low 16 bits. In a slice they may be a private view of what slices have in
+/// common, see [`crate::templates`]: then they have whole pages.
+#[repr(C, align(4096))]
+pub struct IndirectTables {
+    /// Cache pc of the landing that a branch goes to.
+    pub first: [AtomicU64; INDIRECT_ENTRIES],
+    /// Where it goes on if that is a shared one of another target. Only used in such a view.
+    pub second: [AtomicU64; INDIRECT_ENTRIES],
+}
+
+impl IndirectTables {
+    /// One of the two tables.
+    pub fn level(&self, level: Level) -> &[AtomicU64; INDIRECT_ENTRIES] {
+        match level {
+            Level::First => &self.first,
+            Level::Second => &self.second,
+        }
+    }
+}
+
+/// One of the tables of indirect branches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The one that branches use.
+    First = 0,
+    /// The one after it.
+    Second = 1,
 }
 
 impl ThreadState {
@@ -99,7 +128,11 @@ impl ThreadState {
     /// GS offset of `miss`.
     pub const MISS_AT: u32 = offset_of!(ThreadState, miss) as u32;
     /// GS offset of the indirect-branch table.
-    pub const INDIRECT_AT: u32 = offset_of!(ThreadState, indirect) as u32;
+    pub const INDIRECT_AT: u32 = (offset_of!(ThreadState, indirect) + offset_of!(IndirectTables, first)) as u32;
+    /// GS offset of the second one.
+    pub const SECOND_AT: u32 = (offset_of!(ThreadState, indirect) + offset_of!(IndirectTables, second)) as u32;
+    /// Address of both.
+    pub const INDIRECT_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, indirect) as u64;
     /// GS offset of the app's own GS base.
     pub const APP_GS_AT: u32 =
         (offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers) + offset_of!(machine::Registers, gs_base)) as u32;

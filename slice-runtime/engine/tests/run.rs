@@ -85,6 +85,7 @@ const SETTINGS: Settings = Settings {
     slot: 0,
     exact_faults: true,
     replays: false,
+    run_memory: None,
 };
 
 /// Runs `function(argument)` under translation and returns its result and the counter.

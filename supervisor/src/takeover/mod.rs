@@ -82,7 +82,7 @@ pub fn take_over(
     } else {
         Some(access::pass(process, gate, LOADER_AT, own, role.mode == Mode::Slice)?)
     };
-    let boot = boot_block(role, &registers.app(), &xstate, passed);
+    let boot = boot_block(role, &registers.app(), &xstate, passed, run);
     // SAFETY: a boot block is plain data without padding that matters; it is only looked at as bytes.
     let bytes = unsafe { std::slice::from_raw_parts((&raw const *boot).cast::<u8>(), size_of::<BootBlock>()) };
     process.write(ENTRY.start, bytes).map_err(memory_failed)?;
@@ -108,6 +108,7 @@ fn boot_block(
     registers: &machine::Registers,
     xstate: &XState,
     passed: Option<access::Passed>,
+    run: &RunMemory,
 ) -> Box<BootBlock> {
     Box::new(BootBlock {
         magic: BOOT_MAGIC,
@@ -119,7 +120,7 @@ fn boot_block(
         signal_mask: role.signal_mask,
         brk: role.brk,
         proc: passed.map_or(-1, |passed| passed.proc),
-        reserved: 0,
+        run_memory: passed.map_or(run.file().as_raw_fd(), |_| -1),
         forked_at: role.forked.map_or(0, Moment::nanoseconds),
         registers: *registers,
         xstate: xstate.clone(),

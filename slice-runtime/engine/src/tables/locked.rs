@@ -10,7 +10,7 @@ use super::{
 
 /// Proof that the table's lock is held; gives it back when dropped.
 pub struct Locked<'a> {
-    tables: &'a Tables,
+    pub(super) tables: &'a Tables,
 }
 
 impl Drop for Locked<'_> {

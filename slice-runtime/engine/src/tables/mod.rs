@@ -10,6 +10,7 @@
 //!            traces   Trace records, in the order of their code in the cache
 //!            exits    Exit records
 //!            arena    state maps and analysis-call descriptors
+//!            templates  tables of indirect branches
 //! ```
 //!
 //! Named invariants:
@@ -20,14 +21,18 @@
 //!   takes the lock over and overwrites the unpublished rest.
 
 mod locked;
+mod templates;
 
 pub use locked::Locked;
+pub use templates::{RegionSet, TEMPLATES_AT};
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use machine::AppPc;
 
 use crate::counters::Counters;
+use crate::thread::IndirectTables;
+use templates::MAX_TEMPLATES;
 
 const INDEX_ENTRIES: usize = 1 << 21;
 const PAGE_HEADS: usize = 1 << 18;
@@ -113,6 +118,8 @@ pub struct Trace {
     pub block_calls: u32,
     /// Entries of the list of buffer marks that follows those.
     pub buffer_marks: u32,
+    /// Cache offset + 1 of the shared landings that lead to it, by their [`crate::thread::Level`]; 0: there is none.
+    pub landings: [AtomicU32; 2],
     /// Hash of the app code that it was made from.
     pub code_hash: u64,
 }
@@ -141,6 +148,10 @@ pub struct Header {
     /// Counters that have cells in the code of these tables.
     pub counters: Counters,
     region: [FileRegion; MAX_REGIONS],
+    /// Templates in use.
+    templates: AtomicU32,
+    /// The mappings that each is for.
+    template_sets: [RegionSet; MAX_TEMPLATES],
 }
 
 /// A mapping of a file, by its place and its contents' identity.
@@ -170,6 +181,7 @@ struct Layout {
     traces: [Trace; MAX_TRACES],
     exits: [Exit; MAX_EXITS],
     arena: [u8; ARENA_BYTES],
+    templates: [IndirectTables; MAX_TEMPLATES],
 }
 
 const _: () = assert!(size_of::<Layout>() <= bubble::map::TABLES_OWN.size as usize);

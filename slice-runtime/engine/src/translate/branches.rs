@@ -3,8 +3,8 @@
 //! The indirect-branch protocol: the target is put into r10, and `jmp gs:[low 16 bits of the target * 8 + table]`, which
 //! needs r11, goes to the *landing* of the trace that was last found for such a target. That compares the target with its own pc, in rcx
 //! whose value is meanwhile in r11 (moving costs nothing; a store and the load after it would), and
-//! takes r10 and r11 back from their mirrors. If it is another one, the next landing of the same table entry is tried; at last the
-//! runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
+//! takes r10 and r11 back from their mirrors. If it is another one, the next landing of the same table entry is tried, or the landing that a second
+//! table has (see `crate::templates`); at last the runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
 
 use isa::Instruction;
 use machine::{AppPc, CachePc, Gpr};
@@ -126,12 +126,23 @@ impl Translator<'_> {
     }
 }
 
-/// The landing of indirect branches to `target`, whose translation starts at `entry` or else right behind. Other targets go on to `next`, the landing
-/// of a target with the same low bits, or to the runtime: whoever comes here on the way to another target may need the flags, so they
+/// Where an indirect branch to another target goes on from a landing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Otherwise {
+    /// To the landing of a target with the same low bits.
+    Next(CachePc),
+    /// To what the second table says.
+    Second,
+    /// To the runtime.
+    Miss,
+}
+
+/// The landing of indirect branches to `target`, whose translation starts at `entry` or else right behind. Other targets go on
+/// elsewhere: whoever comes here on the way to another target may need the flags, so they
 /// aren't changed even where this one overwrites them at once.
-pub fn landing(target: AppPc, entry: Option<CachePc>, next: Option<CachePc>, site: Site) -> Translation {
+pub fn landing(target: AppPc, entry: Option<CachePc>, otherwise: Otherwise, site: Site) -> Translation {
     let mut landing = Landing { code: isa::Code::new(site.pc), map: Vec::new() };
-    landing.compare(target, entry, next);
+    landing.compare(target, entry, otherwise);
     landing.finish(site)
 }
 
@@ -141,7 +152,7 @@ struct Landing {
 }
 
 impl Landing {
-    fn compare(&mut self, target: AppPc, entry: Option<CachePc>, next: Option<CachePc>) {
+    fn compare(&mut self, target: AppPc, entry: Option<CachePc>, otherwise: Otherwise) {
         let [r10, r11, free] = mirrored();
         // Recovered in this order: first what is in r11, then r11.
         let in_r11 = [borrowed(Gpr::Rcx, IN_R11), r10, r11];
@@ -152,13 +163,19 @@ impl Landing {
         self.code.lea_sum(Gpr::Rcx, Gpr::R10, Gpr::Rcx);
         let same = self.code.jrcxz();
         self.code.mov(Gpr::Rcx, Gpr::R11);
-        match next {
-            Some(next) => {
+        match otherwise {
+            Otherwise::Next(next) => {
                 self.code.jmp(next);
             }
-            None => self.code.jmp_gs(ThreadState::MISS_AT),
+            Otherwise::Second => {
+                self.mark(0, Place::InR10, [r10, r11, free]);
+                self.code.movzx16(Gpr::R11, Gpr::R10);
+                self.code.jmp_gs_indexed(Gpr::R11, ThreadState::SECOND_AT);
+            }
+            Otherwise::Miss => self.code.jmp_gs(ThreadState::MISS_AT),
         }
         self.code.bind(same);
+        self.mark(0, Place::InR10, in_r11);
         self.code.mov(Gpr::Rcx, Gpr::R11);
         self.take_back(target, entry);
     }

@@ -35,6 +35,7 @@ const SETTINGS: Settings = Settings {
     slot: 0,
     exact_faults: true,
     replays: false,
+    run_memory: None,
 };
 
 fn variable(name: &str, default: u64) -> u64 {

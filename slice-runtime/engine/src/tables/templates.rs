@@ -1,0 +1,147 @@
+//! Templates: tables of indirect branches that slices have in common.
+//!
+//! A template holds landings in the shared cache, and belongs to a set of registered mappings: only landings of targets in them
+//! are in it. So a process in which all of the set's mappings are the registered ones may use it, whatever others add. It looks at
+//! it through a private view, in which it puts landings of its own, see [`crate::templates`].
+
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{FileRegion, Layout, Locked, MAX_REGIONS, Tables};
+use crate::thread::IndirectTables;
+
+/// Templates that a run has at most; a process whose mappings would need a further one has a table of its own.
+pub const MAX_TEMPLATES: usize = 16;
+
+/// Offset of the first template from the tables' start.
+pub const TEMPLATES_AT: u64 = offset_of!(Layout, templates) as u64;
+
+/// A set of registered mappings, by number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegionSet([u64; MAX_REGIONS / 64]);
+
+impl RegionSet {
+    /// Adds one.
+    pub fn insert(&mut self, number: usize) {
+        self.0[number / 64] |= 1 << (number % 64);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Whether it is in the set.
+    pub fn contains(&self, number: usize) -> bool {
+        self.0[number / 64] >> (number % 64) & 1 != 0
+    }
+
+    /// Whether all of these are in `other`.
+    pub fn is_subset(&self, other: &RegionSet) -> bool {
+        self.0.iter().zip(&other.0).all(|(mine, theirs)| mine & !theirs == 0)
+    }
+}
+
+impl Tables {
+    /// The mappings that were registered so far, in the order of their numbers.
+    pub fn registered(&self) -> &[FileRegion] {
+        let count = self.header().regions.load(Ordering::Acquire) as usize;
+        // SAFETY: entries below the count don't change.
+        unsafe { &(&(*self.layout).header.region)[..count] }
+    }
+
+    /// The template for these mappings, or else for most of them, with the set that it is for.
+    pub fn template_for(&self, set: &RegionSet) -> Option<(usize, RegionSet)> {
+        let count = self.header().templates.load(Ordering::Acquire) as usize;
+        // SAFETY: entries below the count don't change.
+        let sets = unsafe { &(&(*self.layout).header.template_sets)[..count] };
+        let usable = sets.iter().copied().enumerate().filter(|(_, its)| its.is_subset(set));
+        usable.max_by_key(|(_, its)| its.len())
+    }
+
+    /// A template, to be looked at and added to.
+    pub fn template(&self, number: usize) -> &IndirectTables {
+        // SAFETY: `at` promised mapped memory; all of it are atomics.
+        unsafe { &(&(*self.layout).templates)[number] }
+    }
+}
+
+impl Locked<'_> {
+    /// A template for exactly these mappings, made if there is none: it starts with what the nearest one has, or with `empty`
+    /// everywhere.
+    pub fn make_template(&self, set: &RegionSet, empty: u64) -> Option<usize> {
+        let nearest = self.tables.template_for(set);
+        if let Some((number, its)) = nearest
+            && its == *set
+        {
+            return Some(number);
+        }
+        let count = &self.tables.header().templates;
+        let number = count.load(Ordering::Relaxed) as usize;
+        if number == MAX_TEMPLATES {
+            return None;
+        }
+        let (new, nearest) = (self.tables.template(number), nearest.map(|(n, _)| self.tables.template(n)));
+        let copy = |to: &[AtomicU64], from: Option<&[AtomicU64]>| {
+            for (n, entry) in to.iter().enumerate() {
+                let value = from.map_or(empty, |from| from[n].load(Ordering::Acquire));
+                entry.store(value, Ordering::Relaxed);
+            }
+        };
+        copy(&new.first, nearest.map(|nearest| nearest.first.as_slice()));
+        copy(&new.second, nearest.map(|nearest| nearest.second.as_slice()));
+        // SAFETY: the lock is held; the entry above the count belongs to the holder.
+        unsafe { (&mut (*self.tables.layout).header.template_sets)[number] = *set };
+        count.store(number as u32 + 1, Ordering::Release);
+        Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables in memory of their own.
+    fn tables() -> Tables {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let (size, protection) = (size_of::<Layout>(), libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: a new mapping at a place of the kernel's choice, kept for ever.
+        unsafe { Tables::at(libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) as u64, true) }
+    }
+
+    fn set(numbers: &[usize]) -> RegionSet {
+        let mut set = RegionSet::default();
+        numbers.iter().for_each(|&n| set.insert(n));
+        set
+    }
+
+    #[test]
+    fn a_process_gets_a_template_of_its_own_mappings_only() {
+        let tables = tables();
+        assert_eq!(tables.template_for(&set(&[0])), None);
+        let first = tables.lock().make_template(&set(&[0]), 7).unwrap();
+        assert_eq!(tables.template(first).first[5].load(Ordering::Relaxed), 7);
+        tables.template(first).first[5].store(8, Ordering::Relaxed);
+        assert_eq!(tables.lock().make_template(&set(&[0]), 7), Some(first));
+        let both = tables.lock().make_template(&set(&[0, 100]), 7).unwrap();
+        assert_ne!(first, both);
+        let entry = |number: usize, n: usize| tables.template(number).first[n].load(Ordering::Relaxed);
+        assert_eq!((entry(both, 5), entry(both, 6)), (8, 7), "it starts with what the nearest one has");
+        assert_eq!(tables.template(both).second[5].load(Ordering::Relaxed), 7);
+        assert_eq!(tables.template_for(&set(&[0, 3])), Some((first, set(&[0]))));
+        assert_eq!(tables.template_for(&set(&[0, 3, 100])), Some((both, set(&[0, 100]))));
+        assert_eq!(tables.template_for(&set(&[3, 100])), None, "one of its mappings is another file here");
+        let other = tables.lock().make_template(&set(&[3, 100]), 7).unwrap();
+        assert_eq!(entry(other, 5), 7);
+    }
+
+    #[test]
+    fn templates_are_bounded() {
+        let tables = tables();
+        for n in 0..MAX_TEMPLATES {
+            assert_eq!(tables.lock().make_template(&set(&[n]), 1), Some(n));
+        }
+        assert_eq!(tables.lock().make_template(&set(&[500]), 1), None);
+        assert_eq!(tables.lock().make_template(&set(&[3]), 1), Some(3));
+    }
+}
