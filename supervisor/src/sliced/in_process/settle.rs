@@ -4,6 +4,7 @@
 //! |---|---|
 //! | in the app's code | nothing |
 //! | at an instruction that isn't patched (SIGSYS) | it goes back to before that |
+//! | there too, but an interrupt came before that signal | it goes on to the signal |
 //! | at the recorder's own stop before a call | it goes back to before the patched instruction |
 //! | in the recorder or on the way to it | it goes on to one of the recorder's two stops, before the call or behind it |
 //! | behind a call that was broken off | it looks as if the patched instruction had made that call |
@@ -50,6 +51,15 @@ impl Master {
         if !self.in_process.is_armed() {
             return Ok((stopped, Some(stop)));
         }
+        let (mut stopped, mut stop) = (stopped, stop);
+        if self.in_process.is_dispatched(&stopped, &stop)? {
+            if matches!(stop, Stop::Group(_)) {
+                // Nobody looks at it while it stays stopped; the signal is its next stop.
+                return Ok((stopped, Some(stop)));
+            }
+            // The interrupt is sent again before the master goes on.
+            (stopped, stop) = stopped.resume_and_wait(self.in_process.mode(), 0)?;
+        }
         let (stopped, came) = self.in_process.bring_back(stopped, &stop)?;
         let records = self.in_process.take_back(slice)?;
         if records > 0 {
@@ -69,6 +79,19 @@ impl Master {
 }
 
 impl InProcess {
+    /// Whether it was stopped between a call that isn't patched and the SIGSYS that this causes: the kernel takes such stops before it delivers
+    /// signals. The registers are then those of a call that was made, which it was not.
+    fn is_dispatched(&self, stopped: &Stopped, stop: &Stop) -> Result<bool, Failure> {
+        if !matches!(stop, Stop::Interrupted | Stop::Group(_)) || stopped.registers()?.syscall_number() < 0 {
+            return Ok(false);
+        }
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid));
+        let pending = status.ok().and_then(|status| pending_signals(&status));
+        let pending =
+            pending.ok_or_else(|| Failure::Unsupported("/proc/PID/status doesn't tell pending signals".into()))?;
+        Ok(pending >> (libc::SIGSYS - 1) & 1 != 0)
+    }
+
     /// The master's registers become the app's.
     fn bring_back(&self, mut stopped: Stopped, stop: &Stop) -> Result<(Stopped, Came), Failure> {
         let mut registers = stopped.registers()?;
@@ -171,5 +194,23 @@ impl InProcess {
     /// How an armed or another master goes on.
     pub fn mode(&self) -> Mode {
         if self.is_armed { Mode::Free } else { Mode::Syscalls }
+    }
+}
+
+/// The signals that wait for a thread alone, by its `/proc/PID/status`.
+fn pending_signals(status: &str) -> Option<u64> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigPnd:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threads_own_pending_signals_are_read() {
+        let status = "Name:\tx\nSigPnd:\t0000000040000000\nShdPnd:\t0000000000000001\n";
+        assert_eq!(pending_signals(status), Some(1 << (libc::SIGSYS - 1)));
+        assert_eq!(pending_signals("Name:\tx\n"), None);
     }
 }
