@@ -16,7 +16,7 @@ use machine::Memory;
 use tracee::{Newborn, Stop, Stopped, TraceError};
 
 use super::clock::Wish;
-use super::master::{Cut, Then};
+use super::next::{Cut, Then};
 use super::slices::Recording;
 use super::{Phase, Sliced, clock, kill, send, shared_maps};
 use crate::entry::prepare;

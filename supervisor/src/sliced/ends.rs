@@ -5,7 +5,7 @@ use machine::{Gpr, Registers, XState};
 use syscall_replay::returns_to;
 use tracee::{Stopped, UserRegisters};
 
-use super::master::{Cut, Next, Then};
+use super::next::{Cut, Next, Then};
 use crate::error::Failure;
 use crate::report::Boundary;
 

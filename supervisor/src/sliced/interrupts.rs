@@ -6,7 +6,8 @@ use tracee::{Mode, Stop, Stopped, TraceError};
 
 use super::decide::{self, CutPoint};
 use super::ends::{call_end, cut_here, entry_registers};
-use super::master::{Cut, Master, Next, Then};
+use super::master::Master;
+use super::next::{Cut, Next, Then};
 use super::random::BEHIND_STRING;
 use super::slices::Recording;
 use crate::error::Failure;

@@ -5,6 +5,7 @@
 //! After a failure the slices are killed and the app goes on alone, natively, to its end: its work is the user's. There
 //! is then no total.
 
+mod calls;
 mod check_calls;
 pub(crate) mod clock;
 mod cut;
@@ -15,6 +16,7 @@ mod huge_pages;
 mod in_process;
 mod interrupts;
 mod master;
+mod next;
 pub(crate) mod processor;
 pub(crate) mod proximity;
 mod random;
@@ -23,6 +25,7 @@ mod signals;
 mod slices;
 mod timer;
 mod traps;
+mod unfollowed;
 
 use std::time::Duration;
 
@@ -30,7 +33,8 @@ use machine::Gpr;
 use syscall_replay::is_restart;
 use tracee::{Change, Exit, Parent, Report, Running, Stop, Stopped, is_breakpoint};
 
-use self::master::{Cut, Master, Next, Then};
+use self::master::Master;
+use self::next::{Cut, Next, Then};
 use self::proximity::Proximity;
 use self::slices::{Ended, Slices};
 use self::timer::Timer;
