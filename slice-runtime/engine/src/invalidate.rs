@@ -50,11 +50,7 @@ impl Engine {
     /// Drops this process's own translations of code in `start .. end`.
     pub(crate) fn drop_own(&mut self, start: u64, end: u64) {
         let mut found = Vec::new();
-        self.own.tables.overlapping(start, end, |id, trace| {
-            if trace.app_len > 0 {
-                found.push(id);
-            }
-        });
+        self.own.tables.overlapping(start, end, |id, _| found.push(id));
         let flushes = self.flushes;
         for id in found {
             if flushes != self.flushes {
@@ -101,12 +97,7 @@ impl Engine {
                 let _ = self.make_in(SpaceId::Shared, AppPc(pc), guest);
             }
             let mut found = Vec::new();
-            // Landings lead to the entries of traces.
-            tables.overlapping(pc, pc + 1, |id, trace| {
-                if trace.app_len > 0 {
-                    found.push(id);
-                }
-            });
+            tables.overlapping(pc, pc + 1, |id, _| found.push(id));
             for id in found {
                 self.hidden.push(id);
                 self.make_stale(SpaceId::Shared, id);

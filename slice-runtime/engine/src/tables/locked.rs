@@ -116,14 +116,28 @@ impl Locked<'_> {
         unsafe { (&mut (*self.tables.layout).exits)[at..at + exits.len()].copy_from_slice(exits) }
     }
 
+    /// The first trace of a page's list, from `next` on, that is still valid; those before it needn't be found any more. Code that is changed
+    /// again and again would make the list long otherwise.
+    fn newest_valid(&self, mut next: u32) -> u32 {
+        while next != 0 {
+            let trace = self.tables.trace(TraceId(next - 1));
+            if trace.dead.load(Ordering::Acquire) == 0 {
+                break;
+            }
+            next = trace.next_in_page;
+        }
+        next
+    }
+
     /// Takes a trace into use whose code, exits and arena bytes were written at the cursors, and makes it the one
     /// that is found for its head if `findable`.
     pub fn publish(&self, mut trace: Trace, stubs: usize, exits: usize, arena: usize, findable: bool) -> TraceId {
         let header = self.tables.header();
         let number = self.tables.len();
         let page = self.tables.page_head(trace.pc.0 >> 12);
-        trace.next_in_page = page.load(Ordering::Relaxed);
+        trace.next_in_page = self.newest_valid(page.load(Ordering::Relaxed));
         let (pc, code_end) = (trace.pc, u64::from(trace.start + trace.size));
+        let stands_for_code = trace.app_len > 0;
         // SAFETY: the lock is held; the record above the cursor belongs to the holder.
         unsafe { (&raw mut (*self.tables.layout).traces[number as usize]).write(trace) };
         header.exits.store(self.next_exit() + exits as u32, Ordering::Relaxed);
@@ -131,7 +145,9 @@ impl Locked<'_> {
         header.code.store(code_end, Ordering::Relaxed);
         header.stubs.fetch_add(stubs as u64, Ordering::Relaxed);
         header.traces.store(number + 1, Ordering::Release);
-        page.store(number + 1, Ordering::Release);
+        if stands_for_code {
+            page.store(number + 1, Ordering::Release);
+        }
         if findable {
             self.enter_in_index(pc, TraceId(number));
         }

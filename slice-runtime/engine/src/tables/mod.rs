@@ -268,7 +268,7 @@ impl Tables {
         }
     }
 
-    /// Calls `visit` for each valid trace that overlaps `start .. end`.
+    /// Calls `visit` for each valid trace that overlaps `start .. end`; landings and stubs, which stand for no app code, are none.
     ///
     /// Traces are found by the page of their head, so the pages before the range that a trace can span are searched too.
     pub fn overlapping(&self, start: u64, end: u64, mut visit: impl FnMut(TraceId, &Trace)) {
@@ -296,7 +296,7 @@ impl Tables {
     fn visit_if(&self, id: TraceId, start: u64, end: u64, visit: &mut impl FnMut(TraceId, &Trace)) {
         let trace = self.trace(id);
         let valid = trace.dead.load(Ordering::Acquire) == 0;
-        if valid && trace.pc.0 < end && trace.pc.0 + u64::from(trace.app_len.max(1)) > start {
+        if valid && trace.app_len > 0 && trace.pc.0 < end && trace.pc.0 + u64::from(trace.app_len) > start {
             visit(id, trace);
         }
     }

@@ -220,20 +220,22 @@ fn cpu_time() -> Duration {
 }
 
 fn run_programs(name: &str, place: Where, settings: Settings, instrument: fn(&mut engine::instrument::Trace)) {
-    run_prepared(name, place, false, settings, instrument, |_| {});
+    run_seeds(name, seeds(1), place, false, settings, instrument, |_| {});
 }
 
-fn run_prepared(
-    name: &str,
-    place: Where,
-    writable_code: bool,
-    settings: Settings,
-    instrument: fn(&mut engine::instrument::Trace),
-    prepare: fn(&mut Translated),
-) {
+fn run_changing(name: &str, place: Where, instrument: fn(&mut engine::instrument::Trace)) {
+    run_seeds(name, seeds(1), place, true, SETTINGS, instrument, |_| {});
+}
+
+/// Each program is run nine times then, and some of them step by step: so there are fewer.
+fn run_interrupted(name: &str, place: Where, writable_code: bool, instrument: fn(&mut engine::instrument::Trace)) {
+    run_seeds(name, seeds(8), place, writable_code, SETTINGS, instrument, Translated::interrupt);
+}
+
+/// The seeds of one in `share` of as many programs as are wanted.
+fn seeds(share: u64) -> Range<u64> {
     let first = variable("SUPERPIN_SEED", 1);
-    let seeds = first..first + variable("SUPERPIN_PROGRAMS", 400);
-    run_seeds(name, seeds, place, writable_code, settings, instrument, prepare);
+    first..first + variable("SUPERPIN_PROGRAMS", 400).div_ceil(share)
 }
 
 fn run_seeds(
@@ -319,7 +321,7 @@ fn with_counters() {
 #[test]
 fn with_interruptions() {
     let before = INTERRUPTIONS.load(Ordering::Relaxed);
-    run_prepared("interruptions", Where::Far, false, SETTINGS, translated::insert_counters, Translated::interrupt);
+    run_interrupted("interruptions", Where::Far, false, translated::insert_counters);
     let count = INTERRUPTIONS.load(Ordering::Relaxed) - before;
     eprintln!("{count} interruptions");
     assert!(count > 0, "no program was interrupted");
@@ -328,7 +330,7 @@ fn with_interruptions() {
 /// Also while code changes.
 #[test]
 fn changing_code_with_interruptions() {
-    run_prepared("changing", Where::Near, true, SETTINGS, translated::insert_counters, Translated::interrupt);
+    run_interrupted("changing", Where::Near, true, translated::insert_counters);
 }
 
 /// The buffer gets what calls would get, wherever it is full.
@@ -342,7 +344,7 @@ fn with_the_buffer() {
 /// Also if the program is interrupted.
 #[test]
 fn with_the_buffer_and_interruptions() {
-    run_prepared("buffer", Where::Low, false, SETTINGS, stream::insert_buffered, Translated::interrupt);
+    run_interrupted("buffer", Where::Low, false, stream::insert_buffered);
 }
 
 /// Each optimisation off, all off, and random combinations, with counters and with calls of all kinds.
@@ -364,6 +366,6 @@ fn with_optimisations_off() {
 /// Code that changes itself, ahead of where it is and behind.
 #[test]
 fn changing_code() {
-    run_prepared("changing", Where::Low, true, SETTINGS, translated::insert_counters, |_| {});
-    run_prepared("changing", Where::Near, true, SETTINGS, stream::insert_buffered, |_| {});
+    run_changing("changing", Where::Low, translated::insert_counters);
+    run_changing("changing", Where::Near, stream::insert_buffered);
 }
