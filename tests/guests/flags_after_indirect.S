@@ -1,14 +1,7 @@
 // Flags that are read after an indirect branch, whose targets have equal low address bits; only some of them read flags.
 // build static: -nostdlib -static
 // rounds: 2000 300000
-        .globl _start
-        .text
-        .balign 65536
-overwrites:                                     // at ...0000: the flags are dead here
-        cmp     %eax, %eax
-        ret
-        .balign 65536
-reads:                                          // at ...0000 as well: carry, zero and sign are read
+        .macro  look                            // carry, sign and zero into eax
         setc    %al
         sets    %cl
         setz    %dl
@@ -17,6 +10,16 @@ reads:                                          // at ...0000 as well: carry, ze
         movzx   %dl, %edx
         lea     (%rax,%rcx,2), %eax
         lea     (%rax,%rdx,4), %eax
+        .endm
+        .globl _start
+        .text
+        .balign 65536
+overwrites:                                     // at ...0000: the flags are dead here
+        cmp     %eax, %eax
+        ret
+        .balign 65536
+reads:                                          // at ...0000 as well
+        look
         add     %rax, %r14
         ret
         .balign 65536
@@ -64,14 +67,7 @@ _start:                                         // has the argument at 16(%rsp)
         cmp     $0, %eax
         jmp     8f
 7:      cmp     $-1, %eax
-8:      setc    %al
-        sets    %cl
-        setz    %dl
-        movzx   %al, %eax
-        movzx   %cl, %ecx
-        movzx   %dl, %edx
-        lea     (%rax,%rcx,2), %eax
-        lea     (%rax,%rdx,4), %eax
+8:      look
         add     %rax, %r15
 6:      dec     %r12
         jnz     3b

@@ -170,12 +170,6 @@ impl Code {
         self.fixup_before_here(4)
     }
 
-    /// `jcc` to a target that is bound later, at most 127 bytes on.
-    pub fn jcc_short(&mut self, condition: Condition) -> Fixup {
-        self.put(&[0x70 | condition as u8, 0]);
-        self.fixup_before_here(1)
-    }
-
     /// `jcc` to a target that is bound later.
     pub fn jcc_near(&mut self, condition: Condition) -> Fixup {
         self.put(&[0x0f, 0x80 | condition as u8, 0, 0, 0, 0]);
@@ -291,11 +285,6 @@ impl Code {
     /// `add dst, value`. Changes flags.
     pub fn add_imm(&mut self, dst: Gpr, value: i32) {
         self.group1_reg(0, dst, value);
-    }
-
-    /// `cmp a, b`. Changes flags.
-    pub fn cmp(&mut self, a: Gpr, b: Gpr) {
-        self.with_registers(true, &[0x39], b as u8, a as u8);
     }
 
     /// `cmp a, value`. Changes flags.
