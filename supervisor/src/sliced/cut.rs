@@ -1,9 +1,9 @@
 //! The end of one slice and the start of the next.
 //!
 //! ```text
-//!   master stops ─ signature ─ clone ─ master goes on
-//!                                    └ the slice that has ended is released (it runs now)
-//!                                    └ the fork is taken over by the image and becomes the slice that is recorded
+//!   master stops ─ signature ─ clone ─ the copy gives up its files ─ master goes on
+//!                                                                  └ the slice that has ended is released
+//!                                                                  └ the copy is taken over by the image: the next slice
 //! ```
 //! The order keeps the master's pause short. If the limit of running slices is reached, the master stands still before
 //! the clone.
@@ -13,7 +13,7 @@ use std::time::Duration;
 use bubble::boot::Mode as Role;
 use bubble::shared::{EndKind, state};
 use machine::Memory;
-use tracee::{Newborn, Stop, Stopped, TraceError};
+use tracee::{Stop, Stopped, TraceError};
 
 use super::clock::Wish;
 use super::next::{Cut, Then};
@@ -97,20 +97,16 @@ impl Sliced<'_> {
         self.master.processor.give_back();
         self.master.random.traps.lift(&mut stopped);
         let before = Moment::now();
-        let newborn = match stopped.fork(gate, self.master.parent) {
-            Ok(newborn) => newborn,
+        let mut copy = match stopped.fork(gate, self.master.parent) {
+            Ok(copy) => copy,
             Err(error) if error.is_gone() => return Err(error.into()),
             Err(error) => return self.cannot_fork(stopped, cut, error),
         };
         self.parts.statistics.forked(before.elapsed());
         self.master.random.traps.set(&mut stopped);
-        let copy = if self.master.shares_memory {
-            let mut copy = newborn.settle()?;
+        if self.master.shares_memory {
             shared_maps::make_private(&mut copy, gate, &self.master.unstable)?;
-            Copy::Settled(copy)
-        } else {
-            Copy::Newborn(newborn)
-        };
+        }
         if std::mem::take(&mut self.master.is_new_image) {
             self.timer.image_begins();
         }
@@ -172,12 +168,8 @@ impl Sliced<'_> {
     }
 
     /// Makes a fork of the master the slice that is recorded, or the witness of the state in which the app died.
-    fn start(&mut self, copy: Copy, start: Start) -> Result<(), Failure> {
+    fn start(&mut self, mut copy: Stopped, start: Start) -> Result<(), Failure> {
         let before = Moment::now();
-        let mut copy = match copy {
-            Copy::Newborn(newborn) => newborn.settle()?,
-            Copy::Settled(copy) => copy,
-        };
         let number = self.slices.next_number();
         let prepared = self.master.prepared;
         let role = takeover::Role {
@@ -226,12 +218,6 @@ fn frame_elsewhere(stopped: &Stopped, interrupted_rsp: u64) -> Result<[u64; 2], 
     let stack = word(STACK_START)..word(STACK_START).saturating_add(word(STACK_SIZE));
     let switched = stack.contains(&rsp) && !stack.contains(&interrupted_rsp);
     Ok(if switched { [rsp, stack.end] } else { [0; 2] })
-}
-
-/// A fork of the master that isn't a slice yet.
-enum Copy {
-    Newborn(Newborn),
-    Settled(Stopped),
 }
 
 /// Delivers a signal. More may be due at once, a fault while the frame is written among them: those are delivered

@@ -71,24 +71,13 @@ pub fn changes_with(number: u64) -> bool {
     calls.contains(&(number as i64))
 }
 
-/// Gives a process copies of two descriptors of ours, and of /proc. `scratch` is memory of the process's that it can write. A slice
-/// gives up those that it has first: until then its table is the app's.
+/// Gives a process copies of two descriptors of ours, and of /proc. `scratch` is memory of the process's that it can write.
 ///
 /// # Errors
 /// If the process was killed, or the kernel refuses something.
-pub fn pass(
-    process: &mut Stopped,
-    gate: u64,
-    scratch: u64,
-    files: [i32; 2],
-    is_slice: bool,
-) -> Result<Passed, TraceError> {
+pub fn pass(process: &mut Stopped, gate: u64, scratch: u64, files: [i32; 2]) -> Result<Passed, TraceError> {
     let pid = process.pid();
     let mut remote = Remote::new(process, gate)?;
-    if is_slice {
-        let all = [0, u64::from(u32::MAX), u64::from(libc::CLOSE_RANGE_UNSHARE), 0, 0, 0];
-        remote.expect("give up the master's files", libc::SYS_close_range, all)?;
-    }
     let kind = (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as u64;
     let pair = [libc::AF_UNIX as u64, kind, 0, scratch, 0, 0];
     remote.expect("make a socket in it", libc::SYS_socketpair, pair)?;

@@ -77,11 +77,7 @@ pub fn take_over(
     let memory_failed = |source| TraceError::Memory { pid, source };
     map_entry(process, gate)?;
     let own = [run.file().as_raw_fd(), image.file.as_raw_fd()];
-    let passed = if role.is_by_name {
-        None
-    } else {
-        Some(access::pass(process, gate, LOADER_AT, own, role.mode == Mode::Slice)?)
-    };
+    let passed = if role.is_by_name { None } else { Some(access::pass(process, gate, LOADER_AT, own)?) };
     let boot = boot_block(role, &registers.app(), &xstate, passed, run);
     // SAFETY: a boot block is plain data without padding that matters; it is only looked at as bytes.
     let bytes = unsafe { std::slice::from_raw_parts((&raw const *boot).cast::<u8>(), size_of::<BootBlock>()) };

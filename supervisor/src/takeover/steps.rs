@@ -104,14 +104,9 @@ fn renounce(steps: &mut Vec<Step>, passed: Option<Passed>) {
         steps.push(step("allow cpuid", libc::SYS_arch_prctl, [0x1012, 1, 0, 0, 0, 0], 0));
     }
     if passed.is_some() {
-        // It has given up the master's files before. A process that has changed its user can't be looked at by its like, as slices
-        // must be.
+        // A process that has changed its user can't be looked at by its like, as slices must be.
         steps.push(prctl("let other slices look at it", libc::PR_SET_DUMPABLE, 1));
-        return;
     }
-    // It shares the master's descriptors until now. Unsharing and closing all in one leaves the master's alone and holds none.
-    let all = [0, u64::from(u32::MAX), u64::from(libc::CLOSE_RANGE_UNSHARE), 0, 0, 0];
-    steps.push(step("give up the master's files", libc::SYS_close_range, all, 0));
 }
 
 fn map_run_memory(steps: &mut Vec<Step>, source: Source, slot: usize) {

@@ -20,51 +20,39 @@ pub enum Parent {
 /// that the original closes would live on, in an epoll set or as the end of a pipe.
 const COPY: i32 = libc::CLONE_PTRACE | libc::CLONE_UNTRACED | libc::CLONE_FILES;
 
-/// A newborn copy under control that hasn't been waited for yet, so that the original can go on first.
-pub struct Newborn {
-    process: Running,
-    registers: Box<UserRegisters>,
-}
-
-impl Newborn {
-    /// Process id.
-    pub fn pid(&self) -> i32 {
-        self.process.pid()
-    }
-
-    /// Waits until it stands still. Its registers are then those of the original.
-    ///
-    /// # Errors
-    /// If it was killed.
-    pub fn settle(self) -> Result<Stopped, TraceError> {
-        let pid = self.pid();
-        match self.process.wait()? {
-            (mut stopped, Stop::Interrupted) => {
-                // It was born inside the remote call.
-                stopped.set_registers(&self.registers)?;
-                Ok(stopped)
-            }
-            (_, stop) => Err(TraceError::Unexpected { pid, action: "fork it", stop: stop.describe() }),
-        }
-    }
-}
-
 impl Stopped {
     /// Makes the process fork: the copy is a child of ours, under control, stopped before it executes anything, with all
-    /// signals blocked. Nothing of the original changes.
+    /// signals blocked. It has no files. Nothing of the original changes.
     ///
     /// # Errors
     /// If the process was killed or can't fork (memory, limits).
-    pub fn fork(&mut self, gate: u64, parent: Parent) -> Result<Newborn, TraceError> {
+    pub fn fork(&mut self, gate: u64, parent: Parent) -> Result<Self, TraceError> {
         let registers = Box::new(self.registers()?);
         let mut remote = Remote::new(self, gate)?;
-        let process = match parent {
+        let copy = match parent {
             // A sibling of the original.
             Parent::Tracer => start(&mut remote, COPY | libc::CLONE_PARENT | libc::SIGCHLD)?,
             Parent::Other => start_orphan(&mut remote, gate)?,
         };
-        Ok(Newborn { process, registers })
+        let pid = copy.pid();
+        settle(copy, gate, &registers).inspect_err(|_| end(pid))
     }
+}
+
+/// Waits until a copy stands still, with the registers of the original, and has it give up the original's files.
+fn settle(copy: Running, gate: u64, registers: &UserRegisters) -> Result<Stopped, TraceError> {
+    let pid = copy.pid();
+    let (mut copy, stop) = copy.wait()?;
+    if !matches!(stop, Stop::Interrupted) {
+        return Err(TraceError::Unexpected { pid, action: "fork it", stop: stop.describe() });
+    }
+    // It was born inside the remote call.
+    copy.set_registers(registers)?;
+    // To unshare the table the kernel copies it and then closes what is in the copy: for some microseconds, or as long as the
+    // copy has no processor, that holds the original's files. So the original must stand still until it is done.
+    let all = [0, u64::from(u32::MAX), u64::from(libc::CLOSE_RANGE_UNSHARE), 0, 0, 0];
+    Remote::new(&mut copy, gate)?.expect("give up the original's files", libc::SYS_close_range, all)?;
+    Ok(copy)
 }
 
 fn start(remote: &mut Remote<'_>, flags: i32) -> Result<Running, TraceError> {

@@ -31,7 +31,7 @@ mod wait;
 
 pub use breakpoint::{BREAKPOINTS, is_breakpoint};
 pub use error::TraceError;
-pub use fork::{Newborn, Parent};
+pub use fork::Parent;
 pub use launch::{LaunchError, Program, launch};
 pub use process::{Mode, Running, Stopped};
 pub use remote::{Remote, find_syscall_instruction};
