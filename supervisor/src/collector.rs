@@ -175,6 +175,8 @@ fn settle(fd: i32) -> io::Result<()> {
     let results = unsafe {
         [
             libc::fcntl(fd, libc::F_SETFD, 0),
+            // Where it was closed it leads nowhere, see `inherited`.
+            libc::fcntl(libc::STDERR_FILENO, libc::F_SETFD, 0),
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL),
             libc::sigprocmask(libc::SIG_BLOCK, &ignored, std::ptr::null_mut()),
         ]

@@ -11,6 +11,7 @@ use crate::error::Failure;
 use crate::events::Events;
 use crate::family::Family;
 use crate::image::Image;
+use crate::inherited::Inherited;
 use crate::program;
 use crate::report::Statistics;
 use crate::run_memory::RunMemory;
@@ -59,12 +60,14 @@ pub fn run(settings: &Settings, tools: &[ToolInfo]) -> Result<i32, Failure> {
     check_tool(settings, tools)?;
     let path = program::find(&settings.app[0])?;
     program::check(&path)?;
+    let inherited = Inherited::take(settings)?;
     let open_files = raise_open_files();
     let image = Image::own()?;
     let events = Events::new()?;
     let family = Family::new(settings, &image);
     let parts = Parts::new(settings, &image, None)?;
-    let process = launch(settings, path, &events, open_files)?;
+    let process = launch(settings, path, &events, open_files, &inherited)?;
+    inherited.give_up()?;
     family.run(process, parts, &events)
 }
 
@@ -83,6 +86,7 @@ fn launch(
     path: PathBuf,
     events: &Events,
     open_files: Option<libc::rlimit>,
+    inherited: &Inherited,
 ) -> Result<Stopped, Failure> {
     let text =
         |s: &OsStr| CString::new(s.as_bytes()).map_err(|_| Failure::Unsupported("a zero byte in an argument".into()));
@@ -100,6 +104,7 @@ fn launch(
         follow: settings.follow,
         signal_mask: events.mask_before(),
         open_files,
+        inherited: inherited.not_standard(),
     };
     tracee::launch(&program).map_err(|source| Failure::Launch { app: path, source })
 }

@@ -1,8 +1,12 @@
 //! The command line as a user meets it: help, totals, exit statuses, errors.
 
 use std::fs;
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use suites::guest;
 use suites::run::{Job, Outcome, Scratch, run};
@@ -183,4 +187,73 @@ fn slices_inherit_landings() {
     assert_eq!(inherited.0, own.0);
     assert!(own.1 > 30.0 * 128.0, "{own:?}: each slice comes to 128 targets");
     assert!(inherited.1 < own.1 / 4.0, "{inherited:?}, {own:?}");
+}
+
+#[test]
+fn what_the_app_closes_is_closed() {
+    // The app closes its input, a pipe that it has inherited and its output, and then waits.
+    let script = "echo out; exec 0<&- 5>&- 1>&-; read go < \"$1\"";
+    for sliced in ["0", "1"] {
+        let scratch = Scratch::new().unwrap();
+        let fifo = scratch.beside("go");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let (mut extra, extra_end) = std::io::pipe().unwrap();
+        let superpin = format!("exec \"$0\" -sp {sliced} -t icount2 -- sh -c \"$1\" sh \"$2\" 5>&2 2>/dev/null");
+        let mut child = Command::new("sh")
+            .args(["-c", &superpin])
+            .args([binary().as_os_str(), script.as_ref(), fifo.as_os_str()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(extra_end)
+            .spawn()
+            .unwrap();
+        // It waits in its script, so these ends are seen only if nobody else holds the other ends.
+        let (seen, ends) = mpsc::channel();
+        let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            output.read_to_string(&mut text).unwrap();
+            extra.read_to_string(&mut text).unwrap();
+            seen.send((text, input.write_all(b"x").map_err(|error| error.kind()))).unwrap();
+        });
+        let ends = ends.recv_timeout(Duration::from_secs(300)).inspect_err(|_| child.kill().unwrap());
+        assert_eq!(ends, Ok(("out\n".to_owned(), Err(ErrorKind::BrokenPipe))), "-sp {sliced}");
+        fs::write(fifo, "\n").unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn closed_standard_descriptors_stay_closed() {
+    let scratch = Scratch::new().unwrap();
+    let (total, seen) = (scratch.beside("total"), scratch.beside("seen"));
+    let script =
+        "open=; for fd in 0 1 2; do test -e /proc/self/fd/$fd && open=\"$open $fd\"; done; echo $open > \"$1\"";
+    for closed in ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"] {
+        for sliced in ["0", "1"] {
+            let superpin = format!("exec \"$0\" -sp {sliced} -t icount2 -o \"$2\" -- sh -c \"$1\" sh \"$3\" {closed}");
+            let run = Command::new("sh")
+                .args(["-c", &superpin])
+                .args([binary().as_os_str(), script.as_ref(), total.as_os_str(), seen.as_os_str()])
+                .status()
+                .unwrap();
+            assert!(run.success(), "{closed}: {run}");
+            assert!(parse_total(&fs::read_to_string(&total).unwrap()).is_some_and(|n| n > 1000));
+            let open: Vec<&str> = ["0", "1", "2"]
+                .into_iter()
+                .filter(|fd| !closed.contains(&format!("{fd}<&-")) && !closed.contains(&format!("{fd}>&-")))
+                .collect();
+            let seen = fs::read_to_string(&seen).unwrap();
+            assert_eq!(seen.split_whitespace().collect::<Vec<_>>(), open, "{closed}");
+        }
+    }
+}
+
+#[test]
+fn results_go_to_a_descriptor_that_is_named() {
+    for sliced in ["0", "1"] {
+        let script = format!("exec \"$0\" -sp {sliced} -t icount2 -o /dev/fd/7 -- true 7>&1");
+        let run = Command::new("sh").args(["-c", &script]).arg(binary()).output().unwrap();
+        assert!(parse_total(&text(&run.stdout)).is_some_and(|n| n > 1000), "{run:?}");
+    }
 }

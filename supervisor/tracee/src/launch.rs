@@ -24,6 +24,8 @@ pub struct Program {
     pub signal_mask: libc::sigset_t,
     /// Soft limit of open files to start with, if the tracer has changed its own.
     pub open_files: Option<libc::rlimit>,
+    /// Descriptors that are closed when a program is executed, but not for this one.
+    pub inherited: Vec<i32>,
 }
 
 /// Why a program could not be started.
@@ -128,6 +130,9 @@ unsafe fn become_program(
         }
         if let Some(limit) = &program.open_files {
             libc::setrlimit(libc::RLIMIT_NOFILE, limit);
+        }
+        for fd in &program.inherited {
+            libc::fcntl(*fd, libc::F_SETFD, 0);
         }
         libc::sigprocmask(libc::SIG_SETMASK, &program.signal_mask, std::ptr::null_mut());
         libc::execve(program.path.as_ptr(), argv.as_ptr(), envp.as_ptr());

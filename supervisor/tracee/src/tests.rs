@@ -20,6 +20,7 @@ fn start(path: &str, args: &[&str]) -> Stopped {
         follow: false,
         signal_mask,
         open_files: None,
+        inherited: Vec::new(),
     })
     .unwrap()
 }
@@ -85,6 +86,7 @@ fn a_missing_program_is_the_kernels_error() {
         follow: false,
         signal_mask,
         open_files: None,
+        inherited: Vec::new(),
     };
     match launch(&program) {
         Err(LaunchError::Exec(error)) => assert_eq!(error.raw_os_error(), Some(libc::ENOENT)),
