@@ -10,6 +10,7 @@ use super::check_calls::Before;
 use super::clock::{self, Wish};
 use super::decide::{self, Plan, SliceState};
 use super::ends::{call_end, entry_registers, replaces_registers, returned_to};
+use super::lingering;
 use super::master::Master;
 use super::next::{Cut, Next, Then};
 use super::processor;
@@ -30,6 +31,8 @@ pub(super) struct Call {
     pub(super) entry: Option<Registers>,
     /// Memory at entry that other processes may write, if the slice is to end at this call.
     pub(super) shared: SharedContents,
+    /// How the next slice starts, if this call ends one.
+    then: Then,
 }
 
 impl Master {
@@ -61,6 +64,14 @@ impl Master {
             }
             Class::Replay if self.unstable.is_written(self.pid, number, &args) => Class::Boundary,
             class => class,
+        };
+        let (class, then) = match self.unstable.lock(self.pid, number, &args) {
+            // The slices before have the file mapped, and the next one must not.
+            true => {
+                self.shares_memory = true;
+                (Class::Boundary, Then::LoneFork)
+            }
+            false => (class, Then::Fork),
         };
         let class = match Wish::set_by(number, &args) {
             // The master's setting is ours, the app's is only kept.
@@ -109,13 +120,25 @@ impl Master {
         };
         let compared = self.checks_calls && class == Class::Replay;
         let memory = compared.then(|| Before::read(&stopped));
-        self.call = Some(Call { pending: entered.pending, plan, memory, entry, shared });
+        self.call = Some(Call { pending: entered.pending, plan, memory, entry, shared, then });
         Ok(Next::Resume(stopped, 0))
     }
 
     pub(super) fn exit(&mut self, mut stopped: Stopped, result: i64, slice: &mut Recording) -> Result<Next, Failure> {
         let Some(call) = self.call.take() else { return Ok(Next::Resume(stopped, 0)) };
         let mut result = result as u64;
+        if result == -i64::from(libc::ETXTBSY) as u64 {
+            let are_there = lingering::are_there();
+            // Those that were there in the call may be gone: the second time it would be another's program.
+            if are_there || !std::mem::replace(&mut self.tries_again, true) {
+                let mut again = stopped.registers()?;
+                again.rewind_syscall();
+                stopped.set_registers(&again)?;
+                self.rewind(call.pending.number);
+                return Ok(if are_there { Next::Wait(stopped) } else { Next::Resume(stopped, 0) });
+            }
+        }
+        self.tries_again = false;
         if let Plan::Record(Some(refusal)) | Plan::Cut(_, Some(refusal)) = call.plan {
             result = refusal as u64;
             let mut registers = stopped.registers()?;
@@ -187,7 +210,7 @@ impl Master {
             None => entry_registers(&stopped.registers()?, call.pending.number),
         };
         let end = Some(call_end(&entry, call.shared));
-        Ok(Next::Cut(stopped, Cut { kind, end, then: Then::Fork }))
+        Ok(Next::Cut(stopped, Cut { kind, end, then: call.then }))
     }
 
     /// What the app sees in memory that other processes may write.
@@ -209,7 +232,8 @@ impl Master {
                 let kind = pending.args[3] as i32 & libc::MAP_TYPE;
                 self.shares_memory |= kind == libc::MAP_SHARED || kind == libc::MAP_SHARED_VALIDATE;
                 let is_file = pending.args[3] as i32 & libc::MAP_ANONYMOUS == 0;
-                if is_file && self.files.may_change(pending.args[4] as i32) {
+                let fd = pending.args[4];
+                if is_file && (self.files.may_change(fd as i32) || self.unstable.is_locked(self.pid, fd)) {
                     self.unstable.add(self.pid, result);
                     self.shares_memory = true;
                 }

@@ -43,9 +43,11 @@ impl Sliced<'_> {
                 self.release(&mut cut);
                 return self.resume(stopped, signal);
             }
+            Then::LoneFork => self.release(&mut cut),
             _ => {}
         }
-        if !self.slices.has_room(&self.parts.memory) {
+        let must_wait = cut.then == Then::LoneFork && !self.slices.are_gone();
+        if must_wait || !self.slices.has_room(&self.parts.memory) {
             self.phase = Phase::Held(stopped, cut, Moment::now());
             return Ok(());
         }
@@ -77,7 +79,7 @@ impl Sliced<'_> {
                     return self.part(stopped);
                 }
             },
-            Then::Fork | Then::Death { .. } | Then::Nothing => {}
+            Then::Fork | Then::LoneFork | Then::Death { .. } | Then::Nothing => {}
         }
         if !matches!(cut.then, Then::Death { .. }) {
             cut.then = Then::Fork;

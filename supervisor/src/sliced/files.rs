@@ -5,6 +5,7 @@
 //! the master did. If it has changed, no total can be trusted.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -12,8 +13,9 @@ use std::os::unix::fs::MetadataExt;
 
 use syscall_replay::Files;
 
-/// Descriptors of the app's files, taken from the app. Each file is held once, until the run ends: while it is held its
-/// inode number stays its own.
+/// Descriptors of the app's files. Each file is held once, until the run ends: while it is held its inode number stays its own.
+///
+/// They are opened anew rather than taken from the app: what is locked by the app's open file would stay locked.
 pub struct KeptFiles {
     /// A descriptor of the app's process, unless that is gone.
     master: Option<OwnedFd>,
@@ -73,15 +75,18 @@ impl KeptFiles {
         let Some(file) = self.take(fd) else { return false };
         let writable = is_writable(&file);
         if !writable {
-            self.hold(file);
+            self.hold(&file);
         }
         writable
     }
 
-    fn hold(&mut self, file: File) -> Option<&Held> {
+    fn hold(&mut self, file: &File) -> Option<&Held> {
         let metadata = file.metadata().ok()?;
         let version = Version::of(&metadata)?;
-        Some(self.held.entry((metadata.dev(), metadata.ino())).or_insert(Held { file, version }))
+        match self.held.entry((metadata.dev(), metadata.ino())) {
+            Entry::Occupied(held) => Some(held.into_mut()),
+            Entry::Vacant(place) => Some(place.insert(Held { file: open_anew(file).ok()?, version })),
+        }
     }
 
     fn take(&self, fd: i32) -> Option<File> {
@@ -102,11 +107,16 @@ fn is_writable(file: &File) -> bool {
     mode != libc::O_RDONLY || has_writers(file)
 }
 
+/// The same file by another open file, for reading.
+fn open_anew(file: &File) -> io::Result<File> {
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
 /// A lease for reading is granted only while nobody can write; it is asked for and given back. The kernel grants leases on a
 /// user's own files.
 fn has_writers(file: &File) -> bool {
     // Not on the app's own open file, which would remember who asked.
-    let Ok(own) = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())) else { return false };
+    let Ok(own) = open_anew(file) else { return false };
     // SAFETY: plain system calls on a descriptor of ours.
     unsafe {
         // Who opens the file for writing meanwhile has the holder told, by SIGIO, which kills, or by another signal.
@@ -126,7 +136,7 @@ impl Files for KeptFiles {
         if is_writable(&file) || !self.is_reachable {
             return None;
         }
-        self.hold(file).map(|held| held.file.as_raw_fd() as u32)
+        self.hold(&file).map(|held| held.file.as_raw_fd() as u32)
     }
 }
 

@@ -78,6 +78,8 @@ pub struct Master {
     pub(super) interrupted: Option<u64>,
     /// That call was not broken off by the kernel but put off by us: the master stands at its `syscall` instruction again.
     pub(super) is_rewound: bool,
+    /// A call that failed because of a program that is executed is made a second time.
+    pub(super) tries_again: bool,
     /// The call that the slice's last record is about, until another record or slice.
     pub(super) last_recorded: Option<u64>,
     /// A breakpoint is set behind a repeated string instruction.
@@ -115,6 +117,7 @@ impl Master {
             call: None,
             interrupted: None,
             is_rewound: false,
+            tries_again: false,
             last_recorded: None,
             awaits_breakpoint: false,
             put_off: None,
@@ -188,7 +191,7 @@ impl Master {
         let stopped = stopped.finish_exec()?;
         self.shares_memory = false;
         self.has_company = false;
-        self.unstable = Unstable::default();
+        self.unstable.unmapped();
         self.in_process.new_image();
         let end = call.and_then(|call| Some(call_end(&call.entry?, call.shared)));
         Ok(Next::Cut(stopped, Cut { kind: Boundary::Exec, end, then: Then::Image }))

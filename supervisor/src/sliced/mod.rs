@@ -15,6 +15,7 @@ mod files;
 mod huge_pages;
 mod in_process;
 mod interrupts;
+mod lingering;
 mod master;
 mod next;
 pub(crate) mod processor;
@@ -54,6 +55,8 @@ enum Phase {
     Running(Running),
     /// It stands before a boundary, because too many slices are running.
     Held(Stopped, Cut, Moment),
+    /// It stands before a call that fails as long as certain slices are there.
+    Waiting(Stopped, Moment),
     /// It goes on without us, or its end is about to be reported.
     Alone,
 }
@@ -225,6 +228,11 @@ impl Sliced<'_> {
                     kill(self.master.pid);
                 }
             }
+            Phase::Waiting(stopped, _) => {
+                if self.leave(stopped, Stop::Interrupted).is_err() {
+                    kill(self.master.pid);
+                }
+            }
             Phase::Alone => {}
         }
     }
@@ -234,6 +242,7 @@ impl Sliced<'_> {
         if pid == self.parts.collector.pid() {
             return self.parts.collector.ended(exit, &mut self.parts.memory);
         }
+        self.try_call_again()?;
         match self.slices.ended(pid, exit, self.parts.image)? {
             Ended::Finished(number, slot) => {
                 self.parts.statistics.finished(&slot.stats(), slot.result_len());
@@ -245,7 +254,7 @@ impl Sliced<'_> {
                 self.parts.statistics.begun_again += 1;
                 Ok(())
             }
-            Ended::Other => Ok(()),
+            Ended::Other => self.retry(),
         }
     }
 
@@ -258,6 +267,20 @@ impl Sliced<'_> {
             Phase::Held(stopped, cut, since) => {
                 self.parts.statistics.asleep_time += since.elapsed();
                 self.cut(stopped, cut, Moment::now())
+            }
+            other => {
+                self.phase = other;
+                Ok(())
+            }
+        }
+    }
+
+    /// A process has ended that may have been what the master's call is waiting for: a slice of its own or of another's.
+    fn try_call_again(&mut self) -> Result<(), Failure> {
+        match std::mem::replace(&mut self.phase, Phase::Alone) {
+            Phase::Waiting(stopped, since) if !lingering::are_there() => {
+                self.parts.statistics.asleep_time += since.elapsed();
+                self.resume(stopped, 0)
             }
             other => {
                 self.phase = other;
@@ -312,6 +335,7 @@ impl Sliced<'_> {
                 self.resume(stopped, signal)?;
             }
             Next::Stay(stopped) => self.phase = Phase::Running(stopped.stay_stopped()?),
+            Next::Wait(stopped) => self.phase = Phase::Waiting(stopped, Moment::now()),
             Next::Cut(stopped, cut) => return self.cut(stopped, cut, since),
             Next::AskAgain(stopped) => {
                 self.timer.set(ASK_AGAIN_MS);

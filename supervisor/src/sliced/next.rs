@@ -12,6 +12,8 @@ pub enum Next {
     Resume(Stopped, i32),
     /// It was stopped by a stopping signal and stays so.
     Stay(Stopped),
+    /// It stands before a call that fails because of slices, and makes it again when one has ended.
+    Wait(Stopped),
     /// The slice ends.
     Cut(Stopped, Cut),
     /// The time for the slice is over, but here it can't be cut: ask again soon.
@@ -35,6 +37,8 @@ pub struct Cut {
 pub enum Then {
     /// The state as it is.
     Fork,
+    /// The same, once no slice is left that began before: those hold what the app is about to be alone with.
+    LoneFork,
     /// The handler of this signal, at whose delivery the master stands.
     Handler(i32),
     /// A program that was just loaded.

@@ -71,10 +71,13 @@ fn mappings(pid: i32) -> Vec<Mapping> {
     maps.lines().filter_map(parse).filter(|map| !BUBBLE.contains(map.start)).collect()
 }
 
-/// Files that the app has mapped and may write, by device and inode as /proc/PID/maps has them.
+/// Files that the app has mapped and may write, by device and inode as /proc/PID/maps has them; and those that it has locked by
+/// their open files: a lock is gone when the last mapping is, so slices mustn't have any.
 #[derive(Clone, Default)]
 pub struct Unstable {
     objects: BTreeSet<String>,
+    /// Inodes of files that were locked, mapped or not.
+    locked: BTreeSet<u64>,
 }
 
 impl Unstable {
@@ -82,6 +85,27 @@ impl Unstable {
     pub fn add(&mut self, pid: i32, address: u64) {
         let at = |map: &Mapping| (map.start..map.end).contains(&address);
         self.objects.extend(mappings(pid).into_iter().find(at).map(|map| map.object));
+    }
+
+    /// Another program was loaded: nothing of the former one's is mapped any more, but open files may still be locked.
+    pub fn unmapped(&mut self) {
+        self.objects.clear();
+    }
+
+    /// The app is about to lock the file of its descriptor `fd`, if the call does that. Whether it has mapped that file already, as
+    /// nothing tells of: then there are slices with its mapping.
+    pub fn lock(&mut self, pid: i32, number: u64, args: &[u64; 6]) -> bool {
+        let Some(inode) = locks(number, args).then(|| inode_of(pid, args[0])).flatten() else { return false };
+        self.locked.insert(inode);
+        let known = self.objects.len();
+        let maps = mappings(pid).into_iter().map(|map| map.object);
+        self.objects.extend(maps.filter(|object| is_inode(object, inode)));
+        self.objects.len() > known
+    }
+
+    /// Whether the file of its descriptor `fd` was locked.
+    pub fn is_locked(&self, pid: i32, fd: u64) -> bool {
+        !self.locked.is_empty() && inode_of(pid, fd).is_some_and(|inode| self.locked.contains(&inode))
     }
 
     /// Whether there is none.
@@ -104,14 +128,31 @@ impl Unstable {
             libc::SYS_openat => return args[2] as i32 & libc::O_TRUNC != 0,
             _ => return false,
         };
-        let Ok(metadata) = std::fs::metadata(format!("/proc/{pid}/fd/{}", descriptor as i32)) else { return false };
-        // The device has another number here than there on some file systems.
-        let inode = format!(" {}", metadata.ino());
-        metadata.is_file() && self.objects.iter().any(|object| object.ends_with(&inode))
+        inode_of(pid, descriptor).is_some_and(|inode| self.objects.iter().any(|object| is_inode(object, inode)))
     }
 
     fn has(&self, map: &Mapping) -> bool {
         self.objects.contains(&map.object)
+    }
+}
+
+/// Inode of the file of a descriptor.
+fn inode_of(pid: i32, fd: u64) -> Option<u64> {
+    let metadata = std::fs::metadata(format!("/proc/{pid}/fd/{}", fd as i32)).ok()?;
+    metadata.is_file().then(|| metadata.ino())
+}
+
+/// Whether an object of /proc/PID/maps may have this inode: the device has another number here than there on some file systems.
+fn is_inode(object: &str, inode: u64) -> bool {
+    object.split_once(' ').is_some_and(|(_, number)| number == inode.to_string())
+}
+
+/// Whether a call locks an open file, in whatever way.
+fn locks(number: u64, args: &[u64; 6]) -> bool {
+    match number as i64 {
+        libc::SYS_flock => args[1] as i32 & libc::LOCK_UN == 0,
+        libc::SYS_fcntl => [libc::F_OFD_SETLK, libc::F_OFD_SETLKW, libc::F_SETLEASE].contains(&(args[1] as i32)),
+        _ => false,
     }
 }
 
@@ -320,6 +361,7 @@ mod tests {
         let mut unstable = Unstable::default();
         assert!(!private.is_shared && !unstable.has(&private));
         unstable.objects.insert("fe:00 99".into());
+        assert!(is_inode("fe:00 99", 99) && !is_inode("fe:00 199", 99));
         assert!(unstable.has(&private) && !unstable.has(&parse(anonymous).unwrap()));
         let truncating = |flags: i32| unstable.is_written(1, libc::SYS_openat as u64, &[0, 0, flags as u64, 0, 0, 0]);
         assert!(truncating(libc::O_RDWR | libc::O_TRUNC) && !truncating(libc::O_RDWR));

@@ -111,6 +111,8 @@ pub struct Slices {
     finished: BTreeSet<u64>,
     /// Processes that keep first states of finished slices for the slice before.
     keepers: BTreeMap<u64, i32>,
+    /// Those of them that were told to end.
+    ending: BTreeSet<i32>,
     /// Why slices were begun again, the first time.
     lost: BTreeMap<u64, String>,
     next: u64,
@@ -127,6 +129,7 @@ impl Slices {
             running: Vec::new(),
             finished: BTreeSet::new(),
             keepers: BTreeMap::new(),
+            ending: BTreeSet::new(),
             lost: BTreeMap::new(),
             next: 0,
         }
@@ -140,6 +143,11 @@ impl Slices {
     /// Whether no slice is left.
     pub fn is_empty(&self) -> bool {
         self.recording.is_none() && self.due.is_empty() && self.running.is_empty()
+    }
+
+    /// Whether none is left, nor any process of one.
+    pub fn are_gone(&self) -> bool {
+        self.is_empty() && self.keepers.is_empty() && self.ending.is_empty()
     }
 
     /// Whether any runs, so that waiting for one makes sense.
@@ -209,6 +217,7 @@ impl Slices {
         let before_has_finished = number.checked_sub(1).is_none_or(|before| self.finished.remove(&before));
         let done = [before_has_finished.then_some(number), Some(number + 1)];
         for keeper in done.into_iter().flatten().filter_map(|number| self.keepers.remove(&number)) {
+            self.ending.insert(keeper);
             kill(keeper);
         }
         if !self.finished.contains(&(number + 1)) {
@@ -219,6 +228,7 @@ impl Slices {
     /// The process may have kept a first state that is still wanted.
     fn keeper_ended(&mut self, pid: i32, exit: Exit, image: &Image) -> Result<Ended, Failure> {
         self.keepers.retain(|_, keeper| *keeper != pid);
+        self.ending.remove(&pid);
         let waiting = self.recording.iter().chain(&self.witness).chain(self.due.iter().map(|(slice, _)| slice));
         let all = waiting.map(|slice| (slice.number, &slice.slot));
         for (number, slot) in all.chain(self.running.iter().map(|slice| (slice.number, &slice.slot))) {
