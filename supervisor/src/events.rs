@@ -1,7 +1,7 @@
 //! The one place where the control process sleeps.
 //!
 //! Everything it waits for is a signal: a child's change of state (SIGCHLD), the slice timer, the collector's answer
-//! (SIGIO on its pipe), and what people and other programs send. All are blocked and taken with sigwaitinfo(2), so
+//! (a signal of its own on its pipe; SIGIO if the kernel has no room for more of these), and what people and other programs send. All are blocked and taken with sigwaitinfo(2), so
 //! nothing is lost between looking and sleeping, and no handler runs anywhere.
 
 use std::io;
@@ -37,6 +37,9 @@ pub enum Event {
 /// Signals by which people and programs ask for an end.
 const ENDING: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
+/// SIGPIPE and SIGXFSZ too: that the collector is gone, or a file too large, is to be an error of the write.
+const OTHERS: [i32; 6] = [libc::SIGCHLD, libc::SIGIO, libc::SIGPIPE, libc::SIGXFSZ, TIMER_SIGNAL, PIPE_SIGNAL];
+
 /// The signals that are taken here, and what the mask was before.
 pub struct Events {
     set: libc::sigset_t,
@@ -49,8 +52,7 @@ impl Events {
     /// # Errors
     /// If the kernel refuses, which it doesn't.
     pub fn new() -> Result<Self, Failure> {
-        // SIGPIPE too: that the collector is gone is to be an error of the write.
-        let set = signal_set(ENDING.into_iter().chain([libc::SIGCHLD, libc::SIGPIPE, TIMER_SIGNAL, PIPE_SIGNAL]));
+        let set = signal_set(ENDING.into_iter().chain(OTHERS));
         let mut before = signal_set([]);
         // SAFETY: both sets are valid.
         if unsafe { libc::sigprocmask(libc::SIG_BLOCK, &set, &mut before) } != 0 {
@@ -75,11 +77,11 @@ impl Events {
                 libc::SIGCHLD => return Event::Child,
                 // SAFETY: a timer's signal carries the number that the timer was given.
                 TIMER_SIGNAL => return Event::Timer { process: unsafe { info.si_value() }.sival_ptr as usize as i32 },
-                PIPE_SIGNAL => return Event::Collector,
+                PIPE_SIGNAL | libc::SIGIO => return Event::Collector,
                 _ if ENDING.contains(&signal) => {
                     return Event::Ended { signal, from_terminal: info.si_code == libc::SI_KERNEL };
                 }
-                libc::SIGPIPE => {}
+                libc::SIGPIPE | libc::SIGXFSZ => {}
                 _ => assert_eq!(io::Error::last_os_error().raw_os_error(), Some(libc::EINTR)),
             }
         }

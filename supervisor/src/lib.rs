@@ -19,6 +19,7 @@ mod family;
 mod image;
 mod inherited;
 mod moment;
+mod own_limits;
 mod program;
 mod report;
 mod run;

@@ -12,6 +12,7 @@ use crate::events::Events;
 use crate::family::Family;
 use crate::image::Image;
 use crate::inherited::Inherited;
+use crate::own_limits;
 use crate::program;
 use crate::report::Statistics;
 use crate::run_memory::RunMemory;
@@ -60,13 +61,13 @@ pub fn run(settings: &Settings, tools: &[ToolInfo]) -> Result<i32, Failure> {
     check_tool(settings, tools)?;
     let path = program::find(&settings.app[0])?;
     program::check(&path)?;
+    let limits = own_limits::raise();
     let inherited = Inherited::take(settings)?;
-    let open_files = raise_open_files();
     let image = Image::own()?;
     let events = Events::new()?;
     let family = Family::new(settings, &image);
     let parts = Parts::new(settings, &image, None)?;
-    let process = launch(settings, path, &events, open_files, &inherited)?;
+    let process = launch(settings, path, &events, limits, &inherited)?;
     inherited.give_up()?;
     family.run(process, parts, &events)
 }
@@ -85,7 +86,7 @@ fn launch(
     settings: &Settings,
     path: PathBuf,
     events: &Events,
-    open_files: Option<libc::rlimit>,
+    limits: Vec<(libc::__rlimit_resource_t, libc::rlimit)>,
     inherited: &Inherited,
 ) -> Result<Stopped, Failure> {
     let text =
@@ -103,21 +104,8 @@ fn launch(
         randomise: settings.randomise,
         follow: settings.follow,
         signal_mask: events.mask_before(),
-        open_files,
+        limits,
         inherited: inherited.not_standard(),
     };
     tracee::launch(&program).map_err(|source| Failure::Launch { app: path, source })
-}
-
-/// Files that the app maps are kept open for slices: as many as the hard limit allows. Returns what the app is to start
-/// with, if it was changed.
-fn raise_open_files() -> Option<libc::rlimit> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is a valid place.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 || limit.rlim_cur == limit.rlim_max {
-        return None;
-    }
-    let raised = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
-    // SAFETY: `raised` is a valid limit.
-    (unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raised) } == 0).then_some(limit)
 }

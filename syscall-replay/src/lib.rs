@@ -8,6 +8,7 @@
 //! * [`table`]: what each call writes and how it is treated. The one place that knows system calls.
 //! * [`effects`]: the interpreter of the table's little language.
 //! * [`Recorder`]: from a call's entry and exit to a record.
+//! * [`limits`]: limits of the app's that aren't the kernel's.
 //! * [`log`]: the records' format.
 //! * [`Replayer`]: a slice's side, with [`Divergence`] for a call that doesn't fit.
 //!
@@ -16,6 +17,7 @@
 
 pub mod effects;
 mod instructions;
+pub mod limits;
 pub mod log;
 mod record;
 mod replay;

@@ -257,3 +257,19 @@ fn results_go_to_a_descriptor_that_is_named() {
         assert!(parse_total(&text(&run.stdout)).is_some_and(|n| n > 1000), "{run:?}");
     }
 }
+
+/// Soft limits are the app's, and superpin has as much as it needs.
+#[test]
+fn an_app_starts_with_the_limits_that_superpin_was_given() {
+    let limits = [("v", "3000000"), ("f", "10"), ("n", "9"), ("i", "0"), ("t", "1000")];
+    let set: String = limits.map(|(option, value)| format!("ulimit -S -{option} {value}; ")).concat();
+    let show: String = limits.map(|(option, _)| format!("ulimit -S -{option}; ")).concat();
+    let expected: String = limits.map(|(_, value)| format!("{value}\n")).concat();
+    for sliced in ["0", "1"] {
+        let run_it = format!("{set} exec {} -sp {sliced} -t icount2 -- /bin/bash -c '{show}'", binary().display());
+        let outcome = run(&Job::new(["/bin/bash", "-c", &run_it])).unwrap();
+        let told = text(&outcome.stderr);
+        assert_eq!((outcome.status, text(&outcome.stdout)), (0, expected.clone()), "{told}");
+        assert!(parse_total(&told).is_some(), "{told}");
+    }
+}

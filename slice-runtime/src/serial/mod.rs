@@ -17,6 +17,7 @@ mod calls;
 mod child;
 mod deliver;
 mod frame;
+mod limits;
 mod maps;
 mod memory;
 mod native;
@@ -65,6 +66,7 @@ impl SerialGuest {
     /// A guest for the app in this process. To be made after the engine: from here on signals arrive.
     pub fn new(mut signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>) -> Self {
         signals.start();
+        limits::own_data();
         Self { slot, tool, signals, memory: Here::new(), maps: MapsFiles::default(), ending: None, children: 0 }
     }
 
@@ -275,6 +277,7 @@ impl SerialGuest {
             libc::SYS_sigaltstack => Some(self.signals.sigaltstack(args, cpu.registers.rsp(), memory)),
             libc::SYS_arch_prctl => self.segment_base(call, cpu, control),
             libc::SYS_read => self.read_maps(call, control),
+            libc::SYS_getrlimit | libc::SYS_setrlimit | libc::SYS_prlimit64 => limits::call(call, memory),
             _ => memory::call(call.number, args, control),
         }
     }

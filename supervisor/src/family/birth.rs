@@ -7,6 +7,7 @@ use tracee::{Change, Mode, Remote, Report, Running, Stop, Stopped, TraceError, i
 
 use crate::entry::Prepared;
 use crate::error::Failure;
+use crate::sliced::limits::OwnLimits;
 use crate::sliced::shared_maps::Unstable;
 
 /// A process that a followed one has started. It is under control and hasn't executed anything yet.
@@ -35,6 +36,8 @@ pub struct Heritage {
     pub shares_memory: bool,
     /// Files whose mappings change when they are written.
     pub unstable: Unstable,
+    /// Resource limits that it has set for itself.
+    pub limits: OwnLimits,
     /// Pages of files that hold bytes of the parent's in-process recorder.
     pub file_pages: Vec<u64>,
     /// Where the app's code goes on, if the new process stands in a tool image's code.
@@ -198,5 +201,13 @@ impl Borrower {
 fn heritage(process: &Stopped) -> Result<Heritage, Failure> {
     let gate = crate::entry::gate_of(process)?;
     let name = name_of(process.pid());
-    Ok(Heritage { gate, shares_memory: true, unstable: Unstable::default(), file_pages: Vec::new(), at: None, name })
+    Ok(Heritage {
+        gate,
+        shares_memory: true,
+        unstable: Unstable::default(),
+        limits: OwnLimits::default(),
+        file_pages: Vec::new(),
+        at: None,
+        name,
+    })
 }

@@ -78,6 +78,10 @@ impl Master {
             Some(wish) => Class::Refuse { result: wish.err().unwrap_or(0) },
             None => class,
         };
+        let class = match self.limits.answer(&mut stopped, number, args) {
+            Some(result) => Class::Refuse { result },
+            None => class,
+        };
         let plan = decide::plan(class, state);
         let shared = match plan {
             Plan::Record(_) | Plan::GiveUp => SharedContents::default(),

@@ -19,6 +19,7 @@ use super::ends::call_end;
 use super::files::KeptFiles;
 use super::huge_pages::HugePages;
 use super::in_process::InProcess;
+use super::limits::OwnLimits;
 use super::next::{Cut, Next, Then};
 use super::processor::Processor;
 use super::random::RandomInstructions;
@@ -53,6 +54,8 @@ pub struct Master {
     pub children: u64,
     /// Files whose mappings change when the app writes them.
     pub unstable: Unstable,
+    /// Resource limits that it has set for itself.
+    pub limits: OwnLimits,
     /// Reading the time stamp counter isn't trapped at the moment.
     pub clock_open: bool,
     /// What the app has set for such readings.
@@ -101,6 +104,7 @@ impl Master {
             has_company: false,
             children: 0,
             unstable: Unstable::default(),
+            limits: OwnLimits::default(),
             clock_open: true,
             clock_wish: Wish::Readings,
             is_new_image: false,
@@ -134,6 +138,7 @@ impl Master {
         self.shares_memory = heritage.shares_memory;
         self.has_company = heritage.shares_memory && is_shared_with_children(self.pid);
         self.unstable = heritage.unstable;
+        self.limits = heritage.limits;
         self.in_process.inherit(heritage.file_pages.clone());
         self.see_identity();
         Ok(self.random.inherit(process, heritage.file_pages)?)
@@ -156,6 +161,7 @@ impl Master {
             gate: self.prepared.gate,
             shares_memory: self.shares_memory,
             unstable: self.unstable.clone(),
+            limits: self.limits.clone(),
             file_pages: self.file_pages(),
             at: None,
             name: name.to_owned(),

@@ -15,6 +15,7 @@ mod files;
 mod huge_pages;
 mod in_process;
 mod interrupts;
+pub(crate) mod limits;
 mod lingering;
 mod master;
 mod next;

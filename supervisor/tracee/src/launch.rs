@@ -22,8 +22,8 @@ pub struct Program {
     pub follow: bool,
     /// The signal mask to start with.
     pub signal_mask: libc::sigset_t,
-    /// Soft limit of open files to start with, if the tracer has changed its own.
-    pub open_files: Option<libc::rlimit>,
+    /// Limits to start with, where they aren't the tracer's own.
+    pub limits: Vec<(libc::__rlimit_resource_t, libc::rlimit)>,
     /// Descriptors that are closed when a program is executed, but not for this one.
     pub inherited: Vec<i32>,
 }
@@ -128,8 +128,8 @@ unsafe fn become_program(
             let current = libc::personality(0xffff_ffff);
             libc::personality((current | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong);
         }
-        if let Some(limit) = &program.open_files {
-            libc::setrlimit(libc::RLIMIT_NOFILE, limit);
+        for (resource, limit) in &program.limits {
+            libc::setrlimit(*resource, limit);
         }
         for fd in &program.inherited {
             libc::fcntl(*fd, libc::F_SETFD, 0);

@@ -19,7 +19,7 @@ fn start(path: &str, args: &[&str]) -> Stopped {
         randomise: false,
         follow: false,
         signal_mask,
-        open_files: None,
+        limits: Vec::new(),
         inherited: Vec::new(),
     })
     .unwrap()
@@ -85,7 +85,7 @@ fn a_missing_program_is_the_kernels_error() {
         randomise: true,
         follow: false,
         signal_mask,
-        open_files: None,
+        limits: Vec::new(),
         inherited: Vec::new(),
     };
     match launch(&program) {

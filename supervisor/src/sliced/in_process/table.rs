@@ -35,7 +35,6 @@ const ALWAYS: &[i64] = &[
     libc::SYS_time,
     libc::SYS_times,
     libc::SYS_getrusage,
-    libc::SYS_getrlimit,
     libc::SYS_uname,
     libc::SYS_sysinfo,
     libc::SYS_getitimer,
