@@ -283,16 +283,6 @@ impl SerialGuest {
     }
 }
 
-/// The system call that the kernel makes for a program that calls this address of the vsyscall page.
-fn vsyscall(address: u64) -> Option<i64> {
-    match address {
-        0xffff_ffff_ff60_0000 => Some(libc::SYS_gettimeofday),
-        0xffff_ffff_ff60_0400 => Some(libc::SYS_time),
-        0xffff_ffff_ff60_0800 => Some(libc::SYS_getcpu),
-        _ => None,
-    }
-}
-
 /// Whether an instruction can raise this signal.
 fn is_fault(signal: u64) -> bool {
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP].contains(&(signal as i32))
@@ -355,7 +345,7 @@ impl Guest for SerialGuest {
     }
 
     fn fault(&mut self, fault: &Fault, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        if let Some(number) = vsyscall(cpu.registers.rip) {
+        if let Some(number) = crate::vsyscall(cpu.registers.rip) {
             return self.vsyscall(number, cpu, control);
         }
         let outcome = deliver::fault(&mut self.signals, fault, cpu, control);

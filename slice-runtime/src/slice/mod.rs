@@ -117,6 +117,28 @@ impl SliceGuest {
         }
     }
 
+    /// The app has called a function of the vsyscall page: what the kernel answered was recorded as a system call, if the
+    /// supervisor knew of the call.
+    fn call_of_page(&mut self, pc: u64, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        let unknown = |guest: &Self| -> ! {
+            guest.fail(&format_args!(
+                "the app calls the vsyscall page at {pc:#x}: what the kernel answered isn't recorded"
+            ))
+        };
+        let (Some(number), Ok(back)) = (crate::vsyscall(pc), self.memory.read_u64(cpu.registers.rsp())) else {
+            unknown(self)
+        };
+        let mut registers = cpu.registers;
+        registers.set(Gpr::Rax, number as u64);
+        let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: &mut *control };
+        let Ok(Replayed::Done) = self.replayer.syscall(&mut registers, &mut space) else { unknown(self) };
+        cpu.registers.set(Gpr::Rax, registers.get(Gpr::Rax));
+        cpu.registers.set(Gpr::Rsp, cpu.registers.rsp().wrapping_add(8));
+        cpu.registers.rip = back;
+        self.arm_if_exhausted(control);
+        Flow::Continue
+    }
+
     /// The slice made a system call after its last record.
     fn call_at_end(&mut self, cpu: &Cpu) -> Flow {
         let name = syscall_replay::table::name(cpu.registers.get(Gpr::Rax));
@@ -325,9 +347,7 @@ impl Guest for SliceGuest {
         let Fault { signal, address, .. } = fault;
         let pc = cpu.registers.rip;
         if pc >= KERNEL {
-            self.fail(&format_args!(
-                "the app calls the vsyscall page at {pc:#x}: what the kernel answers isn't recorded"
-            ));
+            return self.call_of_page(pc, cpu, control);
         }
         let end = sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory);
         self.fail(&format_args!(

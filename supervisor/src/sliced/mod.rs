@@ -28,6 +28,7 @@ mod slices;
 mod timer;
 mod traps;
 mod unfollowed;
+mod vsyscall;
 
 use std::time::Duration;
 

@@ -5,12 +5,15 @@
 //! memory and don't fire in the middle of other instructions, so a place that was found wrongly does no harm. The processor has few
 //! of them: further places get breakpoint instructions ([`Traps`]).
 //!
+//! Calls of the vsyscall page are found and stopped at in the same way.
+//!
 //! The search can't be complete: code that the app generates isn't searched. A slice that
 //! comes to such an instruction without a record says so and the run fails: it never goes on with another value.
 
 use std::arch::x86_64::__cpuid_count;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use isa::Instruction;
@@ -19,6 +22,7 @@ use syscall_replay::RandomRecord;
 use tracee::{BREAKPOINTS, Stopped, TraceError};
 
 use super::traps::Traps;
+use super::vsyscall;
 
 /// The breakpoint behind a repeated string instruction. The others are ours.
 pub const BEHIND_STRING: usize = BREAKPOINTS - 1;
@@ -193,13 +197,15 @@ fn find(code: &Code) -> io::Result<Vec<u64>> {
     while at < code.end - code.start {
         let wanted = (code.end - code.start - at).min(CHUNK as u64) as usize;
         let len = read(&file, code.offset + at, &mut bytes[..wanted])?;
-        found.extend(find_in(&bytes[..len]).into_iter().map(|offset| code.start + at + offset as u64));
+        let places = find_in(&bytes[..len]).into_iter().chain(vsyscall::find_in(&bytes[..len]));
+        found.extend(places.map(|offset| code.start + at + offset as u64));
         if len < wanted || at + len as u64 >= code.end - code.start {
             break;
         }
         // What lies across the border, and what leads there, is looked at once more.
         at += (len - OVERLAP) as u64;
     }
+    found.sort_unstable();
     found.dedup();
     Ok(found)
 }
@@ -217,27 +223,30 @@ fn read(file: &File, offset: u64, bytes: &mut [u8]) -> io::Result<usize> {
 
 /// Where instructions are decoded from that lead to a place, in bytes before it. A few instructions after an arbitrary start all
 /// decodings agree.
-const STARTS: std::ops::Range<usize> = 24..40;
+const STARTS: Range<usize> = 24..40;
 const OVERLAP: usize = 64;
 
 /// Offsets in `code` of the instructions: places of their opcode at which most decodings of the code before arrive.
 fn find_in(code: &[u8]) -> Vec<usize> {
-    let is_opcode = |at: &usize| code[*at] == 0x0f && code[at + 1] == 0xc7 && code[at + 2] >= 0xf0;
-    let places = (0..code.len().saturating_sub(2)).step_by(BLOCK).filter(|&start| {
-        let end = (start + BLOCK).min(code.len() - 2);
-        may_hold_opcode(&code[start..end], &code[start + 1..=end])
-    });
-    let opcodes = places.flat_map(|start| (start..(start + BLOCK).min(code.len() - 2)).filter(is_opcode));
+    let opcodes = pairs(code, [0x0f, 0xc7]).filter(|at| code.get(at + 2).is_some_and(|byte| *byte >= 0xf0));
     opcodes.filter_map(|at| start_of(code, at)).collect()
+}
+
+/// Offsets in `code` of two bytes that follow each other.
+pub fn pairs(code: &[u8], pair: [u8; 2]) -> impl Iterator<Item = usize> {
+    let last = code.len().saturating_sub(1);
+    let blocks = (0..last).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(last));
+    let may_hold = move |block: &Range<usize>| may_hold(&code[block.clone()], &code[block.start + 1..=block.end], pair);
+    blocks.filter(may_hold).flatten().filter(move |&at| code[at..at + 2] == pair)
 }
 
 /// Bytes that are looked at together.
 const BLOCK: usize = 256;
 
-/// Whether two bytes that follow each other are the opcode's, with `second` one byte ahead of `first`. Programs have many
+/// Whether the two bytes follow each other, with `second` one byte ahead of `first`. Programs have many
 /// megabytes of code: no branches, so that the compiler makes it vector code.
-fn may_hold_opcode(first: &[u8], second: &[u8]) -> bool {
-    first.iter().zip(second).fold(0, |any, (&a, &b)| any | u8::from(a == 0x0f) & u8::from(b == 0xc7)) != 0
+fn may_hold(first: &[u8], second: &[u8], pair: [u8; 2]) -> bool {
+    first.iter().zip(second).fold(0, |any, (&a, &b)| any | u8::from(a == pair[0]) & u8::from(b == pair[1])) != 0
 }
 
 fn start_of(code: &[u8], opcode: usize) -> Option<usize> {

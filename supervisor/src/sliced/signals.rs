@@ -12,6 +12,7 @@ use super::master::Master;
 use super::next::{Cut, Next, Then};
 use super::random::{self, BEHIND_STRING};
 use super::slices::Recording;
+use super::vsyscall;
 use crate::error::Failure;
 use crate::report::Boundary;
 
@@ -68,6 +69,9 @@ impl Master {
     fn random_result(&mut self, mut stopped: Stopped, slice: &mut Recording) -> Result<Next, Failure> {
         let before = stopped.registers()?;
         self.random.traps.lift(&mut stopped);
+        if vsyscall::stands_before_call(&stopped)? {
+            return self.call_of_page(stopped, slice);
+        }
         let (mut stopped, record) = random::execute(stopped)?;
         self.random.traps.set(&mut stopped);
         let Some(record) = record else { return Ok(Next::Resume(stopped, 0)) };
@@ -75,12 +79,8 @@ impl Master {
         if slice.log(|log| log.random(record)).is_ok() {
             return Ok(Next::Resume(stopped, 0));
         }
-        // It will be executed again as the first of the next slice: there the breakpoint must stop it again.
-        let mut again = before.app();
-        again.rflags &= !machine::flags::RF;
-        let mut registers = before;
-        registers.set_app(&again);
-        stopped.set_registers(&registers)?;
+        stopped.set_registers(&before)?;
+        allow_breakpoint_again(&mut stopped)?;
         cut_here(stopped, Boundary::Log, Then::Fork)
     }
 
@@ -165,6 +165,15 @@ impl Master {
             None => cut_here(stopped, kind, then),
         }
     }
+}
+
+/// The instruction at hand will be executed, or executed again, as the first of the next slice: there the breakpoint must stop it again.
+pub(super) fn allow_breakpoint_again(stopped: &mut Stopped) -> Result<(), Failure> {
+    let mut registers = stopped.registers()?;
+    let mut again = registers.app();
+    again.rflags &= !machine::flags::RF;
+    registers.set_app(&again);
+    Ok(stopped.set_registers(&registers)?)
 }
 
 /// Length of the `syscall` instruction.
