@@ -295,9 +295,10 @@ struct Call {
     args: [u64; 6],
 }
 
-const THREAD: &str = "the app starts a second thread, which serial mode doesn't follow yet";
-const SHARED_MEMORY: &str =
-    "the app starts a process that runs at the same time in the same memory, which serial mode doesn't follow yet";
+const THREAD: &str =
+    "the app starts a second thread, which serial mode doesn't follow yet; it went on natively, there is no total";
+const SHARED_MEMORY: &str = "the app starts a process that runs at the same time in the same memory, which serial mode doesn't follow yet; \
+    it went on natively, there is no total";
 
 impl Guest for SerialGuest {
     fn instrument(&self, trace: &mut Trace) {
