@@ -284,7 +284,8 @@ impl Engine {
             next_in_page: 0,
             block_calls: made.block_calls,
             buffer_marks: made.buffer_marks,
-            landings: [AtomicU32::new(0), AtomicU32::new(0)],
+            landings: Default::default(),
+            reserved: 0,
             code_hash: hash_of(self_code(pc, app_len)),
         };
         self.stats.cache_bytes += (made.code.len() + made.stubs.len()) as u64;

@@ -9,7 +9,7 @@ use crate::engine::{Engine, Next};
 use crate::gateway;
 use crate::guest::Guest;
 use crate::space::SpaceId;
-use crate::thread::{INDIRECT_ENTRIES, IndirectTables};
+use crate::thread::{INDIRECT_ENTRIES, IndirectTables, Level};
 use crate::translate::branches::{self, Otherwise};
 
 /// Landings that an entry of the indirect-branch table has at most before it starts anew.
@@ -24,6 +24,13 @@ pub(crate) struct New {
     end: CachePc,
     /// What it does with other targets.
     pub otherwise: Otherwise,
+}
+
+/// Where a landing of this process's own goes: before what that table has for the target's low bits.
+#[derive(Clone, Copy)]
+struct OwnPlace {
+    level: Level,
+    otherwise: Otherwise,
 }
 
 /// Index of a target in the tables of indirect branches.
@@ -57,10 +64,10 @@ impl Engine {
             return Next::Cache(entry);
         }
         // Without room the branch goes through the runtime until the next translation flushes the cache.
-        let otherwise = self.behind_own(target);
-        let own = ahead.filter(|new| new.space == SpaceId::Own);
-        if let Some(new) = own.or_else(|| self.make_landing(SpaceId::Own, target, Some(entry), otherwise)) {
-            self.use_landing(&new);
+        let place = self.own_place(target);
+        let own = ahead.filter(|new| (new.space, new.otherwise) == (SpaceId::Own, place.otherwise));
+        if let Some(new) = own.or_else(|| self.make_landing(SpaceId::Own, target, Some(entry), place.otherwise)) {
+            self.use_landing(&new, place.level);
         }
         Next::Cache(entry)
     }
@@ -72,7 +79,7 @@ impl Engine {
             return None;
         }
         let (space, otherwise) = if self.shared.is_none() {
-            (SpaceId::Own, self.behind_own(target))
+            (SpaceId::Own, self.own_place(target).otherwise)
         } else {
             (SpaceId::Shared, self.behind_shared(self.level_for(target)?))
         };
@@ -84,12 +91,16 @@ impl Engine {
         Some(new)
     }
 
-    /// What a landing of this process's own does with other targets: it leads on to what its entry has.
-    fn behind_own(&self, target: AppPc) -> Otherwise {
+    /// Where a landing of this process's own goes: into the last table that branches to its target come to, before what that has. A page of the tables
+    /// in which something is stored isn't shared any more: so there are as few of them as can be, and none where others still add much.
+    fn own_place(&self, target: AppPc) -> OwnPlace {
         let index = index_of(target);
-        let first = self.indirect().first[index].load(Ordering::Relaxed);
-        let chained = first != gateway::indirect_miss_pc() && self.landings[index] < MOST_LANDINGS;
-        if chained { Otherwise::Next(CachePc(first)) } else { Otherwise::Miss }
+        let entry = |level| self.indirect().level(level)[index].load(Ordering::Acquire);
+        let leads_on = |level| self.has_view() && self.is_shared_landing(entry(level));
+        let level = Level::ALL.into_iter().find(|&level| !leads_on(level)).unwrap_or(Level::Third);
+        let next = entry(level);
+        let chained = next != gateway::indirect_miss_pc() && self.landings[index] < MOST_LANDINGS;
+        OwnPlace { level, otherwise: if chained { Otherwise::Next(CachePc(next)) } else { Otherwise::Miss } }
     }
 
     /// A landing for `target`, whose trace starts at `entry` or else right behind.
@@ -109,11 +120,11 @@ impl Engine {
         Some(New { space, target, landing: self.entry_of(space, id), end, otherwise })
     }
 
-    /// Puts a landing before those that its entry of the table already has (M8).
-    fn use_landing(&mut self, new: &New) {
+    /// Puts a landing before those that its entry of a table already has (M8).
+    fn use_landing(&mut self, new: &New, level: Level) {
         let index = index_of(new.target);
         self.landings[index] = if new.otherwise == Otherwise::Miss { 1 } else { self.landings[index] + 1 };
-        self.indirect().first[index].store(new.landing.0, Ordering::Relaxed);
+        self.indirect().level(level)[index].store(new.landing.0, Ordering::Relaxed);
     }
 
     /// Takes this process's own landings out of the table.
@@ -121,7 +132,7 @@ impl Engine {
         self.landings.fill(0);
         if !self.clear_view() {
             let empty = gateway::indirect_miss_pc();
-            self.indirect().first.iter().for_each(|entry| entry.store(empty, Ordering::Relaxed));
+            self.indirect().level(Level::First).iter().for_each(|entry| entry.store(empty, Ordering::Relaxed));
         }
     }
 }

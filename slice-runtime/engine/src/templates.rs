@@ -3,8 +3,8 @@
 //! A slice looks at a template (`tables::templates`) through a private view: what it stores there is its own. So it starts with all landings that slices before it
 //! needed, and gets those that others add while it runs, without entering the runtime for them.
 //!
-//! A landing in a template can't lead on to others: which these are differs. On a mismatch it goes to what the *second* table has, whose landings
-//! go to the runtime. A landing of the process's own, for further targets and for code that isn't shared, is put before what the first table has.
+//! A landing in a template can't lead on to others: which these are differs. On a mismatch it goes to what the next *level* has, another table;
+//! those of the last one go to the runtime. A landing of the process's own, for further targets and for code that isn't shared, is put at the end of this way.
 //!
 //! Named invariant *same mappings*: each landing in the view leads to code of a mapping that is, in this process, the registered one. The template's
 //! set says which these are, and the view is left before one of them changes.
@@ -120,22 +120,24 @@ impl Engine {
     /// Where in the template a landing for `target` has its place, if it has one.
     pub(crate) fn level_for(&self, target: AppPc) -> Option<Level> {
         self.inherited.spans.iter().find(|&&(start, end)| (start..end).contains(&target.0))?;
-        let empty = gateway::indirect_miss_pc();
         let of = |level| self.indirect().level(level)[index_of(target)].load(Ordering::Acquire);
-        let first = of(Level::First);
-        if first == empty {
-            return Some(Level::First);
-        }
-        let is_shared = self.shared.as_ref()?.offset(CachePc(first)).is_some();
-        (is_shared && of(Level::Second) == empty).then_some(Level::Second)
+        let level = Level::ALL.into_iter().find(|&level| !self.is_shared_landing(of(level)))?;
+        (of(level) == gateway::indirect_miss_pc()).then_some(level)
+    }
+
+    /// Whether the tables are a view of a template.
+    pub(crate) fn has_view(&self) -> bool {
+        self.inherited.template.is_some()
+    }
+
+    /// Whether an entry of the tables is a shared landing: it leads on to the next table.
+    pub(crate) fn is_shared_landing(&self, entry: u64) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.offset(CachePc(entry)).is_some())
     }
 
     /// What a shared landing does with other targets.
     pub(crate) fn behind_shared(&self, level: Level) -> Otherwise {
-        match level {
-            Level::First => Otherwise::Second,
-            Level::Second => Otherwise::Miss,
-        }
+        level.next().map_or(Otherwise::Miss, Otherwise::Table)
     }
 
     /// Makes branches to `target`, whose trace is `id` of the shared space, find a shared landing, `ahead` or another one. False if

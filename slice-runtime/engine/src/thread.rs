@@ -64,19 +64,15 @@ pub struct ThreadState {
 /// common, see [`crate::templates`]: then they have whole pages.
 #[repr(C, align(4096))]
 pub struct IndirectTables {
-    /// Cache pc of the landing that a branch goes to.
-    pub first: [AtomicU64; INDIRECT_ENTRIES],
-    /// Where it goes on if that is a shared one of another target. Only used in such a view.
-    pub second: [AtomicU64; INDIRECT_ENTRIES],
+    /// Cache pcs of landings: in the first table of those that branches go to, in each further one of those where they go on if
+    /// they came to a shared one of another target. Only the first is used outside of such a view.
+    levels: [[AtomicU64; INDIRECT_ENTRIES]; Level::ALL.len()],
 }
 
 impl IndirectTables {
-    /// One of the two tables.
+    /// One of the tables.
     pub fn level(&self, level: Level) -> &[AtomicU64; INDIRECT_ENTRIES] {
-        match level {
-            Level::First => &self.first,
-            Level::Second => &self.second,
-        }
+        &self.levels[level as usize]
     }
 }
 
@@ -87,6 +83,18 @@ pub enum Level {
     First = 0,
     /// The one after it.
     Second = 1,
+    /// The last.
+    Third = 2,
+}
+
+impl Level {
+    /// All, in the order in which they are used.
+    pub const ALL: [Level; 3] = [Level::First, Level::Second, Level::Third];
+
+    /// The one that is used after this one.
+    pub fn next(self) -> Option<Level> {
+        Self::ALL.get(self as usize + 1).copied()
+    }
 }
 
 impl ThreadState {
@@ -127,11 +135,13 @@ impl ThreadState {
     pub const LEAVE_BY_STUB_AT: u32 = offset_of!(ThreadState, leave_by_stub) as u32;
     /// GS offset of `miss`.
     pub const MISS_AT: u32 = offset_of!(ThreadState, miss) as u32;
-    /// GS offset of the indirect-branch table.
-    pub const INDIRECT_AT: u32 = (offset_of!(ThreadState, indirect) + offset_of!(IndirectTables, first)) as u32;
-    /// GS offset of the second one.
-    pub const SECOND_AT: u32 = (offset_of!(ThreadState, indirect) + offset_of!(IndirectTables, second)) as u32;
-    /// Address of both.
+    /// GS offset of one of the tables of indirect branches.
+    pub const fn indirect_at(level: Level) -> u32 {
+        let before = level as usize * size_of::<[AtomicU64; INDIRECT_ENTRIES]>();
+        (offset_of!(ThreadState, indirect) + offset_of!(IndirectTables, levels) + before) as u32
+    }
+
+    /// Address of all of them.
     pub const INDIRECT_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, indirect) as u64;
     /// GS offset of the app's own GS base.
     pub const APP_GS_AT: u32 =

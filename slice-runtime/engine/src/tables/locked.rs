@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use machine::AppPc;
 
 use super::{
-    ARENA_BYTES, Exit, FileRegion, INDEX_ENTRIES, MAX_EXITS, MAX_REGIONS, MAX_TRACES, Tables, Trace, TraceId, slot_of,
+    ARENA_BYTES, Exit, FileRegion, INDEX_ENTRIES, MAX_EXITS, MAX_REGIONS, MAX_TRACES, Tables, Trace, TraceId,
+    filter_of, slot_of,
 };
 
 /// Proof that the table's lock is held; gives it back when dropped.
@@ -134,10 +135,10 @@ impl Locked<'_> {
     pub fn publish(&self, mut trace: Trace, stubs: usize, exits: usize, arena: usize, findable: bool) -> TraceId {
         let header = self.tables.header();
         let number = self.tables.len();
-        let page = self.tables.page_head(trace.pc.0 >> 12);
-        trace.next_in_page = self.newest_valid(page.load(Ordering::Relaxed));
+        // A landing is in no list.
+        let page = (trace.app_len > 0).then(|| self.tables.page_head(trace.pc.0 >> 12));
+        trace.next_in_page = page.map_or(0, |page| self.newest_valid(page.load(Ordering::Relaxed)));
         let (pc, code_end) = (trace.pc, u64::from(trace.start + trace.size));
-        let stands_for_code = trace.app_len > 0;
         // SAFETY: the lock is held; the record above the cursor belongs to the holder.
         unsafe { (&raw mut (*self.tables.layout).traces[number as usize]).write(trace) };
         header.exits.store(self.next_exit() + exits as u32, Ordering::Relaxed);
@@ -145,7 +146,7 @@ impl Locked<'_> {
         header.code.store(code_end, Ordering::Relaxed);
         header.stubs.fetch_add(stubs as u64, Ordering::Relaxed);
         header.traces.store(number + 1, Ordering::Release);
-        if stands_for_code {
+        if let Some(page) = page {
             page.store(number + 1, Ordering::Release);
         }
         if findable {
@@ -155,6 +156,8 @@ impl Locked<'_> {
     }
 
     fn enter_in_index(&self, pc: AppPc, id: TraceId) {
+        let (word, bit) = filter_of(pc);
+        self.tables.header().filter[word].fetch_or(bit, Ordering::Relaxed);
         let mut at = slot_of(pc);
         loop {
             let entry = &self.tables.index()[at];

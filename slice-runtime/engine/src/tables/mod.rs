@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use machine::AppPc;
 
 use crate::counters::Counters;
-use crate::thread::IndirectTables;
+use crate::thread::{IndirectTables, Level};
 use templates::MAX_TEMPLATES;
 
 const INDEX_ENTRIES: usize = 1 << 21;
@@ -119,7 +119,9 @@ pub struct Trace {
     /// Entries of the list of buffer marks that follows those.
     pub buffer_marks: u32,
     /// Cache offset + 1 of the shared landings that lead to it, by their [`crate::thread::Level`]; 0: there is none.
-    pub landings: [AtomicU32; 2],
+    pub landings: [AtomicU32; Level::ALL.len()],
+    /// Explicit padding.
+    pub reserved: u32,
     /// Hash of the app code that it was made from.
     pub code_hash: u64,
 }
@@ -145,6 +147,8 @@ pub struct Header {
     arena: AtomicU64,
     /// Ends (app pcs, 0 = none) of the slices that are looking for theirs: no new trace runs across one.
     pub ends: [AtomicU64; MAX_ENDS],
+    /// Bits for the heads that the index has, see [`filter_of`].
+    filter: [AtomicU64; FILTER_WORDS],
     /// Counters that have cells in the code of these tables.
     pub counters: Counters,
     region: [FileRegion; MAX_REGIONS],
@@ -253,6 +257,10 @@ impl Tables {
 
     /// The valid trace with this head.
     pub fn find(&self, pc: AppPc) -> Option<TraceId> {
+        let (word, bit) = filter_of(pc);
+        if self.header().filter[word].load(Ordering::Relaxed) & bit == 0 {
+            return None;
+        }
         let mut at = slot_of(pc);
         loop {
             let entry = self.index()[at].load(Ordering::Acquire);
@@ -331,8 +339,43 @@ impl Tables {
     }
 }
 
+/// Words of a filter of heads. A slice looks for each trace in its own tables first, which have next to none: without the filter it would touch, and
+/// have the kernel clear, as many pages of their index as of the shared one.
+const FILTER_WORDS: usize = 64;
+
+/// The word of the filter, and the bit in it, that is set if the index may have a head.
+fn filter_of(pc: AppPc) -> (usize, u64) {
+    let hash = pc.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
+    (hash as usize / 64, 1 << (hash % 64))
+}
+
 /// Traces that lie near each other do so in the index too: each page of it that is touched for the first time costs a page fault.
 fn slot_of(pc: AppPc) -> usize {
     let mapping = (pc.0 >> 21).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43;
     (mapping + (pc.0 >> 2)) as usize % INDEX_ENTRIES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pages of the layout that were touched.
+    fn touched(tables: &Tables) -> usize {
+        let pages = size_of::<Layout>().div_ceil(4096);
+        let mut present = vec![0_u8; pages];
+        // SAFETY: the layout is mapped, and the vector has a byte for each of its pages.
+        let r = unsafe { libc::mincore(tables.layout.cast(), size_of::<Layout>(), present.as_mut_ptr()) };
+        assert_eq!(r, 0);
+        present.into_iter().filter(|&page| page & 1 != 0).count()
+    }
+
+    #[test]
+    fn looking_into_empty_tables_touches_nothing_but_their_header() {
+        let tables = templates::tests::tables();
+        for n in 0..1000 {
+            assert_eq!(tables.find(AppPc(0x40_0000 + n * 0x1238)), None);
+        }
+        let header = size_of::<Header>().div_ceil(4096) + 1;
+        assert!(touched(&tables) <= header, "{} pages", touched(&tables));
+    }
 }

@@ -8,7 +8,7 @@ use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{FileRegion, Layout, Locked, MAX_REGIONS, Tables};
-use crate::thread::IndirectTables;
+use crate::thread::{IndirectTables, Level};
 
 /// Templates that a run has at most; a process whose mappings would need a further one has a table of its own.
 pub const MAX_TEMPLATES: usize = 16;
@@ -88,8 +88,9 @@ impl Locked<'_> {
                 entry.store(value, Ordering::Relaxed);
             }
         };
-        copy(&new.first, nearest.map(|nearest| nearest.first.as_slice()));
-        copy(&new.second, nearest.map(|nearest| nearest.second.as_slice()));
+        for level in Level::ALL {
+            copy(new.level(level), nearest.map(|nearest| nearest.level(level).as_slice()));
+        }
         // SAFETY: the lock is held; the entry above the count belongs to the holder.
         unsafe { (&mut (*self.tables.layout).header.template_sets)[number] = *set };
         count.store(number as u32 + 1, Ordering::Release);
@@ -98,11 +99,11 @@ impl Locked<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Tables in memory of their own.
-    fn tables() -> Tables {
+    pub fn tables() -> Tables {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let (size, protection) = (size_of::<Layout>(), libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: a new mapping at a place of the kernel's choice, kept for ever.
@@ -120,14 +121,14 @@ mod tests {
         let tables = tables();
         assert_eq!(tables.template_for(&set(&[0])), None);
         let first = tables.lock().make_template(&set(&[0]), 7).unwrap();
-        assert_eq!(tables.template(first).first[5].load(Ordering::Relaxed), 7);
-        tables.template(first).first[5].store(8, Ordering::Relaxed);
+        assert_eq!(tables.template(first).level(Level::First)[5].load(Ordering::Relaxed), 7);
+        tables.template(first).level(Level::First)[5].store(8, Ordering::Relaxed);
         assert_eq!(tables.lock().make_template(&set(&[0]), 7), Some(first));
         let both = tables.lock().make_template(&set(&[0, 100]), 7).unwrap();
         assert_ne!(first, both);
-        let entry = |number: usize, n: usize| tables.template(number).first[n].load(Ordering::Relaxed);
+        let entry = |number: usize, n: usize| tables.template(number).level(Level::First)[n].load(Ordering::Relaxed);
         assert_eq!((entry(both, 5), entry(both, 6)), (8, 7), "it starts with what the nearest one has");
-        assert_eq!(tables.template(both).second[5].load(Ordering::Relaxed), 7);
+        assert_eq!(tables.template(both).level(Level::Third)[5].load(Ordering::Relaxed), 7);
         assert_eq!(tables.template_for(&set(&[0, 3])), Some((first, set(&[0]))));
         assert_eq!(tables.template_for(&set(&[0, 3, 100])), Some((both, set(&[0, 100]))));
         assert_eq!(tables.template_for(&set(&[3, 100])), None, "one of its mappings is another file here");

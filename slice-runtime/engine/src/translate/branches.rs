@@ -1,9 +1,9 @@
 //! Calls, returns, indirect branches and the quick check of a slice's end.
 //!
 //! The indirect-branch protocol: the target is put into r10, and `jmp gs:[low 16 bits of the target * 8 + table]`, which
-//! needs r11, goes to the *landing* of the trace that was last found for such a target. That compares the target with its own pc, in rcx
+//! needs r11, goes to the *landing* of a trace that was found for such a target. That compares the target with its own pc, in rcx
 //! whose value is meanwhile in r11 (moving costs nothing; a store and the load after it would), and
-//! takes r10 and r11 back from their mirrors. If it is another one, the next landing of the same table entry is tried, or the landing that a second
+//! takes r10 and r11 back from their mirrors. If it is another one, the next landing of the same table entry is tried, or the landing that a further
 //! table has (see `crate::templates`); at last the runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
 
 use isa::Instruction;
@@ -13,7 +13,7 @@ use super::{Condition, Site, Translation, Translator, exit_id};
 use crate::space::SpaceId;
 use crate::statemap::{IN_R11, MapEntry, NOT_BORROWED, Place, as_bytes, borrowed, mirrored};
 use crate::tables::{Exit, ExitKind, TraceId};
-use crate::thread::{MIRROR_R10, MIRROR_R11, SLOT_SCRATCH, ThreadState};
+use crate::thread::{Level, MIRROR_R10, MIRROR_R11, SLOT_SCRATCH, ThreadState};
 
 const R10_AT: u64 = ThreadState::spill_address(MIRROR_R10);
 const R11_AT: u64 = ThreadState::spill_address(MIRROR_R11);
@@ -39,7 +39,7 @@ impl Translator<'_> {
     fn go_to_r10(&mut self) {
         self.mark_with(0, Place::InR10, mirrored());
         self.code.movzx16(Gpr::R11, Gpr::R10);
-        self.code.jmp_gs_indexed(Gpr::R11, ThreadState::INDIRECT_AT);
+        self.code.jmp_gs_indexed(Gpr::R11, ThreadState::indirect_at(Level::First));
     }
 
     fn load_target(&mut self, instruction: &Instruction) {
@@ -131,8 +131,8 @@ impl Translator<'_> {
 pub enum Otherwise {
     /// To the landing of a target with the same low bits.
     Next(CachePc),
-    /// To what the second table says.
-    Second,
+    /// To what this table says.
+    Table(Level),
     /// To the runtime.
     Miss,
 }
@@ -167,10 +167,10 @@ impl Landing {
             Otherwise::Next(next) => {
                 self.code.jmp(next);
             }
-            Otherwise::Second => {
+            Otherwise::Table(level) => {
                 self.mark(0, Place::InR10, [r10, r11, free]);
                 self.code.movzx16(Gpr::R11, Gpr::R10);
-                self.code.jmp_gs_indexed(Gpr::R11, ThreadState::SECOND_AT);
+                self.code.jmp_gs_indexed(Gpr::R11, ThreadState::indirect_at(level));
             }
             Otherwise::Miss => self.code.jmp_gs(ThreadState::MISS_AT),
         }
