@@ -22,6 +22,8 @@ use sigmatch::Images;
 const PAGE: u64 = 4096;
 /// Pages whose state is read at a time.
 const BATCH: u64 = 4096;
+/// Pages that are compared at a time. Buffers of this size are new memory in each slice, which the kernel has to clear.
+const TOGETHER: u64 = 16;
 /// Bytes below the stack pointer that belong to the app.
 const RED_ZONE: u64 = 128;
 
@@ -41,11 +43,12 @@ pub struct Difference {
 /// If the other process can't be looked at.
 pub fn compare(other: libc::pid_t, rsp: u64, frame: [u64; 2], images: &Images) -> io::Result<Option<Difference>> {
     let maps = proc::read_to_string("self/maps")?;
-    let pagemaps = Pagemaps {
+    let mut pagemaps = Pagemaps {
         here: proc::open("self/pagemap")?,
         there: proc::open(format!("{other}/pagemap"))?,
         other: Here::of(other),
         images,
+        buffers: Default::default(),
     };
     for (range, pages) in maps.lines().filter_map(comparable) {
         let parts = without(range, frame).into_iter().flat_map(|part| without_dead_stack(part, rsp));
@@ -100,13 +103,21 @@ struct Pagemaps<'a> {
     there: File,
     other: Here,
     images: &'a Images,
+    buffers: Buffers,
+}
+
+/// Memory that is used for each mapping and each run of pages.
+#[derive(Default)]
+struct Buffers {
+    entries: [Vec<u8>; 2],
+    contents: [Vec<u8>; 2],
 }
 
 impl Pagemaps<'_> {
-    fn compare(&self, start: u64, end: u64, pages: Pages) -> io::Result<Option<Difference>> {
+    fn compare(&mut self, start: u64, end: u64, pages: Pages) -> io::Result<Option<Difference>> {
         let mut page = start / PAGE;
         let last = end.div_ceil(PAGE);
-        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let [mut a, mut b] = std::mem::take(&mut self.buffers.entries);
         while page < last {
             let count = (last - page).min(BATCH);
             read_entries(&self.here, page, count, &mut a)?;
@@ -122,7 +133,7 @@ impl Pagemaps<'_> {
                     continue;
                 }
                 let first = n;
-                while n < count && differs(n) && n - first < 64 {
+                while n < count && differs(n) && n - first < TOGETHER {
                     n += 1;
                 }
                 let from = ((page + first) * PAGE).max(start);
@@ -133,24 +144,29 @@ impl Pagemaps<'_> {
             }
             page += count;
         }
+        self.buffers.entries = [a, b];
         Ok(None)
     }
 
-    fn compare_bytes(&self, start: u64, len: usize) -> io::Result<Option<Difference>> {
-        let (mut mine, mut theirs) = (vec![0; len], vec![0; len]);
+    fn compare_bytes(&mut self, start: u64, len: usize) -> io::Result<Option<Difference>> {
+        self.buffers.contents.iter_mut().for_each(|buffer| buffer.resize(buffer.len().max(len), 0));
+        let [mine, theirs] = self.buffers.contents.each_mut().map(|buffer| &mut buffer[..len]);
         let unreadable = |error| io::Error::other(format!("{error}"));
-        if Here::new().read(start, &mut mine).is_err() {
+        if Here::new().read(start, mine).is_err() {
             // Beyond the end of a mapped file: neither has anything there.
             return Ok(None);
         }
-        self.other.read(start, &mut theirs).map_err(unreadable)?;
+        self.other.read(start, theirs).map_err(unreadable)?;
+        if mine == theirs {
+            return Ok(None);
+        }
         let word = |bytes: &[u8], at: usize| {
             let mut word = [0; 8];
             word.copy_from_slice(&bytes[at..at + 8]);
             u64::from_le_bytes(word)
         };
         Ok((0..len / 8).map(|n| n * 8).find_map(|at| {
-            let (address, got, expected) = (start + at as u64, word(&mine, at), word(&theirs, at));
+            let (address, got, expected) = (start + at as u64, word(mine, at), word(theirs, at));
             let differs = got != expected && !self.images.leave_open(address, got, expected);
             differs.then_some(Difference { address, expected })
         }))
@@ -201,11 +217,12 @@ mod tests {
         let start = memory.as_ptr() as u64;
         with_copy(|pid| {
             let images = Images::new();
-            let pagemaps = Pagemaps {
+            let mut pagemaps = Pagemaps {
                 here: File::open("/proc/self/pagemap").unwrap(),
                 there: File::open(format!("/proc/{pid}/pagemap")).unwrap(),
                 other: Here::of(pid),
                 images: &images,
+                buffers: Buffers::default(),
             };
             let end = start + 4 * PAGE;
             assert_eq!(pagemaps.compare(start, end, Pages::Suspect).unwrap(), None);
