@@ -29,7 +29,7 @@ pub fn capture(kind: EndKind, registers: &Registers, xstate: &XState, memory: &d
         kind,
         stack_words: words as u32,
         successor: u32::MAX,
-        reserved: 0,
+        goes_on: 0,
         frame: [0; 2],
         shared: SharedContents::default(),
         registers: *registers,

@@ -40,12 +40,13 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     guest.start(engine.as_mut());
     engine.run(&mut guest);
     guest.verify_last_call(engine.as_mut());
+    let may_recur = guest.may_recur();
     if let Err(error) =
         guest.finish(SliceStats { boot_ns: boot_times.0, boot_cpu_ns: boot_times.1, ..slice_stats(&engine.stats) })
     {
         slot.fail(&error);
     }
-    if guest.watch_for_recurrence() {
+    if guest.watch_for_recurrence(may_recur) {
         engine.run(&mut guest);
     }
     exit_now(0)

@@ -144,6 +144,14 @@ impl OwnSlot {
         }
     }
 
+    /// Whether it is known that the slice in slot `index`, the one after this, came to input by itself. To be asked before this slice's
+    /// result is handed in: until then that slot isn't given back.
+    pub fn comes_to_input(&self, index: u32) -> bool {
+        assert!((index as usize) < MAX_SLOTS, "slot {index} does not exist");
+        // SAFETY: CONTROL is mapped; see above.
+        unsafe { Slot::comes_to_input(Self::at(index).slot) }
+    }
+
     fn runner(&self) -> &AtomicU32 {
         // SAFETY: see `state`.
         unsafe { &(*self.slot).runner }

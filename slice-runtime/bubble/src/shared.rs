@@ -18,7 +18,7 @@
 //!
 //! The side that owns a state is the only one to write the fields; the store of `state` (release) publishes them.
 
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use machine::{Registers, XState};
 
@@ -128,8 +128,8 @@ pub struct End {
     pub stack_words: u32,
     /// Slot of the slice that starts where this one ends, for [`EndKind::Signature`].
     pub successor: u32,
-    /// Explicit padding, 0.
-    pub reserved: u32,
+    /// 1 if that slice starts in the very state at which this one ends: no signal came between.
+    pub goes_on: u32,
     /// First address, and the first behind, of what the kernel wrote between this end and the successor's start: the frame of
     /// a signal on another stack. Both 0 if there is none.
     pub frame: [u64; 2],
@@ -224,6 +224,20 @@ pub struct Slot {
     pub end: End,
 }
 
+impl Slot {
+    /// Whether it is known that the app, in this slice, asked the outside for anything: it came there from the slice's start by itself.
+    ///
+    /// # Safety
+    /// The slot was claimed and isn't given back meanwhile.
+    pub unsafe fn comes_to_input(slot: *const Slot) -> bool {
+        // SAFETY: the slot exists, and by its state the other fields aren't written any more.
+        unsafe {
+            (*slot).state.load(Ordering::Acquire) >= state::RELEASED
+                && ((*slot).records.load(Ordering::Relaxed) > 0 || (*slot).end.kind == EndKind::Syscall)
+        }
+    }
+}
+
 /// Offset of slot `index` in CONTROL.
 pub const fn slot_at(index: usize) -> usize {
     let header = size_of::<RunHeader>().next_multiple_of(4096);
@@ -231,3 +245,28 @@ pub const fn slot_at(index: usize) -> usize {
 }
 
 const _: () = assert!(slot_at(MAX_SLOTS) <= crate::map::CONTROL.size as usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_comes_to_input_by_a_record_or_at_its_end() {
+        // SAFETY: all fields are integers, or an enumeration that has a zero.
+        let mut slot: Box<Slot> = unsafe { Box::new(std::mem::zeroed()) };
+        slot.end.kind = EndKind::Signature;
+        let comes = |slot: &Slot| {
+            // SAFETY: a local variable.
+            unsafe { Slot::comes_to_input(slot) }
+        };
+        slot.records = AtomicU32::new(1);
+        slot.state = AtomicU32::new(state::BOOTING);
+        assert!(!comes(&slot), "it isn't known yet");
+        slot.state = AtomicU32::new(state::RELEASED);
+        assert!(comes(&slot));
+        slot.records = AtomicU32::new(0);
+        assert!(!comes(&slot));
+        slot.end.kind = EndKind::Syscall;
+        assert!(comes(&slot));
+    }
+}

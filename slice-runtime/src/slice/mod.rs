@@ -102,10 +102,16 @@ impl SliceGuest {
         self.slot.publish(self.tool.as_ref(), stats)
     }
 
-    /// The result is handed in. If the end was found by its state, the app is to go on for a while and be watched:
-    /// whether it comes back to that state. Returns whether that makes sense.
-    pub fn watch_for_recurrence(&mut self) -> bool {
-        if self.end.kind == EndKind::Signature {
+    /// Whether the end was found by its state, and the app might come back to that. To be asked before the result is handed in.
+    pub fn may_recur(&self) -> bool {
+        let End { kind, goes_on, successor, .. } = *self.end;
+        kind == EndKind::Signature && !(goes_on == 1 && self.slot.comes_to_input(successor))
+    }
+
+    /// The result is handed in. The app is to go on for a while and be watched: whether it comes back to the end's state, if that
+    /// may be. Returns whether that makes sense.
+    pub fn watch_for_recurrence(&mut self, may_recur: bool) -> bool {
+        if may_recur {
             self.watch = recurrence::Watch::start();
         }
         self.watch.is_some()

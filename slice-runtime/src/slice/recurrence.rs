@@ -6,6 +6,10 @@
 //! for a short while. If it comes back to that very state before it asks the outside for anything, the boundary is
 //! ambiguous, and the run says so.
 //!
+//! Most ends need no watch. What the app does without input is determined by its state: if it came back to the end's, it would go round for
+//! ever. So where the next slice, which starts in that very state, is known to have come to a system call or the like, without a signal
+//! before, the state doesn't recur; and that slice has to come there again, or the run fails.
+//!
 //! The time is a small part of what the slice itself took, so that watching costs next to nothing. A state that
 //! recurs only after longer than that isn't noticed: the app would have to compute for so long and leave no
 //! trace of it.

@@ -11,7 +11,8 @@ use crate::report::Boundary;
 
 /// The end of a slice before the instruction at hand.
 pub(super) fn cut_here(stopped: Stopped, kind: Boundary, then: Then) -> Result<Next, Failure> {
-    let end = sigmatch::capture(EndKind::Signature, &stopped.registers()?.app(), &*stopped.xstate()?, &stopped);
+    let mut end = sigmatch::capture(EndKind::Signature, &stopped.registers()?.app(), &*stopped.xstate()?, &stopped);
+    end.goes_on = (then == Then::Fork).into();
     Ok(Next::Cut(stopped, Cut { kind, end: Some(Box::new(end)), then }))
 }
 
@@ -40,7 +41,7 @@ pub(super) fn call_end(registers: &Registers, shared: SharedContents) -> Box<End
         kind: EndKind::Syscall,
         stack_words: 0,
         successor: NO_SLOT,
-        reserved: 0,
+        goes_on: 0,
         frame: [0; 2],
         shared,
         registers: *registers,
