@@ -27,11 +27,15 @@ pub enum Optimisation {
     Inherit,
     /// The buffer's position held in a register from instruction to instruction. Instead: loaded and stored for each.
     Hold,
+    /// Exit stubs at the other end of the cache. Instead: each trace's lie behind it.
+    Stubs,
+    /// Flags that were looked up are remembered. Instead: they are looked up each time.
+    Remember,
 }
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 10] = [
+    pub const ALL: [Optimisation; 12] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -42,6 +46,8 @@ impl Optimisation {
         Optimisation::Landings,
         Optimisation::Inherit,
         Optimisation::Hold,
+        Optimisation::Stubs,
+        Optimisation::Remember,
     ];
 
     /// Its name on the command line.
@@ -57,6 +63,8 @@ impl Optimisation {
             Optimisation::Landings => "landings",
             Optimisation::Inherit => "inherit",
             Optimisation::Hold => "hold",
+            Optimisation::Stubs => "stubs",
+            Optimisation::Remember => "remember",
         }
     }
 }

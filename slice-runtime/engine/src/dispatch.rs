@@ -341,11 +341,14 @@ fn live_flags_at(regions: &mut Regions, at: AppPc, from: AppPc, exact_faults: bo
     if !regions.same(at.0, from.0) {
         return flags::ARITHMETIC;
     }
-    if let Some(found) = regions.findings.get(at) {
+    let remembers = off.leaves(Optimisation::Remember);
+    if let Some(found) = regions.findings.get(at).filter(|_| remembers) {
         return found;
     }
     let found = Ahead::new(|pc: AppPc| regions.constant_code(pc.0, from.0), exact_faults).live_flags(at);
-    regions.findings.put(at, found);
+    if remembers {
+        regions.findings.put(at, found);
+    }
     found
 }
 

@@ -13,7 +13,17 @@ use suites::superpin::{Counted, SERIAL, count_with, total_of};
 /// The tools to choose from, the cheapest one most often.
 const TOOLS: [&str; 6] = ["icount2", "icount2", "icount2", "icount1", "memaddr", "dcache"];
 /// Optimisations of the engine of which one is off now and then.
-const SWITCHES: [&str; 7] = ["no-merge", "no-anywhere", "no-ahead", "no-cells", "no-mirror", "no-operands", "no-hold"];
+const SWITCHES: [&str; 9] = [
+    "no-merge",
+    "no-anywhere",
+    "no-ahead",
+    "no-cells",
+    "no-mirror",
+    "no-operands",
+    "no-hold",
+    "no-stubs",
+    "no-remember",
+];
 use suites::workload::{EVERYDAY, WORKLOADS, Workload, named};
 
 struct Base {

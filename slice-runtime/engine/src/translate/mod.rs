@@ -22,7 +22,7 @@ mod mirror;
 pub use known::Known;
 pub use merge::merge_counters;
 
-use bubble::switches::Off;
+use bubble::switches::{Off, Optimisation};
 use isa::{Code, Usage};
 use machine::{AppPc, CachePc, Gpr};
 
@@ -283,21 +283,26 @@ impl<'a> Translator<'a> {
     fn stubs(&mut self) {
         self.ways_out();
         let leave = gateway::leave_by_stub_pc();
-        let is_near = Code::new(self.site.stubs_end).reaches(leave);
+        let apart = self.off.leaves(Optimisation::Stubs);
+        let is_near = Code::new(if apart { self.site.stubs_end } else { self.code.here() }).reaches(leave);
         let each = if is_near { NEAR_STUB } else { FAR_STUB };
         let start = self.site.stubs_end.0 - (self.pending.len() * each) as u64;
-        self.stubs = Code::with_capacity(CachePc(start), self.pending.len() * each);
+        if apart {
+            self.stubs = Code::with_capacity(CachePc(start), self.pending.len() * each);
+        }
         let [r10, ..] = mirrored();
         for (exit, at) in std::mem::take(&mut self.pending) {
-            let rel = self.stubs.here().0.wrapping_sub(self.site.pc.0 + at as u64 + 4) as u32;
+            let here = if apart { self.stubs.here() } else { self.code.here() };
+            let rel = here.0.wrapping_sub(self.site.pc.0 + at as u64 + 4) as u32;
             self.code.bytes[at..at + 4].copy_from_slice(&rel.to_le_bytes());
             self.mark_with(self.exits[exit].pc.0, Place::Left, [r10, NOT_BORROWED, NOT_BORROWED]);
             let id = exit_id(self.site.space, self.site.first_exit + exit as u32);
-            self.stubs.mov_imm(Gpr::R10, id as u64);
+            let stubs = if apart { &mut self.stubs } else { &mut self.code };
+            stubs.mov_imm(Gpr::R10, id as u64);
             if is_near {
-                self.stubs.jmp(CachePc(leave));
+                stubs.jmp(CachePc(leave));
             } else {
-                self.stubs.jmp_gs(ThreadState::LEAVE_BY_STUB_AT);
+                stubs.jmp_gs(ThreadState::LEAVE_BY_STUB_AT);
             }
         }
         debug_assert!(self.stubs.here() == self.site.stubs_end);
