@@ -159,6 +159,8 @@ impl Translator<'_> {
 
     fn count_branch(&mut self, instruction: &Instruction, target: AppPc) {
         let taken = self.code.count_branch(instruction);
+        // From here on the count is lower.
+        self.mark_left(instruction.next_pc().0);
         let over = self.code.jmp_near();
         self.code.bind(taken);
         self.mark_left(target.0);
@@ -203,4 +205,45 @@ impl Translator<'_> {
 
 fn untranslatable(instruction: &Instruction, reason: &'static str) -> Untranslatable {
     Untranslatable { pc: instruction.pc(), instruction: instruction.to_string(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use bubble::map::CACHE_OWN;
+    use bubble::switches::Off;
+    use machine::{AppPc, CachePc, flags};
+
+    use crate::build::{self, Limits};
+    use crate::counters::Counters;
+    use crate::space::SpaceId;
+    use crate::statemap::{MapEntry, Place, from_bytes};
+    use crate::translate::{Known, Rules, Site, translate};
+
+    #[test]
+    fn a_count_branch_that_is_not_taken_is_over_before_its_way_round() {
+        let limits = Limits { blocks: 2, instructions: 2, stop_after_write: false };
+        // loop +0; nop; syscall
+        let trace = build::build(AppPc(0x1000), &[0xe2, 0, 0x90, 0x0f, 5], limits, |_| false).unwrap();
+        let (pc, stubs_end) = (CachePc(CACHE_OWN.start), CachePc(CACHE_OWN.start + 4096));
+        let site = Site { space: SpaceId::Own, offset: 0, pc, stubs_end, first_exit: 0, arena: 0 };
+        let (counters, known) = (Counters::default(), Known::default());
+        let live_at = &mut |_| flags::ARITHMETIC;
+        let off = Off::default();
+        let rules = Rules {
+            off,
+            exact_faults: false,
+            replays: false,
+            loops: false,
+            counters: &counters,
+            known: &known,
+            live_at,
+        };
+        let made = translate(&trace, site, None, rules).unwrap();
+        assert_eq!(made.code[..2], [0xe2, 5], "a jump of five bytes follows");
+        let len = made.map_len as usize * size_of::<MapEntry>();
+        // SAFETY: the state map is made of such entries.
+        let map = unsafe { from_bytes::<MapEntry>(&made.arena[made.map as usize..][..len]) };
+        let at_jump = map.iter().rfind(|entry| entry.offset <= 2).unwrap();
+        assert_eq!((at_jump.place, at_jump.pc), (Place::Left, 0x1002));
+    }
 }
