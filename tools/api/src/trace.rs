@@ -12,7 +12,7 @@ use engine::instrument::{Buffered, Call, Point};
 use isa::Kind;
 use machine::AppPc;
 
-use crate::arguments::{Arguments, Routine};
+use crate::arguments::{Arg, Arguments, Routine};
 
 pub use isa::MemoryOperand;
 
@@ -77,8 +77,12 @@ impl<'t, L: 'static> Trace<'t, L> {
     }
 
     fn insert<A: Arguments, R: Routine<L, A>>(&self, point: Point, routine: R, args: A, predicated: bool) {
-        let args = args.into_args().into_iter().map(|arg| arg.to_engine()).collect();
-        let call = Call { point, routine: routine.address(), local: self.local, args, predicated };
+        self.insert_with(point, routine.address(), &args.into_args(), predicated);
+    }
+
+    fn insert_with(&self, point: Point, routine: usize, args: &[Arg], predicated: bool) {
+        let args = args.iter().map(|arg| arg.to_engine()).collect();
+        let call = Call { point, routine, local: self.local, args, predicated };
         self.calls.borrow_mut().push(call);
     }
 }
@@ -125,9 +129,17 @@ impl<'a, L: 'static> Block<'a, L> {
     /// Inserts a call of `routine` with the local state and `args`.
     ///
     /// Calls at one place run in the order of insertion.
+    ///
+    /// # Panics
+    /// If `args` has [`Arg::BlockInstructions`] and `at` isn't [`At::Anywhere`]: a call before the first instruction is that instruction's.
     pub fn call<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
         match at {
-            At::Before => self.first().call(at, routine, args),
+            At::Before => {
+                let args = args.into_args();
+                let counts = args.contains(&Arg::BlockInstructions);
+                assert!(!counts, "a block's instructions are counted by a call At::Anywhere, not At::Before");
+                self.trace.insert_with(self.first().point(at), routine.address(), &args, false);
+            }
             At::Anywhere => self.trace.insert(Point::Anywhere(self.index), routine, args, false),
         }
     }
@@ -269,8 +281,6 @@ impl<L: 'static> fmt::Display for Instruction<'_, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::Arg;
-
     /// `add (%rax),%rcx; je +0; rep stosb; ret` as two blocks.
     fn instructions() -> Vec<isa::Instruction> {
         let code = [0x48, 0x03, 0x08, 0x74, 0x00, 0xf3, 0xaa, 0xc3];
@@ -300,6 +310,14 @@ mod tests {
         assert_eq!(first.last().branch_target(), Some(AppPc(0x1005)));
         assert_eq!(first.first().memory_operands()[0].base, Some(machine::Gpr::Rax));
         assert_eq!(first.first().to_string(), "add (%rax),%rcx");
+    }
+
+    #[test]
+    #[should_panic(expected = "At::Anywhere")]
+    fn a_block_is_not_counted_at_its_first_instruction() {
+        let all = instructions();
+        let trace = Trace::<u8>::new(&all, &[2, 4], 0);
+        trace.blocks().next().unwrap().call(At::Before, touch, (Arg::BlockInstructions,));
     }
 
     #[test]
