@@ -27,13 +27,3 @@ pub mod tool;
 pub use boot::{injected, start};
 pub use slot::OwnSlot;
 pub use tool::RunningTool;
-
-/// The system call that the kernel makes for a program that calls this address of the vsyscall page.
-fn vsyscall(address: u64) -> Option<i64> {
-    match address {
-        0xffff_ffff_ff60_0000 => Some(libc::SYS_gettimeofday),
-        0xffff_ffff_ff60_0400 => Some(libc::SYS_time),
-        0xffff_ffff_ff60_0800 => Some(libc::SYS_getcpu),
-        _ => None,
-    }
-}

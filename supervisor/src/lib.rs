@@ -4,8 +4,8 @@
 //! system calls for them, and hands their results to the collector in order. It knows nothing of translation: what is in
 //! a slice is the image's business, what is in the run memory is drawn in [`bubble`].
 //!
-//! * [`cli`](self): the command line; `run`: one run from settings to exit status; `inherited`: the
-//!   descriptors that it was started with;
+//! * [`cli`](self): the command line; `run`: one run from settings to exit status; `inherited` and
+//!   `own_limits`: the descriptors and limits that it was started with;
 //! * `entry`: a program before its first instruction; `takeover`: how a stopped process becomes a slice;
 //! * `family`: the processes of a run, and the loop; `serial`: what follows one of them serially; `sliced`: in slices;
 //! * `events`: the one place that sleeps.

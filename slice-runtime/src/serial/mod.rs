@@ -346,7 +346,7 @@ impl Guest for SerialGuest {
     }
 
     fn fault(&mut self, fault: &Fault, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        if let Some(number) = crate::vsyscall(cpu.registers.rip) {
+        if let Some(number) = table::vsyscall(cpu.registers.rip) {
             return self.vsyscall(number, cpu, control);
         }
         let outcome = deliver::fault(&mut self.signals, fault, cpu, control);

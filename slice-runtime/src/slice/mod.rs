@@ -131,7 +131,8 @@ impl SliceGuest {
                 "the app calls the vsyscall page at {pc:#x}: what the kernel answered isn't recorded"
             ))
         };
-        let (Some(number), Ok(back)) = (crate::vsyscall(pc), self.memory.read_u64(cpu.registers.rsp())) else {
+        let (Some(number), Ok(back)) = (syscall_replay::table::vsyscall(pc), self.memory.read_u64(cpu.registers.rsp()))
+        else {
             unknown(self)
         };
         let mut registers = cpu.registers;

@@ -6,7 +6,7 @@
 
 use isa::Instruction;
 use machine::{AppPc, Gpr, Memory};
-use syscall_replay::Exit as Recorded;
+use syscall_replay::{Exit as Recorded, table};
 use tracee::{Remote, Stopped};
 
 use super::ends::cut_here;
@@ -24,16 +24,6 @@ const LOAD_LEN: usize = 7;
 /// More than such a call's record needs.
 const ROOM: usize = 4096;
 
-/// The system call that is made for who calls this address.
-fn number(address: u64) -> Option<i64> {
-    match address {
-        0xffff_ffff_ff60_0000 => Some(libc::SYS_gettimeofday),
-        0xffff_ffff_ff60_0400 => Some(libc::SYS_time),
-        0xffff_ffff_ff60_0800 => Some(libc::SYS_getcpu),
-        _ => None,
-    }
-}
-
 /// Offsets in `code` of calls through a register that was loaded with such an address.
 pub fn find_in(code: &[u8]) -> impl Iterator<Item = usize> {
     // The end of the address, which is rare in code.
@@ -47,7 +37,7 @@ fn call_after(code: &[u8], load: usize) -> Option<usize> {
     if !matches!(rex, 0x48 | 0x49) || register & 0xf8 != 0xc0 {
         return None;
     }
-    number(address)?;
+    table::vsyscall(address)?;
     let mut at = load + LOAD_LEN;
     for _ in 0..MOST_BETWEEN {
         let rest = code.get(at..)?;
@@ -89,7 +79,7 @@ impl Master {
         self.last_recorded = None;
         let mut registers = stopped.registers()?;
         let mut app = registers.app();
-        let Some(number) = number(app.rip) else { return Ok(Next::Resume(stopped, 0)) };
+        let Some(number) = table::vsyscall(app.rip) else { return Ok(Next::Resume(stopped, 0)) };
         let args = app.syscall_args();
         let back = stopped.read_u64(app.rsp()).map_err(|source| tracee::TraceError::Memory { pid, source })?;
         let entered = self.recorder.enter(number as u64, args, &stopped);

@@ -27,7 +27,7 @@ impl Stopped {
     /// # Errors
     /// If the process was killed or can't fork (memory, limits).
     pub fn fork(&mut self, gate: u64, parent: Parent) -> Result<Self, TraceError> {
-        let registers = Box::new(self.registers()?);
+        let registers = self.registers()?;
         let mut remote = Remote::new(self, gate)?;
         let copy = match parent {
             // A sibling of the original.

@@ -210,6 +210,16 @@ pub fn name(number: u64) -> String {
     row(number).map_or_else(|| format!("system call {}", number as u32), |row| row.name.to_owned())
 }
 
+/// The system call that the kernel makes for a program that calls this address of the vsyscall page.
+pub fn vsyscall(address: u64) -> Option<i64> {
+    match address {
+        0xffff_ffff_ff60_0000 => Some(libc::SYS_gettimeofday),
+        0xffff_ffff_ff60_0400 => Some(libc::SYS_time),
+        0xffff_ffff_ff60_0800 => Some(libc::SYS_getcpu),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -281,6 +281,7 @@ impl<L: 'static> fmt::Display for Instruction<'_, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     /// `add (%rax),%rcx; je +0; rep stosb; ret` as two blocks.
     fn instructions() -> Vec<isa::Instruction> {
         let code = [0x48, 0x03, 0x08, 0x74, 0x00, 0xf3, 0xaa, 0xc3];
