@@ -27,7 +27,7 @@ impl Engine {
     /// The app leaves a block at `place` before its end: corrects the block-level calls that counted all of it.
     pub(crate) fn leave_block(&mut self, place: CachePc) {
         let Some((space, id, entry, inside)) = self.locate(place) else { return };
-        if entry.place != Place::Static {
+        if entry.place() != Place::Static {
             return;
         }
         let tables = self.space(space).tables;

@@ -183,7 +183,6 @@ fn describe(signal: i32, info: &libc::siginfo_t, context: &libc::ucontext_t) -> 
 /// Fills in the app's state from the frame; false if the place isn't in the code cache.
 fn fill_in(engine: &mut Engine, place: CachePc, context: &libc::ucontext_t, fs_base: u64) -> bool {
     let Some((_, _, entry, _)) = engine.locate(place) else { return false };
-    engine.leave_block(place);
     // SAFETY: the thread state is mapped; the run loop isn't running.
     let thread = unsafe { &mut *engine.thread };
     let registers = &mut thread.cpu.registers;
@@ -192,8 +191,14 @@ fn fill_in(engine: &mut Engine, place: CachePc, context: &libc::ucontext_t, fs_b
     }
     registers.rflags = context.uc_mcontext.gregs[libc::REG_EFL as usize] as u64;
     registers.fs_base = fs_base;
-    entry.recover(registers, &thread.spill);
+    if engine.counters().has_tally() {
+        let tally = entry.recover_with_tally(registers, &thread.spill);
+        thread.add_tally(tally);
+    } else {
+        entry.recover(registers, &thread.spill);
+    }
     copy_xstate(&mut thread.cpu.xstate.bytes, context);
+    engine.leave_block(place);
     true
 }
 

@@ -7,7 +7,7 @@
 
 use machine::{Gpr, Registers};
 
-use crate::thread::{MIRROR_R10, MIRROR_R11, SPILL_SLOTS};
+use crate::thread::{MIRROR_R9, MIRROR_R10, SLOT_R11, SPILL_SLOTS};
 
 /// Where the app's pc is.
 #[repr(u8)]
@@ -21,12 +21,25 @@ pub enum Place {
     Left = 2,
 }
 
+/// What r11 holds where there is a tally, see `translate::tally`. Without one it is the app's everywhere.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum R11 {
+    /// The tally; the app's value is in its slot.
+    #[default]
+    Tally = 0,
+    /// Nothing that matters: the tally was added to its word, the app's value is in its slot.
+    Nothing = 1,
+    /// The app's value; the tally was added to its word.
+    App = 2,
+}
+
 /// No register is borrowed.
 pub const NOT_BORROWED: u8 = 0xff;
 
-/// Instead of a spill slot: the register's value is in r11, which must be given back after it.
-pub const IN_R11: usize = 15;
-const _: () = assert!(SPILL_SLOTS <= IN_R11);
+/// Instead of a spill slot: the register's value is in r9, which must be given back after it.
+pub const IN_R9: usize = 15;
+const _: () = assert!(SPILL_SLOTS <= IN_R9);
 
 /// One entry.
 #[repr(C)]
@@ -36,10 +49,10 @@ pub struct MapEntry {
     pub pc: u64,
     /// Offset from the trace's first byte.
     pub offset: u32,
-    /// Where the pc is.
-    pub place: Place,
-    /// Borrowed registers: number in the high, spill slot (or [`IN_R11`]) in the low four bits; or [`NOT_BORROWED`].
-    pub borrowed: [u8; 3],
+    /// A [`Place`], and in the high four bits an [`R11`].
+    packed: u8,
+    /// Borrowed registers: number in the high, spill slot (or [`IN_R9`]) in the low four bits; or [`NOT_BORROWED`].
+    borrowed: [u8; 3],
 }
 
 /// A block-level analysis call whose count must be corrected if the block doesn't run to its end.
@@ -74,15 +87,46 @@ pub fn borrowed(r: Gpr, slot: usize) -> u8 {
 }
 
 impl MapEntry {
+    /// From `offset` on the app is about to execute `pc`, with these registers borrowed.
+    pub fn new(pc: u64, offset: u32, place: Place, r11: R11, borrowed: [u8; 3]) -> MapEntry {
+        MapEntry { pc, offset, packed: (r11 as u8) << 4 | place as u8, borrowed }
+    }
+
+    /// The same from another offset on, with something else in r11.
+    pub fn with_r11(&self, offset: u32, r11: R11) -> MapEntry {
+        MapEntry::new(self.pc, offset, self.place(), r11, self.borrowed)
+    }
+
+    /// Where the pc is.
+    pub fn place(&self) -> Place {
+        match self.packed & 15 {
+            0 => Place::Static,
+            1 => Place::InR10,
+            _ => Place::Left,
+        }
+    }
+
+    /// Turns the machine's registers at a place that this entry covers into the app's, where there is a tally. Returns
+    /// what it holds.
+    pub fn recover_with_tally(&self, registers: &mut Registers, spill: &[u64]) -> u64 {
+        let in_r11 = registers.get(Gpr::R11);
+        self.recover(registers, spill);
+        let r11 = self.packed >> 4;
+        if r11 != R11::App as u8 {
+            registers.set(Gpr::R11, spill[SLOT_R11]);
+        }
+        if r11 == R11::Tally as u8 { in_r11 } else { 0 }
+    }
+
     /// Turns the machine's registers at a place that this entry covers into the app's.
     pub fn recover(&self, registers: &mut Registers, spill: &[u64]) {
-        registers.rip = match self.place {
+        registers.rip = match self.place() {
             Place::Static | Place::Left => self.pc,
             Place::InR10 => registers.get(Gpr::R10),
         };
         for packed in self.borrowed.into_iter().filter(|&p| p != NOT_BORROWED) {
             let slot = usize::from(packed & 15);
-            let value = if slot == IN_R11 { registers.get(Gpr::R11) } else { spill[slot] };
+            let value = if slot == IN_R9 { registers.get(Gpr::R9) } else { spill[slot] };
             registers.gpr[usize::from(packed >> 4)] = value;
         }
     }
@@ -90,7 +134,7 @@ impl MapEntry {
 
 /// Both mirrored registers, as `borrowed` of an entry.
 pub fn mirrored() -> [u8; 3] {
-    [borrowed(Gpr::R10, MIRROR_R10), borrowed(Gpr::R11, MIRROR_R11), NOT_BORROWED]
+    [borrowed(Gpr::R10, MIRROR_R10), borrowed(Gpr::R9, MIRROR_R9), NOT_BORROWED]
 }
 
 /// The entry that covers `offset`.
@@ -120,23 +164,36 @@ mod tests {
 
     #[test]
     fn recovery_undoes_borrowing() {
-        let entry = MapEntry { pc: 5, offset: 0, place: Place::InR10, borrowed: mirrored() };
+        let entry = MapEntry::new(5, 0, Place::InR10, R11::Tally, mirrored());
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
         entry.recover(&mut registers, &[1, 2]);
-        assert_eq!((registers.rip, registers.get(Gpr::R10), registers.get(Gpr::R11)), (0x1000, 1, 2));
+        assert_eq!((registers.rip, registers.get(Gpr::R10), registers.get(Gpr::R9)), (0x1000, 1, 2));
     }
 
     #[test]
-    fn what_is_in_r11_is_recovered_before_r11() {
-        let [r10, r11, _] = mirrored();
-        let entry =
-            MapEntry { pc: 5, offset: 0, place: Place::InR10, borrowed: [borrowed(Gpr::Rcx, IN_R11), r10, r11] };
+    fn what_is_in_r9_is_recovered_before_r9() {
+        let [r10, r9, _] = mirrored();
+        let entry = MapEntry::new(5, 0, Place::InR10, R11::Tally, [borrowed(Gpr::Rcx, IN_R9), r10, r9]);
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
-        registers.set(Gpr::R11, 7);
+        registers.set(Gpr::R9, 7);
         entry.recover(&mut registers, &[1, 2]);
         let of = |r| registers.get(r);
-        assert_eq!((of(Gpr::Rcx), of(Gpr::R10), of(Gpr::R11), registers.rip), (7, 1, 2, 0x1000));
+        assert_eq!((of(Gpr::Rcx), of(Gpr::R10), of(Gpr::R9), registers.rip), (7, 1, 2, 0x1000));
+    }
+
+    #[test]
+    fn the_tally_is_told_from_the_apps_register() {
+        let mut spill = [0; SPILL_SLOTS];
+        spill[SLOT_R11] = 5;
+        let recovered = |r11| {
+            let mut registers = Registers::default();
+            registers.set(Gpr::R11, 9);
+            let entry = MapEntry::new(0, 0, Place::Static, r11, [NOT_BORROWED; 3]);
+            let tally = entry.recover_with_tally(&mut registers, &spill);
+            (tally, registers.get(Gpr::R11))
+        };
+        assert_eq!([R11::Tally, R11::Nothing, R11::App].map(recovered), [(9, 5), (0, 5), (0, 9)]);
     }
 }

@@ -130,7 +130,7 @@ impl Translator<'_> {
         while until < last && self.off.leaves(Optimisation::Hold) && !self.is_in_the_way(until, is_loop) {
             let usage = &self.usages[until];
             let more = used | usage.gpr_read | usage.gpr_written | self.needed_for_words(until + 1);
-            if (!more).count_ones() < 2 {
+            if (!(more | self.reserved())).count_ones() < 2 {
                 break;
             }
             used = more;
@@ -179,6 +179,7 @@ impl Translator<'_> {
             _ => false,
         };
         let is_here = |(n, call): (usize, &Call)| match call.point {
+            _ if self.is_tallied(call) => false,
             Point::Before(at) => at == index,
             Point::Anywhere(_) => self.placed[n] == Some(index),
         };
@@ -202,6 +203,7 @@ impl Translator<'_> {
 
     /// Two registers outside `used`.
     fn choose_held(&self, used: u16, index: usize, block: usize) -> Held {
+        let used = used | self.reserved();
         let free = |r: Gpr| used & (1 << r as u16) == 0;
         let mirrors = self.off.leaves(Optimisation::Mirror);
         let same = |&(r, _): &Borrowed| mirrors && free(r) && !self.differs_from_mirror(r, index, block);

@@ -9,8 +9,9 @@ use isa::Instruction;
 use isa::routine::{ARGUMENTS, Inlined, inline};
 use machine::Gpr;
 
-use super::Translator;
-use crate::instrument::{Arg, Call, Point};
+use super::{Rules, Translator};
+use crate::instrument::{Arg, Call, Point, Trace};
+use crate::statemap::R11;
 use crate::thread::{SLOT_SCRATCH, SPILL_SLOTS, ThreadState};
 
 /// Bytes of a routine that are looked at.
@@ -40,6 +41,10 @@ impl Translator<'_> {
             let allowed = !routine.uses_memory() || !spread || self.counters.may_be_read();
             return if allowed { self.emit_inlined(&routine, call, instruction, flags_live) } else { None };
         };
+        if self.has_tally && self.counters.is_tally(address) && self.r11 == R11::Tally {
+            self.code.lea(Gpr::R11, Gpr::R11, amount);
+            return Some(self.offset());
+        }
         let flags_live = self.live_flags[index] != 0;
         let spread = self.off.leaves(Optimisation::Cells);
         let place = if spread { self.counters.place(address, instruction.pc()) } else { address };
@@ -50,28 +55,9 @@ impl Translator<'_> {
         Some(self.offset())
     }
 
-    /// The first calls of a run decide what is done about counters: if one of this trace may read a counter in place, none has cells.
-    pub(super) fn choose_counters(&self) {
-        if !self.counters.is_undecided() {
-            return;
-        }
-        let reads = |call: &Call| {
-            let index = match call.point {
-                Point::Before(index) => index,
-                Point::Anywhere(block) => self.trace.block(block).start,
-            };
-            let counter = self.known.added_by(call, 1).is_some();
-            let routine = || routine_of(call, &self.trace.instructions[index], 1);
-            !call.predicated && !counter && routine().is_some_and(|routine| routine.uses_memory())
-        };
-        if self.trace.calls.iter().any(reads) {
-            self.counters.may_be_read();
-        }
-    }
-
     fn add_without_flags(&mut self, address: u64, amount: i32, index: usize, block: usize) -> u32 {
         let pc = self.trace.instructions[index].pc().0;
-        let (r, mirror) = self.mirrored_register(index, block);
+        let (r, mirror) = self.borrow_register(index, block);
         let slot = ThreadState::spill_address(mirror);
         self.mark_borrowed(pc, &[(r, mirror)]);
         self.code.load_mem(r, address);
@@ -90,7 +76,7 @@ impl Translator<'_> {
         instruction: &Instruction,
         flags_live: bool,
     ) -> Option<u32> {
-        let chosen = choose(routine, call, instruction, flags_live)?;
+        let chosen = choose(routine, call, instruction, flags_live, self.reserved())?;
         let start = self.code.bytes.len();
         let marks = self.map.len();
         let borrowed: Vec<(Gpr, usize)> = chosen
@@ -131,6 +117,25 @@ impl Translator<'_> {
     }
 }
 
+/// The first calls of a run decide what is done about counters: if one of this trace may read a counter in place, none has cells.
+pub(super) fn choose_counters(trace: &Trace, rules: &Rules<'_>) {
+    if !rules.counters.is_undecided() {
+        return;
+    }
+    let reads = |call: &Call| {
+        let index = match call.point {
+            Point::Before(index) => index,
+            Point::Anywhere(block) => trace.block(block).start,
+        };
+        let counter = rules.known.added_by(call, 1).is_some();
+        let routine = || routine_of(call, &trace.instructions[index], 1);
+        !call.predicated && !counter && routine().is_some_and(|routine| routine.uses_memory())
+    };
+    if trace.calls.iter().any(reads) {
+        rules.counters.may_be_read();
+    }
+}
+
 /// The call's routine with its constant arguments folded in, if it is small enough.
 fn routine_of(call: &Call, instruction: &Instruction, block_len: usize) -> Option<Inlined> {
     let mut known = [None; ARGUMENTS];
@@ -151,12 +156,18 @@ fn constant(arg: Arg, instruction: &Instruction, block_len: usize) -> Option<u64
 }
 
 /// Registers for the routine; `None` if there aren't enough or an argument can't be had inline.
-fn choose(routine: &Inlined, call: &Call, instruction: &Instruction, save_flags: bool) -> Option<Chosen> {
+fn choose(
+    routine: &Inlined,
+    call: &Call,
+    instruction: &Instruction,
+    save_flags: bool,
+    reserved: u16,
+) -> Option<Chosen> {
     let mut arguments = [None; ARGUMENTS];
-    let mut used = 1_u16 << Gpr::Rsp as u16 | u16::from(save_flags) << Gpr::Rax as u16;
+    let mut used = reserved | 1 << Gpr::Rsp as u16 | u16::from(save_flags) << Gpr::Rax as u16;
     for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| routine.reads_argument(n + 1)) {
         if let Arg::Register(r) = *arg {
-            if r == Gpr::Rsp || save_flags && r == Gpr::Rax {
+            if r == Gpr::Rsp || save_flags && r == Gpr::Rax || reserved & 1 << r as u16 != 0 {
                 return None;
             }
             arguments[n + 1] = Some(r);
@@ -173,7 +184,8 @@ fn choose(routine: &Inlined, call: &Call, instruction: &Instruction, save_flags:
     for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| routine.reads_argument(n + 1)) {
         if let Arg::MemoryAddress(operand) = *arg {
             let operand = instruction.memory_operands().get(operand).copied()?;
-            if operand.stack || operand.segment.is_some() || !instruction.has_replaceable_operand() {
+            let is_reserved = instruction.usage().gpr_read & reserved != 0;
+            if is_reserved || operand.stack || operand.segment.is_some() || !instruction.has_replaceable_operand() {
                 return None;
             }
             let r = take(&mut used)?;

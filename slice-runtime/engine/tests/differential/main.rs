@@ -81,7 +81,7 @@ struct Case<'a> {
     seed: u64,
     exact_faults: bool,
     /// Whether words are written into the buffer.
-    streams: bool,
+    streams: Option<(stream::Instrument, stream::Instrument)>,
 }
 
 impl Case<'_> {
@@ -96,7 +96,7 @@ impl Case<'_> {
         self.arena.fill(self.seed);
         let (expected, native) = native::run(self.arena, program, &start);
         let memory = self.arena.snapshot();
-        let log = self.streams.then(|| self.log(program, &start, translated));
+        let log = self.streams.map(|streams| self.log(program, &start, translated, streams));
         self.arena.load(program);
         self.arena.fill(self.seed);
         let end = translated.run(self.arena, program, &start);
@@ -123,12 +123,18 @@ impl Case<'_> {
     }
 
     /// What calls get that are given the values which the buffer is to have.
-    fn log(&self, program: &Program, start: &State, translated: &mut Translated) -> Vec<u64> {
+    fn log(
+        &self,
+        program: &Program,
+        start: &State,
+        translated: &mut Translated,
+        (buffered, logged): (stream::Instrument, stream::Instrument),
+    ) -> Vec<u64> {
         self.arena.load(program);
         self.arena.fill(self.seed);
-        translated.set_instrument(stream::insert_logged);
+        translated.set_instrument(logged);
         translated.run(self.arena, program, start);
-        translated.set_instrument(stream::insert_buffered);
+        translated.set_instrument(buffered);
         std::mem::take(&mut *stream::LOG.lock().expect("no test panics here"))
     }
 
@@ -258,7 +264,7 @@ fn run_seeds(
     let mut ended = 0;
     for seed in seeds {
         CURRENT.store(seed, Ordering::Relaxed);
-        let streams = std::ptr::fn_addr_eq(instrument, stream::insert_buffered as fn(&mut engine::instrument::Trace));
+        let streams = stream::PAIRS.into_iter().find(|&(buffered, _)| std::ptr::fn_addr_eq(instrument, buffered));
         let exact_faults = settings.exact_faults;
         let case = Case { arena: &arena, catalogue: &catalogue, seed, exact_faults, streams };
         let length = 5 + Rng(seed ^ 0x5eed).below(60) as usize;
@@ -338,6 +344,7 @@ fn changing_code_with_interruptions() {
 fn with_the_buffer() {
     run_programs("buffer near", Where::Near, SETTINGS, stream::insert_buffered);
     run_programs("buffer far", Where::Far, Settings { max_blocks: 1, ..SETTINGS }, stream::insert_buffered);
+    run_programs("buffer and counters", Where::Near, SETTINGS, stream::insert_buffered_and_counted);
     run_programs("buffer unheld", Where::Low, Settings { off: Off::ALL, ..SETTINGS }, stream::insert_buffered);
 }
 
@@ -345,6 +352,7 @@ fn with_the_buffer() {
 #[test]
 fn with_the_buffer_and_interruptions() {
     run_interrupted("buffer", Where::Low, false, stream::insert_buffered);
+    run_interrupted("buffer and counters", Where::Near, false, stream::insert_buffered_and_counted);
 }
 
 /// Each optimisation off, all off, and random combinations, with counters and with calls of all kinds.
