@@ -170,8 +170,12 @@ impl Landing {
         self.mark(0, Place::InR10, [r10, r9, free]);
         self.code.mov(Gpr::R9, Gpr::Rcx);
         self.mark(0, Place::InR10, in_r9);
-        self.code.mov_imm(Gpr::Rcx, target.0.wrapping_neg());
-        self.code.lea_sum(Gpr::Rcx, Gpr::R10, Gpr::Rcx);
+        if let Ok(minus) = i32::try_from(target.0.wrapping_neg() as i64) {
+            self.code.lea(Gpr::Rcx, Gpr::R10, minus);
+        } else {
+            self.code.mov_imm(Gpr::Rcx, target.0.wrapping_neg());
+            self.code.lea_sum(Gpr::Rcx, Gpr::R10, Gpr::Rcx);
+        }
         let same = self.code.jrcxz();
         self.code.mov(Gpr::Rcx, Gpr::R9);
         match otherwise {
