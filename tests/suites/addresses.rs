@@ -40,9 +40,15 @@ fn checksum(addresses: &[u64]) -> u64 {
 #[test]
 fn addresses_are_those_of_the_source() {
     let guest = guest::named("addresses");
-    for options in
-        ["-sp 0", "-sp 0 -trace-blocks 1", "-sp 1 -spsysrecs 0", "-sp 0 -engine none", "-sp 0 -engine no-hold"]
-    {
+    for options in [
+        "-sp 0",
+        "-sp 0 -trace-blocks 1",
+        "-sp 1 -spsysrecs 0",
+        "-sp 0 -engine none",
+        "-sp 0 -engine no-hold",
+        "-sp 0 -engine no-drain",
+        "-sp 0 -engine no-keep",
+    ] {
         let options: Vec<_> = options.split(' ').collect();
         let counted = count_with("memaddr", &options, &guest.job(1)).unwrap();
         assert_eq!(counted.total, Some(checksum(&expected())), "{options:?}: {:?}", counted.outcome);

@@ -17,7 +17,7 @@ pub enum Optimisation {
     Ahead,
     /// Counters spread over cells. Instead: additions to the word itself.
     Cells,
-    /// The first counter in r11, see the engine's `translate/tally.rs`. Instead: in memory.
+    /// The first counter in r11, see the engine's `translate/reserved.rs`. Instead: in memory.
     Tally,
     /// Borrowing r10 and r9, which needn't be stored first. Instead: any register is stored and loaded.
     Mirror,
@@ -29,6 +29,10 @@ pub enum Optimisation {
     Inherit,
     /// The buffer's position held in a register from instruction to instruction. Instead: loaded and stored for each.
     Hold,
+    /// The buffer's position kept in r11 from trace to trace. Instead: loaded and stored by each.
+    Keep,
+    /// The buffer emptied while its words are still in a core's caches. Instead: when it is full.
+    Drain,
     /// Exit stubs at the other end of the cache. Instead: each trace's lie behind it.
     Stubs,
     /// Flags that were looked up are remembered. Instead: they are looked up each time.
@@ -37,7 +41,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 13] = [
+    pub const ALL: [Optimisation; 15] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -49,6 +53,8 @@ impl Optimisation {
         Optimisation::Landings,
         Optimisation::Inherit,
         Optimisation::Hold,
+        Optimisation::Keep,
+        Optimisation::Drain,
         Optimisation::Stubs,
         Optimisation::Remember,
     ];
@@ -67,6 +73,8 @@ impl Optimisation {
             Optimisation::Landings => "landings",
             Optimisation::Inherit => "inherit",
             Optimisation::Hold => "hold",
+            Optimisation::Keep => "keep",
+            Optimisation::Drain => "drain",
             Optimisation::Stubs => "stubs",
             Optimisation::Remember => "remember",
         }

@@ -11,9 +11,18 @@
 
 use bubble::map::{BUFFER, BUFFER_GUARD};
 
+use crate::dispatch::TRAP_PAGE_FAULT;
 use crate::guest::Fault;
 use crate::statemap::BufferMark;
 use crate::thread::ThreadState;
+
+/// Bytes in the buffer after which it is emptied at the next place where that is cheap: few enough to stay in a core's caches beside
+/// what the app uses.
+const ENOUGH: u64 = 64 << 10;
+
+/// The bits of a position that say that there is so much in the buffer.
+pub(crate) const MUCH: u32 = (2 * BUFFER.size - 1) as u32 & !(ENOUGH - 1) as u32;
+const _: () = assert!(BUFFER.size.is_power_of_two() && BUFFER.start.is_multiple_of(2 * BUFFER.size));
 
 const WORD: u64 = size_of::<u64>() as u64;
 
@@ -31,8 +40,8 @@ pub(crate) fn corrected(position: u64, marks: &[BufferMark], pc: u64, inside: u3
 
 /// Whether a fault says that the buffer is full.
 pub(crate) fn is_full(fault: &Fault) -> bool {
-    // An app that reaches there by itself meets an empty buffer the second time.
-    fault.signal == libc::SIGSEGV && BUFFER_GUARD.contains(fault.address) && position() > BUFFER.start
+    // Other faults come with the address of the last page fault. An app that reaches there by itself meets an empty buffer the second time.
+    fault.trap == TRAP_PAGE_FAULT && BUFFER_GUARD.contains(fault.address) && position() > BUFFER.start
 }
 
 /// Hands over the words in the buffer, and empties it. Only while translated code doesn't run.

@@ -22,38 +22,51 @@ pub const CELLS: usize = 64;
 const UNDECIDED: u32 = 0;
 const SPREAD: u32 = 1;
 const DIRECT: u32 = 2;
-const TALLY: u32 = 1;
-const NO_TALLY: u32 = 2;
+
+/// What r11 holds while translated code runs, see `translate::reserved`: the same in all processes that share translations.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reserved {
+    /// The app's own value.
+    #[default]
+    No = 0,
+    /// Additions to the first word.
+    Tally = 1,
+    /// The buffer's position.
+    Position = 2,
+}
 
 /// Which words have cells: the same in all processes that share translations.
 #[derive(Default)]
 #[repr(C)]
 pub struct Counters {
     choice: AtomicU32,
-    /// Whether additions to the first word are made in a register, see `translate::tally`.
-    tally: AtomicU32,
+    /// A [`Reserved`] plus one, or [`UNDECIDED`].
+    reserved: AtomicU32,
     /// Addresses of the words; 0 where there is none yet.
     words: [AtomicU64; WORDS],
 }
 
 impl Counters {
-    /// Decides once and for all, before any code is translated, whether the first word has a tally.
-    pub fn decide_tally(&self, wanted: impl FnOnce() -> bool) {
-        if self.tally.load(Ordering::Acquire) == UNDECIDED {
-            let choice = if wanted() { TALLY } else { NO_TALLY };
+    /// Decides once and for all, before any code is translated, what r11 is for.
+    pub fn reserve(&self, choose: impl FnOnce() -> Reserved) {
+        if self.reserved.load(Ordering::Acquire) == UNDECIDED {
+            let choice = choose() as u32 + 1;
             // Whoever came first has decided; nobody decides in between, since this is done with the tables locked.
-            let _ = self.tally.compare_exchange(UNDECIDED, choice, Ordering::AcqRel, Ordering::Acquire);
+            let _ = self.reserved.compare_exchange(UNDECIDED, choice, Ordering::AcqRel, Ordering::Acquire);
         }
     }
 
-    /// Whether the first word has a tally.
-    pub fn has_tally(&self) -> bool {
-        self.tally.load(Ordering::Acquire) == TALLY
+    /// What r11 is for.
+    pub fn reserved(&self) -> Reserved {
+        let reserved = self.reserved.load(Ordering::Acquire);
+        let is = |r: &Reserved| *r as u32 + 1 == reserved;
+        [Reserved::Tally, Reserved::Position].into_iter().find(is).unwrap_or_default()
     }
 
     /// Whether additions to the word at `address` are made in the tally.
     pub fn is_tally(&self, address: u64) -> bool {
-        self.has_tally() && self.is_first(address)
+        self.reserved() == Reserved::Tally && self.is_first(address)
     }
 
     /// Whether the word at `address` is the first that has cells.

@@ -24,7 +24,7 @@ const SEGV_MAPERR: i32 = 1;
 const SEGV_ACCERR: i32 = 2;
 /// Trap numbers of faults.
 const TRAP_INVALID_OPCODE: u64 = 6;
-const TRAP_PAGE_FAULT: u64 = 14;
+pub(crate) const TRAP_PAGE_FAULT: u64 = 14;
 
 /// Every so-manieth translation is timed.
 const TIMED: u64 = 16;
@@ -168,7 +168,8 @@ impl Engine {
         let replays = self.settings.replays;
         // As in `may_enter_directly`. A check at the head is made each time.
         let loops = self.settings.linking && !self.single && check.is_none() && !self.pages.is_compared(pc.0);
-        let rules = Rules { off, exact_faults, replays, loops, counters, known: &self.known, live_at };
+        let whole = !self.single;
+        let rules = Rules { off, exact_faults, replays, loops, whole, counters, known: &self.known, live_at };
         let made = translate::translate(&trace, site, check.as_deref(), rules)
             .map_err(|e| Failed::Untranslatable(e.to_string()))?;
         self.stats.traces += 1;

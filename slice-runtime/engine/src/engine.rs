@@ -6,7 +6,7 @@ use isa::Instruction;
 use machine::{AppPc, CachePc, Gpr, Registers};
 
 use crate::buffer;
-use crate::counters::Counters;
+use crate::counters::{Counters, Reserved};
 use crate::descriptor::Descriptor;
 use crate::end::End;
 use crate::gateway::{self, INDIRECT_MISS};
@@ -221,30 +221,27 @@ impl Engine {
                 },
             };
             // Whoever made the code at `entry` has decided this.
-            let has_tally = self.counters().has_tally();
-            let cpu = self.cpu_unbound();
+            let reserved = self.counters().reserved();
             let thread = self.thread();
             thread.entry = entry.0;
-            thread.entered_r11 = if has_tally { 0 } else { cpu.registers.get(Gpr::R11) };
+            thread.load_r11(reserved);
             thread.exit = EXIT_NOT_ENTERED;
             // SAFETY: `entry` was just found for the state in `cpu`, GS points to the thread state.
             unsafe { gateway::enter(self.thread) };
-            if has_tally {
-                self.take_tally();
-            }
+            self.recover_r11(reserved);
             self.settle_counters();
             next = self.after_exit(guest, entry);
         }
     }
 
-    /// After an exit: r11 is the app's again, and what was in it is counted. Where the signal handler filled in the
+    /// After an exit: r11 is the app's again, and what was in it is kept. Where the signal handler filled in the
     /// app's state, it has done that.
-    fn take_tally(&mut self) {
-        let registers = &mut self.cpu_unbound().registers;
+    fn recover_r11(&mut self, reserved: Reserved) {
         let thread = self.thread();
-        if !matches!(thread.exit, EXIT_NOT_ENTERED | EXIT_INTERRUPTED | EXIT_UNFINISHED | EXIT_FAULT) {
-            thread.add_tally(registers.get(Gpr::R11));
-            registers.set(Gpr::R11, thread.spill[SLOT_R11]);
+        let by_handler = matches!(thread.exit, EXIT_NOT_ENTERED | EXIT_INTERRUPTED | EXIT_UNFINISHED | EXIT_FAULT);
+        if reserved != Reserved::No && !by_handler {
+            thread.store_r11(reserved, thread.cpu.registers.get(Gpr::R11));
+            thread.cpu.registers.set(Gpr::R11, thread.spill[SLOT_R11]);
         }
     }
 
@@ -306,6 +303,11 @@ impl Engine {
                 self.stats.entries[3] += 1;
                 self.show_x87_pc();
                 return Next::Cache(self.space(space).pc(exit.site));
+            }
+            ExitKind::Drain => {
+                self.stats.entries[4] += 1;
+                buffer::take(|words| guest.drain(words));
+                return Next::Dispatch;
             }
             ExitKind::Syscall => {
                 self.stats.entries[2] += 1;

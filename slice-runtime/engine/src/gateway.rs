@@ -10,7 +10,7 @@
 //!
 //! Named invariants:
 //! * *complete*: when `enter` returns, `cpu` holds all of the app's state except `rip`, which the exit tells.
-//! * *mirrors*: `enter` makes the mirrors of r10 and r9 what these are, see `translate::mirror`, and stores the app's r11, see `translate::tally`.
+//! * *mirrors*: `enter` makes the mirrors of r10 and r9 what these are, see `translate::mirror`, and stores the app's r11, see `translate::reserved`.
 //! * *window*: between `enter_window` and `enter_window_end` a signal handler may redirect to `abandon`: nothing
 //!   of the app's state has been changed in memory and none is only in registers.
 

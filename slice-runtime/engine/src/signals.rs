@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use machine::{CachePc, Gpr, XSTATE_CAPACITY};
 
+use crate::counters::Reserved;
 use crate::engine::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, EXIT_UNFINISHED, Engine};
 use crate::gateway;
 use crate::guest::Fault;
@@ -191,11 +192,11 @@ fn fill_in(engine: &mut Engine, place: CachePc, context: &libc::ucontext_t, fs_b
     }
     registers.rflags = context.uc_mcontext.gregs[libc::REG_EFL as usize] as u64;
     registers.fs_base = fs_base;
-    if engine.counters().has_tally() {
-        let tally = entry.recover_with_tally(registers, &thread.spill);
-        thread.add_tally(tally);
-    } else {
+    let reserved = engine.counters().reserved();
+    if reserved == Reserved::No {
         entry.recover(registers, &thread.spill);
+    } else if let Some(held) = entry.recover_with_r11(registers, &thread.spill) {
+        thread.store_r11(reserved, held);
     }
     copy_xstate(&mut thread.cpu.xstate.bytes, context);
     engine.leave_block(place);

@@ -21,16 +21,16 @@ pub enum Place {
     Left = 2,
 }
 
-/// What r11 holds where there is a tally, see `translate::tally`. Without one it is the app's everywhere.
+/// What r11 holds where it is reserved, see `translate::reserved`. Otherwise it is the app's everywhere.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum R11 {
-    /// The tally; the app's value is in its slot.
+    /// What it is reserved for; the app's value is in its slot.
     #[default]
-    Tally = 0,
-    /// Nothing that matters: the tally was added to its word, the app's value is in its slot.
+    Reserved = 0,
+    /// Nothing that matters: what it is reserved for is in memory, and so is the app's value.
     Nothing = 1,
-    /// The app's value; the tally was added to its word.
+    /// The app's value; what it is reserved for is in memory.
     App = 2,
 }
 
@@ -106,16 +106,16 @@ impl MapEntry {
         }
     }
 
-    /// Turns the machine's registers at a place that this entry covers into the app's, where there is a tally. Returns
-    /// what it holds.
-    pub fn recover_with_tally(&self, registers: &mut Registers, spill: &[u64]) -> u64 {
+    /// Turns the machine's registers at a place that this entry covers into the app's, where r11 is reserved. Returns
+    /// what it holds, unless that is in memory.
+    pub fn recover_with_r11(&self, registers: &mut Registers, spill: &[u64]) -> Option<u64> {
         let in_r11 = registers.get(Gpr::R11);
         self.recover(registers, spill);
         let r11 = self.packed >> 4;
         if r11 != R11::App as u8 {
             registers.set(Gpr::R11, spill[SLOT_R11]);
         }
-        if r11 == R11::Tally as u8 { in_r11 } else { 0 }
+        (r11 == R11::Reserved as u8).then_some(in_r11)
     }
 
     /// Turns the machine's registers at a place that this entry covers into the app's.
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn recovery_undoes_borrowing() {
-        let entry = MapEntry::new(5, 0, Place::InR10, R11::Tally, mirrored());
+        let entry = MapEntry::new(5, 0, Place::InR10, R11::Reserved, mirrored());
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
         entry.recover(&mut registers, &[1, 2]);
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn what_is_in_r9_is_recovered_before_r9() {
         let [r10, r9, _] = mirrored();
-        let entry = MapEntry::new(5, 0, Place::InR10, R11::Tally, [borrowed(Gpr::Rcx, IN_R9), r10, r9]);
+        let entry = MapEntry::new(5, 0, Place::InR10, R11::Reserved, [borrowed(Gpr::Rcx, IN_R9), r10, r9]);
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
         registers.set(Gpr::R9, 7);
@@ -184,16 +184,16 @@ mod tests {
     }
 
     #[test]
-    fn the_tally_is_told_from_the_apps_register() {
+    fn what_r11_is_reserved_for_is_told_from_the_apps_value() {
         let mut spill = [0; SPILL_SLOTS];
         spill[SLOT_R11] = 5;
         let recovered = |r11| {
             let mut registers = Registers::default();
             registers.set(Gpr::R11, 9);
             let entry = MapEntry::new(0, 0, Place::Static, r11, [NOT_BORROWED; 3]);
-            let tally = entry.recover_with_tally(&mut registers, &spill);
-            (tally, registers.get(Gpr::R11))
+            let held = entry.recover_with_r11(&mut registers, &spill);
+            (held, registers.get(Gpr::R11))
         };
-        assert_eq!([R11::Tally, R11::Nothing, R11::App].map(recovered), [(9, 5), (0, 5), (0, 9)]);
+        assert_eq!([R11::Reserved, R11::Nothing, R11::App].map(recovered), [(Some(9), 5), (None, 5), (None, 9)]);
     }
 }

@@ -6,9 +6,10 @@
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 
-use crate::counters::{CELLS, WORDS};
+use crate::counters::{CELLS, Reserved, WORDS};
 use crate::guest::Cpu;
 use bubble::map;
+use machine::Gpr;
 
 /// Slots for registers that generated code borrows.
 pub const SPILL_SLOTS: usize = 9;
@@ -20,7 +21,7 @@ pub const MIRROR_R9: usize = 1;
 pub const SLOT_SCRATCH: usize = 2;
 /// First of the slots for registers that are borrowed across instructions, see `translate::buffer`.
 pub const SLOT_HELD: usize = 6;
-/// The app's r11 while the tally is there, see `translate::tally`.
+/// The app's r11 while that is used for something else, see `translate::reserved`.
 pub const SLOT_R11: usize = 8;
 /// Entries of the indirect-branch table: one for each value of the target's low 16 bits.
 pub const INDIRECT_ENTRIES: usize = 1 << 16;
@@ -54,7 +55,7 @@ pub struct ThreadState {
     pub miss: u64,
     /// 1 when [`crate::interrupt`] was called and not yet answered.
     pub interrupted: u64,
-    /// What r11 holds when translated code is entered: the app's value, or an empty tally.
+    /// What r11 holds when translated code is entered, see `translate::reserved`.
     pub entered_r11: u64,
     /// How often the quick check of the slice's end was made.
     pub quick_checks: u64,
@@ -102,9 +103,22 @@ impl Level {
 }
 
 impl ThreadState {
-    /// Adds what the tally register held to the cells of its word, which is the first.
-    pub fn add_tally(&mut self, tally: u64) {
-        self.cells[0][0] = self.cells[0][0].wrapping_add(tally);
+    /// What r11 is to hold when translated code is entered.
+    pub fn load_r11(&mut self, reserved: Reserved) {
+        self.entered_r11 = match reserved {
+            Reserved::No => self.cpu.registers.get(Gpr::R11),
+            Reserved::Tally => 0,
+            Reserved::Position => self.buffer,
+        };
+    }
+
+    /// Keeps what r11 held when translated code was left.
+    pub fn store_r11(&mut self, reserved: Reserved, held: u64) {
+        match reserved {
+            Reserved::No => {}
+            Reserved::Tally => self.cells[0][0] = self.cells[0][0].wrapping_add(held),
+            Reserved::Position => self.buffer = held,
+        }
     }
 
     /// The first thread's state.

@@ -272,6 +272,18 @@ impl Code {
         self.group1_mem(7, address, value);
     }
 
+    /// `test dword [address], mask`, RIP-relative. Changes flags.
+    pub fn test_mem32(&mut self, address: u64, mask: u32) {
+        self.with_rip(false, &[0xf7], 0, address, 4);
+        self.put(&mask.to_le_bytes());
+    }
+
+    /// `test r, mask` of the low 32 bits. Changes flags.
+    pub fn test32(&mut self, r: Gpr, mask: u32) {
+        self.with_registers(false, &[0xf7], 0, r as u8);
+        self.put(&mask.to_le_bytes());
+    }
+
     fn group1_mem(&mut self, operation: u8, address: u64, value: i32) {
         if let Ok(short) = i8::try_from(value) {
             self.with_rip(true, &[0x83], operation, address, 1);

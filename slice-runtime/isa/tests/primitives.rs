@@ -37,6 +37,7 @@ fn moves_take_every_register() {
         assert_eq!(text(|c| c.jmp_reg(a)), format!("jmp *%{an}"));
         assert_eq!(text(|c| c.call_reg(a)), format!("call *%{an}"));
         assert_eq!(text(|c| c.add_imm(a, 0x1000)), format!("add $0x1000,%{an}"));
+        assert_eq!(text(|c| c.test32(a, 0x1000)).split('%').next(), Some("test $0x1000,"));
         assert_eq!(text(|c| c.cmp_imm(a, -2)), format!("cmp $-2,%{an}"));
         for b in Gpr::ALL {
             let bn = b.name();
@@ -102,6 +103,7 @@ fn rip_relative_forms_reach_their_address() {
     check(&|c| c.add_mem_imm(address, 1000), "add");
     check(&|c| c.sub_mem_imm(address, 1000), "sub");
     check(&|c| c.cmp_mem_imm(address, -1), "cmp");
+    check(&|c| c.test_mem32(address, 0x1000), "test");
     check(&|c| c.push_rip_literal(CachePc(address)), "push");
     check(&|c| c.jmp_mem(address), "jmp");
 }

@@ -13,7 +13,7 @@ use suites::superpin::{Counted, SERIAL, count_with, total_of};
 /// The tools to choose from, the cheapest one most often.
 const TOOLS: [&str; 6] = ["icount2", "icount2", "icount2", "icount1", "memaddr", "dcache"];
 /// Optimisations of the engine of which one is off now and then.
-const SWITCHES: [&str; 10] = [
+const SWITCHES: [&str; 12] = [
     "no-merge",
     "no-anywhere",
     "no-ahead",
@@ -22,6 +22,8 @@ const SWITCHES: [&str; 10] = [
     "no-operands",
     "no-hold",
     "no-tally",
+    "no-keep",
+    "no-drain",
     "no-stubs",
     "no-remember",
 ];

@@ -69,6 +69,8 @@ pub enum ExitKind {
     Call,
     /// The instruction at `pc` stores the x87 unit's environment; `site` is the offset where the trace goes on.
     X87Environment,
+    /// The buffer is to be emptied before the app goes on at `pc`.
+    Drain,
     /// The quick check of the slice's end passed at `pc`; `site` is the offset where the trace goes on.
     End,
     /// The head of a trace that is no longer valid here: translate `pc` anew. `argument` is the trace's number, `site`

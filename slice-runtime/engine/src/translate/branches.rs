@@ -10,6 +10,7 @@ use isa::Instruction;
 use machine::{AppPc, CachePc, Gpr};
 
 use super::{Condition, Site, Translation, Translator, exit_id};
+use crate::counters::Reserved;
 use crate::space::SpaceId;
 use crate::statemap::{IN_R9, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed, mirrored};
 use crate::tables::{Exit, ExitKind, TraceId};
@@ -90,10 +91,10 @@ impl Translator<'_> {
         self.code.load_mem(Gpr::Rcx, ThreadState::QUICK_CHECKS);
         self.code.lea(Gpr::Rcx, Gpr::Rcx, 1);
         self.code.store_mem(ThreadState::QUICK_CHECKS, Gpr::Rcx);
-        let has_tally = self.has_tally;
+        let is_reserved = self.reserved != Reserved::No;
         let stored_at = |r: Gpr| match r {
             Gpr::Rcx => Some(rcx_at),
-            Gpr::R11 if has_tally => Some(ThreadState::spill_address(SLOT_R11)),
+            Gpr::R11 if is_reserved => Some(ThreadState::spill_address(SLOT_R11)),
             _ => None,
         };
         let mut differs = Vec::new();
@@ -207,7 +208,7 @@ impl Landing {
     }
 
     fn mark(&mut self, pc: u64, place: Place, borrowed: [u8; 3]) {
-        self.map.push(MapEntry::new(pc, self.code.bytes.len() as u32, place, R11::Tally, borrowed));
+        self.map.push(MapEntry::new(pc, self.code.bytes.len() as u32, place, R11::Reserved, borrowed));
     }
 
     fn finish(self, site: Site) -> Translation {
@@ -229,7 +230,7 @@ pub fn stale(pc: AppPc, space: SpaceId, id: TraceId, site: Site) -> Translation 
     let mut code = isa::Code::new(site.pc);
     code.store_gs_imm32(ThreadState::EXIT_AT, exit_id(site.space, site.first_exit));
     code.jmp_gs(ThreadState::LEAVE_AT);
-    let map = MapEntry::new(pc.0, 0, Place::Left, R11::Tally, [NOT_BORROWED; 3]);
+    let map = MapEntry::new(pc.0, 0, Place::Left, R11::Reserved, [NOT_BORROWED; 3]);
     let exit = Exit { pc, kind: ExitKind::Stale, site: space as u32, argument: id.0, reserved: 0 };
     Translation {
         code: code.bytes,

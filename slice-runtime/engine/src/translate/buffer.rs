@@ -4,26 +4,30 @@
 //! can be found that none of them uses; so is a second one, in which addresses are computed. Both are those of [`super::mirror`] where
 //! possible, which needn't be stored. The position is moved on once for each block. Loading it is what a trace has to wait for of the one
 //! before, so conditional branches that are probably not taken don't end this: who takes them gives the registers back on the way out. And a
-//! branch back to the trace's own head goes to where they are held already.
+//! branch back to the trace's own head goes to where they are held already. Usually r11 is reserved for the position, see [`super::reserved`]: then it
+//! stays there from trace to trace, and only the other register is held.
 
 use bubble::switches::Optimisation;
 use isa::{Condition, Fixup, Instruction, Kind, MemoryOperand, Segment};
 use machine::{AppPc, CachePc, Gpr};
 
 use super::Translator;
+use super::drain::WayToDrain;
 use super::mirror::MIRRORED;
 use crate::instrument::{Arg, Buffered, Call, Point};
-use crate::statemap::{BufferMark, NOT_BORROWED, borrowed};
-use crate::thread::{SLOT_HELD, ThreadState};
+use crate::statemap::{BufferMark, NOT_BORROWED, R11, borrowed};
+use crate::thread::{SLOT_HELD, SLOT_R11, ThreadState};
 
 /// A borrowed register and the slot that has the app's value.
 type Borrowed = (Gpr, usize);
 
 /// What is held.
 #[derive(Clone, Copy)]
-struct Held {
+pub(super) struct Held {
     /// Where words are written to.
-    position: Borrowed,
+    pub(super) position: Borrowed,
+    /// Whether that is the register that is reserved for it.
+    reserved: bool,
     /// In which addresses are computed, if there is need for that.
     scratch: Option<Borrowed>,
 }
@@ -33,8 +37,9 @@ impl Held {
         self.scratch.expect("taken where a word needs it").0
     }
 
+    /// Those that are borrowed.
     fn registers(&self) -> impl Iterator<Item = Borrowed> {
-        std::iter::once(self.position).chain(self.scratch)
+        Some(self.position).filter(|_| !self.reserved).into_iter().chain(self.scratch)
     }
 }
 
@@ -43,7 +48,7 @@ impl Held {
 pub(super) struct State {
     /// See [`BufferMark`].
     pub(super) marks: Vec<BufferMark>,
-    held: Option<Held>,
+    pub(super) held: Option<Held>,
     /// Before which instruction both are given back.
     until: usize,
     /// Words that were written since they were taken.
@@ -56,6 +61,8 @@ pub(super) struct State {
     top: Option<CachePc>,
     /// Branches out of the trace while registers are held: the jump, where it goes, and what is to be given back.
     ways_out: Vec<(Fixup, AppPc, Held)>,
+    /// See [`super::drain`].
+    pub(super) drain: Option<WayToDrain>,
 }
 
 impl State {
@@ -80,15 +87,20 @@ impl Translator<'_> {
         let trace = self.trace;
         let rest = &trace.buffered[self.buffer.done..];
         let here = &rest[..rest.partition_point(|buffered| buffered.index <= index)];
-        if index == 0 && !trace.buffered.is_empty() {
-            self.hold_for_loop();
-        }
         if !here.is_empty() {
             self.buffer.done += here.len();
             self.write_words(here, index, block);
         }
         if self.buffer.held.is_some() && index >= self.buffer.until {
             self.give_back(index);
+        }
+    }
+
+    /// Before the trace's first instruction.
+    pub(super) fn begin_words(&mut self) {
+        if !self.trace.buffered.is_empty() {
+            self.hold_for_loop();
+            self.drain_if_much();
         }
     }
 
@@ -127,10 +139,11 @@ impl Translator<'_> {
     fn reach(&self, index: usize, last: usize, is_loop: bool) -> (u16, usize) {
         let mut used = 1 << Gpr::Rsp as u16 | self.needed_for_words(index);
         let mut until = index;
-        while until < last && self.off.leaves(Optimisation::Hold) && !self.is_in_the_way(until, is_loop) {
+        let holds = self.off.leaves(Optimisation::Hold) && self.r11 != R11::App;
+        while until < last && holds && !self.is_in_the_way(until, is_loop) {
             let usage = &self.usages[until];
             let more = used | usage.gpr_read | usage.gpr_written | self.needed_for_words(until + 1);
-            if (!(more | self.reserved())).count_ones() < 2 {
+            if (!(more | self.reserved_registers())).count_ones() < 2 {
                 break;
             }
             used = more;
@@ -150,7 +163,9 @@ impl Translator<'_> {
         self.buffer.until = until;
         self.buffer.words = 0;
         self.mark(self.trace.instructions[index].pc().0);
-        self.code.load_mem(held.position.0, ThreadState::BUFFER_ADDRESS);
+        if !held.reserved {
+            self.code.load_mem(held.position.0, ThreadState::BUFFER_ADDRESS);
+        }
         held
     }
 
@@ -183,7 +198,8 @@ impl Translator<'_> {
             Point::Before(at) => at == index,
             Point::Anywhere(_) => self.placed[n] == Some(index),
         };
-        !stays || borrows_two || self.trace.calls.iter().enumerate().any(is_here)
+        let asks_r11 = self.needs_r11(index) || self.words_ask_r11(index);
+        !stays || borrows_two || asks_r11 || self.trace.calls.iter().enumerate().any(is_here)
     }
 
     /// Whether a word of the instructions from one to another one can't be stored as it is.
@@ -203,7 +219,7 @@ impl Translator<'_> {
 
     /// Two registers outside `used`.
     fn choose_held(&self, used: u16, index: usize, block: usize) -> Held {
-        let used = used | self.reserved();
+        let used = used | self.reserved_registers();
         let free = |r: Gpr| used & (1 << r as u16) == 0;
         let mirrors = self.off.leaves(Optimisation::Mirror);
         let same = |&(r, _): &Borrowed| mirrors && free(r) && !self.differs_from_mirror(r, index, block);
@@ -211,10 +227,12 @@ impl Translator<'_> {
         let others = Gpr::ALL.into_iter().filter(|&r| free(r) && mirrored.iter().all(|&(m, _)| m != r));
         let mut all = mirrored.iter().copied().chain(others.zip(SLOT_HELD..));
         let mut next = || all.next().expect("no instruction uses fourteen registers");
-        Held { position: next(), scratch: Some(next()) }
+        let reserved = self.has_position();
+        let position = if reserved { (Gpr::R11, SLOT_R11) } else { next() };
+        Held { position, reserved, scratch: Some(next()) }
     }
 
-    fn give_back(&mut self, index: usize) {
+    pub(super) fn give_back(&mut self, index: usize) {
         let Some(held) = self.buffer.held else { return };
         self.move_on(held);
         self.load_back(held);
@@ -227,7 +245,9 @@ impl Translator<'_> {
         let position = held.position.0;
         if self.buffer.words > 0 {
             self.code.lea(position, position, (self.buffer.words * size_of::<u64>()) as i32);
-            self.code.store_mem(ThreadState::BUFFER_ADDRESS, position);
+            if !held.reserved {
+                self.code.store_mem(ThreadState::BUFFER_ADDRESS, position);
+            }
         }
         let counted = self.offset();
         for mark in &mut self.buffer.marks[self.buffer.uncounted..] {
@@ -237,13 +257,13 @@ impl Translator<'_> {
         self.buffer.words = 0;
     }
 
-    fn load_back(&mut self, held: Held) {
+    pub(super) fn load_back(&mut self, held: Held) {
         for (r, slot) in held.registers() {
             self.code.load_mem(r, ThreadState::spill_address(slot));
         }
     }
 
-    /// A conditional branch out of the trace while registers are held. False, with nothing emitted, if none are.
+    /// A conditional branch out of the trace while registers are held. False, with no branch emitted, if none is borrowed.
     pub(super) fn branch_while_held(&mut self, condition: Condition, target: AppPc) -> bool {
         let Some(held) = self.buffer.held else { return false };
         self.move_on(held);
@@ -251,9 +271,12 @@ impl Translator<'_> {
             self.code.jcc(condition, top);
             return true;
         }
-        let jump = self.code.jcc_near(condition);
-        self.buffer.ways_out.push((jump, target, held));
-        true
+        let borrows = held.registers().next().is_some();
+        if borrows {
+            let jump = self.code.jcc_near(condition);
+            self.buffer.ways_out.push((jump, target, held));
+        }
+        borrows
     }
 
     /// Gives back what is held at the trace's end.
@@ -267,6 +290,7 @@ impl Translator<'_> {
 
     /// What is executed where such a branch is taken.
     pub(super) fn ways_out(&mut self) {
+        self.way_out_to_drain();
         for (jump, target, held) in std::mem::take(&mut self.buffer.ways_out) {
             self.code.bind(jump);
             self.buffer.held = Some(held);
@@ -285,7 +309,7 @@ impl Translator<'_> {
             Arg::Register(r) => return self.code.store(position, at, r),
             Arg::MemoryAddress(n) => {
                 let operand = self.trace.instructions[index].memory_operands()[n];
-                let r = self.address_of(&operand, held);
+                let r = self.address_of(&operand, index, held);
                 return self.code.store(position, at, r);
             }
             Arg::Const(value) => value,
@@ -303,22 +327,47 @@ impl Translator<'_> {
     }
 
     /// The register that holds the operand's address: its base, if that is all, or the scratch register.
-    fn address_of(&mut self, operand: &MemoryOperand, held: Held) -> Gpr {
+    fn address_of(&mut self, operand: &MemoryOperand, index: usize, held: Held) -> Gpr {
         if let Some(base) = only_a_base(operand) {
             return base;
         }
         let (position, scratch) = (held.position.0, held.scratch_register());
+        let Some(segment) = operand.segment else {
+            self.code.lea_memory(scratch, operand);
+            return scratch;
+        };
+        let offset = i32::try_from(operand.displacement).ok().filter(|_| !operand.address_32);
+        if let (Some(offset), None, None) = (offset, operand.base, operand.index) {
+            self.read_base(scratch, segment);
+            self.code.lea(scratch, scratch, offset);
+            return scratch;
+        }
+        // The position's register is needed for a moment.
+        let pc = self.trace.instructions[index].pc().0;
         self.code.lea_memory(scratch, operand);
-        if let Some(segment) = operand.segment {
-            // The position is needed for a moment, and loaded again.
-            match segment {
-                Segment::Fs => self.code.read_fs_base(position),
-                Segment::Gs => self.code.load_gs(position, ThreadState::APP_GS_AT),
-            }
-            self.code.lea_sum(scratch, scratch, position);
-            self.code.load_mem(position, ThreadState::BUFFER_ADDRESS);
+        if held.reserved {
+            self.code.store_mem(ThreadState::BUFFER_ADDRESS, position);
+            self.r11 = R11::Nothing;
+            self.mark(pc);
+        }
+        self.read_base(position, segment);
+        self.code.lea_sum(scratch, scratch, position);
+        self.code.load_mem(position, ThreadState::BUFFER_ADDRESS);
+        if held.reserved {
+            self.r11 = R11::Reserved;
+            self.mark(pc);
         }
         scratch
+    }
+}
+
+impl Translator<'_> {
+    /// `r` = the app's base of a segment.
+    fn read_base(&mut self, r: Gpr, segment: Segment) {
+        match segment {
+            Segment::Fs => self.code.read_fs_base(r),
+            Segment::Gs => self.code.load_gs(r, ThreadState::APP_GS_AT),
+        }
     }
 }
 

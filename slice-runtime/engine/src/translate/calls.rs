@@ -6,7 +6,7 @@ use bubble::switches::Optimisation;
 use isa::{Kind, Usage};
 use machine::flags;
 
-use super::{Rules, Translator, tally};
+use super::{Rules, Translator, drain, reserved};
 use crate::ahead::may_be_seen;
 use crate::descriptor::Descriptor;
 use crate::instrument::{Call, Point, Trace};
@@ -28,9 +28,9 @@ pub fn live_flags(trace: &Trace, usages: &[Usage], rules: &mut Rules<'_>) -> Vec
             Point::Before(index) => range.contains(&index) && live[index] != 0,
         };
         let mut here = trace.calls.iter().filter(in_block);
-        if range.clone().all(|i| live[i] != 0)
-            && here.any(|call| !tally::adds_to_tally(call, rules.known, rules.counters))
-        {
+        let looks = block == 0 && live[0] != 0 && drain::may_drain(trace, rules.off);
+        let wanted = looks || here.any(|call| !reserved::adds_to_tally(call, rules.known, rules.counters));
+        if wanted && range.clone().all(|i| live[i] != 0) {
             let after = live_after(trace, range.end, &live, rules);
             scan(trace, usages, range, after, rules.exact_faults, &mut live);
         }
@@ -89,7 +89,7 @@ pub fn place(trace: &Trace, live: &[u64], rules: &Rules<'_>) -> Vec<Option<usize
         .calls
         .iter()
         .map(|call| match call.point {
-            Point::Anywhere(block) if tally::adds_to_tally(call, rules.known, rules.counters) => {
+            Point::Anywhere(block) if reserved::adds_to_tally(call, rules.known, rules.counters) => {
                 Some(trace.block(block).start)
             }
             Point::Anywhere(block) => Some(at(block)),

@@ -41,7 +41,7 @@ impl Translator<'_> {
             let allowed = !routine.uses_memory() || !spread || self.counters.may_be_read();
             return if allowed { self.emit_inlined(&routine, call, instruction, flags_live) } else { None };
         };
-        if self.has_tally && self.counters.is_tally(address) && self.r11 == R11::Tally {
+        if self.counters.is_tally(address) && self.r11 == R11::Reserved {
             self.code.lea(Gpr::R11, Gpr::R11, amount);
             return Some(self.offset());
         }
@@ -76,7 +76,7 @@ impl Translator<'_> {
         instruction: &Instruction,
         flags_live: bool,
     ) -> Option<u32> {
-        let chosen = choose(routine, call, instruction, flags_live, self.reserved())?;
+        let chosen = choose(routine, call, instruction, flags_live, self.reserved_registers())?;
         let start = self.code.bytes.len();
         let marks = self.map.len();
         let borrowed: Vec<(Gpr, usize)> = chosen

@@ -141,7 +141,7 @@ impl Translator<'_> {
         body: impl FnOnce(&mut Self, Gpr, usize) -> bool,
     ) -> Result<(), Untranslatable> {
         let instruction = &self.trace.instructions[index];
-        let Some(r) = instruction.scratch_for_operand(self.buffer.held_registers() | self.reserved()) else {
+        let Some(r) = instruction.scratch_for_operand(self.buffer.held_registers() | self.reserved_registers()) else {
             return Err(untranslatable(instruction, "it leaves no register for its memory operand"));
         };
         let (r, slot) = self.mirrored_scratch(index, block).unwrap_or_else(|| {
@@ -234,6 +234,7 @@ mod tests {
             exact_faults: false,
             replays: false,
             loops: false,
+            whole: true,
             counters: &counters,
             known: &known,
             live_at,

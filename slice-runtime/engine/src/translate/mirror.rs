@@ -38,7 +38,7 @@ impl Translator<'_> {
             return self.mirrored_register(index, block);
         }
         self.mirrored_scratch(index, block).unwrap_or_else(|| {
-            let r = isa::free_gpr(held | self.reserved()).expect("two are held at most");
+            let r = isa::free_gpr(held | self.reserved_registers()).expect("two are held at most");
             self.code.store_mem(ThreadState::spill_address(SLOT_SCRATCH), r);
             (r, SLOT_SCRATCH)
         })

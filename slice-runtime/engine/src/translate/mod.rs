@@ -13,12 +13,13 @@
 pub mod branches;
 mod buffer;
 mod calls;
+mod drain;
 mod inline;
 mod instructions;
 mod known;
 mod merge;
 mod mirror;
-mod tally;
+mod reserved;
 
 pub use known::Known;
 pub use merge::merge_counters;
@@ -27,7 +28,7 @@ use bubble::switches::{Off, Optimisation};
 use isa::{Code, Usage};
 use machine::{AppPc, CachePc, Gpr};
 
-use crate::counters::Counters;
+use crate::counters::{Counters, Reserved};
 use crate::descriptor::Descriptor;
 use crate::gateway;
 use crate::instrument::Trace;
@@ -101,6 +102,8 @@ pub struct Rules<'a> {
     pub replays: bool,
     /// Whether the trace may jump back to its own head without passing its entry.
     pub loops: bool,
+    /// Whether the trace may be left at its head and entered again.
+    pub whole: bool,
     /// Counters that have cells.
     pub counters: &'a Counters,
     /// What was found out about routines.
@@ -120,7 +123,7 @@ pub fn translate<'a>(
     rules: Rules<'a>,
 ) -> Result<Translation, Untranslatable> {
     inline::choose_counters(trace, &rules);
-    tally::decide(trace, &rules);
+    reserved::decide(trace, &rules);
     let mut translator = Translator::new(trace, site, rules);
     if let Some(check) = check {
         translator.quick_check(check);
@@ -131,13 +134,16 @@ pub fn translate<'a>(
             block += 1;
         }
         translator.mark(trace.instructions[index].pc().0);
-        translator.tally_before(index, block);
+        if index == 0 {
+            translator.begin_words();
+        }
+        translator.r11_before(index, block);
         translator.buffer_before(index, block);
         translator.calls_before(index, block);
-        translator.tally_at(index, block);
+        translator.r11_at(index, block);
         translator.instruction(index, block)?;
         translator.mirror_after(index, block);
-        translator.tally_after(index, block);
+        translator.r11_after(index, block);
     }
     translator.fall_through();
     translator.literals();
@@ -151,6 +157,8 @@ struct Translator<'a> {
     off: Off,
     /// See [`Rules::loops`].
     loops: bool,
+    /// See [`Rules::whole`].
+    whole: bool,
     counters: &'a Counters,
     known: &'a Known,
     code: Code,
@@ -165,8 +173,9 @@ struct Translator<'a> {
     map: Vec<MapEntry>,
     block_calls: Vec<BlockCall>,
     buffer: buffer::State,
-    has_tally: bool,
-    /// What r11 holds now, if there is a tally.
+    /// What r11 is for.
+    reserved: Reserved,
+    /// What r11 holds now, if it is reserved.
     r11: R11,
     /// Whether the app has changed its r11 since it has been there.
     r11_changed: bool,
@@ -193,6 +202,7 @@ impl<'a> Translator<'a> {
             trace,
             site,
             loops: rules.loops,
+            whole: rules.whole,
             counters: rules.counters,
             known: rules.known,
             // The usual trace has about ten instructions in three blocks.
@@ -205,8 +215,8 @@ impl<'a> Translator<'a> {
             map: Vec::with_capacity(2 * trace.instructions.len() + 8),
             block_calls: Vec::with_capacity(trace.calls.len()),
             buffer: buffer::State::default(),
-            has_tally: rules.counters.has_tally(),
-            r11: R11::Tally,
+            reserved: rules.counters.reserved(),
+            r11: R11::Reserved,
             r11_changed: false,
         }
     }

@@ -261,10 +261,16 @@ fn run_seeds(
     eprintln!("{name}: {count} programs from SUPERPIN_SEED={}, {} encodings", seeds.start, catalogue.len());
     let mut translated = Translated::new(settings, instrument);
     prepare(&mut translated);
+    let streams = stream::PAIRS.into_iter().find(|&(buffered, _)| std::ptr::fn_addr_eq(instrument, buffered));
+    if streams.is_some() {
+        translated.set_instrument(stream::insert_words);
+        let case = Case { arena: &arena, catalogue: &catalogue, seed: 0, exact_faults: true, streams: None };
+        case.compare(&case.program(5), &mut translated);
+        translated.set_instrument(instrument);
+    }
     let mut ended = 0;
     for seed in seeds {
         CURRENT.store(seed, Ordering::Relaxed);
-        let streams = stream::PAIRS.into_iter().find(|&(buffered, _)| std::ptr::fn_addr_eq(instrument, buffered));
         let exact_faults = settings.exact_faults;
         let case = Case { arena: &arena, catalogue: &catalogue, seed, exact_faults, streams };
         let length = 5 + Rng(seed ^ 0x5eed).below(60) as usize;
@@ -345,13 +351,29 @@ fn with_the_buffer() {
     run_programs("buffer near", Where::Near, SETTINGS, stream::insert_buffered);
     run_programs("buffer far", Where::Far, Settings { max_blocks: 1, ..SETTINGS }, stream::insert_buffered);
     run_programs("buffer and counters", Where::Near, SETTINGS, stream::insert_buffered_and_counted);
+    for optimisation in [Optimisation::Drain, Optimisation::Keep] {
+        let off = Off(1 << optimisation as u32);
+        run_programs("buffer", Where::Near, Settings { off, ..SETTINGS }, stream::insert_buffered);
+        run_programs("buffer", Where::Near, Settings { off, ..SETTINGS }, stream::insert_buffered_and_counted);
+    }
     run_programs("buffer unheld", Where::Low, Settings { off: Off::ALL, ..SETTINGS }, stream::insert_buffered);
+}
+
+/// Also if something is called.
+#[test]
+fn with_the_buffer_and_calls() {
+    run_programs("buffer calls", Where::Far, SETTINGS, stream::insert_buffered_beside_calls);
+    run_interrupted("buffer calls", Where::Low, false, stream::insert_buffered_beside_calls);
 }
 
 /// Also if the program is interrupted.
 #[test]
 fn with_the_buffer_and_interruptions() {
     run_interrupted("buffer", Where::Low, false, stream::insert_buffered);
+    // Most traces go on to another one without a branch.
+    let short = Settings { max_instructions: 3, ..SETTINGS };
+    let instrument = stream::insert_buffered;
+    run_seeds("buffer short", seeds(8), Where::Near, false, short, instrument, Translated::interrupt);
     run_interrupted("buffer and counters", Where::Near, false, stream::insert_buffered_and_counted);
 }
 

@@ -54,6 +54,14 @@ pub fn insert_buffered_and_counted(trace: &mut Trace) {
     insert_buffered(trace);
 }
 
+/// The same, and in some traces calls beside that.
+pub fn insert_buffered_beside_calls(trace: &mut Trace) {
+    insert_buffered(trace);
+    if trace.head().0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62 == 0 {
+        translated::insert_counters(trace);
+    }
+}
+
 /// Gives them to a call.
 pub fn insert_logged_and_counted(trace: &mut Trace) {
     translated::insert_block_counters(trace);
@@ -64,8 +72,16 @@ pub fn insert_logged_and_counted(trace: &mut Trace) {
 pub type Instrument = fn(&mut Trace);
 
 /// Ways to write words into the buffer, each with one that gives the same words to a call.
-pub const PAIRS: [(Instrument, Instrument); 2] =
-    [(insert_buffered, insert_logged), (insert_buffered_and_counted, insert_logged_and_counted)];
+pub const PAIRS: [(Instrument, Instrument); 3] = [
+    (insert_buffered, insert_logged),
+    (insert_buffered_and_counted, insert_logged_and_counted),
+    (insert_buffered_beside_calls, insert_logged),
+];
+
+/// Writes a word for each instruction: the first trace of a run decides what r11 is for, and this one shows that words are written.
+pub fn insert_words(trace: &mut Trace) {
+    trace.buffered.extend((0..trace.instructions.len()).map(|index| Buffered { index, words: vec![Arg::Const(1)] }));
+}
 
 /// Gives them to a call.
 pub fn insert_logged(trace: &mut Trace) {

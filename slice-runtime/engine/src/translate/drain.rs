@@ -1,0 +1,61 @@
+//! Emptying the buffer before it is full.
+//!
+//! A full buffer raises a fault, which costs a signal, and a buffer that is seldom emptied doesn't stay in a core's caches. So at the heads of some traces it is looked
+//! at how much is in it, which costs one comparison: only where flags are dead.
+
+use bubble::switches::{Off, Optimisation};
+use isa::{Condition, Fixup, Instruction, Kind};
+use machine::Gpr;
+
+use super::Translator;
+use super::buffer::Held;
+use crate::buffer::MUCH;
+use crate::instrument::Trace;
+use crate::tables::ExitKind;
+use crate::thread::ThreadState;
+
+/// The jump out of the trace's head, with what is held there.
+pub(super) type WayToDrain = (Fixup, Option<Held>);
+
+impl Translator<'_> {
+    /// Leaves before the trace's first instruction if there is much in the buffer.
+    pub(super) fn drain_if_much(&mut self) {
+        if !self.whole || self.live_flags[0] != 0 || !may_drain(self.trace, self.off) {
+            return;
+        }
+        match self.buffer.held {
+            Some(held) => self.code.test32(held.position.0, MUCH),
+            None if self.has_position() => self.code.test32(Gpr::R11, MUCH),
+            None => self.code.test_mem32(ThreadState::BUFFER_ADDRESS, MUCH),
+        }
+        let jump = self.code.jcc_near(Condition::Ne);
+        self.buffer.drain = Some((jump, self.buffer.held));
+    }
+
+    /// What is executed then.
+    pub(super) fn way_out_to_drain(&mut self) {
+        let Some((jump, held)) = self.buffer.drain.take() else { return };
+        let head = self.trace.head();
+        self.code.bind(jump);
+        self.buffer.held = held;
+        // Nothing of this trace is counted, or everything of its last round.
+        self.mark_left(head.0);
+        if let Some(held) = held {
+            self.load_back(held);
+        }
+        self.buffer.held = None;
+        self.mark_left(head.0);
+        self.leave(ExitKind::Drain, head, 0);
+    }
+}
+
+/// Whether the trace is one of those at whose heads the buffer is looked at. Whatever goes on for long
+/// comes to a branch back or to an indirect one again and again.
+pub(super) fn may_drain(trace: &Trace, off: Off) -> bool {
+    let leads_back = |i: &Instruction| match i.kind() {
+        Kind::Branch { target, .. } | Kind::CountBranch { target } | Kind::Jump { target } => target <= i.pc(),
+        Kind::Return { .. } | Kind::JumpIndirect => true,
+        _ => false,
+    };
+    off.leaves(Optimisation::Drain) && !trace.buffered.is_empty() && trace.instructions.iter().any(leads_back)
+}
