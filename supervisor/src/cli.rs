@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use bubble::switches::Off;
 use clap::{ArgAction, CommandFactory, Parser};
 
-use crate::settings::{ReportTarget, Settings, ToolInfo};
+use crate::settings::{CallLimit, ReportTarget, Settings, ToolInfo};
 
 const EXAMPLES: &str = "\
 How it works:
@@ -27,6 +27,9 @@ Exit status:
   the app's; 128+N if signal N killed it; 125 if superpin failed (a wrong result is never printed);
   126 if the app can't be executed, 127 if there is none.";
 
+/// Calls that a slice replays at most, unless the user says how many.
+const MOST_STOPS: u32 = 1000;
+
 /// Dynamic instrumentation in parallel slices
 #[derive(Parser)]
 #[command(name = "superpin", version, override_usage = "superpin [OPTIONS] -t TOOL [TOOL OPTIONS] -- APP [ARGS]...")]
@@ -41,9 +44,9 @@ struct Arguments {
     /// Slices that run at the same time; the app waits at the limit
     #[arg(long = "spmp", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=128))]
     spmp: u64,
-    /// System calls that a slice replays at most (0: a slice for each call)
-    #[arg(long = "spsysrecs", value_name = "N", default_value_t = 1000)]
-    spsysrecs: u32,
+    /// System calls that a slice replays at most (0: a slice for each call) [default: 1000, where a hundred that are recorded inside the app count as one]
+    #[arg(long = "spsysrecs", value_name = "N")]
+    spsysrecs: Option<u32>,
     /// CPU time in milliseconds, besides a hundred times the app's, after which a slice that hasn't found its end fails (0: never)
     #[arg(long = "spgrace", value_name = "MS", default_value_t = 10_000)]
     spgrace: u64,
@@ -140,7 +143,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         sliced: parsed.sp,
         slice_ms: parsed.spmsec,
         max_running: parsed.spmp as usize,
-        max_records: parsed.spsysrecs,
+        call_limit: parsed.spsysrecs.map_or(CallLimit::Stops(MOST_STOPS), CallLimit::Calls),
         grace_ms: parsed.spgrace,
         verify_calls: parsed.spverify,
         huge_pages: parsed.huge_pages,
@@ -270,7 +273,7 @@ mod tests {
     fn the_papers_spelling() {
         let s = run("-sp 1 -spmsec 200 -spmp 4 -spsysrecs 0 -t icount2 -- gzip -9 -sp 7");
         assert!(s.sliced);
-        assert_eq!((s.slice_ms, s.max_running, s.max_records), (200, 4, 0));
+        assert_eq!((s.slice_ms, s.max_running, s.call_limit), (200, 4, CallLimit::Calls(0)));
         assert_eq!(s.app, ["gzip", "-9", "-sp", "7"]);
         assert!(s.tool_options.is_empty());
     }
@@ -279,7 +282,7 @@ mod tests {
     fn defaults() {
         let s = run("-t icount2 -- ls");
         assert!(!s.sliced && !s.randomise && s.linking && s.sharing);
-        assert_eq!((s.slice_ms, s.max_running, s.max_records), (1000, 8, 1000));
+        assert_eq!((s.slice_ms, s.max_running, s.call_limit), (1000, 8, CallLimit::Stops(1000)));
         assert_eq!((s.trace_blocks, s.trace_instructions), (5, 64));
     }
 

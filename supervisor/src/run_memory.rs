@@ -7,7 +7,9 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
@@ -58,7 +60,7 @@ impl Drop for View {
 
 /// The control process's view of the run memory.
 pub struct RunMemory {
-    file: File,
+    file: Rc<File>,
     control: View,
     free: Vec<usize>,
 }
@@ -80,7 +82,7 @@ impl RunMemory {
         let file = above_standard(&file).doing("place the run memory's descriptor")?;
         file.set_len(file::size(MAX_SLOTS)).doing("size the run memory")?;
         let control = View::new(&file, file::CONTROL_AT, CONTROL.size).doing("map the run memory")?;
-        let mut memory = Self { file, control, free: (0..MAX_SLOTS).rev().collect() };
+        let mut memory = Self { file: Rc::new(file), control, free: (0..MAX_SLOTS).rev().collect() };
         memory.write_header(settings, process)?;
         Ok(memory)
     }
@@ -136,7 +138,7 @@ impl RunMemory {
         // SAFETY: the slot lies within CONTROL, which stays mapped as long as this memory lives, and slots are
         // dropped before it.
         let slot = unsafe { self.control.start.add(slot_at(index)) }.cast::<Slot>();
-        let claimed = ClaimedSlot { index, slot, log };
+        let claimed = ClaimedSlot { index, slot, log, file: self.file.clone() };
         claimed.slot().records.store(0, Relaxed);
         claimed.slot().log_len.store(0, Relaxed);
         claimed.slot().last_call_len.store(0, Relaxed);
@@ -185,6 +187,8 @@ pub struct ClaimedSlot {
     index: usize,
     slot: NonNull<Slot>,
     log: View,
+    /// The run memory.
+    file: Rc<File>,
 }
 
 impl ClaimedSlot {
@@ -209,6 +213,16 @@ impl ClaimedSlot {
         // SAFETY: the view is this slot's own and borrowed exclusively; the slice doesn't write there and reads
         // only after the release.
         unsafe { std::slice::from_raw_parts_mut(self.log.start.as_ptr(), self.log.len) }
+    }
+
+    /// Copies much to the log at once. By the file, not by the view: the kernel then neither clears the pages nor maps them.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub fn write_log(&mut self, at: usize, bytes: &[u8]) -> Result<(), Failure> {
+        assert!(at + bytes.len() <= self.log.len, "the log's end");
+        let at = file::records_at(self.index) + at as u64;
+        self.file.write_all_at(bytes, at).doing("write a slice's log")
     }
 
     /// Publishes log and end: the slice may run. `last_call_len` bytes behind the log are the record of the call at its end.
@@ -319,14 +333,14 @@ fn wake(word: &AtomicU32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
+    use crate::settings::{CallLimit, Settings};
 
     fn settings() -> Settings {
         Settings {
             sliced: true,
             slice_ms: 1,
             max_running: 1,
-            max_records: 1,
+            call_limit: CallLimit::Calls(1),
             verify_calls: false,
             huge_pages: false,
             record_in_process: false,

@@ -27,6 +27,15 @@ pub enum ReportTarget {
     File(PathBuf),
 }
 
+/// How many system calls a slice replays at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallLimit {
+    /// So many, however they were recorded (`-spsysrecs`).
+    Calls(u32),
+    /// So many for which the app was stopped. Of those that are recorded inside it a hundred count as one, and cost as much.
+    Stops(u32),
+}
+
 /// What a run is to do.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -37,7 +46,7 @@ pub struct Settings {
     /// Slices that may run at the same time.
     pub max_running: usize,
     /// System calls that a slice replays at most.
-    pub max_records: u32,
+    pub call_limit: CallLimit,
     /// CPU time that a slice may use besides a multiple of the app's, in milliseconds; 0: as much as it likes.
     pub grace_ms: u64,
     /// Whether memory is verified at boundaries at system calls as well.

@@ -70,6 +70,21 @@ fn the_total_follows_the_apps_own_errors() {
     }
 }
 
+/// Some 8000 calls, nearly all of them recorded inside the app.
+#[test]
+fn calls_recorded_inside_the_app_end_slices_only_where_a_limit_is_given() {
+    let job = guest::named("small_calls").job(600);
+    let records_full = |options: &[&str]| {
+        let counted = count_with("icount2", options, &job).unwrap();
+        assert!(counted.statistic("records_in_process").unwrap() > 7000.0, "{}", counted.report);
+        (counted.total.unwrap(), counted.statistic("boundaries_records").unwrap())
+    };
+    let (total, at_default) = records_full(&["-sp", "1"]);
+    let (same, at_a_thousand) = records_full(&["-sp", "1", "-spsysrecs", "1000"]);
+    assert_eq!((same, at_default), (total, 0.0));
+    assert!(at_a_thousand >= 6.0, "{at_a_thousand}");
+}
+
 #[test]
 fn the_total_goes_to_a_file_on_request() {
     let scratch = Scratch::new().unwrap();

@@ -56,7 +56,7 @@ impl Master {
         let entered = self.recorder.enter(number, args, &stopped);
         self.in_process.before(&stopped, number, &args);
         self.random.before_call(&mut stopped, number, &args);
-        let state = SliceState { records: slice.records(), max_records: self.max_records, is_due: self.is_due };
+        let state = SliceState { recorded: slice.amount(), limit: self.call_limit, is_due: self.is_due };
         let class = match entered.class {
             Class::Replay if self.has_company => Class::Boundary,
             Class::Repeat if self.shares_memory && is_reshaped(self.pid, number, &args, &self.unstable) => {

@@ -16,6 +16,7 @@ use machine::Memory;
 use tracee::{Stop, Stopped, TraceError};
 
 use super::clock::Wish;
+use super::decide::Amount;
 use super::next::{Cut, Then};
 use super::slices::Recording;
 use super::{Phase, Sliced, clock, kill, send, shared_maps};
@@ -123,7 +124,7 @@ impl Sliced<'_> {
             // The fork has cost the signal; sent again it comes before another instruction.
             send(self.master.pid, signal);
         }
-        self.master.arm(&mut stopped, 0, usize::MAX)?;
+        self.master.arm(&mut stopped, Amount::default())?;
         self.resume(stopped, 0)?;
         self.parts.statistics.held(since.elapsed());
         self.parts.statistics.stopped_time += since.elapsed();

@@ -1,8 +1,10 @@
 //! Where to cut: pure decisions, testable without a process.
 
+use bubble::map::{RECORDER, RECORDS};
 use syscall_replay::table::{Class, Special};
 
 use crate::report::Boundary;
+use crate::settings::CallLimit;
 
 /// What is done about a system call that the master is about to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +23,44 @@ pub enum Plan {
     GiveUp,
 }
 
+/// What was recorded for a slice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Records that the control process has written.
+    pub stopped: u32,
+    /// Records that were written inside the app.
+    pub inside: u32,
+    /// Bytes of all of them.
+    pub bytes: usize,
+}
+
+/// Bytes of log after which a slice ends, so that the logs of all slices together stay within what a machine has.
+const MOST_BYTES: usize = 64 << 20;
+/// The same where the user says how many calls a slice may replay: the log has no more, but for what the app may record inside it in one go.
+const MOST_BYTES_ON_REQUEST: usize = (RECORDS.size - RECORDER.size) as usize;
+
+/// So many calls that are recorded inside the app cost as much as one for which it is stopped.
+const INSIDE_FOR_A_STOP: u32 = 100;
+
+impl Amount {
+    /// Calls that may still be recorded inside the app; 0 if none may be recorded.
+    pub fn left(self, limit: CallLimit) -> u32 {
+        let (weight, most, most_bytes) = match limit {
+            CallLimit::Calls(most) => (1, most, MOST_BYTES_ON_REQUEST),
+            CallLimit::Stops(most) => (INSIDE_FOR_A_STOP, most, MOST_BYTES),
+        };
+        let used = self.stopped.saturating_mul(weight).saturating_add(self.inside);
+        if self.bytes < most_bytes { most.saturating_mul(weight).saturating_sub(used) } else { 0 }
+    }
+}
+
 /// State of the current slice that matters for the decision.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceState {
-    /// Records so far.
-    pub records: u32,
+    /// What was recorded so far.
+    pub recorded: Amount,
     /// `-spsysrecs`.
-    pub max_records: u32,
+    pub limit: CallLimit,
     /// Its time is over.
     pub is_due: bool,
 }
@@ -46,7 +79,7 @@ pub fn plan(class: Class, slice: SliceState) -> Plan {
     };
     if slice.is_due {
         Plan::Cut(Boundary::Timeout, refused)
-    } else if slice.records >= slice.max_records {
+    } else if slice.recorded.left(slice.limit) == 0 {
         Plan::Cut(Boundary::Records, refused)
     } else {
         Plan::Record(refused)
@@ -173,14 +206,34 @@ impl ClockInstruction {
 mod tests {
     use super::*;
 
-    const FRESH: SliceState = SliceState { records: 0, max_records: 2, is_due: false };
+    const FRESH: SliceState = SliceState { recorded: amount(0, 0, 0), limit: CallLimit::Calls(2), is_due: false };
+
+    const fn amount(stopped: u32, inside: u32, bytes: usize) -> Amount {
+        Amount { stopped, inside, bytes }
+    }
 
     #[test]
     fn ordinary_calls_are_recorded_until_the_limit() {
         assert_eq!(plan(Class::Replay, FRESH), Plan::Record(None));
-        assert_eq!(plan(Class::Repeat, SliceState { records: 1, ..FRESH }), Plan::Record(None));
-        assert_eq!(plan(Class::Replay, SliceState { records: 2, ..FRESH }), Plan::Cut(Boundary::Records, None));
-        assert_eq!(plan(Class::Replay, SliceState { max_records: 0, ..FRESH }), Plan::Cut(Boundary::Records, None));
+        assert_eq!(plan(Class::Repeat, SliceState { recorded: amount(1, 0, 0), ..FRESH }), Plan::Record(None));
+        assert_eq!(
+            plan(Class::Replay, SliceState { recorded: amount(1, 1, 0), ..FRESH }),
+            Plan::Cut(Boundary::Records, None)
+        );
+        assert_eq!(
+            plan(Class::Replay, SliceState { limit: CallLimit::Calls(0), ..FRESH }),
+            Plan::Cut(Boundary::Records, None)
+        );
+    }
+
+    #[test]
+    fn calls_without_stops_count_in_full_only_where_the_user_sets_a_limit() {
+        let limit = CallLimit::Stops(2);
+        assert_eq!([amount(1, 30, 0), amount(0, 200, 0)].map(|amount| amount.left(limit)), [70, 0]);
+        assert_eq!([amount(2, 0, 0), amount(0, 0, MOST_BYTES)].map(|amount| amount.left(limit)), [0, 0]);
+        let limit = CallLimit::Calls(5);
+        assert_eq!([amount(1, 2, MOST_BYTES), amount(5, 1, 0)].map(|amount| amount.left(limit)), [2, 0]);
+        assert_eq!(amount(0, 0, RECORDS.size as usize).left(limit), 0);
     }
 
     #[test]
@@ -195,7 +248,10 @@ mod tests {
     fn refused_calls_are_recorded_like_others() {
         let refuse = Class::Refuse { result: -38 };
         assert_eq!(plan(refuse, FRESH), Plan::Record(Some(-38)));
-        assert_eq!(plan(refuse, SliceState { max_records: 0, ..FRESH }), Plan::Cut(Boundary::Records, Some(-38)));
+        assert_eq!(
+            plan(refuse, SliceState { limit: CallLimit::Calls(0), ..FRESH }),
+            Plan::Cut(Boundary::Records, Some(-38))
+        );
     }
 
     #[test]

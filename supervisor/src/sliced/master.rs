@@ -15,6 +15,7 @@ use tracee::{BREAKPOINTS, Parent, Stop, Stopped, TraceError};
 
 use super::calls::Call;
 use super::clock::Wish;
+use super::decide::Amount;
 use super::ends::call_end;
 use super::files::KeptFiles;
 use super::huge_pages::HugePages;
@@ -30,7 +31,7 @@ use crate::entry::Prepared;
 use crate::error::Failure;
 use crate::family::Heritage;
 use crate::report::Boundary;
-use crate::settings::Settings;
+use crate::settings::{CallLimit, Settings};
 use crate::takeover::access;
 
 /// The master process.
@@ -71,7 +72,7 @@ pub struct Master {
     /// Records its calls without stops.
     pub in_process: InProcess,
     pub(super) huge_pages: HugePages,
-    pub(super) max_records: u32,
+    pub(super) call_limit: CallLimit,
     pub(super) verify_calls: bool,
     pub(super) checks_calls: bool,
     pub(super) recorder: Recorder,
@@ -113,7 +114,7 @@ impl Master {
             random: RandomInstructions::new(),
             in_process: InProcess::new(pid, settings.record_in_process && !settings.check_calls),
             huge_pages: HugePages::new(settings.huge_pages),
-            max_records: settings.max_records,
+            call_limit: settings.call_limit,
             verify_calls: settings.verify_calls,
             checks_calls: settings.check_calls,
             recorder: Recorder::new(),
@@ -203,19 +204,17 @@ impl Master {
         Ok(Next::Cut(stopped, Cut { kind: Boundary::Exec, end, then: Then::Image }))
     }
 
-    /// Hands it over to the recorder inside it, if it is to go on without a signal and all is as usual. `records` were written
-    /// for the slice, and there is room for `room` bytes more.
+    /// Hands it over to the recorder inside it, if it is to go on without a signal and all is as usual. `recorded`: for the slice, so far.
     ///
     /// # Errors
     /// If it was killed.
-    pub fn arm(&mut self, stopped: &mut Stopped, records: u32, room: usize) -> Result<(), Failure> {
+    pub fn arm(&mut self, stopped: &mut Stopped, recorded: Amount) -> Result<(), Failure> {
         let is_busy = self.is_in_call() || self.interrupted.is_some() || self.awaits_breakpoint;
         let is_called = self.is_due || self.interrupt_sent || self.put_off.is_some();
         if is_busy || is_called || self.has_company || !self.unstable.is_empty() {
             return Ok(());
         }
-        let most = self.max_records.saturating_sub(records);
-        self.in_process.arm(stopped, self.prepared.gate, most.into(), room)
+        self.in_process.arm(stopped, self.prepared.gate, recorded.left(self.call_limit))
     }
 
     /// It was killed without another stop. Where it has killed itself the slice ends at that call.

@@ -331,7 +331,7 @@ impl Sliced<'_> {
         match self.master.handle(stopped, stop, slice)? {
             Next::Resume(mut stopped, signal) => {
                 if signal == 0 {
-                    self.master.arm(&mut stopped, slice.records(), slice.room())?;
+                    self.master.arm(&mut stopped, slice.amount())?;
                 }
                 self.master.renew_interrupt(&stopped)?;
                 self.resume(stopped, signal)?;

@@ -7,6 +7,7 @@ use bubble::shared::{End, state};
 use syscall_replay::LogWriter;
 use tracee::Exit;
 
+use super::decide::Amount;
 use super::kill;
 use crate::error::Failure;
 use crate::image::Image;
@@ -24,7 +25,9 @@ pub struct Recording {
     slot: ClaimedSlot,
     log_len: usize,
     records: u32,
-    /// Both, before the last record.
+    /// Of these, written inside the app.
+    inside: u32,
+    /// Length and records, before the last record.
     before: (usize, u32),
     /// Bytes of the record of the call at its end.
     last_call_len: usize,
@@ -34,12 +37,12 @@ impl Recording {
     /// A slice without records, in the process `pid`.
     pub fn new(number: u64, pid: i32, slot: ClaimedSlot) -> Self {
         slot.set_runner(pid);
-        Self { number, slot, log_len: 0, records: 0, before: (0, 0), last_call_len: 0 }
+        Self { number, slot, log_len: 0, records: 0, inside: 0, before: (0, 0), last_call_len: 0 }
     }
 
-    /// Records so far.
-    pub fn records(&self) -> u32 {
-        self.records
+    /// What was recorded so far.
+    pub fn amount(&self) -> Amount {
+        Amount { stopped: self.records - self.inside, inside: self.inside, bytes: self.log_len }
     }
 
     /// Lets `write` append to the log.
@@ -51,16 +54,21 @@ impl Recording {
         result
     }
 
-    /// Appends records that were written elsewhere. There must be room, see [`Recording::room`].
-    pub fn append(&mut self, bytes: &[u8], records: u32) {
+    /// Appends records that were written inside the app. There must be room, see [`Amount::left`].
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub fn append(&mut self, bytes: &[u8], records: u32) -> Result<(), Failure> {
         if records == 0 {
             // The last record is still the last.
-            return;
+            return Ok(());
         }
-        self.slot.log()[self.log_len..self.log_len + bytes.len()].copy_from_slice(bytes);
+        self.slot.write_log(self.log_len, bytes)?;
         self.log_len += bytes.len();
         self.records += records;
+        self.inside += records;
         self.before = (self.log_len, self.records);
+        Ok(())
     }
 
     /// Bytes of log that are left.

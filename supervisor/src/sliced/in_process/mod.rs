@@ -183,13 +183,12 @@ impl InProcess {
     }
 
     /// Hands the master, which stands still anywhere in the app's own code, over to the recorder, if that is worth while and possible.
-    /// `most`: records that it may write; `room`: bytes that the log can take. `gate`: a `syscall` instruction.
+    /// `most`: records that it may write. `gate`: a `syscall` instruction.
     ///
     /// # Errors
     /// If the master was killed.
-    pub fn arm(&mut self, stopped: &mut Stopped, gate: u64, most: u64, room: usize) -> Result<(), Failure> {
-        let has_room = most > 0 && room as u64 >= layout::RECORDS_BYTES;
-        let is_wanted = self.is_wanted && self.policy.is_wanted() && has_room;
+    pub fn arm(&mut self, stopped: &mut Stopped, gate: u64, most: u32) -> Result<(), Failure> {
+        let is_wanted = self.is_wanted && self.policy.is_wanted() && most > 0;
         if !is_wanted || self.is_impossible || !self.maps_files.is_empty() || !self.can_stop(stopped)? {
             return Ok(());
         }
@@ -202,10 +201,10 @@ impl InProcess {
             self.policy.disappoint();
             return Ok(());
         }
-        shared.clear(most);
+        shared.clear(most.into());
         let known = self.files.iter().filter(|(_, never_waits)| **never_waits && !self.shares_files);
         shared.set_files(known.map(|(fd, _)| *fd));
-        self.most = most;
+        self.most = most.into();
         shared.set_blocking(true);
         self.is_armed = true;
         self.patch(true)

@@ -181,14 +181,12 @@ impl InProcess {
         let Some(shared) = &self.shared else { return Ok(0) };
         shared.set_blocking(false);
         let records = self.most - shared.get(ROOM);
-        if let Some(slice) = slice {
-            slice.append(shared.records(), records as u32);
-        }
+        let appended = slice.map_or(Ok(()), |slice| slice.append(shared.records(), records as u32));
         self.recorded += records;
         self.policy.made(records);
         self.is_armed = false;
         self.patch(false)?;
-        Ok(records)
+        appended.map(|()| records)
     }
 
     /// How an armed or another master goes on.
