@@ -1,8 +1,10 @@
 //! Programs that only slices still execute.
 //!
 //! Nobody may write to the file of a program that is executed. A slice executes the program that the app executed when it was forked,
-//! even if the app executes another by now, or has ended: natively the file could be written. This treats most cases, not all: now and then
-//! such a call still fails (seen in about one of two hundred runs on a busy machine).
+//! even if the app executes another by now, or has ended: natively the file could be written.
+//!
+//! To look at a process must not make it execute its program for longer: whoever reads its `status` or `maps` holds its memory meanwhile, and
+//! with it the program, even if it ends. So only children of our own are read.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,9 +18,16 @@ pub fn are_there() -> bool {
     let (mut lingering, mut executed) = (BTreeSet::new(), BTreeSet::new());
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     for pid in processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
-        // It may be gone, or another user's.
-        let Ok(program) = fs::metadata(format!("/proc/{pid}/exe")) else { continue };
-        let programs = if is_slice(pid, own) { &mut lingering } else { &mut executed };
+        let is_own = is_running_child(pid);
+        let Ok(program) = fs::metadata(format!("/proc/{pid}/exe")) else {
+            // A slice on its way out has no program any more, but its memory, which is being given back, still has. Others' processes
+            // may be gone, or another user's.
+            if is_own && tracer_and_parent(pid) == Some((0, own)) {
+                return true;
+            }
+            continue;
+        };
+        let programs = if is_own && is_slice(pid, own) { &mut lingering } else { &mut executed };
         programs.insert((program.dev(), program.ino()));
     }
     lingering.difference(&executed).next().is_some()
@@ -26,13 +35,28 @@ pub fn are_there() -> bool {
 
 /// A slice, or the keeper of its first state, is a child of this process that isn't under control and has been given a boot block.
 fn is_slice(pid: u32, own: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u32>().ok());
-    if field("PPid:") != Some(own) || field("TracerPid:") != Some(0) {
+    if tracer_and_parent(pid) != Some((0, own)) {
         return false;
     }
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     maps.lines().any(|line| line.starts_with(&format!("{:x}-", ENTRY.start)))
+}
+
+fn tracer_and_parent(pid: u32) -> Option<(u32, u32)> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u32>().ok());
+    Some((field("TracerPid:")?, field("PPid:")?))
+}
+
+/// Whether it is a process that we could wait for, and that hasn't ended.
+fn is_running_child(pid: u32) -> bool {
+    // SAFETY: siginfo_t is plain data for which zero is valid.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
+    // SAFETY: `info` is an exclusive borrow. Nothing is taken from the queue of ends.
+    let waited = unsafe { libc::waitid(libc::P_PID, pid, &raw mut info, options) };
+    // SAFETY: waitid has filled it in, or left it zero.
+    waited == 0 && unsafe { info.si_pid() } == 0
 }
 
 #[cfg(test)]
@@ -42,9 +66,11 @@ mod tests {
     #[test]
     fn ordinary_processes_are_no_slices() {
         let mut child = std::process::Command::new("sleep").arg("10").spawn().unwrap();
+        assert!(is_running_child(child.id()) && !is_running_child(1) && !is_running_child(std::process::id()));
         assert!(!is_slice(child.id(), std::process::id()));
         assert!(!are_there());
         child.kill().unwrap();
         child.wait().unwrap();
+        assert!(!is_running_child(child.id()));
     }
 }
