@@ -12,8 +12,8 @@ use machine::AppPc;
 pub const SHORT_JUMP: u64 = 2;
 /// Bytes of a jump by 32 bits.
 pub const NEAR_JUMP: u64 = 5;
-/// Bytes of a jump to any address, and what is reserved for one.
-const FAR_JUMP: u64 = 16;
+/// Bytes of a jump to any address.
+const FAR_JUMP: u64 = 14;
 /// What code is aligned to.
 const ALIGNMENT: u64 = 16;
 /// How far around a site places are looked for.
@@ -23,6 +23,10 @@ const SHORT: Range<i64> = -128..128;
 /// Where instructions are decoded from that lead to a place, in bytes before it. A few instructions after an arbitrary start
 /// all decodings agree.
 const STARTS: Range<u64> = 24..40;
+/// How far around a site large places are looked for, in steps.
+const WINDOW: u64 = 8 << 10;
+/// In how many steps.
+const WINDOWS: u64 = 8;
 /// So many zeroes at the end of a mapping are what the linker fills its last page with.
 const FILLED: usize = 64;
 
@@ -47,6 +51,19 @@ impl Text {
 
     fn decode(&self, address: u64) -> Option<Instruction> {
         Instruction::decode(self.from(address), AppPc(address)).ok()
+    }
+
+    /// The instruction before the `syscall` that ends at `after`, if it loads the number of a call and has room for a [`NEAR_JUMP`]: its
+    /// address and the number. Nobody jumps into its middle.
+    pub fn load_before(&self, after: u64) -> Option<(u64, u32)> {
+        const SYSCALL: [u8; 2] = [0x0f, 0x05];
+        const MOV_EAX: u8 = 0xb8;
+        let start = after.checked_sub(NEAR_JUMP + 2)?;
+        let &[MOV_EAX, a, b, c, d, e, f, ..] = self.from(start) else { return None };
+        let starts = STARTS.map(|back| start.saturating_sub(back));
+        let seen = starts.filter(|&from| self.walk(from, start).last().is_some_and(|last| last.next_pc().0 == start));
+        let is_start = seen.count() as u64 > (STARTS.end - STARTS.start) * 3 / 4;
+        ([e, f] == SYSCALL && is_start).then_some((start, u32::from_le_bytes([a, b, c, d])))
     }
 
     /// Places for 8-bit jumps, of which the first is reached by an 8-bit jump that ends at `after` and each other by the one before,
@@ -88,14 +105,21 @@ impl Text {
         free.filter(|range| self.is_hole(range)).collect()
     }
 
-    /// A place for a jump to any address.
-    pub fn far(&self, used: &[Range<u64>]) -> Option<u64> {
+    /// A place for a jump to any address: at the end, or in a large hole, the nearest to `site` first.
+    pub fn far(&self, site: u64, used: &[Range<u64>]) -> Option<u64> {
         let zeroes = self.bytes.iter().rev().take_while(|&&byte| byte == 0).count();
-        if zeroes < FILLED {
-            return None;
-        }
-        let places = (1..=zeroes as u64 / FAR_JUMP).map(|n| self.end() / FAR_JUMP * FAR_JUMP - n * FAR_JUMP);
-        places.filter(|place| place + FAR_JUMP <= self.end()).find(|&place| is_free(&(place..place + FAR_JUMP), used))
+        let places = if zeroes < FILLED { 0 } else { zeroes as u64 / ALIGNMENT };
+        let mut at_end = (1..=places).map(|n| self.end() / ALIGNMENT * ALIGNMENT - n * ALIGNMENT);
+        let free = |place: &u64| is_free(&(*place..*place + FAR_JUMP), used);
+        at_end.find(free).or_else(|| {
+            let windows = (0..WINDOWS).flat_map(|n| {
+                let far = n * WINDOW;
+                [site + far..site + far + WINDOW, site.saturating_sub(far + WINDOW)..site.saturating_sub(far)]
+            });
+            let inside = windows.filter(|window| window.start >= self.start && window.end <= self.end());
+            let mut holes = inside.flat_map(|window| self.holes(window));
+            holes.find(|hole| hole.end - hole.start >= FAR_JUMP && free(&hole.start)).map(|hole| hole.start)
+        })
     }
 
     fn is_hole(&self, range: &Range<u64>) -> bool {
@@ -225,6 +249,15 @@ mod tests {
     }
 
     #[test]
+    fn the_load_of_a_number_is_found() {
+        assert_eq!(text(&LONG_NOP).load_before(AFTER), Some((AFTER - 7, 110)));
+        let mut wide = text(&LONG_NOP);
+        wide.bytes[0x3f] = 0x48;
+        assert_eq!(wide.load_before(AFTER), None, "movabs rax");
+        assert_eq!(text(&LONG_NOP).load_before(AFTER + 1), None);
+    }
+
+    #[test]
     fn a_small_hole_leads_to_a_larger_one() {
         let mut text = text(&[0x31, 0xc0, 0x31, 0xc0, 0xc3, 0x66, 0x90, 0x90]);
         assert_eq!(text.near(AFTER, &[]), None);
@@ -235,11 +268,21 @@ mod tests {
 
     #[test]
     fn the_end_of_the_last_page_is_free_if_it_is_filled() {
-        assert_eq!(text(&LONG_NOP).far(&[]), None);
+        assert_eq!(text(&LONG_NOP).far(AFTER, &[]), None);
         let mut filled = text(&LONG_NOP);
         filled.bytes[0xf80..].fill(0);
         let last = START + 0xff0;
-        assert_eq!(filled.far(&[]), Some(last));
-        assert_eq!(filled.far(std::slice::from_ref(&(last..last + 16))), Some(last - 16));
+        assert_eq!(filled.far(AFTER, &[]), Some(last));
+        assert_eq!(filled.far(AFTER, std::slice::from_ref(&(last..last + 16))), Some(last - 16));
+    }
+
+    #[test]
+    fn a_large_hole_is_found_where_the_end_is_in_use() {
+        let mut text = text(&LONG_NOP);
+        text.bytes.resize(0x4000, 0x90);
+        text.bytes[0x1041] = 0xc3;
+        assert_eq!(text.far(AFTER, &[]), Some(START + 0x1042));
+        let used = START + 0x1040..START + 0x1043;
+        assert_eq!(text.far(AFTER, std::slice::from_ref(&used)), None);
     }
 }

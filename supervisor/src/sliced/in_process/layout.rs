@@ -30,7 +30,7 @@ pub const STOP: u64 = DATA_AT + 0x08;
 pub const ROOM: u64 = DATA_AT + 0x10;
 /// Address of the next record.
 pub const NEXT: u64 = DATA_AT + 0x18;
-/// Address from which on no record may start.
+/// Address at which the memory for records ends.
 pub const LIMIT: u64 = DATA_AT + 0x20;
 /// Address after the `syscall` instruction that is being carried out.
 pub const AFTER: u64 = DATA_AT + 0x28;
@@ -47,8 +47,16 @@ pub const RDX: u64 = DATA_AT + 0x70;
 pub const RESULT: u64 = DATA_AT + 0x78;
 /// Address of the call's entry in the table.
 pub const ENTRY: u64 = DATA_AT + 0x80;
-/// A bit for each descriptor that is known to be a file whose calls never wait.
-pub const FILES: u64 = DATA_AT + 0x100;
+/// The result of an `fstat` of the recorder's own.
+pub const STATUS: u64 = DATA_AT + 0x100;
+/// Devices of local file systems, as `fstat` names them, then zeroes. None: no descriptor becomes known inside the master.
+pub const DEVICES: u64 = DATA_AT + 0x200;
+/// Of which there are at most so many.
+pub const MAX_DEVICES: usize = 16;
+/// A bit for each descriptor that is known to be one of which reading and writing can be recorded.
+pub const FILES: u64 = DATA_AT + 0x300;
+/// A bit for each that was closed.
+pub const CLOSED: u64 = DATA_AT + 0x400;
 /// Descriptors that have a bit.
 pub const MAX_FILES: u64 = 1024;
 /// The recorder's stack grows down from here.
@@ -60,28 +68,42 @@ pub const TABLE_AT: u64 = DATA_AT + 0x1000;
 pub const TABLE_LEN: u64 = 512;
 /// In an entry's second word: writes as many bytes as bits 16 to 31 say, if it succeeds.
 pub const FIXED: u64 = 1;
-/// Writes as many bytes to its second argument as it returns.
+/// Writes as many bytes as it returns, but no more than a certain argument says.
 pub const READS: u64 = 2;
 /// Reads as many bytes from its second argument as the third says.
 pub const WRITES: u64 = 4;
-/// What it writes, it writes to its first argument, not its second.
-pub const TO_FIRST: u64 = 8;
-/// The first argument is a descriptor, and it must be a known file.
-pub const NEEDS_FILE: u64 = 16;
+/// Reads a path, which the first argument points to.
+pub const PATH: u64 = 8;
+/// The second argument points to the path.
+pub const PATH_IS_SECOND: u64 = 16;
+/// The first argument is a descriptor, and it must be known.
+pub const NEEDS_FILE: u64 = 32;
 /// The second argument must be null.
-pub const SECOND_IS_NULL: u64 = 32;
+pub const SECOND_IS_NULL: u64 = 64;
+/// Closes its first argument.
+pub const CLOSES: u64 = 128;
+/// Bits 8 to 10: which argument points to what it writes.
+pub const OUTPUT: u32 = 8;
+/// Opens a file.
+pub const OPENS: u64 = 1 << 11;
+/// `fcntl`: only commands up to [`LAST_COMMAND`], and [`OTHER_COMMAND`].
+pub const COMMAND: u64 = 1 << 12;
+/// Bits 32 to 34, of a call that reads: which argument says how much at most.
+pub const ROOM_ARGUMENT: u32 = 32;
 
-/// What it writes, it writes to its third argument.
-pub const TO_THIRD: u64 = 64;
-/// Its flags must say that the first argument is meant, and not a path.
-pub const BY_DESCRIPTOR: u64 = 128;
+/// `F_SETFL`. None of the commands up to this has to do with locks.
+pub const LAST_COMMAND: u64 = 4;
+/// `F_DUPFD_CLOEXEC`.
+pub const OTHER_COMMAND: u64 = 1030;
+/// The longest path.
+pub const MOST_PATH: u64 = 1000;
 
 /// Records wait here.
 pub const RECORDS_AT: u64 = DATA_AT + 0x4000;
-/// The most bytes that a call may write for the recorder to take it.
-pub const MOST_BYTES: u64 = 0x1_0000;
-/// Room that a record needs at most.
-pub const MOST_RECORD: u64 = MOST_BYTES + 0x80;
+/// The most bytes that a call may read for the recorder to take it.
+pub const MOST_BYTES: u64 = 0x10_0000;
+/// Room that a record needs besides those bytes, or at most if it holds none.
+pub const MOST_RECORD: u64 = 0x800;
 /// Shared memory.
 pub const SHARED_BYTES: u64 = RECORDER.size - DATA_AT;
 /// Room for records.

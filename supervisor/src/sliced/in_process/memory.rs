@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::layout::{
-    DATA_AT, FILES, LIMIT, MAX_FILES, MOST_RECORD, NEXT, RECORDS_AT, RECORDS_BYTES, ROOM, SELECTOR, SHARED_BYTES, STOP,
-    TABLE_AT, in_master,
+    CLOSED, DATA_AT, DEVICES, FILES, LIMIT, MAX_DEVICES, MAX_FILES, NEXT, RECORDS_AT, RECORDS_BYTES, ROOM, SELECTOR,
+    SHARED_BYTES, STOP, TABLE_AT, in_master,
 };
 use super::table;
 
@@ -76,7 +76,7 @@ impl Shared {
     pub fn clear(&self, most: u64) {
         self.word(ROOM).store(most, Relaxed);
         self.word(NEXT).store(in_master(RECORDS_AT), Relaxed);
-        self.word(LIMIT).store(in_master(RECORDS_AT + RECORDS_BYTES - MOST_RECORD), Relaxed);
+        self.word(LIMIT).store(in_master(RECORDS_AT + RECORDS_BYTES), Relaxed);
     }
 
     /// Bytes of the records that have come since.
@@ -87,12 +87,35 @@ impl Shared {
         unsafe { std::slice::from_raw_parts(self.start.add(start).as_ptr(), len) }
     }
 
-    /// These descriptors are files whose calls never wait.
+    /// Files of these devices become known inside the master, and pipes. If there are none, nothing does.
+    pub fn set_devices(&self, devices: &[u64]) {
+        for n in 0..MAX_DEVICES {
+            self.word(DEVICES + n as u64 * 8).store(devices.get(n).copied().unwrap_or(0), Relaxed);
+        }
+    }
+
+    /// Descriptors that are known.
+    pub fn files(&self) -> impl Iterator<Item = u64> {
+        self.bits(FILES)
+    }
+
+    /// Descriptors that were closed.
+    pub fn closed(&self) -> impl Iterator<Item = u64> {
+        self.bits(CLOSED)
+    }
+
+    fn bits(&self, offset: u64) -> impl Iterator<Item = u64> {
+        let words = (0..MAX_FILES / 64).map(move |n| (n, self.get(offset + n * 8))).filter(|(_, word)| *word != 0);
+        words.flat_map(|(n, word)| (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| n * 64 + bit))
+    }
+
+    /// These descriptors are known, and none was closed.
     pub fn set_files(&self, files: impl Iterator<Item = u64>) {
         let mut words = [0; (MAX_FILES / 64) as usize];
         files.for_each(|fd| words[(fd / 64) as usize] |= 1 << (fd % 64));
         for (n, word) in words.into_iter().enumerate() {
             self.word(FILES + n as u64 * 8).store(word, Relaxed);
+            self.word(CLOSED + n as u64 * 8).store(0, Relaxed);
         }
     }
 }
@@ -115,6 +138,9 @@ mod tests {
         assert_eq!((shared.records().len(), shared.get(ROOM)), (0, 7));
         shared.set_files([1, 70].into_iter());
         assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [2, 64]);
+        assert!(shared.files().eq([1, 70]) && shared.closed().eq([]));
+        shared.set_devices(&[7]);
+        assert_eq!([shared.get(DEVICES), shared.get(DEVICES + 8)], [7, 0]);
         shared.set_files([].into_iter());
         assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [0, 0]);
     }

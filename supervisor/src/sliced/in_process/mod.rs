@@ -31,6 +31,7 @@ use tracee::Stopped;
 use self::code::Places;
 use self::memory::Shared;
 use self::policy::Policy;
+use self::set_up::Descriptor;
 use self::sites::Sites;
 use super::decide::Dispositions;
 use crate::error::Failure;
@@ -58,8 +59,10 @@ pub struct InProcess {
     ignored: Option<u64>,
     /// The app's descriptors that show its mappings, the recorder's among them.
     maps_files: BTreeSet<u64>,
-    /// Descriptors that were looked at, and whether they are files whose calls never wait.
+    /// Descriptors that were looked at, and whether the recorder may read and write them.
     files: HashMap<u64, bool>,
+    /// Devices of local file systems.
+    devices: Vec<u64>,
     /// Another process changes the app's descriptors.
     shares_files: bool,
     /// System calls that it has recorded.
@@ -83,6 +86,7 @@ impl InProcess {
             ignored: None,
             maps_files: BTreeSet::new(),
             files: HashMap::new(),
+            devices: Vec::new(),
             shares_files: false,
             recorded: 0,
         }
@@ -111,10 +115,12 @@ impl InProcess {
 
     /// The master, which isn't armed, is about to make a call.
     pub fn before(&mut self, stopped: &Stopped, number: u64, args: &[u64; 6]) {
-        if !self.is_wanted || table::is_known(number) {
+        if !self.is_wanted {
             return;
         }
-        self.policy.other();
+        if !table::is_known(number) {
+            self.policy.other();
+        }
         let [first, second, _, fourth, fifth, _] = *args;
         let end = |start: u64, len: u64| start.saturating_add(len);
         match number as i64 {
@@ -202,8 +208,9 @@ impl InProcess {
             return Ok(());
         }
         shared.clear(most.into());
-        let known = self.files.iter().filter(|(_, never_waits)| **never_waits && !self.shares_files);
+        let known = self.files.iter().filter(|(_, is_known)| **is_known && !self.shares_files);
         shared.set_files(known.map(|(fd, _)| *fd));
+        shared.set_devices(if self.shares_files { &[] } else { &self.devices });
         self.most = most.into();
         shared.set_blocking(true);
         self.is_armed = true;
@@ -212,7 +219,8 @@ impl InProcess {
 
     /// Whether the signals arrive by which the recorder stops: one that is blocked or ignored would lose the app's setting.
     fn can_stop(&mut self, stopped: &Stopped) -> Result<bool, Failure> {
-        const NEEDED: u64 = 1 << (libc::SIGSYS - 1) | 1 << (libc::SIGTRAP - 1);
+        const NEEDED: u64 =
+            1 << (libc::SIGSYS - 1) | 1 << (libc::SIGTRAP - 1) | 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
         let ignored = *self.ignored.get_or_insert_with(|| {
             let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok();
             status.and_then(|status| Dispositions::parse(&status)).map_or(NEEDED, |set| set.ignored)
@@ -226,9 +234,22 @@ impl InProcess {
         self.sites.set_patched(patched).map_err(gone)
     }
 
-    /// Whether a descriptor is a file whose calls never wait.
+    /// Whether the recorder may read and write a descriptor.
     fn knows_file(&mut self, fd: u64) -> bool {
-        !self.shares_files && *self.files.entry(fd).or_insert_with(|| set_up::never_waits(self.pid, fd))
+        if self.shares_files {
+            return false;
+        }
+        if let Some(known) = self.files.get(&fd) {
+            return *known;
+        }
+        let found = set_up::look_at(self.pid, fd);
+        if let Descriptor::Local(device) = found
+            && !self.devices.contains(&device)
+            && self.devices.len() < layout::MAX_DEVICES
+        {
+            self.devices.push(device);
+        }
+        *self.files.entry(fd).or_insert(found != Descriptor::Other)
     }
 }
 

@@ -93,36 +93,61 @@ fn remove(stopped: &mut Stopped, gate: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a process's descriptor is a file of which reading and writing never wait for anybody, so that nothing can break them
-/// off: one of a local file system, or one of two devices.
-pub(super) fn never_waits(pid: i32, fd: u64) -> bool {
+/// A descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Descriptor {
+    /// A file or directory of a local file system, on that device: reading and writing never wait for anybody.
+    Local(u64),
+    /// Reading and writing never wait, or are made again by the kernel if something breaks them off before anything was done: a pipe, a
+    /// terminal, one of two devices.
+    Restarts,
+    /// Nothing is known.
+    Other,
+}
+
+/// What a process's descriptor is.
+pub(super) fn look_at(pid: i32, fd: u64) -> Descriptor {
     const MEMORY_DEVICES: u64 = 1;
     const NULL_AND_ZERO: [u64; 2] = [3, 5];
+    const TERMINALS: std::ops::RangeInclusive<u64> = 136..=143;
     if fd >= MAX_FILES {
-        return false;
+        return Descriptor::Other;
     }
     let path = format!("/proc/{pid}/fd/{fd}");
-    let Ok(metadata) = std::fs::metadata(&path) else { return false };
-    if metadata.file_type().is_char_device() {
-        let device = metadata.rdev();
-        return libc::major(device) as u64 == MEMORY_DEVICES && NULL_AND_ZERO.contains(&(libc::minor(device) as u64));
+    let Ok(metadata) = std::fs::metadata(&path) else { return Descriptor::Other };
+    let kind = metadata.file_type();
+    if kind.is_char_device() {
+        let (major, minor) = (libc::major(metadata.rdev()) as u64, libc::minor(metadata.rdev()) as u64);
+        let is_simple = major == MEMORY_DEVICES && NULL_AND_ZERO.contains(&minor) || TERMINALS.contains(&major);
+        return if is_simple { Descriptor::Restarts } else { Descriptor::Other };
     }
     let local = [EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC];
-    metadata.is_file() && statfs(path.as_str()).is_ok_and(|system| local.contains(&system.filesystem_type()))
+    let is_local = || statfs(path.as_str()).is_ok_and(|system| local.contains(&system.filesystem_type()));
+    match kind.is_file() || kind.is_dir() {
+        true if is_local() => Descriptor::Local(metadata.dev()),
+        false if kind.is_fifo() => Descriptor::Restarts,
+        _ => Descriptor::Other,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs::File;
+    use std::os::fd::OwnedFd;
 
     use super::*;
 
     #[test]
-    fn files_and_simple_devices_never_wait() {
+    fn what_may_wait_is_told_from_what_may_not() {
         let me = std::process::id() as i32;
-        let never = |file: &File| never_waits(me, file.as_raw_fd() as u64);
-        assert!(never(&File::open("/dev/null").unwrap()) && never(&File::open("/dev/zero").unwrap()));
-        assert!(!never(&File::open("/proc/self/status").unwrap()) && !never(&File::open("/dev").unwrap()));
-        assert!(!never_waits(me, MAX_FILES) && !never_waits(-1, 0));
+        let at = |file: &File| look_at(me, file.as_raw_fd() as u64);
+        let open = |path: &str| File::open(path).unwrap();
+        assert_eq!([at(&open("/dev/null")), at(&open("/dev/zero"))], [Descriptor::Restarts; 2]);
+        assert_eq!([at(&open("/proc/self/status")), at(&open("/proc"))], [Descriptor::Other; 2]);
+        let (reader, _writer) = std::io::pipe().unwrap();
+        assert_eq!(at(&File::from(OwnedFd::from(reader))), Descriptor::Restarts);
+        let folder = open(env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(at(&folder), Descriptor::Local(folder.metadata().unwrap().dev()));
+        assert_eq!([look_at(me, MAX_FILES), look_at(-1, 0)], [Descriptor::Other; 2]);
     }
 }

@@ -4,8 +4,9 @@
 //! |---|---|
 //! | in the app's code | nothing |
 //! | at an instruction that isn't patched (SIGSYS) | it goes back to before that |
-//! | there too, but an interrupt came before that signal | it goes on to the signal |
+//! | there, or where a path can't be read, but an interrupt came before the signal | it goes on to the signal |
 //! | at the recorder's own stop before a call | it goes back to before the patched instruction |
+//! | in the recorder, where a path can't be read | it goes back to before the patched instruction |
 //! | in the recorder or on the way to it | it goes on to one of the recorder's two stops, before the call or behind it |
 //! | behind a call that was broken off | it looks as if the patched instruction had made that call |
 
@@ -13,7 +14,7 @@ use bubble::map::RECORDER;
 use tracee::{Mode, Stop, Stopped, TraceError, UserRegisters};
 
 use super::InProcess;
-use super::layout::{AFTER, CODE_END, FLAGS, R11, RCX, ROOM, RSP, STACK_END, in_master};
+use super::layout::{AFTER, CODE_END, FLAGS, R11, RBX, RCX, ROOM, RSP, STACK_END, in_master};
 use crate::error::Failure;
 use crate::sliced::master::Master;
 use crate::sliced::slices::Recording;
@@ -52,7 +53,7 @@ impl Master {
             return Ok((stopped, Some(stop)));
         }
         let (mut stopped, mut stop) = (stopped, stop);
-        if self.in_process.is_dispatched(&stopped, &stop)? {
+        if self.in_process.awaits_signal(&stopped, &stop)? {
             if matches!(stop, Stop::Group(_)) {
                 // Nobody looks at it while it stays stopped; the signal is its next stop.
                 return Ok((stopped, Some(stop)));
@@ -79,17 +80,23 @@ impl Master {
 }
 
 impl InProcess {
-    /// Whether it was stopped between a call that isn't patched and the SIGSYS that this causes: the kernel takes such stops before it delivers
-    /// signals. The registers are then those of a call that was made, which it was not.
-    fn is_dispatched(&self, stopped: &Stopped, stop: &Stop) -> Result<bool, Failure> {
-        if !matches!(stop, Stop::Interrupted | Stop::Group(_)) || stopped.registers()?.syscall_number() < 0 {
+    /// Whether it was stopped between what causes a signal of ours and that signal: the kernel takes such stops before it delivers signals.
+    /// With SIGSYS, the registers are then those of a call that was made, which it was not; the other two come where a path can't be read.
+    fn awaits_signal(&self, stopped: &Stopped, stop: &Stop) -> Result<bool, Failure> {
+        const SYS: u64 = 1 << (libc::SIGSYS - 1);
+        const FAULTS: u64 = 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
+        let registers = stopped.registers()?;
+        let at = registers.rip().wrapping_sub(RECORDER.start);
+        let is_probing = (self.places.probes..self.places.probed).contains(&at);
+        let awaited = if registers.syscall_number() >= 0 { SYS } else { 0 } | if is_probing { FAULTS } else { 0 };
+        if !matches!(stop, Stop::Interrupted | Stop::Group(_)) || awaited == 0 {
             return Ok(false);
         }
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid));
         let pending = status.ok().and_then(|status| pending_signals(&status));
         let pending =
             pending.ok_or_else(|| Failure::Unsupported("/proc/PID/status doesn't tell pending signals".into()))?;
-        Ok(pending >> (libc::SIGSYS - 1) & 1 != 0)
+        Ok(pending & awaited != 0)
     }
 
     /// The master's registers become the app's.
@@ -105,6 +112,15 @@ impl InProcess {
             }
             Stop::Signal(info) if info.si_signo == libc::SIGTRAP && at == self.places.bail_stop => {
                 self.to_site(&mut stopped, at)?;
+                return Ok((stopped, Came::ToCall));
+            }
+            Stop::Signal(info) if is_fault(info) && (self.places.probes..self.places.probed).contains(&at) => {
+                // The app has passed an address at which there is nothing. The kernel will tell it so.
+                registers.set_rip(in_master(self.places.bail));
+                registers.set(Gpr::Rsp, in_master(STACK_END));
+                stopped.set_registers(&registers)?;
+                let mut stopped = stopped.run_to_trap()?;
+                self.to_site(&mut stopped, self.places.bail_stop)?;
                 return Ok((stopped, Came::ToCall));
             }
             _ if at >= CODE_END && !self.sites.is_on_the_way(registers.rip()) => return Ok((stopped, Came::Stopped)),
@@ -128,7 +144,7 @@ impl InProcess {
         let Some(shared) = &self.shared else { return };
         let mut app = registers.app();
         (app.rip, app.rflags) = (shared.get(AFTER), shared.get(FLAGS));
-        let saved = [(Gpr::Rcx, AFTER), (Gpr::R11, FLAGS), (Gpr::Rsp, RSP)];
+        let saved = [(Gpr::Rcx, AFTER), (Gpr::R11, FLAGS), (Gpr::Rsp, RSP), (Gpr::Rbx, RBX)];
         saved.into_iter().for_each(|(register, place)| app.set(register, shared.get(place)));
         registers.set_app(&app);
     }
@@ -145,7 +161,7 @@ impl InProcess {
             None
         };
         if let Some(place) = turn {
-            // It has looked at our wish to stop already. The stack pointer may be the app's again.
+            // It has looked at our wish to stop already, and may wait in the call, or fault, if it goes on. The stack pointer may be the app's again.
             registers.set_rip(in_master(place));
             registers.set(Gpr::Rsp, in_master(STACK_END));
             stopped.set_registers(&registers)?;
@@ -185,6 +201,10 @@ impl InProcess {
         self.recorded += records;
         self.policy.made(records);
         self.is_armed = false;
+        for fd in shared.closed() {
+            self.files.remove(&fd);
+        }
+        self.files.extend(shared.files().map(|fd| (fd, true)));
         self.patch(false)?;
         appended.map(|()| records)
     }
@@ -193,6 +213,11 @@ impl InProcess {
     pub fn mode(&self) -> Mode {
         if self.is_armed { Mode::Free } else { Mode::Syscalls }
     }
+}
+
+/// Whether an access to memory has failed.
+fn is_fault(info: &libc::siginfo_t) -> bool {
+    [libc::SIGSEGV, libc::SIGBUS].contains(&info.si_signo) && info.si_code > 0
 }
 
 /// The signals that wait for a thread alone, by its `/proc/PID/status`.

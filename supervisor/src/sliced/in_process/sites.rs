@@ -1,7 +1,8 @@
 //! Patched `syscall` instructions: where they are, what leads from them to the recorder, and what was there before.
 //!
 //! ```text
-//!   site  syscall  becomes  jmp hole     (two bytes for two: no instruction around it changes)
+//!   site  mov eax, number; syscall  becomes  jmp stub; syscall, or jmp far; syscall
+//!         syscall  becomes  jmp hole     (two bytes for two: no instruction around it changes)
 //!   hole  jmp stub                       (sometimes by way of smaller holes), or, where that is too far away, jmp far
 //!   far   jmp [stub's address]           at the end of the mapping's last page
 //! ```
@@ -133,7 +134,7 @@ impl Sites {
             patches.flat_map(|patch| patch.way.iter().map(Written::range)).collect()
         };
         let stub = STUBS_AT + self.stubs as u64 * STUB_BYTES;
-        let patch = search.text(after, process)?.plan(after, (in_master(stub), code::stub(stub, after)), &used)?;
+        let patch = search.text(after, process)?.plan(after, stub, &used)?;
         let all = || patch.way.iter().chain([&patch.jump]);
         if !all().flat_map(Written::pages).all(|page| self.pages.contains(&page) || search.is_unchanged(page)) {
             return None;
@@ -236,12 +237,30 @@ fn code_mapping(line: &str) -> Option<Range<u64>> {
 }
 
 impl Text {
-    /// What to write so that the instruction that ends at `after` leads to a stub.
-    fn plan(&self, after: u64, stub: (u64, Vec<u8>), used: &[Range<u64>]) -> Option<Patch> {
+    /// What to write so that the instruction that ends at `after` leads to a stub, which is to lie at the offset `stub`.
+    fn plan(&self, after: u64, stub: u64, used: &[Range<u64>]) -> Option<Patch> {
         let site = after - SYSCALL.len() as u64;
         if self.read(site..after)? != SYSCALL {
             return None;
         }
+        let near = |from: u64, to: u64| {
+            let distance = i32::try_from(to.wrapping_sub(from + NEAR_JUMP) as i64).ok()?;
+            self.written(from, [&[0xe9][..], &distance.to_le_bytes()].concat())
+        };
+        let target = in_master(stub);
+        let far = |used: &[Range<u64>]| {
+            let bytes = [&[0xff, 0x25, 0, 0, 0, 0][..], &target.to_le_bytes()].concat();
+            self.written(self.far(site, used)?, bytes)
+        };
+        if let Some((load, number)) = self.load_before(after) {
+            let stub = (target, code::stub(stub, after, Some(number)));
+            if let Some(jump) = near(load, target) {
+                return Some(Patch { jump, way: Vec::new(), stub });
+            }
+            let far = far(used)?;
+            return Some(Patch { jump: near(load, far.at)?, way: vec![far], stub });
+        }
+        let stub = (target, code::stub(stub, after, None));
         let places = self.near(after, used)?;
         let hole = *places.last()?;
         let mut jumps = std::iter::once(&site).chain(&places).zip(&places).map(|(&at, &to)| {
@@ -250,17 +269,14 @@ impl Text {
         });
         let jump = jumps.next()??;
         let mut way = jumps.collect::<Option<Vec<_>>>()?;
-        let near = |to: u64| {
-            let distance = i32::try_from(to.wrapping_sub(hole + NEAR_JUMP) as i64).ok()?;
-            self.written(hole, [&[0xe9][..], &distance.to_le_bytes()].concat())
-        };
-        if let Some(direct) = near(stub.0) {
+        if let Some(direct) = near(hole, target) {
             way.push(direct);
             return Some(Patch { jump, way, stub });
         }
-        let far = self.far(used)?;
-        let bytes = [&[0xff, 0x25, 0, 0, 0, 0][..], &stub.0.to_le_bytes()].concat();
-        way.extend([self.written(far, bytes)?, near(far)?]);
+        let own = places.iter().map(|&place| place..place + NEAR_JUMP);
+        let far = far(&[used, &own.collect::<Vec<_>>()].concat())?;
+        let to_far = near(hole, far.at)?;
+        way.extend([far, to_far]);
         Some(Patch { jump, way, stub })
     }
 
@@ -291,17 +307,40 @@ mod tests {
 
     #[test]
     fn a_patch_leads_to_the_stub() {
-        let mut bytes = vec![0x90; 0x1000];
-        bytes[0x40..0x50].copy_from_slice(&[0xb8, 110, 0, 0, 0, 0x0f, 5, 0xc3, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0]);
-        bytes[0xf00..].fill(0);
-        let text = Text { start: 0x40_0000, bytes };
-        let near = text.plan(0x40_0047, (0x50_0000, Vec::new()), &[]).unwrap();
-        assert_eq!((near.jump.at, &near.jump.new[..], &near.jump.old[..]), (0x40_0045, &[0xeb, 1][..], &SYSCALL[..]));
+        let text = |function: &[u8]| {
+            let mut bytes = vec![0x90; 0x1000];
+            bytes[0x40..0x40 + function.len()].copy_from_slice(function);
+            bytes[0xf00..].fill(0);
+            bytes
+        };
+        let nop = [0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
+        let bytes = text(&[&[0x31, 0xc0, 0x90, 0x90, 0x90, 0x0f, 5, 0xc3][..], &nop].concat());
+        let stub = in_master(STUBS_AT);
+        let near_start = stub - 0x10_0000;
+        let near = Text { start: near_start, bytes: bytes.clone() }.plan(near_start + 0x47, STUBS_AT, &[]).unwrap();
+        assert_eq!(
+            (near.jump.at, &near.jump.new[..], &near.jump.old[..]),
+            (near_start + 0x45, &[0xeb, 1][..], &SYSCALL[..])
+        );
         assert_eq!(near.way.len(), 1);
-        assert_eq!(near.way[0].new[1..], (0x50_0000_i32 - 0x40_004d).to_le_bytes());
-        let far = text.plan(0x40_0047, (0x5554_0000_0000, Vec::new()), &[]).unwrap();
+        assert_eq!(near.way[0].new[1..], (0x10_0000_i32 - 0x4d).to_le_bytes());
+        let text_far = Text { start: 0x40_0000, bytes };
+        let far = text_far.plan(0x40_0047, STUBS_AT, &[]).unwrap();
         assert_eq!((far.way[0].at, far.way[0].new.len()), (0x40_0ff0, 14));
         assert_eq!(far.way[1].new[1..], (0xff0_i32 - 0x4d).to_le_bytes());
-        assert!(text.plan(0x40_0048, (0x50_0000, Vec::new()), &[]).is_none());
+        assert!(text_far.plan(0x40_0048, STUBS_AT, &[]).is_none());
+        // One hole is large enough for either jump, not for both.
+        let mut bytes = vec![0x90; 0x4000];
+        let padding = [0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0];
+        bytes[0x3f..0x50].copy_from_slice(&[&[0x0f, 5, 0xc3][..], &padding].concat());
+        let one = Text { start: 0x40_0000, bytes };
+        assert_eq!(one.far(0x40_003f, &[]), Some(0x40_0042));
+        assert!(one.near(0x40_0041, &[]).is_some() && one.plan(0x40_0041, STUBS_AT, &[]).is_none());
+        // The instruction that loads the number has room for a jump.
+        let bytes = text(&[0xb8, 110, 0, 0, 0, 0x0f, 5, 0xc3, 0x90]);
+        let load = Text { start: 0x40_0000, bytes }.plan(0x40_0047, STUBS_AT, &[]).unwrap();
+        assert_eq!((load.jump.at, &load.jump.old[..], load.way.len()), (0x40_0040, &[0xb8, 110, 0, 0, 0][..], 1));
+        assert_eq!(load.jump.new[1..], (0xff0_i32 - 0x45).to_le_bytes());
+        assert_eq!(load.stub.1[..5], load.jump.old);
     }
 }
