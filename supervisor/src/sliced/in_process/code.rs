@@ -19,30 +19,10 @@ use super::layout::{
 global_asm!(
     ".pushsection .rodata.superpin_recorder, \"a\", @progbits",
     // Several units of the compiled crate name them.
-    ".globl superpin_recorder_start",
-    ".hidden superpin_recorder_start",
-    ".globl superpin_recorder_decided",
-    ".hidden superpin_recorder_decided",
-    ".globl superpin_recorder_probes",
-    ".hidden superpin_recorder_probes",
-    ".globl superpin_recorder_probed",
-    ".hidden superpin_recorder_probed",
-    ".globl superpin_recorder_called",
-    ".hidden superpin_recorder_called",
-    ".globl superpin_recorder_leaves",
-    ".hidden superpin_recorder_leaves",
-    ".globl superpin_recorder_left",
-    ".hidden superpin_recorder_left",
-    ".globl superpin_recorder_done",
-    ".hidden superpin_recorder_done",
-    ".globl superpin_recorder_done_stop",
-    ".hidden superpin_recorder_done_stop",
-    ".globl superpin_recorder_bail",
-    ".hidden superpin_recorder_bail",
-    ".globl superpin_recorder_bail_stop",
-    ".hidden superpin_recorder_bail_stop",
-    ".globl superpin_recorder_end",
-    ".hidden superpin_recorder_end",
+    ".irp place,start,decided,probes,probed,called,leaves,left,done,done_stop,bail,bail_stop,end",
+    ".globl superpin_recorder_\\place",
+    ".hidden superpin_recorder_\\place",
+    ".endr",
     ".balign 16",
     "superpin_recorder_start:",
     // A stub has stored rcx, and put the address after the site there.
@@ -433,25 +413,4 @@ impl Places {
             bail_stop: offset(&raw const superpin_recorder_bail_stop),
         }
     }
-}
-
-/// The stub for the site whose `syscall` instruction ends at `after`: `at` is the offset of the stub. `number`: it loads that first.
-pub fn stub(at: u64, after: u64, number: Option<u32>) -> Vec<u8> {
-    const LOAD_EAX: u8 = 0xb8;
-    const STORE_RCX: [u8; 3] = [0x48, 0x89, 0x0d];
-    const LOAD_RCX: [u8; 2] = [0x48, 0xb9];
-    const JUMP: u8 = 0xe9;
-    let mut bytes = Vec::new();
-    if let Some(number) = number {
-        bytes.push(LOAD_EAX);
-        bytes.extend(number.to_le_bytes());
-    }
-    let relative = |to: u64, bytes: &[u8]| (to as i64 - (at + bytes.len() as u64 + 4) as i64) as i32;
-    bytes.extend(STORE_RCX);
-    bytes.extend(relative(RCX, &bytes).to_le_bytes());
-    bytes.extend(LOAD_RCX);
-    bytes.extend(after.to_le_bytes());
-    bytes.push(JUMP);
-    bytes.extend(relative(super::layout::CODE_AT, &bytes).to_le_bytes());
-    bytes
 }

@@ -20,6 +20,7 @@ mod policy;
 mod set_up;
 mod settle;
 mod sites;
+mod stub;
 mod table;
 
 use std::collections::{BTreeSet, HashMap};

@@ -17,9 +17,9 @@ use std::os::unix::fs::FileExt;
 use machine::Memory;
 use tracee::Stopped;
 
-use super::code;
 use super::holes::{NEAR_JUMP, SHORT_JUMP, Text};
 use super::layout::{CODE_END, MAX_SITES, STUB_BYTES, STUBS_AT, in_master};
+use super::stub;
 
 /// The `syscall` instruction.
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
@@ -253,14 +253,14 @@ impl Text {
             self.written(self.far(site, used)?, bytes)
         };
         if let Some((load, number)) = self.load_before(after) {
-            let stub = (target, code::stub(stub, after, Some(number)));
+            let stub = (target, stub::stub(stub, after, Some(number)));
             if let Some(jump) = near(load, target) {
                 return Some(Patch { jump, way: Vec::new(), stub });
             }
             let far = far(used)?;
             return Some(Patch { jump: near(load, far.at)?, way: vec![far], stub });
         }
-        let stub = (target, code::stub(stub, after, None));
+        let stub = (target, stub::stub(stub, after, None));
         let places = self.near(after, used)?;
         let hole = *places.last()?;
         let mut jumps = std::iter::once(&site).chain(&places).zip(&places).map(|(&at, &to)| {
