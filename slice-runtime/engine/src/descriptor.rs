@@ -22,6 +22,8 @@ pub struct Descriptor {
     routine: u64,
     local: u64,
     predicated: u64,
+    /// Whether the routine's result decides if the call is made that the next descriptor describes.
+    tests: u64,
     args: [(Source, u64); MAX_ARGS],
 }
 
@@ -42,7 +44,18 @@ impl Descriptor {
                 Arg::MemoryAddress(n) => (Source::MemoryAddress, n as u64),
             };
         }
-        Self { routine: call.routine as u64, local: call.local, predicated: u64::from(call.predicated), args }
+        let predicated = u64::from(call.predicated);
+        Self { routine: call.routine as u64, local: call.local, predicated, tests: 0, args }
+    }
+
+    /// The same as the test of the call whose descriptor follows.
+    pub fn as_test(self) -> Self {
+        Self { tests: 1, ..self }
+    }
+
+    /// Whether it is a test: [`Self::call`] says if the call is made whose descriptor follows.
+    pub fn is_test(&self) -> bool {
+        self.tests != 0
     }
 
     /// Whether [`Self::call`] looks at the instruction.
@@ -50,17 +63,18 @@ impl Descriptor {
         self.predicated != 0 || self.args.iter().any(|(source, _)| *source == Source::MemoryAddress)
     }
 
-    /// Makes the call with the app's registers before the instruction, which is there if it is needed.
-    pub fn call(&self, registers: &Registers, instruction: Option<&Instruction>) {
+    /// Makes the call with the app's registers before the instruction, which is there if it is needed. What a routine
+    /// returns means something only if it is a test.
+    pub fn call(&self, registers: &Registers, instruction: Option<&Instruction>) -> u64 {
         let instruction = || instruction.expect("an instruction, if it is needed");
         if self.predicated != 0 && !takes_effect(instruction(), registers) {
-            return;
+            return 0;
         }
         self.invoke(|source, value| match source {
             Source::Value | Source::BlockInstructions => value,
             Source::Register => registers.gpr[value as usize],
             Source::MemoryAddress => memory_address(instruction(), value as usize, registers),
-        });
+        })
     }
 
     /// Makes the call with `count` in place of the number of the block's instructions.
@@ -68,13 +82,15 @@ impl Descriptor {
         self.invoke(|source, value| if source == Source::BlockInstructions { count } else { value });
     }
 
-    fn invoke(&self, value: impl Fn(Source, u64) -> u64) {
+    fn invoke(&self, value: impl Fn(Source, u64) -> u64) -> u64 {
         let a = self.args.map(|(source, v)| value(source, v));
         // SAFETY: the routine is an `extern "C"` function of the image with at most five integer arguments after the local
-        // state (the typed interface guarantees it); further arguments in registers are ignored by the C convention.
+        // state (the typed interface guarantees it); further arguments in registers are ignored by the C convention. One that
+        // returns nothing leaves any number in the register that is read as its result.
         unsafe {
-            let routine: extern "C" fn(u64, u64, u64, u64, u64, u64) = std::mem::transmute(self.routine as usize);
-            routine(self.local, a[0], a[1], a[2], a[3], a[4]);
+            let routine: extern "C" fn(u64, u64, u64, u64, u64, u64) -> u64 =
+                std::mem::transmute(self.routine as usize);
+            routine(self.local, a[0], a[1], a[2], a[3], a[4])
         }
     }
 }

@@ -72,12 +72,35 @@ pub struct Call {
     pub args: Vec<Arg>,
     /// Only if the instruction takes effect (P3): a cmov whose condition holds, a REP instruction with rcx not 0.
     pub predicated: bool,
+    /// Only if this says so. Not with `predicated`.
+    pub test: Option<Test>,
+}
+
+/// A routine that decides whether a call is made. It is put in place where possible, while the call itself is not: so
+/// what is done seldom costs little.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// Address of an `extern "C"` function that returns a 64-bit number: 0 for no. Its first argument is the local state's address.
+    pub routine: usize,
+    /// Further arguments, at most [`MAX_ARGS`].
+    pub args: Vec<Arg>,
 }
 
 impl Call {
+    /// A call that is always made.
+    pub fn new(point: Point, routine: usize, local: u64, args: Vec<Arg>) -> Self {
+        Self { point, routine, local, args, predicated: false, test: None }
+    }
+
+    /// The call's test as a call of its own.
+    pub(crate) fn of_test(&self) -> Option<Call> {
+        let Test { routine, args } = self.test.as_ref()?;
+        Some(Call::new(self.point, *routine, self.local, args.clone()))
+    }
+
     /// Whether the call is made again with a negative number if the app leaves the block early: see [`Arg::BlockInstructions`].
     pub fn is_corrected(&self) -> bool {
-        self.args.contains(&Arg::BlockInstructions) && !self.predicated
+        self.args.contains(&Arg::BlockInstructions) && !self.predicated && self.test.is_none()
     }
 }
 

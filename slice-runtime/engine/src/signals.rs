@@ -146,8 +146,12 @@ extern "C" fn handle(signal: i32, info: &libc::siginfo_t, context: &mut libc::uc
     if wanted && gateway::in_enter_window(pc) {
         return abandon(engine, context, EXIT_NOT_ENTERED);
     }
+    if wanted && engine.is_in_parts(CachePc(pc)) {
+        // Translated code asks for interruptions when it has done the rest.
+        return 0;
+    }
     if wanted && fill_in(engine, CachePc(pc), context, fs_base) {
-        let unfinished = is_string_instruction(pc) || engine.is_unfinished(CachePc(pc));
+        let unfinished = is_string_instruction(pc) || engine.is_begun(CachePc(pc), engine.calls_made);
         let exit = if unfinished { EXIT_UNFINISHED } else { EXIT_INTERRUPTED };
         return abandon(engine, context, exit);
     }
@@ -183,7 +187,6 @@ fn describe(signal: i32, info: &libc::siginfo_t, context: &libc::ucontext_t) -> 
 /// Fills in the app's state from the frame; false if the place isn't in the code cache.
 fn fill_in(engine: &mut Engine, place: CachePc, context: &libc::ucontext_t, fs_base: u64) -> bool {
     let Some((_, _, entry, _)) = engine.locate(place) else { return false };
-    engine.leave_block(place);
     // SAFETY: the thread state is mapped; the run loop isn't running.
     let thread = unsafe { &mut *engine.thread };
     let registers = &mut thread.cpu.registers;
@@ -194,6 +197,7 @@ fn fill_in(engine: &mut Engine, place: CachePc, context: &libc::ucontext_t, fs_b
     registers.fs_base = fs_base;
     entry.recover(registers, &thread.spill);
     copy_xstate(&mut thread.cpu.xstate.bytes, context);
+    engine.calls_made = engine.leave_block(place);
     true
 }
 

@@ -5,7 +5,7 @@
 //! names as borrowed, which are in spill slots. Code between two marks changes nothing that the app can see until its last
 //! instruction, so the app instruction can be started again from the mark's state.
 
-use machine::{Gpr, Registers};
+use machine::{Gpr, Registers, flags};
 
 use crate::thread::{MIRROR_R10, MIRROR_R11, SPILL_SLOTS};
 
@@ -26,7 +26,10 @@ pub const NOT_BORROWED: u8 = 0xff;
 
 /// Instead of a spill slot: the register's value is in r11, which must be given back after it.
 pub const IN_R11: usize = 15;
-const _: () = assert!(SPILL_SLOTS <= IN_R11);
+/// Added to the slot of rax: rax itself holds the app's arithmetic flags, as `lahf` and `seto al` put them there. OF may have been
+/// taken from it already, which changes al, see [`isa::Code::restore_of_from_al`].
+const WITH_FLAGS: usize = 8;
+const _: () = assert!(SPILL_SLOTS <= WITH_FLAGS && SPILL_SLOTS <= IN_R11);
 
 /// One entry.
 #[repr(C)]
@@ -68,9 +71,37 @@ pub struct BufferMark {
     pub counted: u32,
 }
 
+/// An analysis call before an instruction. If the app is interrupted there, this tells whether it has been made, so that it is made once.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallMark {
+    /// App pc of the instruction; 0 if it needn't be known how often the call was made, since it is corrected.
+    pub pc: u64,
+    /// From this offset up to `owed` only a part of the call has been done: translated code runs on, and asks for interruptions
+    /// when it is complete.
+    pub begun: u32,
+    /// From this offset up to `made` it is still to be made.
+    pub owed: u32,
+    /// Offset from which on it has been made.
+    pub made: u32,
+    /// Arena offset of the descriptor of what is owed.
+    pub descriptor: u32,
+}
+
 /// Packs a borrowed register.
 pub fn borrowed(r: Gpr, slot: usize) -> u8 {
     (r as u8) << 4 | slot as u8
+}
+
+/// Packs rax, whose value is in a slot while it holds the flags.
+pub fn borrowed_for_flags(slot: usize) -> u8 {
+    borrowed(Gpr::Rax, slot | WITH_FLAGS)
+}
+
+/// The arithmetic flags that rax holds, see [`WITH_FLAGS`].
+fn flags_in(rax: u64) -> u64 {
+    let overflow = matches!(rax as u8, 1 | 0x80);
+    rax >> 8 & (flags::ARITHMETIC & 0xff) | if overflow { flags::OF } else { 0 }
 }
 
 impl MapEntry {
@@ -81,9 +112,12 @@ impl MapEntry {
             Place::InR10 => registers.get(Gpr::R10),
         };
         for packed in self.borrowed.into_iter().filter(|&p| p != NOT_BORROWED) {
-            let slot = usize::from(packed & 15);
-            let value = if slot == IN_R11 { registers.get(Gpr::R11) } else { spill[slot] };
-            registers.gpr[usize::from(packed >> 4)] = value;
+            let (r, mut slot) = (usize::from(packed >> 4), usize::from(packed & 15));
+            if r == Gpr::Rax as usize && slot & WITH_FLAGS != 0 {
+                registers.rflags = registers.rflags & !flags::ARITHMETIC | flags_in(registers.get(Gpr::Rax));
+                slot &= !WITH_FLAGS;
+            }
+            registers.gpr[r] = if slot == IN_R11 { registers.get(Gpr::R11) } else { spill[slot] };
         }
     }
 }
@@ -125,6 +159,20 @@ mod tests {
         registers.set(Gpr::R10, 0x1000);
         entry.recover(&mut registers, &[1, 2]);
         assert_eq!((registers.rip, registers.get(Gpr::R10), registers.get(Gpr::R11)), (0x1000, 1, 2));
+    }
+
+    #[test]
+    fn flags_are_recovered_from_rax() {
+        use machine::flags::{CF, OF, ZF};
+        let [first, second] = [borrowed_for_flags(2), borrowed(Gpr::Rcx, 3)];
+        let entry = MapEntry { pc: 5, offset: 0, place: Place::Static, borrowed: [first, second, NOT_BORROWED] };
+        for (al, overflow) in [(0, 0), (1, OF), (0x7f, 0), (0x80, OF)] {
+            let mut registers = Registers { rflags: 0x202 | CF, ..Registers::default() };
+            registers.set(Gpr::Rax, ZF << 8 | al);
+            entry.recover(&mut registers, &[1, 2, 3, 4]);
+            assert_eq!((registers.get(Gpr::Rax), registers.get(Gpr::Rcx)), (3, 4));
+            assert_eq!(registers.rflags, 0x202 | ZF | overflow);
+        }
     }
 
     #[test]

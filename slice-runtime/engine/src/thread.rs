@@ -124,6 +124,8 @@ impl ThreadState {
 
     /// Address of `quick_checks` of the only thread.
     pub const QUICK_CHECKS: u64 = map::THREADS.start + offset_of!(ThreadState, quick_checks) as u64;
+    /// Address of `interrupted` of the only thread.
+    pub const INTERRUPTED: u64 = map::THREADS.start + offset_of!(ThreadState, interrupted) as u64;
     /// Address of `buffer` of the only thread.
     pub const BUFFER_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, buffer) as u64;
 

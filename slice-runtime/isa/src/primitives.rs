@@ -297,6 +297,11 @@ impl Code {
         self.with_gs(&[0x3b], a as u8, offset);
     }
 
+    /// `test a, b`. Changes flags.
+    pub fn test(&mut self, a: Gpr, b: Gpr) {
+        self.with_registers(true, &[0x85], b as u8, a as u8);
+    }
+
     fn group1_reg(&mut self, operation: u8, r: Gpr, value: i32) {
         if let Ok(short) = i8::try_from(value) {
             self.with_registers(true, &[0x83], operation, r as u8);

@@ -216,6 +216,46 @@ fn a_counter_is_one_instruction() {
     }
 }
 
+extern "C" fn every_tenth(l: &mut Local) -> u64 {
+    l.a = l.a.wrapping_sub(1);
+    let due = l.a == 0;
+    l.a = if due { 10 } else { l.a };
+    u64::from(due)
+}
+
+extern "C" fn always(l: &mut Local) -> u64 {
+    l.b = l.b.wrapping_add(2);
+    7
+}
+
+/// What a test in place finds is what a call of it returns.
+#[test]
+fn results_are_kept_where_they_are_wanted() {
+    for routine in [every_tenth as extern "C" fn(&mut Local) -> u64, always] {
+        let page = Page::new();
+        let local = page.local() as u64;
+        let known = [Some(local), None, None, None, None, None];
+        // SAFETY: a function's code is readable, and what follows it in this program's text too.
+        let bytes = unsafe { std::slice::from_raw_parts(routine as *const u8, 256) };
+        let inlined =
+            routine::inline_with_result(bytes, routine as *const () as u64, &known).expect("short and straight");
+        let mut code = Code::new(CachePc(page.code() as u64));
+        assert!(inlined.emit(&mut code, &SCRATCH, &[None; 6]), "{inlined:?}");
+        let result = SCRATCH[inlined.result().expect("it was wanted")];
+        code.store_mem(local + std::mem::offset_of!(Local, table) as u64, result);
+        code.ret();
+        let mut expected = Local { a: 3, ..Local::default() };
+        // SAFETY: the page is zeroed memory of this test, aligned and large enough.
+        unsafe { page.local().write(expected.clone()) };
+        for _ in 0..25 {
+            expected.table[0] = routine(&mut expected);
+            page.run(&code.bytes, [0; 6]);
+            // SAFETY: as above.
+            assert_eq!(unsafe { &*page.local() }, &expected, "{}", text(&code));
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_inlined_is_called() {
     let known = [Some(0x1000), None, None, None, None, None];

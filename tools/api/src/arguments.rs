@@ -86,6 +86,16 @@ pub trait Routine<L, A>: Copy + 'static {
     fn address(self) -> usize;
 }
 
+/// A test: like a [`Routine`], but it returns whether a call is to be made.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be a test with the local state `{L}` and the arguments `{A}`",
+    label = "must be a `fn(&mut {L}, u64, …) -> bool` with one `u64` for each argument, and capture nothing"
+)]
+pub trait Test<L, A>: Copy + 'static {
+    /// Address of a C function that does the same and returns 0 or 1 as 64 bits.
+    fn address(self) -> usize;
+}
+
 /// Makes a value of a type without size: a function item or a closure that captures nothing.
 fn conjure<F: Copy>() -> F {
     const { assert!(size_of::<F>() == 0, "an analysis routine can't capture variables and can't be a function pointer") };
@@ -110,6 +120,21 @@ macro_rules! arities {
             fn address(self) -> usize {
                 extern "C" fn thunk<L, F: Fn(&mut L, $(arities!(@word $element)),*) + Copy>(local: &mut L, $($word: u64),*) {
                     conjure::<F>()(local, $($word),*);
+                }
+                thunk::<L, F> as *const () as usize
+            }
+        }
+
+        impl<L: 'static, F, $($element),*> Test<L, ($($element,)*)> for F
+        where
+            F: Fn(&mut L, $(arities!(@word $element)),*) -> bool + Copy + 'static,
+        {
+            fn address(self) -> usize {
+                extern "C" fn thunk<L, F: Fn(&mut L, $(arities!(@word $element)),*) -> bool + Copy>(
+                    local: &mut L,
+                    $($word: u64),*
+                ) -> u64 {
+                    u64::from(conjure::<F>()(local, $($word),*))
                 }
                 thunk::<L, F> as *const () as usize
             }

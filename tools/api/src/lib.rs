@@ -74,7 +74,7 @@ mod options;
 mod tool;
 mod trace;
 
-pub use arguments::{Arg, Arguments, Routine};
+pub use arguments::{Arg, Arguments, Routine, Test};
 pub use entry::Entry;
 pub use image::main;
 pub use machine::{AppPc, Gpr};

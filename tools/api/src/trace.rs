@@ -12,7 +12,7 @@ use engine::instrument::{Buffered, Call, Point};
 use isa::Kind;
 use machine::AppPc;
 
-use crate::arguments::{Arg, Arguments, Routine};
+use crate::arguments::{Arg, Arguments, Routine, Test};
 
 pub use isa::MemoryOperand;
 
@@ -82,8 +82,8 @@ impl<'t, L: 'static> Trace<'t, L> {
 
     fn insert_with(&self, point: Point, routine: usize, args: &[Arg], predicated: bool) {
         let args = args.iter().map(|arg| arg.to_engine()).collect();
-        let call = Call { point, routine, local: self.local, args, predicated };
-        self.calls.borrow_mut().push(call);
+        let call = Call::new(point, routine, self.local, args);
+        self.calls.borrow_mut().push(Call { predicated, ..call });
     }
 }
 
@@ -249,6 +249,30 @@ impl<L: 'static> Instruction<'_, L> {
     /// condition holds, a REP instruction with rcx not 0.
     pub fn call_predicated<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
         self.trace.insert(self.point(at), routine, args, true);
+    }
+
+    /// Inserts a call of `routine` that is made only if `test` returns true, which is called each time.
+    ///
+    /// This is the cheap way to do seldom what takes long: a test without branches, calls and stack use is put in
+    /// place and costs a few instructions, even if the routine is large. Nothing comes between the two.
+    ///
+    /// # Panics
+    /// If an argument is [`Arg::BlockInstructions`]: what a test has decided isn't taken back.
+    pub fn call_if<A: Arguments, T: Test<L, A>, B: Arguments, R: Routine<L, B>>(
+        &self,
+        at: At,
+        test: T,
+        test_args: A,
+        routine: R,
+        args: B,
+    ) {
+        let (test_args, args) = (test_args.into_args(), args.into_args());
+        let counts = test_args.contains(&Arg::BlockInstructions) || args.contains(&Arg::BlockInstructions);
+        assert!(!counts, "a call that a test decides about can't count with Arg::BlockInstructions");
+        let to_engine = |args: Vec<Arg>| args.into_iter().map(Arg::to_engine).collect();
+        let test = engine::instrument::Test { routine: test.address(), args: to_engine(test_args) };
+        let call = Call::new(self.point(at), routine.address(), self.trace.local, to_engine(args));
+        self.trace.calls.borrow_mut().push(Call { test: Some(test), ..call });
     }
 
     /// Writes `values` into the buffer, one word each, each time before the instruction is executed. [`crate::Tool::drain`] gets them

@@ -38,6 +38,9 @@ impl Translator<'_> {
     /// The branch has taken effect; its target is in r10.
     fn go_to_r10(&mut self) {
         self.mark_with(0, Place::InR10, mirrored());
+        if self.once {
+            return self.code.jmp_gs(ThreadState::MISS_AT);
+        }
         self.code.movzx16(Gpr::R11, Gpr::R10);
         self.code.jmp_gs_indexed(Gpr::R11, ThreadState::indirect_at(Level::First));
     }
@@ -205,6 +208,7 @@ impl Landing {
             map_len: self.map.len() as u32,
             block_calls: 0,
             buffer_marks: 0,
+            call_marks: 0,
         }
     }
 }
@@ -225,5 +229,6 @@ pub fn stale(pc: AppPc, space: SpaceId, id: TraceId, site: Site) -> Translation 
         map_len: 1,
         block_calls: 0,
         buffer_marks: 0,
+        call_marks: 0,
     }
 }

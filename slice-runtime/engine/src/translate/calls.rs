@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use bubble::switches::{Off, Optimisation};
 use isa::{Kind, Usage};
-use machine::flags;
+use machine::{AppPc, flags};
 
+use super::inline::InPlace;
 use super::{Rules, Translator};
 use crate::ahead::may_be_seen;
 use crate::descriptor::Descriptor;
 use crate::instrument::{Call, Point, Trace};
-use crate::statemap::{BlockCall, as_bytes};
+use crate::statemap::{BlockCall, CallMark, as_bytes};
 use crate::tables::ExitKind;
 
 /// For each instruction, the arithmetic flags that something may still read before it (P30).
@@ -107,6 +108,9 @@ impl Translator<'_> {
     }
 
     fn call(&mut self, call: &Call, index: usize, block: usize) {
+        if let Some(test) = call.of_test() {
+            return self.tested_call(&test, call, index);
+        }
         // The instructions that the call stands for.
         let range = match call.point {
             Point::Before(_) => index..index + 1,
@@ -114,12 +118,18 @@ impl Translator<'_> {
         };
         let instruction = &self.trace.instructions[index];
         let descriptor = Descriptor::new(call, instruction, range.len());
-        let done = self.inline_call(call, index, block, range.len()).unwrap_or_else(|| {
-            let argument = self.add_descriptor(descriptor);
-            let exit = self.leave(ExitKind::Call, instruction.pc(), argument);
-            self.exits[exit].site = self.site.offset + self.offset();
-            self.offset()
+        let begun = self.offset();
+        let in_place = self.inline_call(call, index, block, range.len()).unwrap_or_else(|| {
+            self.call_out_of_line(descriptor, instruction.pc());
+            InPlace { done: self.offset(), in_parts: false }
         });
+        let done = in_place.done;
+        let counts = !call.is_corrected() && matches!(call.point, Point::Before(_));
+        if in_place.in_parts || counts {
+            let pc = if counts { instruction.pc().0 } else { 0 };
+            let begun = if in_place.in_parts { begun } else { done };
+            self.call_marks.push(CallMark { pc, begun, owed: done, made: done, descriptor: 0 });
+        }
         if call.is_corrected() {
             let block_call = BlockCall {
                 first: self.trace.instructions[range.start].pc().0,
@@ -131,8 +141,20 @@ impl Translator<'_> {
         }
     }
 
+    /// Leaves for a call before the instruction at `pc`.
+    pub(super) fn call_out_of_line(&mut self, descriptor: Descriptor, pc: AppPc) {
+        let argument = self.add_descriptor(descriptor);
+        self.leave_for_call(pc, argument);
+    }
+
+    /// The same for a descriptor that was added.
+    pub(super) fn leave_for_call(&mut self, pc: AppPc, descriptor: u32) {
+        let exit = self.leave(ExitKind::Call, pc, descriptor);
+        self.exits[exit].site = self.site.offset + self.offset();
+    }
+
     /// Arena offset that the descriptor will have.
-    fn add_descriptor(&mut self, descriptor: Descriptor) -> u32 {
+    pub(super) fn add_descriptor(&mut self, descriptor: Descriptor) -> u32 {
         let at = self.site.arena as usize + as_bytes(&self.descriptors).len();
         self.descriptors.push(descriptor);
         at as u32

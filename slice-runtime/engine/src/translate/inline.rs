@@ -5,20 +5,30 @@
 //! register, which leaves them alone; anything else saves them in rax.
 
 use bubble::switches::Optimisation;
-use isa::Instruction;
-use isa::routine::{ARGUMENTS, Inlined, inline};
-use machine::Gpr;
+use isa::routine::{ARGUMENTS, Inlined, inline, inline_with_result};
+use isa::{Condition, Instruction};
+use machine::{Gpr, flags};
 
 use super::Translator;
 use crate::instrument::{Arg, Call, Point};
+use crate::statemap::{self, NOT_BORROWED, Place, borrowed_for_flags};
+use crate::tables::ExitKind;
 use crate::thread::{SLOT_SCRATCH, SPILL_SLOTS, ThreadState};
 
 /// Bytes of a routine that are looked at.
 const ROUTINE_BYTES: usize = 256;
 
+/// A routine that was put in place.
+pub(super) struct InPlace {
+    /// Offset from which on it has done its work (a counter has been added up).
+    pub(super) done: u32,
+    /// Whether it does that in several steps.
+    pub(super) in_parts: bool,
+}
+
 /// Registers that hold an inlined routine's run-time arguments and scratch values.
-struct Chosen {
-    scratch: Vec<Gpr>,
+pub(super) struct Chosen {
+    pub(super) scratch: Vec<Gpr>,
     arguments: [Option<Gpr>; ARGUMENTS],
     /// Scratch registers to be loaded with the address of the instruction's memory operand first.
     addresses: Vec<Gpr>,
@@ -26,28 +36,25 @@ struct Chosen {
 }
 
 impl Translator<'_> {
-    /// Emits the call's routine in place if it is small enough. Returns the offset from which on the routine has done its
-    /// work (a counter has been added up), or `None`, with nothing emitted, if the routine must be called.
-    pub(super) fn inline_call(&mut self, call: &Call, index: usize, block: usize, block_len: usize) -> Option<u32> {
+    /// Emits the call's routine in place if it is small enough. `None`, with nothing emitted: the routine must be called.
+    pub(super) fn inline_call(&mut self, call: &Call, index: usize, block: usize, block_len: usize) -> Option<InPlace> {
         if call.predicated || !self.off.leaves(Optimisation::Inline) {
             return None;
         }
         let instruction = &self.trace.instructions[index];
         let Some((address, amount)) = self.known.added_by(call, block_len) else {
             let routine = routine_of(call, instruction, block_len)?;
-            let flags_live = routine.flags_written() & self.live_flags[index] != 0;
-            let spread = self.off.leaves(Optimisation::Cells);
-            let allowed = !routine.uses_memory() || !spread || self.counters.may_be_read();
-            return if allowed { self.emit_inlined(&routine, call, instruction, flags_live) } else { None };
+            return if self.may_be_in_place(&routine) { self.emit_inlined(&routine, call, index) } else { None };
         };
         let flags_live = self.live_flags[index] != 0;
         let spread = self.off.leaves(Optimisation::Cells);
         let place = if spread { self.counters.place(address, instruction.pc()) } else { address };
         if flags_live {
-            return Some(self.add_without_flags(place, amount, index, block));
+            let done = self.add_without_flags(place, amount, index, block);
+            return Some(InPlace { done, in_parts: false });
         }
         self.code.add_mem_imm(place, amount);
-        Some(self.offset())
+        Some(InPlace { done: self.offset(), in_parts: false })
     }
 
     /// The first calls of a run decide what is done about counters: if one of this trace may read a counter in place, none has cells.
@@ -60,8 +67,12 @@ impl Translator<'_> {
                 Point::Before(index) => index,
                 Point::Anywhere(block) => self.trace.block(block).start,
             };
+            let instruction = &self.trace.instructions[index];
+            if let Some(test) = call.of_test() {
+                return test_of(&test, instruction).is_some_and(|routine| routine.uses_memory());
+            }
             let counter = self.known.added_by(call, 1).is_some();
-            let routine = || routine_of(call, &self.trace.instructions[index], 1);
+            let routine = || routine_of(call, instruction, 1);
             !call.predicated && !counter && routine().is_some_and(|routine| routine.uses_memory())
         };
         if self.trace.calls.iter().any(reads) {
@@ -83,14 +94,49 @@ impl Translator<'_> {
         done
     }
 
-    fn emit_inlined(
+    /// Whether a routine may be put in place that isn't an addition to a counter, see [`crate::counters`].
+    pub(super) fn may_be_in_place(&self, routine: &Inlined) -> bool {
+        !routine.uses_memory() || !self.off.leaves(Optimisation::Cells) || self.counters.may_be_read()
+    }
+
+    fn emit_inlined(&mut self, routine: &Inlined, call: &Call, index: usize) -> Option<InPlace> {
+        let in_parts = routine.memory_writes() > 1;
+        // Asking for interruptions changes all of them.
+        let written = if in_parts { flags::ARITHMETIC } else { routine.flags_written() };
+        let flags_live = written & self.live_flags[index] != 0;
+        let chosen = choose(routine, call, &self.trace.instructions[index], flags_live)?;
+        let borrowed = self.put_in_place(routine, &chosen, index)?;
+        let done = self.offset();
+        let left = in_parts.then(|| {
+            self.code.cmp_mem_imm(ThreadState::INTERRUPTED, 0);
+            let go_on = self.code.jcc_near(Condition::E);
+            let exit = self.leave_interrupted(&chosen, &borrowed, index);
+            self.code.bind(go_on);
+            self.mark_chosen(&chosen, &borrowed, index);
+            exit
+        });
+        self.give_back_borrowed(&chosen, &borrowed, index);
+        if let Some(exit) = left {
+            self.exits[exit].site = self.site.offset + self.offset();
+        }
+        Some(InPlace { done, in_parts })
+    }
+
+    /// Leaves since an interruption came while a routine in place had done only a part of its work, which is done now. Returns the exit, whose
+    /// `site` is still to be told.
+    pub(super) fn leave_interrupted(&mut self, chosen: &Chosen, borrowed: &[(Gpr, usize)], index: usize) -> usize {
+        self.give_back_borrowed(chosen, borrowed, index);
+        self.leave(ExitKind::Interrupted, self.trace.instructions[index].pc(), 0)
+    }
+
+    /// Emits a routine with the registers chosen for it. Returns what is borrowed behind it, or `None`, with nothing emitted, if it can't be encoded.
+    pub(super) fn put_in_place(
         &mut self,
         routine: &Inlined,
-        call: &Call,
-        instruction: &Instruction,
-        flags_live: bool,
-    ) -> Option<u32> {
-        let chosen = choose(routine, call, instruction, flags_live)?;
+        chosen: &Chosen,
+        index: usize,
+    ) -> Option<Vec<(Gpr, usize)>> {
+        let instruction = &self.trace.instructions[index];
         let start = self.code.bytes.len();
         let marks = self.map.len();
         let borrowed: Vec<(Gpr, usize)> = chosen
@@ -111,6 +157,7 @@ impl Translator<'_> {
         if chosen.save_flags {
             self.code.lahf();
             self.code.seto_al();
+            self.mark_chosen(chosen, &borrowed, index);
         }
         if !routine.emit(&mut self.code, &chosen.scratch, &chosen.arguments) {
             self.code.bytes.truncate(start);
@@ -118,27 +165,52 @@ impl Translator<'_> {
             self.mark(instruction.pc().0);
             return None;
         }
-        let done = self.offset();
+        Some(borrowed)
+    }
+
+    /// From here on registers are borrowed for a routine, and flags if it needs that.
+    pub(super) fn mark_chosen(&mut self, chosen: &Chosen, borrowed: &[(Gpr, usize)], index: usize) {
+        let mut packed = [NOT_BORROWED; 3];
+        for (place, &(r, slot)) in packed.iter_mut().zip(borrowed) {
+            let holds_flags = chosen.save_flags && r == Gpr::Rax;
+            *place = if holds_flags { borrowed_for_flags(slot) } else { statemap::borrowed(r, slot) };
+        }
+        self.mark_with(self.trace.instructions[index].pc().0, Place::Static, packed);
+    }
+
+    /// Gives back registers and flags that were borrowed for a routine.
+    pub(super) fn give_back_borrowed(&mut self, chosen: &Chosen, borrowed: &[(Gpr, usize)], index: usize) {
         if chosen.save_flags {
             self.code.restore_of_from_al();
             self.code.sahf();
+            self.mark_borrowed(self.trace.instructions[index].pc().0, borrowed);
         }
-        for &(r, slot) in &borrowed {
+        for &(r, slot) in borrowed {
             self.code.load_mem(r, ThreadState::spill_address(slot));
         }
-        self.mark(instruction.pc().0);
-        Some(done)
+        self.mark(self.trace.instructions[index].pc().0);
     }
 }
 
 /// The call's routine with its constant arguments folded in, if it is small enough.
 fn routine_of(call: &Call, instruction: &Instruction, block_len: usize) -> Option<Inlined> {
+    let known = known_arguments(call, instruction, block_len);
+    inline(routine_code(call.routine), call.routine as u64, &known)
+}
+
+/// The same for a test, whose result is wanted.
+pub(super) fn test_of(test: &Call, instruction: &Instruction) -> Option<Inlined> {
+    let known = known_arguments(test, instruction, 1);
+    inline_with_result(routine_code(test.routine), test.routine as u64, &known)
+}
+
+fn known_arguments(call: &Call, instruction: &Instruction, block_len: usize) -> [Option<u64>; ARGUMENTS] {
     let mut known = [None; ARGUMENTS];
     known[0] = Some(call.local);
     for (slot, arg) in known[1..].iter_mut().zip(&call.args) {
         *slot = constant(*arg, instruction, block_len);
     }
-    inline(routine_code(call.routine), call.routine as u64, &known)
+    known
 }
 
 fn constant(arg: Arg, instruction: &Instruction, block_len: usize) -> Option<u64> {
@@ -151,7 +223,7 @@ fn constant(arg: Arg, instruction: &Instruction, block_len: usize) -> Option<u64
 }
 
 /// Registers for the routine; `None` if there aren't enough or an argument can't be had inline.
-fn choose(routine: &Inlined, call: &Call, instruction: &Instruction, save_flags: bool) -> Option<Chosen> {
+pub(super) fn choose(routine: &Inlined, call: &Call, instruction: &Instruction, save_flags: bool) -> Option<Chosen> {
     let mut arguments = [None; ARGUMENTS];
     let mut used = 1_u16 << Gpr::Rsp as u16 | u16::from(save_flags) << Gpr::Rax as u16;
     for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| routine.reads_argument(n + 1)) {

@@ -234,6 +234,7 @@ mod tests {
             exact_faults: false,
             replays: false,
             loops: false,
+            once: false,
             counters: &counters,
             known: &known,
             live_at,

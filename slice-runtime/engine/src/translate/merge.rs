@@ -34,7 +34,10 @@ pub fn merge_counters(trace: &mut Trace, known: &Known) {
 
 /// A call that stands for one instruction and says so.
 fn is_step(call: &Call) -> bool {
-    matches!(call.point, Point::Before(_)) && !call.predicated && call.args == [Arg::BlockInstructions]
+    matches!(call.point, Point::Before(_))
+        && !call.predicated
+        && call.test.is_none()
+        && call.args == [Arg::BlockInstructions]
 }
 
 /// Whether the routine does nothing but add its argument to a word of the local state.

@@ -18,6 +18,7 @@ mod instructions;
 mod known;
 mod merge;
 mod mirror;
+mod tested;
 
 pub use known::Known;
 pub use merge::merge_counters;
@@ -31,7 +32,7 @@ use crate::descriptor::Descriptor;
 use crate::gateway;
 use crate::instrument::Trace;
 use crate::space::SpaceId;
-use crate::statemap::{BlockCall, MapEntry, NOT_BORROWED, Place, as_bytes, borrowed, mirrored};
+use crate::statemap::{BlockCall, CallMark, MapEntry, NOT_BORROWED, Place, as_bytes, borrowed, mirrored};
 use crate::tables::{Exit, ExitKind};
 use crate::thread::ThreadState;
 
@@ -79,6 +80,8 @@ pub struct Translation {
     pub block_calls: u32,
     /// Buffer marks after those.
     pub buffer_marks: u32,
+    /// Call marks after those.
+    pub call_marks: u32,
 }
 
 /// An instruction that can't be translated, with the reason. The app's pc and text are in it.
@@ -100,6 +103,8 @@ pub struct Rules<'a> {
     pub replays: bool,
     /// Whether the trace may jump back to its own head without passing its entry.
     pub loops: bool,
+    /// Whether the trace is left behind its only instruction, wherever that goes, see [`crate::finish`].
+    pub once: bool,
     /// Counters that have cells.
     pub counters: &'a Counters,
     /// What was found out about routines.
@@ -146,6 +151,8 @@ struct Translator<'a> {
     off: Off,
     /// See [`Rules::loops`].
     loops: bool,
+    /// See [`Rules::once`].
+    once: bool,
     counters: &'a Counters,
     known: &'a Known,
     code: Code,
@@ -159,6 +166,7 @@ struct Translator<'a> {
     descriptors: Vec<Descriptor>,
     map: Vec<MapEntry>,
     block_calls: Vec<BlockCall>,
+    call_marks: Vec<CallMark>,
     buffer: buffer::State,
     /// See [`Rules::replays`].
     replays: bool,
@@ -183,6 +191,7 @@ impl<'a> Translator<'a> {
             trace,
             site,
             loops: rules.loops,
+            once: rules.once,
             counters: rules.counters,
             known: rules.known,
             // The usual trace has about ten instructions in three blocks.
@@ -194,6 +203,7 @@ impl<'a> Translator<'a> {
             descriptors: Vec::with_capacity(trace.calls.len()),
             map: Vec::with_capacity(2 * trace.instructions.len() + 8),
             block_calls: Vec::with_capacity(trace.calls.len()),
+            call_marks: Vec::with_capacity(trace.calls.len()),
             buffer: buffer::State::default(),
         }
     }
@@ -326,7 +336,7 @@ impl<'a> Translator<'a> {
     fn finish(self) -> Translation {
         let descriptors = size_of_val(self.descriptors.as_slice());
         let arena = [as_bytes(&self.descriptors), as_bytes(&self.map), as_bytes(&self.block_calls)];
-        let arena = [&arena[..], &[as_bytes(&self.buffer.marks)]].concat().concat();
+        let arena = [&arena[..], &[as_bytes(&self.buffer.marks), as_bytes(&self.call_marks)]].concat().concat();
         Translation {
             code: self.code.bytes,
             stubs: self.stubs.bytes,
@@ -336,6 +346,7 @@ impl<'a> Translator<'a> {
             map_len: self.map.len() as u32,
             block_calls: self.block_calls.len() as u32,
             buffer_marks: self.buffer.marks.len() as u32,
+            call_marks: self.call_marks.len() as u32,
         }
     }
 }

@@ -229,7 +229,9 @@ fn run_changing(name: &str, place: Where, instrument: fn(&mut engine::instrument
 
 /// Each program is run nine times then, and some of them step by step: so there are fewer.
 fn run_interrupted(name: &str, place: Where, writable_code: bool, instrument: fn(&mut engine::instrument::Trace)) {
-    run_seeds(name, seeds(8), place, writable_code, SETTINGS, instrument, Translated::interrupt);
+    // An interruption before a system call that isn't replayed is answered at once, and calls before it are made again.
+    let settings = Settings { replays: true, ..SETTINGS };
+    run_seeds(name, seeds(8), place, writable_code, settings, instrument, Translated::interrupt);
 }
 
 /// The seeds of one in `share` of as many programs as are wanted.
@@ -304,6 +306,14 @@ fn with_analysis_calls() {
     run_programs("calls", Where::Low, SETTINGS, translated::insert_calls);
 }
 
+/// What a test decides is the same whether it is put in place or called.
+#[test]
+fn with_tested_calls() {
+    run_programs("tested", Where::Near, SETTINGS, translated::insert_tested);
+    let settings = Settings { exact_faults: false, max_blocks: 1, ..SETTINGS };
+    run_programs("tested", Where::Far, settings, translated::insert_tested);
+}
+
 /// Flags that are overwritten later are free for counters and for the comparisons of indirect branches.
 #[test]
 fn without_flags_at_faults() {
@@ -325,6 +335,14 @@ fn with_interruptions() {
     let count = INTERRUPTIONS.load(Ordering::Relaxed) - before;
     eprintln!("{count} interruptions");
     assert!(count > 0, "no program was interrupted");
+}
+
+/// Calls are made once, whatever they are, and so is what a test decides.
+#[test]
+fn calls_with_interruptions() {
+    run_interrupted("calls", Where::Near, false, translated::insert_calls);
+    run_interrupted("tested", Where::Far, false, translated::insert_tested);
+    run_interrupted("changing", Where::Low, true, translated::insert_tested);
 }
 
 /// Also while code changes.
@@ -358,7 +376,7 @@ fn with_optimisations_off() {
         let settings = Settings { off, exact_faults: n % 2 == 0, ..SETTINGS };
         let seeds = first + 1000 * n as u64;
         let count = variable("SUPERPIN_PROGRAMS", 400).div_ceil(10);
-        let instrument = if n % 3 == 0 { translated::insert_calls } else { translated::insert_counters };
+        let instrument = [translated::insert_calls, translated::insert_counters, translated::insert_tested][n / 3 % 3];
         run_seeds(&format!("{off:?}"), seeds..seeds + count, place, false, settings, instrument, |_| {});
     }
 }

@@ -51,7 +51,7 @@ pub fn insert_logged(trace: &mut Trace) {
     for (index, mut args) in values(trace) {
         args.insert(0, Arg::Const(args.len() as u64));
         let (point, routine) = (Point::Before(index), note as *const () as usize);
-        trace.calls.push(Call { point, routine, local: map::LOCAL.start, args, predicated: false });
+        trace.calls.push(Call::new(point, routine, map::LOCAL.start, args));
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bubble::map::{self, Region};
-use engine::instrument::{Arg, Call, Point, Trace};
+use engine::instrument::{Arg, Call, Point, Test, Trace};
 use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Settings, Volatile};
 use isa::random::Program;
 use machine::{Gpr, flags};
@@ -220,7 +220,7 @@ impl Translated {
         if outcome == Outcome::End {
             assert_eq!(state.registers.rip, layout.code + program.end as u64 + 2);
         }
-        check_counters(before, counters(), outcome, interruptions != Interruptions::No);
+        check_counters(before, counters(), outcome);
         (outcome, state)
     }
 
@@ -250,6 +250,10 @@ struct Local {
     by_block: u64,
     by_call: u64,
     seen: [u64; 8],
+    /// How often a test said yes that was put in place, or called; how often the calls were made, and with what.
+    tested: [u64; 2],
+    passed: [u64; 2],
+    mixed: [u64; 2],
 }
 
 fn counters() -> Local {
@@ -258,14 +262,17 @@ fn counters() -> Local {
 }
 
 /// Inlined and called routines see the same arguments. Both ways to count agree, also if the program ends by a fault: what didn't take effect isn't counted.
-/// If it is `interrupted` instructions are begun again, and so are the calls before them.
-fn check_counters(before: Local, now: Local, outcome: Outcome, interrupted: bool) {
+/// And an interruption doesn't make a call twice.
+fn check_counters(before: Local, now: Local, outcome: Outcome) {
     let by_instruction = now.by_instruction.wrapping_sub(before.by_instruction);
     let by_block = now.by_block.wrapping_sub(before.by_block);
+    assert_eq!(now.seen[4].wrapping_add(now.seen[5]), 0, "counted in parts, {outcome:x?}");
     assert_eq!(now.seen[0], now.seen[1], "arguments seen by the inlined and by the called routine, {outcome:x?}");
     assert_eq!(by_instruction, by_block, "counted by instruction and by block, {outcome:x?}");
+    assert_eq!(now.tested, now.passed, "tests that said yes and calls, {outcome:x?}");
+    assert_eq!((now.tested[0], now.mixed[0]), (now.tested[1], now.mixed[1]), "tests in place and called, {outcome:x?}");
     let by_call = now.by_call.wrapping_sub(before.by_call);
-    if by_call != 0 && !interrupted {
+    if by_call != 0 {
         // Nothing is taken back of what is done before an instruction that faults.
         let too_many = by_call.wrapping_sub(by_instruction);
         let most = u64::from(matches!(outcome, Outcome::Fault(..)));
@@ -295,21 +302,30 @@ extern "C" fn count_call_out_of_line(l: &mut Local, n: u64) {
     }
 }
 
+/// Counts in several steps.
+extern "C" fn count_call_in_parts(l: &mut Local, n: u64) {
+    l.by_call = l.by_call.wrapping_add(n);
+    l.seen[4] = l.seen[4].wrapping_add(n);
+    l.seen[5] = l.seen[5].wrapping_sub(n);
+}
+
 extern "C" fn count_block(l: &mut Local, n: u64) {
     l.by_block = l.by_block.wrapping_add(n);
 }
 
 /// Counts each instruction in one counter and each block in another; and each instruction again, in a way that nobody corrects.
 pub fn insert_counters(trace: &mut Trace) {
-    let call_with =
-        |point, routine, arg| Call { point, routine, local: map::LOCAL.start, args: vec![arg], predicated: false };
+    let call_with = |point, routine, arg| Call::new(point, routine, map::LOCAL.start, vec![arg]);
     let call = |point, routine| call_with(point, routine, Arg::BlockInstructions);
     for n in 0..trace.instructions.len() {
         let inlined = !trace.instructions[n].pc().0.is_multiple_of(7);
         let routine = if inlined { count_instruction as *const () } else { count_out_of_line as *const () };
         trace.calls.push(call(Point::Before(n), routine as usize));
-        let inlined = !trace.instructions[n].pc().0.is_multiple_of(11);
-        let routine = if inlined { count_call as *const () } else { count_call_out_of_line as *const () };
+        let routine = match trace.instructions[n].pc().0 % 11 {
+            0 => count_call_out_of_line as *const (),
+            1..4 => count_call_in_parts as *const (),
+            _ => count_call as *const (),
+        };
         trace.calls.push(call_with(Point::Before(n), routine as usize, Arg::Const(1)));
     }
     for n in 0..trace.block_ends.len() {
@@ -322,14 +338,7 @@ pub fn insert_block_counters(trace: &mut Trace) {
     for n in 0..trace.block_ends.len() {
         for routine in [count_instruction as *const (), count_block as *const ()] {
             let args = vec![Arg::BlockInstructions];
-            let routine = routine as usize;
-            trace.calls.push(Call {
-                point: Point::Anywhere(n),
-                routine,
-                local: map::LOCAL.start,
-                args,
-                predicated: false,
-            });
+            trace.calls.push(Call::new(Point::Anywhere(n), routine as usize, map::LOCAL.start, args));
         }
     }
 }
@@ -369,7 +378,47 @@ pub fn insert_calls(trace: &mut Trace) {
         let predicated = choice & 1 == 0;
         for routine in routines {
             let (routine, args) = (*routine as usize, args.clone());
-            trace.calls.push(Call { point: Point::Before(n), routine, local: map::LOCAL.start, args, predicated });
+            let call = Call::new(Point::Before(n), routine, map::LOCAL.start, args);
+            trace.calls.push(Call { predicated, ..call });
+        }
+    }
+}
+
+/// Says yes to some of what it is given, and counts how often.
+extern "C" fn test(l: &mut Local, a: u64, b: u64) -> u64 {
+    let yes = (a ^ b) & 3 == 0;
+    l.tested[0] = l.tested[0].wrapping_add(u64::from(yes));
+    u64::from(yes)
+}
+
+/// The same, and called.
+extern "C" fn test_out_of_line(l: &mut Local, a: u64, b: u64) -> u64 {
+    let yes = std::hint::black_box(a ^ b) & 3 == 0;
+    for _ in 0..std::hint::black_box(u64::from(yes)) {
+        l.tested[1] = l.tested[1].wrapping_add(1);
+    }
+    u64::from(yes)
+}
+
+extern "C" fn tested(l: &mut Local, which: u64, a: u64, b: u64) {
+    let which = which as usize;
+    l.passed[which] = l.passed[which].wrapping_add(1);
+    l.mixed[which] = l.mixed[which].rotate_left(7) ^ a.wrapping_add(b << 1);
+}
+
+/// Calls with tests that are put in place and tests that are called, before the same instructions.
+pub fn insert_tested(trace: &mut Trace) {
+    for n in 0..trace.instructions.len() {
+        let choice = trace.instructions[n].pc().0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+        let operand = trace.instructions[n].memory_operands().iter().position(|m| !m.inexact);
+        let address = operand.map_or(Arg::InstructionPointer, Arg::MemoryAddress);
+        let register = Arg::Register(Gpr::ALL[choice as usize % 16]);
+        let routines = [test as *const () as usize, test_out_of_line as *const () as usize];
+        for (which, routine) in routines.into_iter().enumerate() {
+            let args = vec![Arg::Const(which as u64), register, address];
+            let call = Call::new(Point::Before(n), tested as *const () as usize, map::LOCAL.start, args);
+            let test = Some(Test { routine, args: vec![register, address] });
+            trace.calls.push(Call { test, ..call });
         }
     }
 }
@@ -382,4 +431,11 @@ fn one_of_the_two_is_inlined() {
         isa::routine::inline(code, routine as usize as u64, &[Some(1 << 30), None, None, Some(3), None, None]).is_some()
     };
     assert!(inlined(mix) && !inlined(mix_out_of_line));
+    let test_in_place = |routine: extern "C" fn(&mut Local, u64, u64) -> u64| {
+        // SAFETY: as above.
+        let code = unsafe { std::slice::from_raw_parts(routine as usize as *const u8, 256) };
+        let known = [Some(1 << 30), None, None, None, None, None];
+        isa::routine::inline_with_result(code, routine as usize as u64, &known).is_some()
+    };
+    assert!(test_in_place(test) && !test_in_place(test_out_of_line));
 }

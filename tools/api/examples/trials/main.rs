@@ -5,10 +5,12 @@
 mod arguments;
 mod failing;
 mod ordered;
+mod tested;
 
 superpin_tool::image!(
     arguments::Arguments,
     ordered::Ordered,
+    tested::Tested,
     failing::PanicInRoutine,
     failing::PanicInInstrument,
     failing::Refuses
