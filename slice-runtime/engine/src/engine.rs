@@ -15,7 +15,7 @@ use crate::pages::CodePages;
 use crate::regions::Regions;
 use crate::signals;
 use crate::space::{CodeSpace, SpaceId};
-use crate::statemap::from_bytes;
+use crate::statemap::{IN_TARGET, from_bytes};
 use crate::tables::{Exit, ExitKind, Tables, TraceId};
 use crate::templates::Inherited;
 use crate::thread::{INDIRECT_ENTRIES, ThreadState};
@@ -291,7 +291,10 @@ impl Engine {
             ExitKind::Direct => return self.after_direct(guest, space, exit),
             ExitKind::Stale => return self.after_stale(guest, exit),
             ExitKind::Call => return self.after_call(space, exit),
-            ExitKind::Interrupted => return Next::Cache(self.space(space).pc(exit.site)),
+            ExitKind::Interrupted => {
+                self.find_rip(exit);
+                return Next::Cache(self.space(space).pc(exit.site));
+            }
             ExitKind::End => return self.after_end(guest, space, exit),
             ExitKind::X87Environment => {
                 self.stats.entries[3] += 1;
@@ -347,6 +350,7 @@ impl Engine {
     fn after_call(&mut self, space: SpaceId, exit: &Exit) -> Next {
         self.stats.entries[4] += 1;
         let goes_on = self.space(space).pc(exit.site);
+        self.find_rip(exit);
         let first = self.descriptor(space, exit.argument);
         let result = self.make_call(&first, exit.pc);
         if first.is_test() && result != 0 {
@@ -354,6 +358,13 @@ impl Engine {
             self.make_call(&then, exit.pc);
         }
         Next::Cache(goes_on)
+    }
+
+    /// After an exit with calls of an indirect branch: makes `rip` its target.
+    fn find_rip(&mut self, exit: &Exit) {
+        if exit.pc.0 == IN_TARGET {
+            self.cpu().registers.rip = self.thread().target;
+        }
     }
 
     /// The descriptor that lies at this offset of the arena.

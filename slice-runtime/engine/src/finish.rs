@@ -64,10 +64,16 @@ impl Engine {
             if call.is_corrected() {
                 return true;
             }
-            // A call for the block stands for what was before, too.
-            let left = made == 0 && call.point == Point::Before(0);
-            made = made.saturating_sub(1);
-            left
+            match call.point {
+                Point::Before(_) => {
+                    let left = made == 0;
+                    made = made.saturating_sub(1);
+                    left
+                }
+                // It stands for what was before, too.
+                Point::Anywhere(_) => false,
+                Point::After(_) | Point::Taken(_) => true,
+            }
         });
         let count = trace.buffered.iter().map(|buffered| buffered.words.len()).sum();
         let position = self.thread().buffer;

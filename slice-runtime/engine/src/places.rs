@@ -54,11 +54,16 @@ impl Engine {
     /// not counted.
     pub(crate) fn leave_block(&mut self, place: CachePc) -> usize {
         let Some((space, id, entry, inside)) = self.locate(place) else { return 0 };
+        let tables = self.space(space).tables;
+        let records = Records::of(&tables, id);
+        for call in records.calls.iter().filter(|call| (call.owed..call.made).contains(&inside)) {
+            let descriptor = self.descriptor(space, call.descriptor);
+            self.settle_counters();
+            self.make_call(&descriptor, AppPc(entry.pc));
+        }
         if entry.place != Place::Static {
             return 0;
         }
-        let tables = self.space(space).tables;
-        let records = Records::of(&tables, id);
         self.thread().buffer = buffer::corrected(self.thread().buffer, records.words, entry.pc, inside);
         for call in records.block_calls {
             if !(call.first..call.end).contains(&entry.pc) {
@@ -75,11 +80,6 @@ impl Engine {
         }
         let mut made = if self.is_unfinished(place) { self.made_before } else { 0 };
         for call in records.calls.iter().filter(|call| call.pc == entry.pc) {
-            if (call.owed..call.made).contains(&inside) {
-                let descriptor = self.descriptor(space, call.descriptor);
-                self.settle_counters();
-                self.make_call(&descriptor, AppPc(entry.pc));
-            }
             made = made.saturating_add(usize::from(inside >= call.owed));
         }
         made

@@ -17,9 +17,14 @@ pub enum Place {
     Static = 0,
     /// It is in r10: an indirect branch has taken effect.
     InR10 = 1,
+    /// It is in [`ThreadState::target`](crate::thread::ThreadState): an indirect branch has taken effect.
+    InTarget = 3,
     /// It is the entry's `pc`, and the block before it has been left: its last instruction has taken effect.
     Left = 2,
 }
+
+/// App pc of an exit at such a place.
+pub const IN_TARGET: u64 = u64::MAX;
 
 /// No register is borrowed.
 pub const NOT_BORROWED: u8 = 0xff;
@@ -106,10 +111,11 @@ fn flags_in(rax: u64) -> u64 {
 
 impl MapEntry {
     /// Turns the machine's registers at a place that this entry covers into the app's.
-    pub fn recover(&self, registers: &mut Registers, spill: &[u64]) {
+    pub fn recover(&self, registers: &mut Registers, spill: &[u64], target: u64) {
         registers.rip = match self.place {
             Place::Static | Place::Left => self.pc,
             Place::InR10 => registers.get(Gpr::R10),
+            Place::InTarget => target,
         };
         for packed in self.borrowed.into_iter().filter(|&p| p != NOT_BORROWED) {
             let (r, mut slot) = (usize::from(packed >> 4), usize::from(packed & 15));
@@ -157,7 +163,7 @@ mod tests {
         let entry = MapEntry { pc: 5, offset: 0, place: Place::InR10, borrowed: mirrored() };
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
-        entry.recover(&mut registers, &[1, 2]);
+        entry.recover(&mut registers, &[1, 2], 0);
         assert_eq!((registers.rip, registers.get(Gpr::R10), registers.get(Gpr::R11)), (0x1000, 1, 2));
     }
 
@@ -169,7 +175,7 @@ mod tests {
         for (al, overflow) in [(0, 0), (1, OF), (0x7f, 0), (0x80, OF)] {
             let mut registers = Registers { rflags: 0x202 | CF, ..Registers::default() };
             registers.set(Gpr::Rax, ZF << 8 | al);
-            entry.recover(&mut registers, &[1, 2, 3, 4]);
+            entry.recover(&mut registers, &[1, 2, 3, 4], 0);
             assert_eq!((registers.get(Gpr::Rax), registers.get(Gpr::Rcx)), (3, 4));
             assert_eq!(registers.rflags, 0x202 | ZF | overflow);
         }
@@ -183,7 +189,7 @@ mod tests {
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
         registers.set(Gpr::R11, 7);
-        entry.recover(&mut registers, &[1, 2]);
+        entry.recover(&mut registers, &[1, 2], 0);
         let of = |r| registers.get(r);
         assert_eq!((of(Gpr::Rcx), of(Gpr::R10), of(Gpr::R11), registers.rip), (7, 1, 2, 0x1000));
     }

@@ -34,7 +34,7 @@ pub struct ThreadState {
     pub buffer: u64,
     /// Which exit was taken: an [`crate::tables::ExitId`], written by the exit's stub.
     pub exit: u64,
-    /// Target of an indirect branch that missed.
+    /// Target of an indirect branch that missed, or that has calls.
     pub target: u64,
     /// Where `enter` jumps to: a cache pc.
     pub entry: u64,
@@ -124,6 +124,8 @@ impl ThreadState {
 
     /// Address of `quick_checks` of the only thread.
     pub const QUICK_CHECKS: u64 = map::THREADS.start + offset_of!(ThreadState, quick_checks) as u64;
+    /// Address of `target` of the only thread.
+    pub const TARGET: u64 = map::THREADS.start + offset_of!(ThreadState, target) as u64;
     /// Address of `interrupted` of the only thread.
     pub const INTERRUPTED: u64 = map::THREADS.start + offset_of!(ThreadState, interrupted) as u64;
     /// Address of `buffer` of the only thread.

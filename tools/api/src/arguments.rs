@@ -21,11 +21,15 @@ pub enum Arg {
     BlockInstructions,
     /// Address of the instruction (for a block: of its first instruction).
     Pc,
-    /// Value of an app register before the instruction.
+    /// Value of an app register: before the instruction, or after it for calls [`crate::At::After`] and [`crate::At::Taken`].
     Register(Gpr),
     /// Effective address of the instruction's memory operand with this index, see
     /// [`crate::Instruction::memory_operands`].
     MemoryAddress(usize),
+    /// Whether a branch is taken: 1 or 0. It is 1 for jumps, calls and returns, and 0 for what never branches.
+    BranchTaken,
+    /// Where a branch, call or return goes if it is taken. Of an indirect one only for calls [`crate::At::Taken`]: before it the target may not be readable.
+    BranchTarget,
 }
 
 macro_rules! constants {
@@ -60,6 +64,8 @@ impl Arg {
             Arg::Register(register) => To::Register(register),
             Arg::MemoryAddress(index) => To::MemoryAddress(index),
             Arg::BlockInstructions => To::BlockInstructions,
+            Arg::BranchTaken => To::BranchTaken,
+            Arg::BranchTarget => To::BranchTarget,
         }
     }
 }

@@ -80,4 +80,4 @@ pub use image::main;
 pub use machine::{AppPc, Gpr};
 pub use options::NoOptions;
 pub use tool::{Out, SliceInfo, Tool};
-pub use trace::{At, Block, BranchKind, Instruction, MemoryOperand, Trace};
+pub use trace::{At, Block, BranchKind, Instruction, MNEMONICS, MemoryOperand, Trace, mnemonic_name};

@@ -12,6 +12,7 @@ use machine::{AppPc, CachePc, Gpr};
 
 use super::Translator;
 use super::mirror::MIRRORED;
+use crate::descriptor::taken;
 use crate::instrument::{Arg, Buffered, Call, Point};
 use crate::statemap::{BufferMark, NOT_BORROWED, borrowed};
 use crate::thread::{SLOT_HELD, ThreadState};
@@ -179,8 +180,8 @@ impl Translator<'_> {
             _ => false,
         };
         let is_here = |(n, call): (usize, &Call)| match call.point {
-            Point::Before(at) => at == index,
             Point::Anywhere(_) => self.placed[n] == Some(index),
+            point => point.index() == Some(index),
         };
         !stays || borrows_two || self.trace.calls.iter().enumerate().any(is_here)
     }
@@ -195,7 +196,7 @@ impl Translator<'_> {
                 Arg::Register(_) | Arg::BlockInstructions => false,
                 Arg::MemoryAddress(n) => only_a_base(&instruction.memory_operands()[n]).is_none(),
                 Arg::Const(value) => i32::try_from(value as i64).is_err(),
-                Arg::InstructionPointer => true,
+                Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget => true,
             })
         })
     }
@@ -289,6 +290,14 @@ impl Translator<'_> {
             Arg::Const(value) => value,
             Arg::BlockInstructions => 1,
             Arg::InstructionPointer => self.trace.instructions[index].pc().0,
+            Arg::BranchTaken => match taken(Point::Before(index), &self.trace.instructions[index]) {
+                Some(known) => known,
+                None => return self.write_taken(index, held, at),
+            },
+            Arg::BranchTarget => {
+                let target = self.trace.instructions[index].kind().target();
+                target.expect("a direct branch: the interface for tools sees to that").0
+            }
         };
         match i32::try_from(constant as i64) {
             Ok(small) => self.code.store_imm32(position, at, small),
@@ -298,6 +307,16 @@ impl Translator<'_> {
                 self.code.store(position, at, scratch);
             }
         }
+    }
+
+    /// Writes whether a conditional branch is taken.
+    fn write_taken(&mut self, index: usize, held: Held, at: i32) {
+        let Kind::Branch { condition, .. } = self.trace.instructions[index].kind() else {
+            panic!("a branch with a condition: the interface for tools sees to that")
+        };
+        let scratch = held.scratch_register();
+        self.code.set_condition(condition, scratch);
+        self.code.store(held.position.0, at, scratch);
     }
 
     /// The register that holds the operand's address: its base, if that is all, or the scratch register.

@@ -6,10 +6,11 @@
 
 use bubble::switches::Optimisation;
 use isa::routine::{ARGUMENTS, Inlined, inline, inline_with_result};
-use isa::{Condition, Instruction};
-use machine::{Gpr, flags};
+use isa::{Condition, Instruction, Kind};
+use machine::{AppPc, Gpr, flags};
 
 use super::Translator;
+use crate::descriptor::taken;
 use crate::instrument::{Arg, Call, Point};
 use crate::statemap::{self, NOT_BORROWED, Place, borrowed_for_flags};
 use crate::tables::ExitKind;
@@ -22,39 +23,68 @@ const ROUTINE_BYTES: usize = 256;
 pub(super) struct InPlace {
     /// Offset from which on it has done its work (a counter has been added up).
     pub(super) done: u32,
-    /// Whether it does that in several steps.
-    pub(super) in_parts: bool,
+    /// Offset from which on a part of that may be done.
+    pub(super) begun: u32,
 }
 
 /// Registers that hold an inlined routine's run-time arguments and scratch values.
 pub(super) struct Chosen {
     pub(super) scratch: Vec<Gpr>,
     arguments: [Option<Gpr>; ARGUMENTS],
-    /// Scratch registers to be loaded with the address of the instruction's memory operand first.
-    addresses: Vec<Gpr>,
-    save_flags: bool,
+    /// Registers for arguments that are computed first.
+    computed: Vec<(Gpr, Computed)>,
+    pub(super) save_flags: bool,
+}
+
+/// An argument that is computed before a routine in place.
+#[derive(Clone, Copy)]
+enum Computed {
+    /// Address of the instruction's memory operand.
+    Address,
+    /// Whether this holds.
+    Taken(Condition),
+    /// Target of the indirect branch that has been taken.
+    Target,
+}
+
+/// Where in a trace a call is.
+#[derive(Clone, Copy)]
+pub(super) struct Spot {
+    /// Index of the instruction that the call is at.
+    pub(super) index: usize,
+    /// Its block.
+    pub(super) block: usize,
+    /// Index of the instruction before which the mirrors are what they are here.
+    pub(super) state: usize,
+    /// Where the app goes on: see [`Place`].
+    pub(super) pc: u64,
+    /// Where that is.
+    pub(super) place: Place,
+    /// Flags that must be preserved.
+    pub(super) live_flags: u64,
 }
 
 impl Translator<'_> {
     /// Emits the call's routine in place if it is small enough. `None`, with nothing emitted: the routine must be called.
-    pub(super) fn inline_call(&mut self, call: &Call, index: usize, block: usize, block_len: usize) -> Option<InPlace> {
+    pub(super) fn inline_call(&mut self, call: &Call, spot: Spot, block_len: usize) -> Option<InPlace> {
         if call.predicated || !self.off.leaves(Optimisation::Inline) {
             return None;
         }
-        let instruction = &self.trace.instructions[index];
+        let instruction = &self.trace.instructions[spot.index];
         let Some((address, amount)) = self.known.added_by(call, block_len) else {
             let routine = routine_of(call, instruction, block_len)?;
-            return if self.may_be_in_place(&routine) { self.emit_inlined(&routine, call, index) } else { None };
+            return if self.may_be_in_place(&routine) { self.emit_inlined(&routine, call, spot) } else { None };
         };
-        let flags_live = self.live_flags[index] != 0;
+        let flags_live = spot.live_flags != 0;
         let spread = self.off.leaves(Optimisation::Cells);
         let place = if spread { self.counters.place(address, instruction.pc()) } else { address };
         if flags_live {
-            let done = self.add_without_flags(place, amount, index, block);
-            return Some(InPlace { done, in_parts: false });
+            let done = self.add_without_flags(place, amount, spot);
+            return Some(InPlace { done, begun: done });
         }
         self.code.add_mem_imm(place, amount);
-        Some(InPlace { done: self.offset(), in_parts: false })
+        let done = self.offset();
+        Some(InPlace { done, begun: done })
     }
 
     /// The first calls of a run decide what is done about counters: if one of this trace may read a counter in place, none has cells.
@@ -64,8 +94,8 @@ impl Translator<'_> {
         }
         let reads = |call: &Call| {
             let index = match call.point {
-                Point::Before(index) => index,
                 Point::Anywhere(block) => self.trace.block(block).start,
+                point => point.index().expect("a point at an instruction"),
             };
             let instruction = &self.trace.instructions[index];
             if let Some(test) = call.of_test() {
@@ -80,17 +110,16 @@ impl Translator<'_> {
         }
     }
 
-    fn add_without_flags(&mut self, address: u64, amount: i32, index: usize, block: usize) -> u32 {
-        let pc = self.trace.instructions[index].pc().0;
-        let (r, mirror) = self.mirrored_register(index, block);
+    fn add_without_flags(&mut self, address: u64, amount: i32, spot: Spot) -> u32 {
+        let (r, mirror) = self.mirrored_register(spot.state, spot.block);
         let slot = ThreadState::spill_address(mirror);
-        self.mark_borrowed(pc, &[(r, mirror)]);
+        self.mark_spot(spot, &[(r, mirror)], false);
         self.code.load_mem(r, address);
         self.code.lea(r, r, amount);
         self.code.store_mem(address, r);
         let done = self.offset();
         self.code.load_mem(r, slot);
-        self.mark(pc);
+        self.mark_spot(spot, &[], false);
         done
     }
 
@@ -99,96 +128,96 @@ impl Translator<'_> {
         !routine.uses_memory() || !self.off.leaves(Optimisation::Cells) || self.counters.may_be_read()
     }
 
-    fn emit_inlined(&mut self, routine: &Inlined, call: &Call, index: usize) -> Option<InPlace> {
+    fn emit_inlined(&mut self, routine: &Inlined, call: &Call, spot: Spot) -> Option<InPlace> {
         let in_parts = routine.memory_writes() > 1;
         // Asking for interruptions changes all of them.
         let written = if in_parts { flags::ARITHMETIC } else { routine.flags_written() };
-        let flags_live = written & self.live_flags[index] != 0;
-        let chosen = choose(routine, call, &self.trace.instructions[index], flags_live)?;
-        let borrowed = self.put_in_place(routine, &chosen, index)?;
+        let flags_live = written & spot.live_flags != 0;
+        let chosen = choose(routine, call, &self.trace.instructions[spot.index], flags_live)?;
+        let begun = self.offset();
+        let borrowed = self.put_in_place(routine, &chosen, spot)?;
         let done = self.offset();
         let left = in_parts.then(|| {
             self.code.cmp_mem_imm(ThreadState::INTERRUPTED, 0);
             let go_on = self.code.jcc_near(Condition::E);
-            let exit = self.leave_interrupted(&chosen, &borrowed, index);
+            let exit = self.leave_interrupted(&chosen, &borrowed, spot);
             self.code.bind(go_on);
-            self.mark_chosen(&chosen, &borrowed, index);
+            self.mark_spot(spot, &borrowed, chosen.save_flags);
             exit
         });
-        self.give_back_borrowed(&chosen, &borrowed, index);
+        self.give_back_borrowed(&chosen, &borrowed, spot);
         if let Some(exit) = left {
             self.exits[exit].site = self.site.offset + self.offset();
         }
-        Some(InPlace { done, in_parts })
+        Some(InPlace { done, begun: if in_parts { begun } else { done } })
     }
 
     /// Leaves since an interruption came while a routine in place had done only a part of its work, which is done now. Returns the exit, whose
     /// `site` is still to be told.
-    pub(super) fn leave_interrupted(&mut self, chosen: &Chosen, borrowed: &[(Gpr, usize)], index: usize) -> usize {
-        self.give_back_borrowed(chosen, borrowed, index);
-        self.leave(ExitKind::Interrupted, self.trace.instructions[index].pc(), 0)
+    pub(super) fn leave_interrupted(&mut self, chosen: &Chosen, borrowed: &[(Gpr, usize)], spot: Spot) -> usize {
+        self.give_back_borrowed(chosen, borrowed, spot);
+        self.leave(ExitKind::Interrupted, AppPc(spot.pc), 0)
     }
 
     /// Emits a routine with the registers chosen for it. Returns what is borrowed behind it, or `None`, with nothing emitted, if it can't be encoded.
-    pub(super) fn put_in_place(
-        &mut self,
-        routine: &Inlined,
-        chosen: &Chosen,
-        index: usize,
-    ) -> Option<Vec<(Gpr, usize)>> {
-        let instruction = &self.trace.instructions[index];
+    pub(super) fn put_in_place(&mut self, routine: &Inlined, chosen: &Chosen, spot: Spot) -> Option<Vec<(Gpr, usize)>> {
+        let instruction = &self.trace.instructions[spot.index];
         let start = self.code.bytes.len();
         let marks = self.map.len();
         let borrowed: Vec<(Gpr, usize)> = chosen
             .scratch
             .iter()
-            .chain(&chosen.addresses)
             .copied()
+            .chain(chosen.computed.iter().map(|&(r, _)| r))
             .chain(chosen.save_flags.then_some(Gpr::Rax))
             .zip(SLOT_SCRATCH..)
             .collect();
         for &(r, slot) in &borrowed {
             self.code.store_mem(ThreadState::spill_address(slot), r);
         }
-        self.mark_borrowed(instruction.pc().0, &borrowed);
-        for &r in &chosen.addresses {
-            self.code.lea_operand(r, instruction);
+        self.mark_spot(spot, &borrowed, false);
+        for &(r, what) in &chosen.computed {
+            match what {
+                Computed::Address => self.code.lea_operand(r, instruction),
+                Computed::Taken(condition) => self.code.set_condition(condition, r),
+                Computed::Target => self.code.load_mem(r, ThreadState::TARGET),
+            }
         }
         if chosen.save_flags {
             self.code.lahf();
             self.code.seto_al();
-            self.mark_chosen(chosen, &borrowed, index);
+            self.mark_spot(spot, &borrowed, true);
         }
         if !routine.emit(&mut self.code, &chosen.scratch, &chosen.arguments) {
             self.code.bytes.truncate(start);
             self.map.truncate(marks);
-            self.mark(instruction.pc().0);
+            self.mark_spot(spot, &[], false);
             return None;
         }
         Some(borrowed)
     }
 
-    /// From here on registers are borrowed for a routine, and flags if it needs that.
-    pub(super) fn mark_chosen(&mut self, chosen: &Chosen, borrowed: &[(Gpr, usize)], index: usize) {
+    /// From here on the app is at a spot, and registers are borrowed there, rax for the flags if `flags_in_rax`.
+    pub(super) fn mark_spot(&mut self, spot: Spot, borrowed: &[(Gpr, usize)], flags_in_rax: bool) {
         let mut packed = [NOT_BORROWED; 3];
         for (place, &(r, slot)) in packed.iter_mut().zip(borrowed) {
-            let holds_flags = chosen.save_flags && r == Gpr::Rax;
+            let holds_flags = flags_in_rax && r == Gpr::Rax;
             *place = if holds_flags { borrowed_for_flags(slot) } else { statemap::borrowed(r, slot) };
         }
-        self.mark_with(self.trace.instructions[index].pc().0, Place::Static, packed);
+        self.mark_with(spot.pc, spot.place, packed);
     }
 
     /// Gives back registers and flags that were borrowed for a routine.
-    pub(super) fn give_back_borrowed(&mut self, chosen: &Chosen, borrowed: &[(Gpr, usize)], index: usize) {
+    pub(super) fn give_back_borrowed(&mut self, chosen: &Chosen, borrowed: &[(Gpr, usize)], spot: Spot) {
         if chosen.save_flags {
             self.code.restore_of_from_al();
             self.code.sahf();
-            self.mark_borrowed(self.trace.instructions[index].pc().0, borrowed);
+            self.mark_spot(spot, borrowed, false);
         }
         for &(r, slot) in borrowed {
             self.code.load_mem(r, ThreadState::spill_address(slot));
         }
-        self.mark(self.trace.instructions[index].pc().0);
+        self.mark_spot(spot, &[], false);
     }
 }
 
@@ -208,16 +237,18 @@ fn known_arguments(call: &Call, instruction: &Instruction, block_len: usize) -> 
     let mut known = [None; ARGUMENTS];
     known[0] = Some(call.local);
     for (slot, arg) in known[1..].iter_mut().zip(&call.args) {
-        *slot = constant(*arg, instruction, block_len);
+        *slot = constant(*arg, call.point, instruction, block_len);
     }
     known
 }
 
-fn constant(arg: Arg, instruction: &Instruction, block_len: usize) -> Option<u64> {
+fn constant(arg: Arg, point: Point, instruction: &Instruction, block_len: usize) -> Option<u64> {
     match arg {
         Arg::Const(value) => Some(value),
         Arg::BlockInstructions => Some(block_len as u64),
         Arg::InstructionPointer => Some(instruction.pc().0),
+        Arg::BranchTaken => taken(point, instruction),
+        Arg::BranchTarget => instruction.kind().target().map(|target| target.0),
         Arg::Register(_) | Arg::MemoryAddress(_) => None,
     }
 }
@@ -235,31 +266,38 @@ pub(super) fn choose(routine: &Inlined, call: &Call, instruction: &Instruction, 
             used |= 1 << r as u16;
         }
     }
-    // The operand's address is taken when other registers may be borrowed already, but none that it depends on.
-    let mut addresses = Vec::new();
+    // These are computed when other registers may be borrowed already, but none that they depend on.
+    let mut computed = Vec::new();
     let take = |used: &mut u16| {
         let r = isa::free_gpr(*used | instruction.usage().gpr_read)?;
         *used |= 1 << r as u16;
         Some(r)
     };
     for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| routine.reads_argument(n + 1)) {
-        if let Arg::MemoryAddress(operand) = *arg {
-            let operand = instruction.memory_operands().get(operand).copied()?;
-            if operand.stack || operand.segment.is_some() || !instruction.has_replaceable_operand() {
-                return None;
+        let what = match (*arg, instruction.kind()) {
+            (Arg::MemoryAddress(operand), _) => {
+                let operand = instruction.memory_operands().get(operand).copied()?;
+                if operand.stack || operand.segment.is_some() || !instruction.has_replaceable_operand() {
+                    return None;
+                }
+                Computed::Address
             }
-            let r = take(&mut used)?;
-            arguments[n + 1] = Some(r);
-            addresses.push(r);
-        }
+            (Arg::BranchTaken, Kind::Branch { condition, .. }) => Computed::Taken(condition),
+            (Arg::BranchTaken, _) => return None,
+            (Arg::BranchTarget, _) => Computed::Target,
+            _ => continue,
+        };
+        let r = take(&mut used)?;
+        arguments[n + 1] = Some(r);
+        computed.push((r, what));
     }
     let scratch: Vec<Gpr> = (0..routine.scratch_count()).map(|_| take(&mut used)).collect::<Option<_>>()?;
-    let borrowed = scratch.len() + addresses.len() + usize::from(save_flags);
+    let borrowed = scratch.len() + computed.len() + usize::from(save_flags);
     // A mark describes three borrowed registers.
     (borrowed <= 3 && SLOT_SCRATCH + borrowed <= SPILL_SLOTS).then_some(Chosen {
         scratch,
         arguments,
-        addresses,
+        computed,
         save_flags,
     })
 }

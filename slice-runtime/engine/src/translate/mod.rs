@@ -23,6 +23,8 @@ mod tested;
 pub use known::Known;
 pub use merge::merge_counters;
 
+use std::ops::Range;
+
 use bubble::switches::{Off, Optimisation};
 use isa::{Code, Usage};
 use machine::{AppPc, CachePc, Gpr};
@@ -138,6 +140,7 @@ pub fn translate<'a>(
         translator.calls_before(index, block);
         translator.instruction(index, block)?;
         translator.mirror_after(index, block);
+        translator.calls_after(index, block);
     }
     translator.fall_through();
     translator.literals();
@@ -168,6 +171,8 @@ struct Translator<'a> {
     block_calls: Vec<BlockCall>,
     call_marks: Vec<CallMark>,
     buffer: buffer::State,
+    /// Where a count branch that isn't taken jumps over what follows if it is.
+    not_taken: Option<Range<u32>>,
     /// See [`Rules::replays`].
     replays: bool,
     /// What each instruction uses.
@@ -205,6 +210,7 @@ impl<'a> Translator<'a> {
             block_calls: Vec::with_capacity(trace.calls.len()),
             call_marks: Vec::with_capacity(trace.calls.len()),
             buffer: buffer::State::default(),
+            not_taken: None,
         }
     }
 

@@ -229,9 +229,19 @@ fn run_changing(name: &str, place: Where, instrument: fn(&mut engine::instrument
 
 /// Each program is run nine times then, and some of them step by step: so there are fewer.
 fn run_interrupted(name: &str, place: Where, writable_code: bool, instrument: fn(&mut engine::instrument::Trace)) {
+    run_interrupted_in(8, name, place, writable_code, instrument);
+}
+
+fn run_interrupted_in(
+    share: u64,
+    name: &str,
+    place: Where,
+    writable_code: bool,
+    instrument: fn(&mut engine::instrument::Trace),
+) {
     // An interruption before a system call that isn't replayed is answered at once, and calls before it are made again.
     let settings = Settings { replays: true, ..SETTINGS };
-    run_seeds(name, seeds(8), place, writable_code, settings, instrument, Translated::interrupt);
+    run_seeds(name, seeds(share), place, writable_code, settings, instrument, Translated::interrupt);
 }
 
 /// The seeds of one in `share` of as many programs as are wanted.
@@ -314,6 +324,15 @@ fn with_tested_calls() {
     run_programs("tested", Where::Far, settings, translated::insert_tested);
 }
 
+/// What is behind an instruction, or where a branch goes, is reached once for each that takes effect.
+#[test]
+fn with_calls_behind() {
+    run_programs("behind", Where::Near, SETTINGS, translated::insert_around);
+    let settings = Settings { exact_faults: false, max_blocks: 1, linking: false, ..SETTINGS };
+    run_programs("behind", Where::Far, settings, translated::insert_around);
+    run_changing("behind", Where::Low, translated::insert_around);
+}
+
 /// Flags that are overwritten later are free for counters and for the comparisons of indirect branches.
 #[test]
 fn without_flags_at_faults() {
@@ -340,9 +359,10 @@ fn with_interruptions() {
 /// Calls are made once, whatever they are, and so is what a test decides.
 #[test]
 fn calls_with_interruptions() {
-    run_interrupted("calls", Where::Near, false, translated::insert_calls);
-    run_interrupted("tested", Where::Far, false, translated::insert_tested);
-    run_interrupted("changing", Where::Low, true, translated::insert_tested);
+    run_interrupted_in(20, "calls", Where::Near, false, translated::insert_calls);
+    run_interrupted_in(20, "tested", Where::Far, false, translated::insert_tested);
+    run_interrupted_in(20, "behind", Where::Far, false, translated::insert_around);
+    run_interrupted_in(20, "changing", Where::Near, true, translated::insert_around);
 }
 
 /// Also while code changes.
@@ -376,7 +396,12 @@ fn with_optimisations_off() {
         let settings = Settings { off, exact_faults: n % 2 == 0, ..SETTINGS };
         let seeds = first + 1000 * n as u64;
         let count = variable("SUPERPIN_PROGRAMS", 400).div_ceil(10);
-        let instrument = [translated::insert_calls, translated::insert_counters, translated::insert_tested][n / 3 % 3];
+        let instrument = [
+            translated::insert_calls,
+            translated::insert_counters,
+            translated::insert_tested,
+            translated::insert_around,
+        ][n % 4];
         run_seeds(&format!("{off:?}"), seeds..seeds + count, place, false, settings, instrument, |_| {});
     }
 }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bubble::map::{self, Region};
-use engine::instrument::{Arg, Call, Point, Test, Trace};
+use engine::instrument::{Arg, Call, Point, Test, Trace, has_after, may_branch};
 use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Settings, Volatile};
+use isa::Kind;
 use isa::random::Program;
 use machine::{Gpr, flags};
 
@@ -254,6 +255,8 @@ struct Local {
     tested: [u64; 2],
     passed: [u64; 2],
     mixed: [u64; 2],
+    /// Instructions that may have calls behind them: executed, and such calls made; conditional branches that were said to be taken, and were.
+    around: [u64; 4],
 }
 
 fn counters() -> Local {
@@ -271,6 +274,9 @@ fn check_counters(before: Local, now: Local, outcome: Outcome) {
     assert_eq!(by_instruction, by_block, "counted by instruction and by block, {outcome:x?}");
     assert_eq!(now.tested, now.passed, "tests that said yes and calls, {outcome:x?}");
     assert_eq!((now.tested[0], now.mixed[0]), (now.tested[1], now.mixed[1]), "tests in place and called, {outcome:x?}");
+    let around: [u64; 4] = std::array::from_fn(|n| now.around[n].wrapping_sub(before.around[n]));
+    assert_eq!(around[0], around[1], "executed, and calls behind, {outcome:x?} {around:?}");
+    assert_eq!(around[2], around[3], "said to be taken, and taken, {outcome:x?}");
     let by_call = now.by_call.wrapping_sub(before.by_call);
     if by_call != 0 {
         // Nothing is taken back of what is done before an instruction that faults.
@@ -300,6 +306,12 @@ extern "C" fn count_call_out_of_line(l: &mut Local, n: u64) {
     for _ in 0..std::hint::black_box(1) {
         l.by_call = l.by_call.wrapping_add(n);
     }
+}
+
+/// Changes two words whose sum stays the same.
+extern "C" fn count_in_parts(l: &mut Local) {
+    l.seen[4] = l.seen[4].wrapping_add(3);
+    l.seen[5] = l.seen[5].wrapping_sub(3);
 }
 
 /// Counts in several steps.
@@ -419,6 +431,56 @@ pub fn insert_tested(trace: &mut Trace) {
             let call = Call::new(Point::Before(n), tested as *const () as usize, map::LOCAL.start, args);
             let test = Some(Test { routine, args: vec![register, address] });
             trace.calls.push(Call { test, ..call });
+        }
+    }
+}
+
+extern "C" fn count_around(l: &mut Local, which: u64, n: u64) {
+    l.around[which as usize & 3] = l.around[which as usize & 3].wrapping_add(n);
+}
+
+/// The same, but not to be inlined.
+extern "C" fn count_around_out_of_line(l: &mut Local, which: u64, n: u64) {
+    for _ in 0..std::hint::black_box(1) {
+        l.around[which as usize & 3] = l.around[which as usize & 3].wrapping_add(n);
+    }
+}
+
+/// Calls behind instructions and taken branches, in place and out of line, of one step and of several.
+pub fn insert_around(trace: &mut Trace) {
+    let (instructions, calls) = (&trace.instructions, &mut trace.calls);
+    for (n, instruction) in instructions.iter().enumerate() {
+        let choice = instruction.pc().0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+        let counts = [count_around as *const (), count_around_out_of_line as *const ()];
+        let mut add = |point, routine, args| {
+            calls.push(Call::new(point, routine as usize, map::LOCAL.start, args));
+        };
+        let count = |which, n| vec![Arg::Const(which), n];
+        let conditional = matches!(instruction.kind(), Kind::Branch { .. } | Kind::CountBranch { .. });
+        let register = Arg::Register(Gpr::ALL[choice as usize % 16]);
+        if has_after(instruction) {
+            add(Point::After(n), counts[choice as usize & 1], count(1, Arg::Const(1)));
+            if choice & 4 == 0 {
+                for routine in [mix_out_of_line as *const (), mix as *const ()] {
+                    add(Point::After(n), routine, vec![register, Arg::InstructionPointer, Arg::BranchTaken]);
+                }
+            }
+            if choice & 8 == 0 {
+                add(Point::After(n), count_in_parts as *const (), vec![]);
+            }
+        }
+        if may_branch(instruction) {
+            for routine in [mix as *const (), mix_out_of_line as *const ()] {
+                add(Point::Taken(n), routine, vec![Arg::BranchTarget, register, Arg::BranchTaken]);
+            }
+            add(Point::Taken(n), counts[choice as usize >> 1 & 1], count(1, Arg::Const(1)));
+            if conditional {
+                add(Point::Taken(n), counts[choice as usize >> 2 & 1], count(3, Arg::BranchTaken));
+                add(Point::Before(n), counts[choice as usize >> 3 & 1], count(2, Arg::BranchTaken));
+            }
+        }
+        if has_after(instruction) || may_branch(instruction) {
+            add(Point::Before(n), counts[choice as usize >> 4 & 1], count(0, Arg::BlockInstructions));
         }
     }
 }
