@@ -31,11 +31,13 @@ pub enum Optimisation {
     Stubs,
     /// Flags that were looked up are remembered. Instead: they are looked up each time.
     Remember,
+    /// Routines that change little are called by translated code itself. Instead: by the runtime.
+    Call,
 }
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 12] = [
+    pub const ALL: [Optimisation; 13] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -48,6 +50,7 @@ impl Optimisation {
         Optimisation::Hold,
         Optimisation::Stubs,
         Optimisation::Remember,
+        Optimisation::Call,
     ];
 
     /// Its name on the command line.
@@ -65,6 +68,7 @@ impl Optimisation {
             Optimisation::Hold => "hold",
             Optimisation::Stubs => "stubs",
             Optimisation::Remember => "remember",
+            Optimisation::Call => "call",
         }
     }
 }

@@ -195,7 +195,9 @@ fn fill_in(engine: &mut Engine, place: CachePc, context: &libc::ucontext_t, fs_b
     }
     registers.rflags = context.uc_mcontext.gregs[libc::REG_EFL as usize] as u64;
     registers.fs_base = fs_base;
-    entry.recover(registers, &thread.spill, thread.target);
+    let mut recovered = *registers;
+    entry.recover(&mut recovered, thread);
+    thread.cpu.registers = recovered;
     copy_xstate(&mut thread.cpu.xstate.bytes, context);
     engine.calls_made = engine.leave_block(place);
     true

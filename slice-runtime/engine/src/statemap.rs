@@ -7,7 +7,7 @@
 
 use machine::{Gpr, Registers, flags};
 
-use crate::thread::{MIRROR_R10, MIRROR_R11, SPILL_SLOTS};
+use crate::thread::{MIRROR_R10, MIRROR_R11, SPILL_SLOTS, ThreadState};
 
 /// Where the app's pc is.
 #[repr(u8)]
@@ -93,6 +93,44 @@ pub struct CallMark {
     pub descriptor: u32,
 }
 
+/// Registers that were saved around a call from translated code: they are in [`ThreadState::called`](crate::thread::ThreadState).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Saved {
+    /// General registers, one bit for each; not r15, which routines preserve.
+    pub registers: u16,
+    /// Whether the arithmetic flags are there, too.
+    pub flags: bool,
+}
+
+/// In the first place of `borrowed`: a [`Saved`] follows. It would be r15 in a slot that no register is borrowed to.
+const SAVED: u8 = 0xfe;
+/// The bit that stands for the flags in it.
+const SAVED_FLAGS: u16 = 1 << Gpr::R15 as u16;
+
+impl Saved {
+    /// As `borrowed` of an entry.
+    pub fn packed(self) -> [u8; 3] {
+        debug_assert!(self.registers & SAVED_FLAGS == 0);
+        let [low, high] = (self.registers | if self.flags { SAVED_FLAGS } else { 0 }).to_le_bytes();
+        [SAVED, low, high]
+    }
+
+    fn of(packed: [u8; 3]) -> Option<Saved> {
+        let [SAVED, low, high] = packed else { return None };
+        let bits = u16::from_le_bytes([low, high]);
+        Some(Saved { registers: bits & !SAVED_FLAGS, flags: bits & SAVED_FLAGS != 0 })
+    }
+
+    fn recover(self, registers: &mut Registers, thread: &ThreadState) {
+        for r in Gpr::ALL.into_iter().filter(|&r| self.registers & 1 << r as u16 != 0) {
+            registers.set(r, thread.called[r as usize]);
+        }
+        if self.flags {
+            registers.rflags = registers.rflags & !flags::ARITHMETIC | flags_in(thread.called_flags);
+        }
+    }
+}
+
 /// Packs a borrowed register.
 pub fn borrowed(r: Gpr, slot: usize) -> u8 {
     (r as u8) << 4 | slot as u8
@@ -111,19 +149,22 @@ fn flags_in(rax: u64) -> u64 {
 
 impl MapEntry {
     /// Turns the machine's registers at a place that this entry covers into the app's.
-    pub fn recover(&self, registers: &mut Registers, spill: &[u64], target: u64) {
+    pub fn recover(&self, registers: &mut Registers, thread: &ThreadState) {
         registers.rip = match self.place {
             Place::Static | Place::Left => self.pc,
             Place::InR10 => registers.get(Gpr::R10),
-            Place::InTarget => target,
+            Place::InTarget => thread.target,
         };
+        if let Some(saved) = Saved::of(self.borrowed) {
+            return saved.recover(registers, thread);
+        }
         for packed in self.borrowed.into_iter().filter(|&p| p != NOT_BORROWED) {
             let (r, mut slot) = (usize::from(packed >> 4), usize::from(packed & 15));
             if r == Gpr::Rax as usize && slot & WITH_FLAGS != 0 {
                 registers.rflags = registers.rflags & !flags::ARITHMETIC | flags_in(registers.get(Gpr::Rax));
                 slot &= !WITH_FLAGS;
             }
-            registers.gpr[r] = if slot == IN_R11 { registers.get(Gpr::R11) } else { spill[slot] };
+            registers.gpr[r] = if slot == IN_R11 { registers.get(Gpr::R11) } else { thread.spill[slot] };
         }
     }
 }
@@ -158,12 +199,38 @@ pub unsafe fn from_bytes<T: Copy>(bytes: &[u8]) -> &[T] {
 mod tests {
     use super::*;
 
+    /// A thread state whose first spill slots hold these.
+    fn thread(spill: &[u64]) -> Box<ThreadState> {
+        // SAFETY: zero is valid for each of its fields, which are numbers.
+        let mut thread = unsafe { Box::<ThreadState>::new_zeroed().assume_init() };
+        thread.spill[..spill.len()].copy_from_slice(spill);
+        thread
+    }
+
+    #[test]
+    fn what_was_saved_around_a_call_is_recovered() {
+        use machine::flags::{CF, OF};
+        let saved = Saved { registers: 1 << Gpr::Rdi as u16 | 1 << Gpr::Rsp as u16, flags: true };
+        let entry = MapEntry { pc: 5, offset: 0, place: Place::InTarget, borrowed: saved.packed() };
+        let mut thread = thread(&[]);
+        (thread.target, thread.called_flags) = (0x77, CF << 8 | 1);
+        thread.called[Gpr::Rdi as usize] = 6;
+        thread.called[Gpr::Rsp as usize] = 7;
+        let mut registers = Registers { rflags: 0x246, ..Registers::default() };
+        registers.set(Gpr::Rsi, 8);
+        entry.recover(&mut registers, &thread);
+        let of = |r| registers.get(r);
+        assert_eq!((of(Gpr::Rdi), of(Gpr::Rsp), of(Gpr::Rsi), registers.rip), (6, 7, 8, 0x77));
+        assert_eq!(registers.rflags, 0x202 | CF | OF);
+        assert_eq!(Saved::of(mirrored()), None);
+    }
+
     #[test]
     fn recovery_undoes_borrowing() {
         let entry = MapEntry { pc: 5, offset: 0, place: Place::InR10, borrowed: mirrored() };
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
-        entry.recover(&mut registers, &[1, 2], 0);
+        entry.recover(&mut registers, &thread(&[1, 2]));
         assert_eq!((registers.rip, registers.get(Gpr::R10), registers.get(Gpr::R11)), (0x1000, 1, 2));
     }
 
@@ -175,7 +242,7 @@ mod tests {
         for (al, overflow) in [(0, 0), (1, OF), (0x7f, 0), (0x80, OF)] {
             let mut registers = Registers { rflags: 0x202 | CF, ..Registers::default() };
             registers.set(Gpr::Rax, ZF << 8 | al);
-            entry.recover(&mut registers, &[1, 2, 3, 4], 0);
+            entry.recover(&mut registers, &thread(&[1, 2, 3, 4]));
             assert_eq!((registers.get(Gpr::Rax), registers.get(Gpr::Rcx)), (3, 4));
             assert_eq!(registers.rflags, 0x202 | ZF | overflow);
         }
@@ -189,7 +256,7 @@ mod tests {
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
         registers.set(Gpr::R11, 7);
-        entry.recover(&mut registers, &[1, 2], 0);
+        entry.recover(&mut registers, &thread(&[1, 2]));
         let of = |r| registers.get(r);
         assert_eq!((of(Gpr::Rcx), of(Gpr::R10), of(Gpr::R11), registers.rip), (7, 1, 2, 0x1000));
     }

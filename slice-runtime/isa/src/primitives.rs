@@ -332,6 +332,12 @@ impl Code {
         self.put(&[0x04, 0x7f]);
     }
 
+    /// `test byte [rsp + displacement], bits`. Changes flags.
+    pub fn test_stack_byte(&mut self, displacement: i32, bits: u8) {
+        self.with_address(false, &[0xf6], 0, &Address::at(Gpr::Rsp, displacement));
+        self.put(&[bits]);
+    }
+
     /// `pushfq`.
     pub fn pushfq(&mut self) {
         self.put(&[0x9c]);

@@ -256,6 +256,43 @@ fn results_are_kept_where_they_are_wanted() {
     }
 }
 
+/// What these bytes at 0x1000 change as a routine; `ret` is everywhere else.
+fn changed(bytes: &[u8]) -> Option<u16> {
+    let code_at = |pc: u64| {
+        std::array::from_fn(|i| {
+            (pc as usize + i).checked_sub(0x1000).and_then(|at| bytes.get(at)).copied().unwrap_or(0xc3)
+        })
+    };
+    routine::clobbers(0x1000, code_at)
+}
+
+#[test]
+fn what_a_routine_changes_is_found_on_all_its_ways() {
+    let bits = |registers: &[Gpr]| Some(registers.iter().fold(0, |all, &r| all | 1 << r as u16));
+    assert_eq!(changed(&[0x48, 0x01, 0x37]), bits(&[]), "add %rsi,(%rdi)");
+    assert_eq!(changed(&[0x53, 0x89, 0xc3, 0x5b]), bits(&[]), "push rbx; mov ebx, eax; pop rbx");
+    // test edi, edi; je +2; mov ecx, eax; mov eax, esi
+    assert_eq!(changed(&[0x85, 0xff, 0x74, 2, 0x89, 0xc1, 0x89, 0xf0]), bits(&[Gpr::Rax, Gpr::Rcx]), "both ways");
+    // xor eax, eax; jmp -4
+    assert_eq!(changed(&[0x31, 0xc0, 0xeb, 0xfc]), bits(&[Gpr::Rax]), "a loop without end");
+    // call +1; ret; xor edx, edx
+    assert_eq!(changed(&[0xe8, 1, 0, 0, 0, 0xc3, 0x31, 0xd2]), bits(&[Gpr::Rdx]), "what it calls");
+    assert_eq!(changed(&[0x74, 2, 0x0f, 0x0b]), bits(&[]), "je +2; ud2");
+    for (bytes, why) in [
+        (&[0xff, 0xd0][..], "an indirect call"),
+        (&[0xff, 0xe0], "an indirect jump"),
+        (&[0x0f, 0x11, 0x07], "vector registers"),
+        (&[0xd9, 0xe8], "x87 registers"),
+        (&[0x64, 0x48, 0x89, 0x37], "thread-local storage"),
+        (&[0xfd], "the direction flag"),
+        (&[0x0f, 0x05], "a system call"),
+        (&[0x0f, 0xae, 0x17], "the vector unit's control register"),
+        (&[0x06], "no instruction"),
+    ] {
+        assert_eq!(changed(bytes), None, "{why}");
+    }
+}
+
 #[test]
 fn what_cannot_be_inlined_is_called() {
     let known = [Some(0x1000), None, None, None, None, None];

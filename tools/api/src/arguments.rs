@@ -82,7 +82,8 @@ pub trait Arguments {
 /// likes with the local state, allocate included: the heap and everything else of the tool's lives apart from the
 /// app. It must not make system calls: no printing, no files, no clock, no threads. And it should not panic: that ends
 /// the run as a failure. A small one, without branches and calls, is copied into the translated code, where it
-/// costs a few instructions; any other costs about as much as a system call.
+/// costs a few instructions. One that uses neither vectors nor thread-local storage and can't panic is called for a few nanoseconds; any other
+/// costs about as much as a system call.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be called with the local state `{L}` and the arguments `{A}`",
     label = "must be a `fn(&mut {L}, u64, …)` with one `u64` for each argument, and capture nothing"

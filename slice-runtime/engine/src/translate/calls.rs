@@ -134,7 +134,8 @@ impl Translator<'_> {
     }
 
     fn emit_call(&mut self, call: &Call, spot: Spot, descriptor: Descriptor, instructions: usize) -> InPlace {
-        self.inline_call(call, spot, instructions).unwrap_or_else(|| {
+        let translated = self.inline_call(call, spot, instructions);
+        translated.or_else(|| self.direct_call(call, spot, descriptor, instructions)).unwrap_or_else(|| {
             self.call_out_of_line(descriptor, AppPc(spot.pc));
             let done = self.offset();
             InPlace { begun: done, done }

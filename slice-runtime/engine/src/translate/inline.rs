@@ -92,6 +92,8 @@ impl Translator<'_> {
         if !self.counters.is_undecided() {
             return;
         }
+        let is_counter =
+            |call: &Call| !call.predicated && call.test.is_none() && self.known.added_by(call, 1).is_some();
         let reads = |call: &Call| {
             let index = match call.point {
                 Point::Anywhere(block) => self.trace.block(block).start,
@@ -101,12 +103,15 @@ impl Translator<'_> {
             if let Some(test) = call.of_test() {
                 return test_of(&test, instruction).is_some_and(|routine| routine.uses_memory());
             }
-            let counter = self.known.added_by(call, 1).is_some();
+            let counter = is_counter(call);
             let routine = || routine_of(call, instruction, 1);
             !call.predicated && !counter && routine().is_some_and(|routine| routine.uses_memory())
         };
         if self.trace.calls.iter().any(reads) {
             self.counters.may_be_read();
+        } else if self.off.leaves(Optimisation::Inline) && self.trace.calls.iter().any(is_counter) {
+            // Not whatever is called before the counter is come to.
+            self.counters.may_have_cells();
         }
     }
 
@@ -242,7 +247,7 @@ fn known_arguments(call: &Call, instruction: &Instruction, block_len: usize) -> 
     known
 }
 
-fn constant(arg: Arg, point: Point, instruction: &Instruction, block_len: usize) -> Option<u64> {
+pub(super) fn constant(arg: Arg, point: Point, instruction: &Instruction, block_len: usize) -> Option<u64> {
     match arg {
         Arg::Const(value) => Some(value),
         Arg::BlockInstructions => Some(block_len as u64),

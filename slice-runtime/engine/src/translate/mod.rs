@@ -13,6 +13,7 @@
 pub mod branches;
 mod buffer;
 mod calls;
+mod direct;
 mod inline;
 mod instructions;
 mod known;

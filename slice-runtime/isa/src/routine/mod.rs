@@ -12,10 +12,12 @@
 //! Invariant: executing the template changes memory as the routine would, and otherwise only the scratch registers
 //! and the flags that it names.
 
+mod clobbers;
 mod fold;
 mod forms;
 mod template;
 
+pub use clobbers::clobbers;
 pub use template::Inlined;
 
 use machine::AppPc;
