@@ -17,7 +17,9 @@ pub enum Optimisation {
     Ahead,
     /// Counters spread over cells. Instead: additions to the word itself.
     Cells,
-    /// Borrowing r10 and r11, which needn't be stored first. Instead: any register is stored and loaded.
+    /// The first counter in r11, see the engine's `translate/tally.rs`. Instead: in memory.
+    Tally,
+    /// Borrowing r10 and r9, which needn't be stored first. Instead: any register is stored and loaded.
     Mirror,
     /// Operands that are out of reach without borrowing a register. Instead: one is borrowed.
     Operands,
@@ -37,12 +39,13 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 13] = [
+    pub const ALL: [Optimisation; 14] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
         Optimisation::Ahead,
         Optimisation::Cells,
+        Optimisation::Tally,
         Optimisation::Mirror,
         Optimisation::Operands,
         Optimisation::Landings,
@@ -61,6 +64,7 @@ impl Optimisation {
             Optimisation::Anywhere => "anywhere",
             Optimisation::Ahead => "ahead",
             Optimisation::Cells => "cells",
+            Optimisation::Tally => "tally",
             Optimisation::Mirror => "mirror",
             Optimisation::Operands => "operands",
             Optimisation::Landings => "landings",

@@ -22,17 +22,50 @@ pub const CELLS: usize = 64;
 const UNDECIDED: u32 = 0;
 const SPREAD: u32 = 1;
 const DIRECT: u32 = 2;
+const TALLY: u32 = 1;
+const NO_TALLY: u32 = 2;
 
 /// Which words have cells: the same in all processes that share translations.
 #[derive(Default)]
 #[repr(C)]
 pub struct Counters {
     choice: AtomicU32,
+    /// Whether additions to the first word are made in a register, see `translate::tally`.
+    tally: AtomicU32,
     /// Addresses of the words; 0 where there is none yet.
     words: [AtomicU64; WORDS],
 }
 
 impl Counters {
+    /// Decides once and for all, before any code is translated, whether the first word has a tally.
+    pub fn decide_tally(&self, wanted: impl FnOnce() -> bool) {
+        if self.tally.load(Ordering::Acquire) == UNDECIDED {
+            let choice = if wanted() { TALLY } else { NO_TALLY };
+            // Whoever came first has decided; nobody decides in between, since this is done with the tables locked.
+            let _ = self.tally.compare_exchange(UNDECIDED, choice, Ordering::AcqRel, Ordering::Acquire);
+        }
+    }
+
+    /// Whether the first word has a tally.
+    pub fn has_tally(&self) -> bool {
+        self.tally.load(Ordering::Acquire) == TALLY
+    }
+
+    /// Whether additions to the word at `address` are made in the tally.
+    pub fn is_tally(&self, address: u64) -> bool {
+        self.has_tally() && self.is_first(address)
+    }
+
+    /// Whether the word at `address` is the first that has cells.
+    pub fn is_first(&self, address: u64) -> bool {
+        self.words[0].load(Ordering::Acquire) == address
+    }
+
+    /// A cell of the first word.
+    pub fn tally_cell(pc: AppPc) -> u64 {
+        ThreadState::cell_address(0, cell_of(pc))
+    }
+
     /// Where code at `pc` adds to the word at `address`.
     pub fn place(&self, address: u64, pc: AppPc) -> u64 {
         // Aligned words are the same or don't overlap, so cells of different words have nothing to do with each other.

@@ -3,7 +3,7 @@
 use bubble::map;
 use bubble::switches::Off;
 use isa::Instruction;
-use machine::{AppPc, CachePc, Registers};
+use machine::{AppPc, CachePc, Gpr, Registers};
 
 use crate::buffer;
 use crate::counters::Counters;
@@ -18,7 +18,7 @@ use crate::space::{CodeSpace, SpaceId};
 use crate::statemap::{IN_TARGET, from_bytes};
 use crate::tables::{Exit, ExitKind, Tables, TraceId};
 use crate::templates::Inherited;
-use crate::thread::{INDIRECT_ENTRIES, ThreadState};
+use crate::thread::{INDIRECT_ENTRIES, SLOT_R11, ThreadState};
 use crate::translate::{Known, exit_of};
 
 /// `ThreadState::exit` after a fault in the code cache.
@@ -226,12 +226,31 @@ impl Engine {
                     None => return,
                 },
             };
-            self.thread().entry = entry.0;
-            self.thread().exit = EXIT_NOT_ENTERED;
+            // Whoever made the code at `entry` has decided this.
+            let has_tally = self.counters().has_tally();
+            let cpu = self.cpu_unbound();
+            let thread = self.thread();
+            thread.entry = entry.0;
+            thread.entered_r11 = if has_tally { 0 } else { cpu.registers.get(Gpr::R11) };
+            thread.exit = EXIT_NOT_ENTERED;
             // SAFETY: `entry` was just found for the state in `cpu`, GS points to the thread state.
             unsafe { gateway::enter(self.thread) };
+            if has_tally {
+                self.take_tally();
+            }
             self.settle_counters();
             next = self.after_exit(guest, entry);
+        }
+    }
+
+    /// After an exit: r11 is the app's again, and what was in it is counted. Where the signal handler filled in the
+    /// app's state, it has done that.
+    fn take_tally(&mut self) {
+        let registers = &mut self.cpu_unbound().registers;
+        let thread = self.thread();
+        if !matches!(thread.exit, EXIT_NOT_ENTERED | EXIT_INTERRUPTED | EXIT_UNFINISHED | EXIT_FAULT) {
+            thread.add_tally(registers.get(Gpr::R11));
+            registers.set(Gpr::R11, thread.spill[SLOT_R11]);
         }
     }
 

@@ -20,7 +20,7 @@ impl Engine {
     pub(crate) fn is_unfinished(&self, place: CachePc) -> bool {
         self.locate(place).is_some_and(|(space, id, entry, _)| {
             let here = space == SpaceId::Own && self.finishing == Some(id);
-            here && entry.place == Place::Static && entry.pc == self.own.tables.trace(id).pc.0
+            here && entry.place() == Place::Static && entry.pc == self.own.tables.trace(id).pc.0
         })
     }
 

@@ -10,7 +10,7 @@
 //!
 //! Named invariants:
 //! * *complete*: when `enter` returns, `cpu` holds all of the app's state except `rip`, which the exit tells.
-//! * *mirrors*: `enter` makes the mirrors of r10 and r11 what these are, see `translate::mirror`.
+//! * *mirrors*: `enter` makes the mirrors of r10 and r9 what these are, see `translate::mirror`, and stores the app's r11, see `translate::tally`.
 //! * *window*: between `enter_window` and `enter_window_end` a signal handler may redirect to `abandon`: nothing
 //!   of the app's state has been changed in memory and none is only in registers.
 
@@ -20,7 +20,7 @@ use std::mem::offset_of;
 use machine::{Gpr, Registers, XState};
 
 use crate::guest::Cpu;
-use crate::thread::{MIRROR_R10, MIRROR_R11, ThreadState};
+use crate::thread::{MIRROR_R9, MIRROR_R10, SLOT_R11, ThreadState};
 
 const REGISTERS: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers);
 const XSTATE: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, xstate) + offset_of!(XState, bytes);
@@ -87,18 +87,20 @@ global_asm!(
     "popfq",
     load_low_registers!(),
     "mov gs:[{mirror_r10}], r10",
-    "mov gs:[{mirror_r11}], r11",
+    "mov gs:[{mirror_r9}], r9",
+    "mov gs:[{slot_r11}], r11",
+    "mov r11, gs:[{entered_r11}]",
     load_high_registers!(),
     "jmp qword ptr gs:[{entry}]",
     ".globl superpin_enter_window_end",
     "superpin_enter_window_end:",
-    // An indirect branch whose target is in r10 and not in the table. The app's r10 and r11 are in their mirrors.
+    // An indirect branch whose target is in r10 and not in the table. The app's r10 and r9 are in their mirrors.
     ".balign 16",
     ".globl superpin_indirect_miss",
     "superpin_indirect_miss:",
     "mov gs:[{target}], r10",
     "mov r10, gs:[{mirror_r10}]",
-    "mov r11, gs:[{mirror_r11}]",
+    "mov r9, gs:[{mirror_r9}]",
     "mov qword ptr gs:[{exit}], -1",
     // Exit stubs at a block's end bring the exit's number in r10, whose value is in its mirror.
     "jmp superpin_leave",
@@ -177,7 +179,9 @@ global_asm!(
     exit = const offset_of!(ThreadState, exit),
     target = const offset_of!(ThreadState, target),
     mirror_r10 = const ThreadState::spill_at(MIRROR_R10),
-    mirror_r11 = const ThreadState::spill_at(MIRROR_R11),
+    mirror_r9 = const ThreadState::spill_at(MIRROR_R9),
+    slot_r11 = const ThreadState::spill_at(SLOT_R11),
+    entered_r11 = const offset_of!(ThreadState, entered_r11),
     xstate = const XSTATE,
     rflags = const REGISTERS + offset_of!(Registers, rflags),
     fs_base = const REGISTERS + offset_of!(Registers, fs_base),

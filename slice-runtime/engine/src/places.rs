@@ -61,7 +61,7 @@ impl Engine {
             self.settle_counters();
             self.make_call(&descriptor, AppPc(entry.pc));
         }
-        if entry.place != Place::Static {
+        if entry.place() != Place::Static {
             return 0;
         }
         self.thread().buffer = buffer::corrected(self.thread().buffer, records.words, entry.pc, inside);

@@ -196,7 +196,12 @@ fn fill_in(engine: &mut Engine, place: CachePc, context: &libc::ucontext_t, fs_b
     registers.rflags = context.uc_mcontext.gregs[libc::REG_EFL as usize] as u64;
     registers.fs_base = fs_base;
     let mut recovered = *registers;
-    entry.recover(&mut recovered, thread);
+    if engine.counters().has_tally() {
+        let tally = entry.recover_with_tally(&mut recovered, thread);
+        thread.add_tally(tally);
+    } else {
+        entry.recover(&mut recovered, thread);
+    }
     thread.cpu.registers = recovered;
     copy_xstate(&mut thread.cpu.xstate.bytes, context);
     engine.calls_made = engine.leave_block(place);

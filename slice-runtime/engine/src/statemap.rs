@@ -7,7 +7,7 @@
 
 use machine::{Gpr, Registers, flags};
 
-use crate::thread::{MIRROR_R10, MIRROR_R11, SPILL_SLOTS, ThreadState};
+use crate::thread::{MIRROR_R9, MIRROR_R10, SLOT_HELD, SLOT_R11, SPILL_SLOTS, ThreadState};
 
 /// Where the app's pc is.
 #[repr(u8)]
@@ -25,16 +25,29 @@ pub enum Place {
 
 /// App pc of an exit at such a place.
 pub const IN_TARGET: u64 = u64::MAX;
+/// What r11 holds where there is a tally, see `translate::tally`. Without one it is the app's everywhere.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum R11 {
+    /// The tally; the app's value is in its slot.
+    #[default]
+    Tally = 0,
+    /// Nothing that matters: the tally was added to its word, the app's value is in its slot.
+    Nothing = 1,
+    /// The app's value; the tally was added to its word.
+    App = 2,
+}
 
 /// No register is borrowed.
 pub const NOT_BORROWED: u8 = 0xff;
 
-/// Instead of a spill slot: the register's value is in r11, which must be given back after it.
-pub const IN_R11: usize = 15;
+/// Instead of a spill slot: the register's value is in r9, which must be given back after it.
+pub const IN_R9: usize = 15;
 /// Added to the slot of rax: rax itself holds the app's arithmetic flags, as `lahf` and `seto al` put them there. OF may have been
 /// taken from it already, which changes al, see [`isa::Code::restore_of_from_al`].
 const WITH_FLAGS: usize = 8;
-const _: () = assert!(SPILL_SLOTS <= WITH_FLAGS && SPILL_SLOTS <= IN_R11);
+// Slots from this on are not for what is borrowed.
+const _: () = assert!(SLOT_HELD + 2 <= WITH_FLAGS && SPILL_SLOTS <= IN_R9);
 
 /// One entry.
 #[repr(C)]
@@ -44,10 +57,10 @@ pub struct MapEntry {
     pub pc: u64,
     /// Offset from the trace's first byte.
     pub offset: u32,
-    /// Where the pc is.
-    pub place: Place,
-    /// Borrowed registers: number in the high, spill slot (or [`IN_R11`]) in the low four bits; or [`NOT_BORROWED`].
-    pub borrowed: [u8; 3],
+    /// A [`Place`], and in the high four bits an [`R11`].
+    packed: u8,
+    /// Borrowed registers: number in the high, spill slot (or [`IN_R9`]) in the low four bits; or [`NOT_BORROWED`].
+    borrowed: [u8; 3],
 }
 
 /// A block-level analysis call whose count must be corrected if the block doesn't run to its end.
@@ -148,9 +161,41 @@ fn flags_in(rax: u64) -> u64 {
 }
 
 impl MapEntry {
+    /// From `offset` on the app is about to execute `pc`, with these registers borrowed.
+    pub fn new(pc: u64, offset: u32, place: Place, r11: R11, borrowed: [u8; 3]) -> MapEntry {
+        MapEntry { pc, offset, packed: (r11 as u8) << 4 | place as u8, borrowed }
+    }
+
+    /// The same from another offset on, with something else in r11.
+    pub fn with_r11(&self, offset: u32, r11: R11) -> MapEntry {
+        MapEntry::new(self.pc, offset, self.place(), r11, self.borrowed)
+    }
+
+    /// Where the pc is.
+    pub fn place(&self) -> Place {
+        match self.packed & 15 {
+            0 => Place::Static,
+            1 => Place::InR10,
+            3 => Place::InTarget,
+            _ => Place::Left,
+        }
+    }
+
+    /// Turns the machine's registers at a place that this entry covers into the app's, where there is a tally. Returns
+    /// what it holds.
+    pub fn recover_with_tally(&self, registers: &mut Registers, thread: &ThreadState) -> u64 {
+        let in_r11 = registers.get(Gpr::R11);
+        self.recover(registers, thread);
+        let r11 = self.packed >> 4;
+        if r11 != R11::App as u8 {
+            registers.set(Gpr::R11, thread.spill[SLOT_R11]);
+        }
+        if r11 == R11::Tally as u8 { in_r11 } else { 0 }
+    }
+
     /// Turns the machine's registers at a place that this entry covers into the app's.
     pub fn recover(&self, registers: &mut Registers, thread: &ThreadState) {
-        registers.rip = match self.place {
+        registers.rip = match self.place() {
             Place::Static | Place::Left => self.pc,
             Place::InR10 => registers.get(Gpr::R10),
             Place::InTarget => thread.target,
@@ -164,14 +209,14 @@ impl MapEntry {
                 registers.rflags = registers.rflags & !flags::ARITHMETIC | flags_in(registers.get(Gpr::Rax));
                 slot &= !WITH_FLAGS;
             }
-            registers.gpr[r] = if slot == IN_R11 { registers.get(Gpr::R11) } else { thread.spill[slot] };
+            registers.gpr[r] = if slot == IN_R9 { registers.get(Gpr::R9) } else { thread.spill[slot] };
         }
     }
 }
 
 /// Both mirrored registers, as `borrowed` of an entry.
 pub fn mirrored() -> [u8; 3] {
-    [borrowed(Gpr::R10, MIRROR_R10), borrowed(Gpr::R11, MIRROR_R11), NOT_BORROWED]
+    [borrowed(Gpr::R10, MIRROR_R10), borrowed(Gpr::R9, MIRROR_R9), NOT_BORROWED]
 }
 
 /// The entry that covers `offset`.
@@ -211,7 +256,7 @@ mod tests {
     fn what_was_saved_around_a_call_is_recovered() {
         use machine::flags::{CF, OF};
         let saved = Saved { registers: 1 << Gpr::Rdi as u16 | 1 << Gpr::Rsp as u16, flags: true };
-        let entry = MapEntry { pc: 5, offset: 0, place: Place::InTarget, borrowed: saved.packed() };
+        let entry = MapEntry::new(5, 0, Place::InTarget, R11::Tally, saved.packed());
         let mut thread = thread(&[]);
         (thread.target, thread.called_flags) = (0x77, CF << 8 | 1);
         thread.called[Gpr::Rdi as usize] = 6;
@@ -227,18 +272,18 @@ mod tests {
 
     #[test]
     fn recovery_undoes_borrowing() {
-        let entry = MapEntry { pc: 5, offset: 0, place: Place::InR10, borrowed: mirrored() };
+        let entry = MapEntry::new(5, 0, Place::InR10, R11::Tally, mirrored());
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
         entry.recover(&mut registers, &thread(&[1, 2]));
-        assert_eq!((registers.rip, registers.get(Gpr::R10), registers.get(Gpr::R11)), (0x1000, 1, 2));
+        assert_eq!((registers.rip, registers.get(Gpr::R10), registers.get(Gpr::R9)), (0x1000, 1, 2));
     }
 
     #[test]
     fn flags_are_recovered_from_rax() {
         use machine::flags::{CF, OF, ZF};
         let [first, second] = [borrowed_for_flags(2), borrowed(Gpr::Rcx, 3)];
-        let entry = MapEntry { pc: 5, offset: 0, place: Place::Static, borrowed: [first, second, NOT_BORROWED] };
+        let entry = MapEntry::new(5, 0, Place::Static, R11::Tally, [first, second, NOT_BORROWED]);
         for (al, overflow) in [(0, 0), (1, OF), (0x7f, 0), (0x80, OF)] {
             let mut registers = Registers { rflags: 0x202 | CF, ..Registers::default() };
             registers.set(Gpr::Rax, ZF << 8 | al);
@@ -249,15 +294,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_r11_is_recovered_before_r11() {
-        let [r10, r11, _] = mirrored();
-        let entry =
-            MapEntry { pc: 5, offset: 0, place: Place::InR10, borrowed: [borrowed(Gpr::Rcx, IN_R11), r10, r11] };
+    fn what_is_in_r9_is_recovered_before_r9() {
+        let [r10, r9, _] = mirrored();
+        let entry = MapEntry::new(5, 0, Place::InR10, R11::Tally, [borrowed(Gpr::Rcx, IN_R9), r10, r9]);
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
-        registers.set(Gpr::R11, 7);
+        registers.set(Gpr::R9, 7);
         entry.recover(&mut registers, &thread(&[1, 2]));
         let of = |r| registers.get(r);
-        assert_eq!((of(Gpr::Rcx), of(Gpr::R10), of(Gpr::R11), registers.rip), (7, 1, 2, 0x1000));
+        assert_eq!((of(Gpr::Rcx), of(Gpr::R10), of(Gpr::R9), registers.rip), (7, 1, 2, 0x1000));
+    }
+
+    #[test]
+    fn the_tally_is_told_from_the_apps_register() {
+        let mut thread = thread(&[]);
+        thread.spill[SLOT_R11] = 5;
+        let recovered = |r11| {
+            let mut registers = Registers::default();
+            registers.set(Gpr::R11, 9);
+            let entry = MapEntry::new(0, 0, Place::Static, r11, [NOT_BORROWED; 3]);
+            let tally = entry.recover_with_tally(&mut registers, &thread);
+            (tally, registers.get(Gpr::R11))
+        };
+        assert_eq!([R11::Tally, R11::Nothing, R11::App].map(recovered), [(9, 5), (0, 5), (0, 9)]);
     }
 }

@@ -13,15 +13,17 @@ use bubble::map;
 use machine::Gpr;
 
 /// Slots for registers that generated code borrows.
-pub const SPILL_SLOTS: usize = 8;
+pub const SPILL_SLOTS: usize = 9;
 /// Mirror of r10, see `translate::mirror`.
 pub const MIRROR_R10: usize = 0;
-/// Mirror of r11.
-pub const MIRROR_R11: usize = 1;
+/// Mirror of r9.
+pub const MIRROR_R9: usize = 1;
 /// First spill slot that instruction rewriting and instrumentation may use.
 pub const SLOT_SCRATCH: usize = 2;
 /// First of the slots for registers that are borrowed across instructions, see `translate::buffer`.
 pub const SLOT_HELD: usize = 6;
+/// The app's r11 while the tally is there, see `translate::tally`.
+pub const SLOT_R11: usize = 8;
 /// Entries of the indirect-branch table: one for each value of the target's low 16 bits.
 pub const INDIRECT_ENTRIES: usize = 1 << 16;
 
@@ -60,6 +62,8 @@ pub struct ThreadState {
     pub miss: u64,
     /// 1 when [`crate::interrupt`] was called and not yet answered.
     pub interrupted: u64,
+    /// What r11 holds when translated code is entered: the app's value, or an empty tally.
+    pub entered_r11: u64,
     /// How often the quick check of the slice's end was made.
     pub quick_checks: u64,
     /// Cells of counters, see [`crate::counters`].
@@ -106,6 +110,11 @@ impl Level {
 }
 
 impl ThreadState {
+    /// Adds what the tally register held to the cells of its word, which is the first.
+    pub fn add_tally(&mut self, tally: u64) {
+        self.cells[0][0] = self.cells[0][0].wrapping_add(tally);
+    }
+
     /// The first thread's state.
     pub fn main() -> *mut ThreadState {
         map::THREADS.start as *mut ThreadState

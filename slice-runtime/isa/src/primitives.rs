@@ -257,6 +257,11 @@ impl Code {
         self.group1_mem(0, address, value);
     }
 
+    /// `add [address], src`, RIP-relative. Changes flags.
+    pub fn add_mem(&mut self, address: u64, src: Gpr) {
+        self.with_rip(true, &[0x01], src as u8, address, 0);
+    }
+
     /// `sub qword [address], value`, RIP-relative. Changes flags.
     pub fn sub_mem_imm(&mut self, address: u64, value: i32) {
         self.group1_mem(5, address, value);

@@ -1,9 +1,9 @@
 //! Calls, returns, indirect branches and the quick check of a slice's end.
 //!
 //! The indirect-branch protocol: the target is put into r10, and `jmp gs:[low 16 bits of the target * 8 + table]`, which
-//! needs r11, goes to the *landing* of a trace that was found for such a target. That compares the target with its own pc, in rcx
-//! whose value is meanwhile in r11 (moving costs nothing; a store and the load after it would), and
-//! takes r10 and r11 back from their mirrors. If it is another one, the next landing of the same table entry is tried, or the landing that a further
+//! needs r9, goes to the *landing* of a trace that was found for such a target. That compares the target with its own pc, in rcx
+//! whose value is meanwhile in r9 (moving costs nothing; a store and the load after it would), and
+//! takes r10 and r9 back from their mirrors. If it is another one, the next landing of the same table entry is tried, or the landing that a further
 //! table has (see `crate::templates`); at last the runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
 
 use isa::Instruction;
@@ -12,12 +12,12 @@ use machine::{AppPc, CachePc, Gpr};
 use super::{Condition, Site, Translation, Translator, exit_id};
 use crate::instrument::Point;
 use crate::space::SpaceId;
-use crate::statemap::{IN_R11, MapEntry, NOT_BORROWED, Place, as_bytes, borrowed, mirrored};
+use crate::statemap::{IN_R9, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed, mirrored};
 use crate::tables::{Exit, ExitKind, TraceId};
-use crate::thread::{Level, MIRROR_R10, MIRROR_R11, SLOT_SCRATCH, ThreadState};
+use crate::thread::{Level, MIRROR_R9, MIRROR_R10, SLOT_R11, SLOT_SCRATCH, ThreadState};
 
 const R10_AT: u64 = ThreadState::spill_address(MIRROR_R10);
-const R11_AT: u64 = ThreadState::spill_address(MIRROR_R11);
+const R9_AT: u64 = ThreadState::spill_address(MIRROR_R9);
 
 impl Translator<'_> {
     /// Pushes the app's return address, without a register and without touching flags.
@@ -31,7 +31,7 @@ impl Translator<'_> {
         self.returns.push((self.code.bytes.len() - 4, address));
     }
 
-    /// From here on r10 and r11 are borrowed.
+    /// From here on r10 and r9 are borrowed.
     fn borrow_for_indirect(&mut self, pc: u64) {
         self.mark_with(pc, Place::Static, mirrored());
     }
@@ -44,7 +44,7 @@ impl Translator<'_> {
             self.code.store_mem(ThreadState::TARGET, Gpr::R10);
             self.mark_with(0, Place::InTarget, mirrored());
             self.code.load_mem(Gpr::R10, R10_AT);
-            self.code.load_mem(Gpr::R11, R11_AT);
+            self.code.load_mem(Gpr::R9, R9_AT);
             self.calls_taken(index, block, None, gone);
             self.code.load_mem(Gpr::R10, ThreadState::TARGET);
             self.mark_with(0, Place::InR10, mirrored());
@@ -52,15 +52,15 @@ impl Translator<'_> {
         if self.once {
             return self.code.jmp_gs(ThreadState::MISS_AT);
         }
-        self.code.movzx16(Gpr::R11, Gpr::R10);
-        self.code.jmp_gs_indexed(Gpr::R11, ThreadState::indirect_at(Level::First));
+        self.code.movzx16(Gpr::R9, Gpr::R10);
+        self.code.jmp_gs_indexed(Gpr::R9, ThreadState::indirect_at(Level::First));
     }
 
     fn load_target(&mut self, instruction: &Instruction) {
         if instruction.segment() == Some(isa::Segment::Gs) {
             self.code.lea_operand(Gpr::R10, instruction);
-            self.code.load_gs(Gpr::R11, ThreadState::APP_GS_AT);
-            self.code.load_indexed(Gpr::R10, Gpr::R10, Gpr::R11, 1, 0);
+            self.code.load_gs(Gpr::R9, ThreadState::APP_GS_AT);
+            self.code.load_indexed(Gpr::R10, Gpr::R10, Gpr::R9, 1, 0);
         } else {
             self.code.load_branch_target(Gpr::R10, instruction);
         }
@@ -70,6 +70,7 @@ impl Translator<'_> {
         let instruction = &self.trace.instructions[index];
         self.borrow_for_indirect(instruction.pc().0);
         self.load_target(instruction);
+        self.take_r11();
         self.go_to_r10(index, block);
     }
 
@@ -77,6 +78,7 @@ impl Translator<'_> {
         let instruction = &self.trace.instructions[index];
         self.borrow_for_indirect(instruction.pc().0);
         self.load_target(instruction);
+        self.take_r11();
         self.push_return(instruction.next_pc().0);
         self.go_to_r10(index, block);
     }
@@ -105,21 +107,30 @@ impl Translator<'_> {
         self.code.load_mem(Gpr::Rcx, ThreadState::QUICK_CHECKS);
         self.code.lea(Gpr::Rcx, Gpr::Rcx, 1);
         self.code.store_mem(ThreadState::QUICK_CHECKS, Gpr::Rcx);
+        let has_tally = self.has_tally;
+        let stored_at = |r: Gpr| match r {
+            Gpr::Rcx => Some(rcx_at),
+            Gpr::R11 if has_tally => Some(ThreadState::spill_address(SLOT_R11)),
+            _ => None,
+        };
         let mut differs = Vec::new();
         for &condition in conditions {
             match condition {
-                Condition::Register(r, value) if r != Gpr::Rcx => {
+                Condition::Register(r, value) if stored_at(r).is_none() => {
                     self.code.mov_imm(Gpr::Rcx, value.wrapping_neg());
                     self.code.lea_sum(Gpr::Rcx, r, Gpr::Rcx);
                 }
                 Condition::Register(_, value) | Condition::Word(_, value) => {
                     self.code.store_mem(rax_at, Gpr::Rax);
                     self.mark_borrowed(pc.0, &[(Gpr::Rcx, SLOT_SCRATCH), (Gpr::Rax, SECOND)]);
-                    if let Condition::Word(address, _) = condition {
-                        self.code.mov_imm(Gpr::Rcx, address);
-                        self.code.load(Gpr::Rcx, Gpr::Rcx, 0);
-                    } else {
-                        self.code.load_mem(Gpr::Rcx, rcx_at);
+                    match condition {
+                        Condition::Word(address, _) => {
+                            self.code.mov_imm(Gpr::Rcx, address);
+                            self.code.load(Gpr::Rcx, Gpr::Rcx, 0);
+                        }
+                        Condition::Register(r, _) => {
+                            self.code.load_mem(Gpr::Rcx, stored_at(r).expect("others are compared where they are"));
+                        }
                     }
                     self.code.mov_imm(Gpr::Rax, value.wrapping_neg());
                     self.code.lea_sum(Gpr::Rcx, Gpr::Rcx, Gpr::Rax);
@@ -170,30 +181,30 @@ struct Landing {
 
 impl Landing {
     fn compare(&mut self, target: AppPc, entry: Option<CachePc>, otherwise: Otherwise) {
-        let [r10, r11, free] = mirrored();
-        // Recovered in this order: first what is in r11, then r11.
-        let in_r11 = [borrowed(Gpr::Rcx, IN_R11), r10, r11];
-        self.mark(0, Place::InR10, [r10, r11, free]);
-        self.code.mov(Gpr::R11, Gpr::Rcx);
-        self.mark(0, Place::InR10, in_r11);
+        let [r10, r9, free] = mirrored();
+        // Recovered in this order: first what is in r9, then r9.
+        let in_r9 = [borrowed(Gpr::Rcx, IN_R9), r10, r9];
+        self.mark(0, Place::InR10, [r10, r9, free]);
+        self.code.mov(Gpr::R9, Gpr::Rcx);
+        self.mark(0, Place::InR10, in_r9);
         self.code.mov_imm(Gpr::Rcx, target.0.wrapping_neg());
         self.code.lea_sum(Gpr::Rcx, Gpr::R10, Gpr::Rcx);
         let same = self.code.jrcxz();
-        self.code.mov(Gpr::Rcx, Gpr::R11);
+        self.code.mov(Gpr::Rcx, Gpr::R9);
         match otherwise {
             Otherwise::Next(next) => {
                 self.code.jmp(next);
             }
             Otherwise::Table(level) => {
-                self.mark(0, Place::InR10, [r10, r11, free]);
-                self.code.movzx16(Gpr::R11, Gpr::R10);
-                self.code.jmp_gs_indexed(Gpr::R11, ThreadState::indirect_at(level));
+                self.mark(0, Place::InR10, [r10, r9, free]);
+                self.code.movzx16(Gpr::R9, Gpr::R10);
+                self.code.jmp_gs_indexed(Gpr::R9, ThreadState::indirect_at(level));
             }
             Otherwise::Miss => self.code.jmp_gs(ThreadState::MISS_AT),
         }
         self.code.bind(same);
-        self.mark(0, Place::InR10, in_r11);
-        self.code.mov(Gpr::Rcx, Gpr::R11);
+        self.mark(0, Place::InR10, in_r9);
+        self.code.mov(Gpr::Rcx, Gpr::R9);
         self.take_back(target, entry);
     }
 
@@ -201,7 +212,7 @@ impl Landing {
     fn take_back(&mut self, target: AppPc, entry: Option<CachePc>) {
         self.mark(target.0, Place::Static, mirrored());
         self.code.load_mem(Gpr::R10, R10_AT);
-        self.code.load_mem(Gpr::R11, R11_AT);
+        self.code.load_mem(Gpr::R9, R9_AT);
         self.mark(target.0, Place::Static, [NOT_BORROWED; 3]);
         if let Some(entry) = entry {
             self.code.jmp(entry);
@@ -209,7 +220,7 @@ impl Landing {
     }
 
     fn mark(&mut self, pc: u64, place: Place, borrowed: [u8; 3]) {
-        self.map.push(MapEntry { pc, offset: self.code.bytes.len() as u32, place, borrowed });
+        self.map.push(MapEntry::new(pc, self.code.bytes.len() as u32, place, R11::Tally, borrowed));
     }
 
     fn finish(self, site: Site) -> Translation {
@@ -232,7 +243,7 @@ pub fn stale(pc: AppPc, space: SpaceId, id: TraceId, site: Site) -> Translation 
     let mut code = isa::Code::new(site.pc);
     code.store_gs_imm32(ThreadState::EXIT_AT, exit_id(site.space, site.first_exit));
     code.jmp_gs(ThreadState::LEAVE_AT);
-    let map = MapEntry { pc: pc.0, offset: 0, place: Place::Left, borrowed: [NOT_BORROWED; 3] };
+    let map = MapEntry::new(pc.0, 0, Place::Left, R11::Tally, [NOT_BORROWED; 3]);
     let exit = Exit { pc, kind: ExitKind::Stale, site: space as u32, argument: id.0, reserved: 0 };
     Translation {
         code: code.bytes,

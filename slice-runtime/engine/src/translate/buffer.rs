@@ -131,7 +131,7 @@ impl Translator<'_> {
         while until < last && self.off.leaves(Optimisation::Hold) && !self.is_in_the_way(until, is_loop) {
             let usage = &self.usages[until];
             let more = used | usage.gpr_read | usage.gpr_written | self.needed_for_words(until + 1);
-            if (!more).count_ones() < 2 {
+            if (!(more | self.reserved())).count_ones() < 2 {
                 break;
             }
             used = more;
@@ -180,6 +180,7 @@ impl Translator<'_> {
             _ => false,
         };
         let is_here = |(n, call): (usize, &Call)| match call.point {
+            Point::Before(_) | Point::Anywhere(_) if self.is_tallied(call) => false,
             Point::Anywhere(_) => self.placed[n] == Some(index),
             point => point.index() == Some(index),
         };
@@ -203,6 +204,7 @@ impl Translator<'_> {
 
     /// Two registers outside `used`.
     fn choose_held(&self, used: u16, index: usize, block: usize) -> Held {
+        let used = used | self.reserved();
         let free = |r: Gpr| used & (1 << r as u16) == 0;
         let mirrors = self.off.leaves(Optimisation::Mirror);
         let same = |&(r, _): &Borrowed| mirrors && free(r) && !self.differs_from_mirror(r, index, block);

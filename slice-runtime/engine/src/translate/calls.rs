@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use bubble::switches::{Off, Optimisation};
+use bubble::switches::Optimisation;
 use isa::{Kind, Usage};
 use machine::{AppPc, flags};
 
 use super::inline::{InPlace, Spot};
-use super::{Rules, Translator};
+use super::{Rules, Translator, tally};
 use crate::ahead::may_be_seen;
 use crate::descriptor::Descriptor;
 use crate::instrument::{Call, Point, Trace};
@@ -24,11 +24,14 @@ pub fn live_flags(trace: &Trace, usages: &[Usage], rules: &mut Rules<'_>) -> Vec
     for block in (0..trace.block_ends.len()).rev() {
         let range = trace.block(block);
         scan(trace, usages, range.clone(), flags::ARITHMETIC, rules.exact_faults, &mut live);
-        let in_block = |call: &Call| match call.point {
+        let in_block = |call: &&Call| match call.point {
             Point::Anywhere(other) => other == block,
             point => point.index().is_some_and(|index| range.contains(&index) && live[index] != 0),
         };
-        if range.clone().all(|i| live[i] != 0) && trace.calls.iter().any(in_block) {
+        let mut here = trace.calls.iter().filter(in_block);
+        if range.clone().all(|i| live[i] != 0)
+            && here.any(|call| !tally::adds_to_tally(call, rules.known, rules.counters))
+        {
             let after = live_after(trace, range.end, &live, rules);
             scan(trace, usages, range, after, rules.exact_faults, &mut live);
         }
@@ -75,17 +78,21 @@ fn live_after(trace: &Trace, end: usize, live: &[u64], rules: &mut Rules<'_>) ->
     }
 }
 
-/// For each block-level call, the instruction before which it is cheapest: the first one where all flags are dead (P31).
-pub fn place(trace: &Trace, live: &[u64], off: Off) -> Vec<Option<usize>> {
+/// For each block-level call, the instruction before which it is cheapest: the first one where all flags are dead (P31), or the first
+/// of all for one that doesn't change them.
+pub fn place(trace: &Trace, live: &[u64], rules: &Rules<'_>) -> Vec<Option<usize>> {
     let at = |block: usize| {
         let range = trace.block(block);
         let cheapest = || range.clone().find(|&i| live[i] == 0);
-        off.leaves(Optimisation::Anywhere).then(cheapest).flatten().unwrap_or(range.start)
+        rules.off.leaves(Optimisation::Anywhere).then(cheapest).flatten().unwrap_or(range.start)
     };
     trace
         .calls
         .iter()
         .map(|call| match call.point {
+            Point::Anywhere(block) if tally::adds_to_tally(call, rules.known, rules.counters) => {
+                Some(trace.block(block).start)
+            }
             Point::Anywhere(block) => Some(at(block)),
             _ => None,
         })

@@ -55,6 +55,8 @@ impl Translator<'_> {
         if self.off.leaves(Optimisation::Cells) && !self.counters.may_be_read() {
             return None;
         }
+        // All ways out of it are to find the same in r11.
+        self.take_r11();
         let skipped = if call.predicated { self.skip_without_effect(spot) } else { Vec::new() };
         let arguments = ARGUMENTS[..=values.len()].iter().fold(0, |all, &r| all | bit(r));
         let mut saved = Saved { registers: clobbered | arguments | bit(Gpr::Rax) | bit(Gpr::Rcx), flags: false };

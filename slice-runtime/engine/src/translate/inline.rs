@@ -9,10 +9,10 @@ use isa::routine::{ARGUMENTS, Inlined, inline, inline_with_result};
 use isa::{Condition, Instruction, Kind};
 use machine::{AppPc, Gpr, flags};
 
-use super::Translator;
+use super::{Rules, Translator};
 use crate::descriptor::taken;
-use crate::instrument::{Arg, Call, Point};
-use crate::statemap::{self, NOT_BORROWED, Place, borrowed_for_flags};
+use crate::instrument::{Arg, Call, Point, Trace};
+use crate::statemap::{self, NOT_BORROWED, Place, R11, borrowed_for_flags};
 use crate::tables::ExitKind;
 use crate::thread::{SLOT_SCRATCH, SPILL_SLOTS, ThreadState};
 
@@ -75,6 +75,11 @@ impl Translator<'_> {
             let routine = routine_of(call, instruction, block_len)?;
             return if self.may_be_in_place(&routine) { self.emit_inlined(&routine, call, spot) } else { None };
         };
+        if self.has_tally && self.counters.is_tally(address) && self.r11 == R11::Tally {
+            self.code.lea(Gpr::R11, Gpr::R11, amount);
+            let done = self.offset();
+            return Some(InPlace { done, begun: done });
+        }
         let flags_live = spot.live_flags != 0;
         let spread = self.off.leaves(Optimisation::Cells);
         let place = if spread { self.counters.place(address, instruction.pc()) } else { address };
@@ -87,36 +92,8 @@ impl Translator<'_> {
         Some(InPlace { done, begun: done })
     }
 
-    /// The first calls of a run decide what is done about counters: if one of this trace may read a counter in place, none has cells.
-    pub(super) fn choose_counters(&self) {
-        if !self.counters.is_undecided() {
-            return;
-        }
-        let is_counter =
-            |call: &Call| !call.predicated && call.test.is_none() && self.known.added_by(call, 1).is_some();
-        let reads = |call: &Call| {
-            let index = match call.point {
-                Point::Anywhere(block) => self.trace.block(block).start,
-                point => point.index().expect("a point at an instruction"),
-            };
-            let instruction = &self.trace.instructions[index];
-            if let Some(test) = call.of_test() {
-                return test_of(&test, instruction).is_some_and(|routine| routine.uses_memory());
-            }
-            let counter = is_counter(call);
-            let routine = || routine_of(call, instruction, 1);
-            !call.predicated && !counter && routine().is_some_and(|routine| routine.uses_memory())
-        };
-        if self.trace.calls.iter().any(reads) {
-            self.counters.may_be_read();
-        } else if self.off.leaves(Optimisation::Inline) && self.trace.calls.iter().any(is_counter) {
-            // Not whatever is called before the counter is come to.
-            self.counters.may_have_cells();
-        }
-    }
-
     fn add_without_flags(&mut self, address: u64, amount: i32, spot: Spot) -> u32 {
-        let (r, mirror) = self.mirrored_register(spot.state, spot.block);
+        let (r, mirror) = self.borrow_register(spot.state, spot.block);
         let slot = ThreadState::spill_address(mirror);
         self.mark_spot(spot, &[(r, mirror)], false);
         self.code.load_mem(r, address);
@@ -138,7 +115,11 @@ impl Translator<'_> {
         // Asking for interruptions changes all of them.
         let written = if in_parts { flags::ARITHMETIC } else { routine.flags_written() };
         let flags_live = written & spot.live_flags != 0;
-        let chosen = choose(routine, call, &self.trace.instructions[spot.index], flags_live)?;
+        let chosen = choose(routine, call, &self.trace.instructions[spot.index], flags_live, self.reserved())?;
+        if in_parts {
+            // Both ways out of it are to find the same in r11.
+            self.take_r11();
+        }
         let begun = self.offset();
         let borrowed = self.put_in_place(routine, &chosen, spot)?;
         let done = self.offset();
@@ -226,6 +207,32 @@ impl Translator<'_> {
     }
 }
 
+/// The first calls of a run decide what is done about counters: if one of this trace may read a counter in place, none has cells.
+pub(super) fn choose_counters(trace: &Trace, rules: &Rules<'_>) {
+    if !rules.counters.is_undecided() {
+        return;
+    }
+    let is_counter = |call: &Call| !call.predicated && call.test.is_none() && rules.known.added_by(call, 1).is_some();
+    let reads = |call: &Call| {
+        let index = match call.point {
+            Point::Anywhere(block) => trace.block(block).start,
+            point => point.index().expect("a point at an instruction"),
+        };
+        let instruction = &trace.instructions[index];
+        if let Some(test) = call.of_test() {
+            return test_of(&test, instruction).is_some_and(|routine| routine.uses_memory());
+        }
+        let routine = || routine_of(call, instruction, 1);
+        !call.predicated && !is_counter(call) && routine().is_some_and(|routine| routine.uses_memory())
+    };
+    if trace.calls.iter().any(reads) {
+        rules.counters.may_be_read();
+    } else if rules.off.leaves(Optimisation::Inline) && trace.calls.iter().any(is_counter) {
+        // Not whatever is called before the counter is come to.
+        rules.counters.may_have_cells();
+    }
+}
+
 /// The call's routine with its constant arguments folded in, if it is small enough.
 fn routine_of(call: &Call, instruction: &Instruction, block_len: usize) -> Option<Inlined> {
     let known = known_arguments(call, instruction, block_len);
@@ -259,12 +266,18 @@ pub(super) fn constant(arg: Arg, point: Point, instruction: &Instruction, block_
 }
 
 /// Registers for the routine; `None` if there aren't enough or an argument can't be had inline.
-pub(super) fn choose(routine: &Inlined, call: &Call, instruction: &Instruction, save_flags: bool) -> Option<Chosen> {
+pub(super) fn choose(
+    routine: &Inlined,
+    call: &Call,
+    instruction: &Instruction,
+    save_flags: bool,
+    reserved: u16,
+) -> Option<Chosen> {
     let mut arguments = [None; ARGUMENTS];
-    let mut used = 1_u16 << Gpr::Rsp as u16 | u16::from(save_flags) << Gpr::Rax as u16;
+    let mut used = reserved | 1 << Gpr::Rsp as u16 | u16::from(save_flags) << Gpr::Rax as u16;
     for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| routine.reads_argument(n + 1)) {
         if let Arg::Register(r) = *arg {
-            if r == Gpr::Rsp || save_flags && r == Gpr::Rax {
+            if r == Gpr::Rsp || save_flags && r == Gpr::Rax || reserved & 1 << r as u16 != 0 {
                 return None;
             }
             arguments[n + 1] = Some(r);
@@ -282,7 +295,8 @@ pub(super) fn choose(routine: &Inlined, call: &Call, instruction: &Instruction, 
         let what = match (*arg, instruction.kind()) {
             (Arg::MemoryAddress(operand), _) => {
                 let operand = instruction.memory_operands().get(operand).copied()?;
-                if operand.stack || operand.segment.is_some() || !instruction.has_replaceable_operand() {
+                let is_reserved = instruction.usage().gpr_read & reserved != 0;
+                if is_reserved || operand.stack || operand.segment.is_some() || !instruction.has_replaceable_operand() {
                     return None;
                 }
                 Computed::Address

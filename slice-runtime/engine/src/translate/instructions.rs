@@ -155,7 +155,7 @@ impl Translator<'_> {
         body: impl FnOnce(&mut Self, Gpr, usize) -> bool,
     ) -> Result<(), Untranslatable> {
         let instruction = &self.trace.instructions[index];
-        let Some(r) = instruction.scratch_for_operand(self.buffer.held_registers()) else {
+        let Some(r) = instruction.scratch_for_operand(self.buffer.held_registers() | self.reserved()) else {
             return Err(untranslatable(instruction, "it leaves no register for its memory operand"));
         };
         let (r, slot) = self.mirrored_scratch(index, block).unwrap_or_else(|| {
@@ -270,6 +270,6 @@ mod tests {
         // SAFETY: the state map is made of such entries.
         let map = unsafe { from_bytes::<MapEntry>(&made.arena[made.map as usize..][..len]) };
         let at_jump = map.iter().rfind(|entry| entry.offset <= 2).unwrap();
-        assert_eq!((at_jump.place, at_jump.pc), (Place::Left, 0x1002));
+        assert_eq!((at_jump.place(), at_jump.pc), (Place::Left, 0x1002));
     }
 }

@@ -1,20 +1,20 @@
-//! Mirrors: r10 and r11 are also in memory, so that they can be borrowed without being stored first.
+//! Mirrors: r10 and r9 are also in memory, so that they can be borrowed without being stored first.
 //!
 //! Whoever borrows a register stores it and loads it again. If the app doesn't change that register in between, which is how it
 //! is with those that nobody uses, then each borrowing waits for the one before: a load gets a value that was just stored only
 //! after seven or eight cycles. So the registers that indirect branches borrow are stored when the *app* changes them, which is rare, and
 //! only loaded again after they were borrowed.
 //!
-//! Named invariant *mirrors*: at the end of each block, and so at the start of each trace, the mirrors hold what r10 and r11 hold.
+//! Named invariant *mirrors*: at the end of each block, and so at the start of each trace, the mirrors hold what r10 and r9 hold.
 
 use bubble::switches::Optimisation;
 use machine::Gpr;
 
 use super::Translator;
-use crate::thread::{MIRROR_R10, MIRROR_R11, SLOT_SCRATCH, ThreadState};
+use crate::thread::{MIRROR_R9, MIRROR_R10, SLOT_SCRATCH, ThreadState};
 
 /// The mirrored registers with their slots.
-pub const MIRRORED: [(Gpr, usize); 2] = [(Gpr::R10, MIRROR_R10), (Gpr::R11, MIRROR_R11)];
+pub const MIRRORED: [(Gpr, usize); 2] = [(Gpr::R10, MIRROR_R10), (Gpr::R9, MIRROR_R9)];
 
 impl Translator<'_> {
     /// A register that can be borrowed before an instruction and only needs to be loaded from its mirror afterwards.
@@ -29,6 +29,19 @@ impl Translator<'_> {
         let (r, slot) = MIRRORED[0];
         self.code.store_mem(ThreadState::spill_address(slot), r);
         (r, slot)
+    }
+
+    /// The same where registers may be held: one that isn't, and that the instruction leaves alone.
+    pub(super) fn borrow_register(&mut self, index: usize, block: usize) -> (Gpr, usize) {
+        let held = self.buffer.held_registers();
+        if held == 0 {
+            return self.mirrored_register(index, block);
+        }
+        self.mirrored_scratch(index, block).unwrap_or_else(|| {
+            let r = isa::free_gpr(held | self.reserved()).expect("two are held at most");
+            self.code.store_mem(ThreadState::spill_address(SLOT_SCRATCH), r);
+            (r, SLOT_SCRATCH)
+        })
     }
 
     /// A mirrored register, equal to its mirror, that isn't used by an instruction whose memory operand is to be rewritten.

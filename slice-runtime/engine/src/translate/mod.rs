@@ -19,6 +19,7 @@ mod instructions;
 mod known;
 mod merge;
 mod mirror;
+mod tally;
 mod tested;
 
 pub use known::Known;
@@ -35,7 +36,7 @@ use crate::descriptor::Descriptor;
 use crate::gateway;
 use crate::instrument::Trace;
 use crate::space::SpaceId;
-use crate::statemap::{BlockCall, CallMark, MapEntry, NOT_BORROWED, Place, as_bytes, borrowed, mirrored};
+use crate::statemap::{BlockCall, CallMark, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed, mirrored};
 use crate::tables::{Exit, ExitKind};
 use crate::thread::ThreadState;
 
@@ -126,8 +127,9 @@ pub fn translate<'a>(
     check: Option<&[Condition]>,
     rules: Rules<'a>,
 ) -> Result<Translation, Untranslatable> {
+    inline::choose_counters(trace, &rules);
+    tally::decide(trace, &rules);
     let mut translator = Translator::new(trace, site, rules);
-    translator.choose_counters();
     if let Some(check) = check {
         translator.quick_check(check);
     }
@@ -137,11 +139,14 @@ pub fn translate<'a>(
             block += 1;
         }
         translator.mark(trace.instructions[index].pc().0);
+        translator.tally_before(index, block);
         translator.buffer_before(index, block);
         translator.calls_before(index, block);
+        translator.tally_at(index, block);
         translator.instruction(index, block)?;
         translator.mirror_after(index, block);
         translator.calls_after(index, block);
+        translator.tally_after(index, block);
     }
     translator.fall_through();
     translator.literals();
@@ -174,6 +179,11 @@ struct Translator<'a> {
     buffer: buffer::State,
     /// Where a count branch that isn't taken jumps over what follows if it is.
     not_taken: Option<Range<u32>>,
+    has_tally: bool,
+    /// What r11 holds now, if there is a tally.
+    r11: R11,
+    /// Whether the app has changed its r11 since it has been there.
+    r11_changed: bool,
     /// See [`Rules::replays`].
     replays: bool,
     /// What each instruction uses.
@@ -189,7 +199,7 @@ impl<'a> Translator<'a> {
         let usages: Vec<_> = trace.instructions.iter().map(isa::Instruction::usage).collect();
         let live_flags = calls::live_flags(trace, &usages, &mut rules);
         Self {
-            placed: calls::place(trace, &live_flags, rules.off),
+            placed: calls::place(trace, &live_flags, &rules),
             off: rules.off,
             live_flags,
             replays: rules.replays,
@@ -212,6 +222,9 @@ impl<'a> Translator<'a> {
             call_marks: Vec::with_capacity(trace.calls.len()),
             buffer: buffer::State::default(),
             not_taken: None,
+            has_tally: rules.counters.has_tally(),
+            r11: R11::Tally,
+            r11_changed: false,
         }
     }
 
@@ -240,7 +253,10 @@ impl<'a> Translator<'a> {
 
     fn mark_with(&mut self, pc: u64, place: Place, borrowed: [u8; 3]) {
         let borrowed = self.buffer.with_held(borrowed);
-        let entry = MapEntry { pc, offset: self.offset(), place, borrowed };
+        self.push_mark(MapEntry::new(pc, self.offset(), place, self.r11, borrowed));
+    }
+
+    fn push_mark(&mut self, entry: MapEntry) {
         match self.map.last_mut() {
             Some(last) if last.offset == entry.offset => *last = entry,
             _ => self.map.push(entry),
@@ -278,6 +294,7 @@ impl<'a> Translator<'a> {
 
     /// Leaves to the runtime right here, with all registers in place.
     fn leave(&mut self, kind: ExitKind, pc: AppPc, argument: u32) -> usize {
+        self.take_r11();
         let exit = self.add_exit(kind, pc, argument);
         let id = exit_id(self.site.space, self.site.first_exit + exit as u32);
         self.code.store_gs_imm32(ThreadState::EXIT_AT, id);

@@ -81,7 +81,7 @@ struct Case<'a> {
     seed: u64,
     exact_faults: bool,
     /// Whether words are written into the buffer.
-    streams: bool,
+    streams: Option<(stream::Instrument, stream::Instrument)>,
 }
 
 impl Case<'_> {
@@ -96,7 +96,7 @@ impl Case<'_> {
         self.arena.fill(self.seed);
         let (expected, native) = native::run(self.arena, program, &start);
         let memory = self.arena.snapshot();
-        let log = self.streams.then(|| self.log(program, &start, translated));
+        let log = self.streams.map(|streams| self.log(program, &start, translated, streams));
         self.arena.load(program);
         self.arena.fill(self.seed);
         let end = translated.run(self.arena, program, &start);
@@ -123,12 +123,18 @@ impl Case<'_> {
     }
 
     /// What calls get that are given the values which the buffer is to have.
-    fn log(&self, program: &Program, start: &State, translated: &mut Translated) -> Vec<u64> {
+    fn log(
+        &self,
+        program: &Program,
+        start: &State,
+        translated: &mut Translated,
+        (buffered, logged): (stream::Instrument, stream::Instrument),
+    ) -> Vec<u64> {
         self.arena.load(program);
         self.arena.fill(self.seed);
-        translated.set_instrument(stream::insert_logged);
+        translated.set_instrument(logged);
         translated.run(self.arena, program, start);
-        translated.set_instrument(stream::insert_buffered);
+        translated.set_instrument(buffered);
         std::mem::take(&mut *stream::LOG.lock().expect("no test panics here"))
     }
 
@@ -270,7 +276,7 @@ fn run_seeds(
     let mut ended = 0;
     for seed in seeds {
         CURRENT.store(seed, Ordering::Relaxed);
-        let streams = std::ptr::fn_addr_eq(instrument, stream::insert_buffered as fn(&mut engine::instrument::Trace));
+        let streams = stream::PAIRS.into_iter().find(|&(buffered, _)| std::ptr::fn_addr_eq(instrument, buffered));
         let exact_faults = settings.exact_faults;
         let case = Case { arena: &arena, catalogue: &catalogue, seed, exact_faults, streams };
         let length = 5 + Rng(seed ^ 0x5eed).below(60) as usize;
@@ -331,6 +337,7 @@ fn with_calls_behind() {
     let settings = Settings { exact_faults: false, max_blocks: 1, linking: false, ..SETTINGS };
     run_programs("behind", Where::Far, settings, translated::insert_around);
     run_changing("behind", Where::Low, translated::insert_around);
+    run_programs("counters behind", Where::Far, SETTINGS, translated::insert_counters_behind);
 }
 
 /// Flags that are overwritten later are free for counters and for the comparisons of indirect branches.
@@ -363,6 +370,7 @@ fn calls_with_interruptions() {
     run_interrupted_in(20, "tested", Where::Far, false, translated::insert_tested);
     run_interrupted_in(20, "behind", Where::Far, false, translated::insert_around);
     run_interrupted_in(20, "changing", Where::Near, true, translated::insert_around);
+    run_interrupted_in(20, "counters behind", Where::Near, false, translated::insert_counters_behind);
 }
 
 /// Also while code changes.
@@ -376,6 +384,7 @@ fn changing_code_with_interruptions() {
 fn with_the_buffer() {
     run_programs("buffer near", Where::Near, SETTINGS, stream::insert_buffered);
     run_programs("buffer far", Where::Far, Settings { max_blocks: 1, ..SETTINGS }, stream::insert_buffered);
+    run_programs("buffer and counters", Where::Near, SETTINGS, stream::insert_buffered_and_counted);
     run_programs("buffer unheld", Where::Low, Settings { off: Off::ALL, ..SETTINGS }, stream::insert_buffered);
 }
 
@@ -383,6 +392,7 @@ fn with_the_buffer() {
 #[test]
 fn with_the_buffer_and_interruptions() {
     run_interrupted("buffer", Where::Low, false, stream::insert_buffered);
+    run_interrupted("buffer and counters", Where::Near, false, stream::insert_buffered_and_counted);
 }
 
 /// Each optimisation off, all off, and random combinations, with counters and with calls of all kinds.

@@ -7,6 +7,8 @@ use engine::ThreadState;
 use engine::instrument::{Arg, Buffered, Call, Point, Trace};
 use machine::Gpr;
 
+use super::translated;
+
 /// What calls got in the last run.
 pub static LOG: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 
@@ -45,6 +47,25 @@ pub fn insert_buffered(trace: &mut Trace) {
     let all = values(trace).into_iter();
     trace.buffered.extend(all.map(|(index, words)| Buffered { index, words }));
 }
+
+/// The same, and counts blocks.
+pub fn insert_buffered_and_counted(trace: &mut Trace) {
+    translated::insert_block_counters(trace);
+    insert_buffered(trace);
+}
+
+/// Gives them to a call.
+pub fn insert_logged_and_counted(trace: &mut Trace) {
+    translated::insert_block_counters(trace);
+    insert_logged(trace);
+}
+
+/// What instruments a program.
+pub type Instrument = fn(&mut Trace);
+
+/// Ways to write words into the buffer, each with one that gives the same words to a call.
+pub const PAIRS: [(Instrument, Instrument); 2] =
+    [(insert_buffered, insert_logged), (insert_buffered_and_counted, insert_logged_and_counted)];
 
 /// Gives them to a call.
 pub fn insert_logged(trace: &mut Trace) {

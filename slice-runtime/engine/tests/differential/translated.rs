@@ -485,6 +485,18 @@ pub fn insert_around(trace: &mut Trace) {
     }
 }
 
+/// Of these only additions to counters: they may be made in a register, or in cells.
+pub fn insert_counters_behind(trace: &mut Trace) {
+    insert_around(trace);
+    let in_place = count_around as *const () as usize;
+    for call in &mut trace.calls {
+        if call.routine == count_around_out_of_line as *const () as usize && call.args[1] != Arg::BranchTaken {
+            call.routine = in_place;
+        }
+    }
+    trace.calls.retain(|call| call.routine == in_place && call.args[1] != Arg::BranchTaken);
+}
+
 #[test]
 fn one_of_the_two_is_inlined() {
     let inlined = |routine: extern "C" fn(&mut Local, u64, u64, u64)| {
