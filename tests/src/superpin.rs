@@ -95,6 +95,8 @@ pub struct Counted {
     pub outcome: Outcome,
     /// The total, if one was printed.
     pub total: Option<u64>,
+    /// All that the tool printed.
+    pub printed: String,
     /// Totals of the processes that the app has started, in the order of size.
     pub children: Vec<u64>,
     /// Statistics, as `-report` wrote them.
@@ -131,10 +133,12 @@ pub fn count_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job) -> io::Re
     prefix.extend(["-report".into(), report.clone().into(), "-t".into(), tool.into()]);
     prefix.extend(["-o".into(), total.clone().into(), "--".into()]);
     let outcome = run(&job.under(prefix))?;
+    let printed = fs::read_to_string(&total).unwrap_or_default();
     Ok(Counted {
         outcome,
         children: totals_beside(&total)?,
-        total: fs::read_to_string(total).ok().and_then(|text| parse_total(&text)),
+        total: parse_total(&printed),
+        printed,
         report: fs::read_to_string(report).unwrap_or_default(),
     })
 }

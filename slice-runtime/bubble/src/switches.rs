@@ -37,11 +37,13 @@ pub enum Optimisation {
     Stubs,
     /// Flags that were looked up are remembered. Instead: they are looked up each time.
     Remember,
+    /// Routines that change little are called by translated code itself. Instead: by the runtime.
+    Call,
 }
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 15] = [
+    pub const ALL: [Optimisation; 16] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -57,6 +59,7 @@ impl Optimisation {
         Optimisation::Drain,
         Optimisation::Stubs,
         Optimisation::Remember,
+        Optimisation::Call,
     ];
 
     /// Its name on the command line.
@@ -77,6 +80,7 @@ impl Optimisation {
             Optimisation::Drain => "drain",
             Optimisation::Stubs => "stubs",
             Optimisation::Remember => "remember",
+            Optimisation::Call => "call",
         }
     }
 }

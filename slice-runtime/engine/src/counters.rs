@@ -92,6 +92,11 @@ impl Counters {
         self.choose(DIRECT)
     }
 
+    /// Whether counters may have cells.
+    pub fn may_have_cells(&self) -> bool {
+        self.choose(SPREAD)
+    }
+
     /// Whether nothing was decided yet.
     pub fn is_undecided(&self) -> bool {
         self.choice.load(Ordering::Acquire) == UNDECIDED

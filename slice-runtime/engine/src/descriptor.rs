@@ -1,9 +1,9 @@
 //! Descriptors of analysis calls that the runtime makes itself: calls out of line, and corrections of block-level calls.
 
-use isa::Instruction;
+use isa::{Instruction, Kind};
 use machine::{Gpr, Registers};
 
-use crate::instrument::{Arg, Call, MAX_ARGS};
+use crate::instrument::{Arg, Call, MAX_ARGS, Point, may_branch};
 
 /// How one argument is found.
 #[repr(u64)]
@@ -13,6 +13,8 @@ enum Source {
     BlockInstructions,
     Register,
     MemoryAddress,
+    BranchTaken,
+    BranchTarget,
 }
 
 /// A call, in a form that can be stored in the arena and read by other processes.
@@ -22,6 +24,8 @@ pub struct Descriptor {
     routine: u64,
     local: u64,
     predicated: u64,
+    /// Whether the routine's result decides if the call is made that the next descriptor describes.
+    tests: u64,
     args: [(Source, u64); MAX_ARGS],
 }
 
@@ -40,27 +44,51 @@ impl Descriptor {
                 Arg::InstructionPointer => (Source::Value, instruction.pc().0),
                 Arg::Register(r) => (Source::Register, r as u64),
                 Arg::MemoryAddress(n) => (Source::MemoryAddress, n as u64),
+                Arg::BranchTaken => match taken(call.point, instruction) {
+                    Some(taken) => (Source::Value, taken),
+                    None => (Source::BranchTaken, 0),
+                },
+                Arg::BranchTarget => match instruction.kind().target() {
+                    Some(target) => (Source::Value, target.0),
+                    None => (Source::BranchTarget, 0),
+                },
             };
         }
-        Self { routine: call.routine as u64, local: call.local, predicated: u64::from(call.predicated), args }
+        let predicated = u64::from(call.predicated);
+        Self { routine: call.routine as u64, local: call.local, predicated, tests: 0, args }
+    }
+
+    /// The same as the test of the call whose descriptor follows.
+    pub fn as_test(self) -> Self {
+        Self { tests: 1, ..self }
+    }
+
+    /// Whether it is a test: [`Self::call`] says if the call is made whose descriptor follows.
+    pub fn is_test(&self) -> bool {
+        self.tests != 0
     }
 
     /// Whether [`Self::call`] looks at the instruction.
     pub fn needs_instruction(&self) -> bool {
-        self.predicated != 0 || self.args.iter().any(|(source, _)| *source == Source::MemoryAddress)
+        let looks = |source| matches!(source, Source::MemoryAddress | Source::BranchTaken);
+        self.predicated != 0 || self.args.iter().any(|(source, _)| looks(*source))
     }
 
-    /// Makes the call with the app's registers before the instruction, which is there if it is needed.
-    pub fn call(&self, registers: &Registers, instruction: Option<&Instruction>) {
+    /// Makes the call with the app's registers before the instruction, which is there if it is needed. What a routine
+    /// returns means something only if it is a test.
+    pub fn call(&self, registers: &Registers, instruction: Option<&Instruction>) -> u64 {
         let instruction = || instruction.expect("an instruction, if it is needed");
         if self.predicated != 0 && !takes_effect(instruction(), registers) {
-            return;
+            return 0;
         }
         self.invoke(|source, value| match source {
             Source::Value | Source::BlockInstructions => value,
             Source::Register => registers.gpr[value as usize],
             Source::MemoryAddress => memory_address(instruction(), value as usize, registers),
-        });
+            Source::BranchTaken => u64::from(is_taken(instruction(), registers)),
+            // The branch has taken effect.
+            Source::BranchTarget => registers.rip,
+        })
     }
 
     /// Makes the call with `count` in place of the number of the block's instructions.
@@ -68,14 +96,42 @@ impl Descriptor {
         self.invoke(|source, value| if source == Source::BlockInstructions { count } else { value });
     }
 
-    fn invoke(&self, value: impl Fn(Source, u64) -> u64) {
+    fn invoke(&self, value: impl Fn(Source, u64) -> u64) -> u64 {
         let a = self.args.map(|(source, v)| value(source, v));
         // SAFETY: the routine is an `extern "C"` function of the image with at most five integer arguments after the local
-        // state (the typed interface guarantees it); further arguments in registers are ignored by the C convention.
+        // state (the typed interface guarantees it); further arguments in registers are ignored by the C convention. One that
+        // returns nothing leaves any number in the register that is read as its result.
         unsafe {
-            let routine: extern "C" fn(u64, u64, u64, u64, u64, u64) = std::mem::transmute(self.routine as usize);
-            routine(self.local, a[0], a[1], a[2], a[3], a[4]);
+            let routine: extern "C" fn(u64, u64, u64, u64, u64, u64) -> u64 =
+                std::mem::transmute(self.routine as usize);
+            routine(self.local, a[0], a[1], a[2], a[3], a[4])
         }
+    }
+}
+
+/// Whether a branch is taken, where that is known without looking at registers.
+pub(crate) fn taken(point: Point, branch: &Instruction) -> Option<u64> {
+    match (point, branch.kind()) {
+        (Point::Taken(_), _) => Some(1),
+        (Point::After(_), _) => Some(0),
+        (_, Kind::Branch { .. } | Kind::CountBranch { .. }) => None,
+        _ => Some(u64::from(may_branch(branch))),
+    }
+}
+
+/// Whether a conditional branch is taken with these registers.
+fn is_taken(branch: &Instruction, registers: &Registers) -> bool {
+    let zero = registers.rflags & machine::flags::ZF != 0;
+    // With an address size prefix it is the low half.
+    let count = if branch.counts_32() { registers.get(Gpr::Rcx) as u32 as u64 } else { registers.get(Gpr::Rcx) };
+    match branch.kind() {
+        Kind::Branch { condition, .. } => holds(condition as u8, registers.rflags),
+        _ => match branch.mnemonic() {
+            "loop" => count != 1,
+            "loope" => count != 1 && zero,
+            "loopne" => count != 1 && !zero,
+            _ => count == 0,
+        },
     }
 }
 
@@ -136,6 +192,24 @@ mod tests {
         registers.set(Gpr::Rbx, 0x1000);
         registers.set(Gpr::Rcx, 3);
         assert_eq!(memory_address(&load, 0, &registers), 0x1004);
+    }
+
+    #[test]
+    fn count_branches_follow_the_count() {
+        use machine::flags::ZF;
+        let taken = |bytes: &[u8], rcx, rflags| {
+            let branch = Instruction::decode(bytes, AppPc(0)).unwrap();
+            let mut registers = Registers { rflags, ..Registers::default() };
+            registers.set(Gpr::Rcx, rcx);
+            is_taken(&branch, &registers)
+        };
+        const BIG: u64 = 1 << 32;
+        // loop, loope, loopne, jrcxz, jecxz, and loop with ecx
+        assert!(taken(&[0xe2, 0], 2, 0) && taken(&[0xe2, 0], 0, 0) && !taken(&[0xe2, 0], 1, 0));
+        assert!(taken(&[0xe1, 0], 2, ZF) && !taken(&[0xe1, 0], 2, 0));
+        assert!(taken(&[0xe0, 0], 2, 0) && !taken(&[0xe0, 0], 2, ZF));
+        assert!(taken(&[0xe3, 0], 0, 0) && !taken(&[0xe3, 0], BIG, 0));
+        assert!(taken(&[0x67, 0xe3, 0], BIG, 0) && !taken(&[0x67, 0xe2, 0], BIG | 1, 0));
     }
 
     #[test]

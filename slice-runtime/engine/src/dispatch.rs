@@ -168,8 +168,8 @@ impl Engine {
         let replays = self.settings.replays;
         // As in `may_enter_directly`. A check at the head is made each time.
         let loops = self.settings.linking && !self.single && check.is_none() && !self.pages.is_compared(pc.0);
-        let whole = !self.single;
-        let rules = Rules { off, exact_faults, replays, loops, whole, counters, known: &self.known, live_at };
+        let once = self.single;
+        let rules = Rules { off, exact_faults, replays, loops, once, counters, known: &self.known, live_at };
         let made = translate::translate(&trace, site, check.as_deref(), rules)
             .map_err(|e| Failed::Untranslatable(e.to_string()))?;
         self.stats.traces += 1;
@@ -178,6 +178,7 @@ impl Engine {
         drop(locked);
         if std::mem::take(&mut self.single) {
             self.finishing = Some(id);
+            self.made_before = self.calls_made;
         }
         if let Some(start) = start {
             self.stats.translate_ns += TIMED * start.elapsed().as_nanos() as u64;
@@ -285,8 +286,8 @@ impl Engine {
             next_in_page: 0,
             block_calls: made.block_calls,
             buffer_marks: made.buffer_marks,
+            call_marks: made.call_marks,
             landings: Default::default(),
-            reserved: 0,
             code_hash: hash_of(self_code(pc, app_len)),
         };
         self.stats.cache_bytes += (made.code.len() + made.stubs.len()) as u64;

@@ -15,7 +15,7 @@ use crate::pages::CodePages;
 use crate::regions::Regions;
 use crate::signals;
 use crate::space::{CodeSpace, SpaceId};
-use crate::statemap::from_bytes;
+use crate::statemap::{IN_TARGET, from_bytes};
 use crate::tables::{Exit, ExitKind, Tables, TraceId};
 use crate::templates::Inherited;
 use crate::thread::{INDIRECT_ENTRIES, SLOT_R11, ThreadState};
@@ -105,6 +105,10 @@ pub struct Engine {
     pub(crate) single: bool,
     /// The trace of the last such instruction.
     pub(crate) finishing: Option<TraceId>,
+    /// How many of that instruction's calls have been made already; those that are corrected don't count.
+    pub(crate) calls_made: usize,
+    /// How many of the calls of the instruction in [`Self::finishing`] were made before that trace.
+    pub(crate) made_before: usize,
     /// An interruption that is answered when the instruction is finished.
     pub(crate) postponed: bool,
     /// Counts flushes, so that places found before one are not used after it.
@@ -157,6 +161,8 @@ impl Engine {
             fault: None,
             single: false,
             finishing: None,
+            calls_made: 0,
+            made_before: 0,
             postponed: false,
             flushes: 0,
             stats: Stats::default(),
@@ -247,7 +253,10 @@ impl Engine {
 
     fn answer_interrupt(&mut self, guest: &mut dyn Guest, next: Next) -> Next {
         if let Next::Cache(place) = next {
-            self.leave_block(place);
+            let made = self.leave_block(place);
+            if self.is_begun(place, made) {
+                return self.finish_first(made);
+            }
         }
         self.thread().interrupted = 0;
         self.show_x87_pc();
@@ -276,7 +285,7 @@ impl Engine {
                 self.thread().interrupted |= 1;
                 Next::Dispatch
             }
-            EXIT_UNFINISHED => self.finish_first(),
+            EXIT_UNFINISHED => self.finish_first(self.calls_made),
             EXIT_FAULT => self.after_fault(guest),
             INDIRECT_MISS => {
                 self.stats.entries[1] += 1;
@@ -298,6 +307,10 @@ impl Engine {
             ExitKind::Direct => return self.after_direct(guest, space, exit),
             ExitKind::Stale => return self.after_stale(guest, exit),
             ExitKind::Call => return self.after_call(space, exit),
+            ExitKind::Interrupted => {
+                self.find_rip(exit);
+                return Next::Cache(self.space(space).pc(exit.site));
+            }
             ExitKind::End => return self.after_end(guest, space, exit),
             ExitKind::X87Environment => {
                 self.stats.entries[3] += 1;
@@ -357,14 +370,36 @@ impl Engine {
 
     fn after_call(&mut self, space: SpaceId, exit: &Exit) -> Next {
         self.stats.entries[4] += 1;
-        let code = self.space(space);
-        let arena = code.tables.arena(exit.argument, size_of::<Descriptor>());
-        // SAFETY: the exit's argument is the offset of a descriptor.
-        let descriptor = unsafe { from_bytes::<Descriptor>(arena) }[0];
-        let goes_on = code.pc(exit.site);
-        let instruction = descriptor.needs_instruction().then(|| self.decode(exit.pc));
-        descriptor.call(&self.cpu().registers, instruction.as_ref());
+        let goes_on = self.space(space).pc(exit.site);
+        self.find_rip(exit);
+        let first = self.descriptor(space, exit.argument);
+        let result = self.make_call(&first, exit.pc);
+        if first.is_test() && result != 0 {
+            let then = self.descriptor(space, exit.argument + size_of::<Descriptor>() as u32);
+            self.make_call(&then, exit.pc);
+        }
         Next::Cache(goes_on)
+    }
+
+    /// After an exit with calls of an indirect branch: makes `rip` its target.
+    fn find_rip(&mut self, exit: &Exit) {
+        if exit.pc.0 == IN_TARGET {
+            self.cpu().registers.rip = self.thread().target;
+        }
+    }
+
+    /// The descriptor that lies at this offset of the arena.
+    pub(crate) fn descriptor(&self, space: SpaceId, at: u32) -> Descriptor {
+        let arena = self.space(space).tables.arena(at, size_of::<Descriptor>());
+        // SAFETY: the offsets of descriptors are kept in exits and records of calls only.
+        let descriptors = unsafe { from_bytes::<Descriptor>(arena) };
+        descriptors[0]
+    }
+
+    /// Makes a call before the instruction at `pc`, with the app's registers as they are.
+    pub(crate) fn make_call(&mut self, descriptor: &Descriptor, pc: AppPc) -> u64 {
+        let instruction = descriptor.needs_instruction().then(|| self.decode(pc));
+        descriptor.call(&self.cpu().registers, instruction.as_ref())
     }
 
     /// The instruction at `pc`, which was decoded before when its trace was made.
@@ -403,6 +438,7 @@ impl Engine {
         if write_to_code && fault.error_code & 2 != 0 {
             self.code_is_written(fault.address);
             self.single = true;
+            self.calls_made = usize::MAX;
             return Next::Dispatch;
         }
         if buffer::is_full(&fault) {

@@ -1,16 +1,17 @@
 //! Instructions that were begun and are finished later.
 //!
-//! Translated code can be left at an instruction although the app can't see that: it writes to code that was translated, or it is a repeated
-//! string instruction that an interruption stopped halfway. What belongs before such an instruction has been done: calls
-//! were made and words were written, and it is executed again, or goes on, in a trace of its own. Named invariant *once*: neither is done a second time.
-//! Calls aren't made again, except those that were corrected when the trace was left; and the words are
-//! those that were written first, since the registers may already be others.
+//! Translated code can be left at an instruction although the app can't see that: it writes to code that was translated, it is a repeated
+//! string instruction that an interruption stopped halfway, or the interruption came behind some of its calls. What belongs before such an
+//! instruction has been done, or a part of it: calls were made and words were written, and it is executed again, or goes on, in a trace of
+//! its own. Named invariant *once*: neither is done a second time. Calls that were made aren't made again, except those that were corrected
+//! when the trace was left; and the words are those that were written first, since the registers may already be others.
 
 use bubble::map::BUFFER;
-use machine::CachePc;
+use isa::Instruction;
+use machine::{AppPc, CachePc};
 
 use crate::engine::{Engine, Next};
-use crate::instrument::{Arg, Trace};
+use crate::instrument::{Arg, Point, Trace};
 use crate::space::SpaceId;
 use crate::statemap::Place;
 
@@ -23,12 +24,25 @@ impl Engine {
         })
     }
 
-    /// An instruction was interrupted that was begun: it goes on to its end before the interruption is answered. So nobody sees it
-    /// begin twice.
-    pub(crate) fn finish_first(&mut self) -> Next {
+    /// Whether the instruction at `place`, `made` of whose calls have been made, has begun and goes on before an interruption is answered.
+    /// A system call doesn't unless it is replayed: the app could wait in it for the very signal.
+    pub(crate) fn is_begun(&mut self, place: CachePc, made: usize) -> bool {
+        if self.is_unfinished(place) {
+            return true;
+        }
+        let Some((_, _, entry, _)) = self.locate(place).filter(|_| made > 0) else { return false };
+        let pc = AppPc(entry.pc);
+        let waits = Instruction::decode(self.code_bytes(pc), pc).is_ok_and(|i| i.kind() == isa::Kind::Syscall);
+        self.settings.replays || !waits
+    }
+
+    /// An instruction was interrupted that was begun, and `made` of its calls have been made: it goes on to its end before the
+    /// interruption is answered. So nobody sees it begin twice.
+    pub(crate) fn finish_first(&mut self, made: usize) -> Next {
         self.thread().interrupted = 0;
         self.postponed = true;
         self.single = true;
+        self.calls_made = made;
         Next::Dispatch
     }
 
@@ -45,7 +59,22 @@ impl Engine {
 
     /// What is left to be done in a trace whose only instruction was begun before.
     pub(crate) fn leave_out_what_was_done(&mut self, trace: &mut Trace) {
-        trace.calls.retain(|call| call.is_corrected());
+        let mut made = self.calls_made;
+        trace.calls.retain(|call| {
+            if call.is_corrected() {
+                return true;
+            }
+            match call.point {
+                Point::Before(_) => {
+                    let left = made == 0;
+                    made = made.saturating_sub(1);
+                    left
+                }
+                // It stands for what was before, too.
+                Point::Anywhere(_) => false,
+                Point::After(_) | Point::Taken(_) => true,
+            }
+        });
         let count = trace.buffered.iter().map(|buffered| buffered.words.len()).sum();
         let position = self.thread().buffer;
         assert!(position + 8 * count as u64 <= BUFFER.end(), "the words of {} were written", trace.head());

@@ -4,11 +4,36 @@ use isa::Instruction;
 use machine::{AppPc, CachePc, component};
 
 use crate::buffer;
-use crate::descriptor::Descriptor;
 use crate::engine::Engine;
 use crate::space::SpaceId;
-use crate::statemap::{self, BlockCall, BufferMark, MapEntry, Place, from_bytes};
-use crate::tables::TraceId;
+use crate::statemap::{self, BlockCall, BufferMark, CallMark, MapEntry, Place, from_bytes};
+use crate::tables::{Tables, TraceId};
+
+/// What is known about a trace's calls and words.
+struct Records<'a> {
+    block_calls: &'a [BlockCall],
+    words: &'a [BufferMark],
+    calls: &'a [CallMark],
+}
+
+impl Records<'_> {
+    fn of(tables: &Tables, id: TraceId) -> Records<'_> {
+        let trace = tables.trace(id);
+        let at = trace.map + trace.map_len * size_of::<MapEntry>() as u32;
+        let calls_len = trace.block_calls as usize * size_of::<BlockCall>();
+        let words_len = trace.buffer_marks as usize * size_of::<BufferMark>();
+        let marks_len = trace.call_marks as usize * size_of::<CallMark>();
+        let [words_at, marks_at] = [calls_len, calls_len + words_len].map(|len| at + len as u32);
+        // SAFETY: the trace's record says that these follow the state map in this order.
+        unsafe {
+            Records {
+                block_calls: from_bytes(tables.arena(at, calls_len)),
+                words: from_bytes(tables.arena(words_at, words_len)),
+                calls: from_bytes(tables.arena(marks_at, marks_len)),
+            }
+        }
+    }
+}
 
 impl Engine {
     /// The trace, and the mark in it, that a place in the cache belongs to.
@@ -24,22 +49,23 @@ impl Engine {
         })
     }
 
-    /// The app leaves a block at `place` before its end: corrects the block-level calls that counted all of it.
-    pub(crate) fn leave_block(&mut self, place: CachePc) {
-        let Some((space, id, entry, inside)) = self.locate(place) else { return };
-        if entry.place() != Place::Static {
-            return;
-        }
+    /// The app leaves a block at `place` before its end, with its registers in place: corrects the block-level calls that counted all of it, makes a call
+    /// that is owed, and takes back words in the buffer. Returns how many calls have been made before the instruction there, those that are corrected
+    /// not counted.
+    pub(crate) fn leave_block(&mut self, place: CachePc) -> usize {
+        let Some((space, id, entry, inside)) = self.locate(place) else { return 0 };
         let tables = self.space(space).tables;
-        let trace = tables.trace(id);
-        let at = trace.map + trace.map_len * size_of::<MapEntry>() as u32;
-        let calls_len = trace.block_calls as usize * size_of::<BlockCall>();
-        let bytes = tables.arena(at, calls_len);
-        let marks = tables.arena(at + calls_len as u32, trace.buffer_marks as usize * size_of::<BufferMark>());
-        // SAFETY: the trace's record says that buffer marks follow the block calls.
-        self.thread().buffer = buffer::corrected(self.thread().buffer, unsafe { from_bytes(marks) }, entry.pc, inside);
-        // SAFETY: the trace's record says that block calls follow the state map.
-        for call in unsafe { from_bytes::<BlockCall>(bytes) } {
+        let records = Records::of(&tables, id);
+        for call in records.calls.iter().filter(|call| (call.owed..call.made).contains(&inside)) {
+            let descriptor = self.descriptor(space, call.descriptor);
+            self.settle_counters();
+            self.make_call(&descriptor, AppPc(entry.pc));
+        }
+        if entry.place() != Place::Static {
+            return 0;
+        }
+        self.thread().buffer = buffer::corrected(self.thread().buffer, records.words, entry.pc, inside);
+        for call in records.block_calls {
             if !(call.first..call.end).contains(&entry.pc) {
                 continue;
             }
@@ -47,13 +73,24 @@ impl Engine {
             let all = before + self.count(entry.pc, call.end);
             let counted = if inside >= call.done { all } else { 0 };
             if counted != before {
-                let descriptor = tables.arena(call.descriptor, size_of::<Descriptor>());
-                // SAFETY: the block call names a descriptor.
-                let descriptor = unsafe { from_bytes::<Descriptor>(descriptor) }[0];
+                let descriptor = self.descriptor(space, call.descriptor);
                 self.settle_counters();
                 descriptor.correct(before.wrapping_sub(counted));
             }
         }
+        let mut made = if self.is_unfinished(place) { self.made_before } else { 0 };
+        for call in records.calls.iter().filter(|call| call.pc == entry.pc) {
+            made = made.saturating_add(usize::from(inside >= call.owed));
+        }
+        made
+    }
+
+    /// Whether a routine in place has done only a part of its work at `place`.
+    pub(crate) fn is_in_parts(&self, place: CachePc) -> bool {
+        self.locate(place).is_some_and(|(space, id, _, inside)| {
+            let tables = self.space(space).tables;
+            Records::of(&tables, id).calls.iter().any(|call| (call.begun..call.owed).contains(&inside))
+        })
     }
 
     /// Makes the address of the last x87 instruction, which the processor keeps, the app's own. Done wherever the app can come to see it,

@@ -147,8 +147,12 @@ extern "C" fn handle(signal: i32, info: &libc::siginfo_t, context: &mut libc::uc
     if wanted && gateway::in_enter_window(pc) {
         return abandon(engine, context, EXIT_NOT_ENTERED);
     }
+    if wanted && engine.is_in_parts(CachePc(pc)) {
+        // Translated code asks for interruptions when it has done the rest.
+        return 0;
+    }
     if wanted && fill_in(engine, CachePc(pc), context, fs_base) {
-        let unfinished = is_string_instruction(pc) || engine.is_unfinished(CachePc(pc));
+        let unfinished = is_string_instruction(pc) || engine.is_begun(CachePc(pc), engine.calls_made);
         let exit = if unfinished { EXIT_UNFINISHED } else { EXIT_INTERRUPTED };
         return abandon(engine, context, exit);
     }
@@ -192,14 +196,16 @@ fn fill_in(engine: &mut Engine, place: CachePc, context: &libc::ucontext_t, fs_b
     }
     registers.rflags = context.uc_mcontext.gregs[libc::REG_EFL as usize] as u64;
     registers.fs_base = fs_base;
+    let mut recovered = *registers;
     let reserved = engine.counters().reserved();
     if reserved == Reserved::No {
-        entry.recover(registers, &thread.spill);
-    } else if let Some(held) = entry.recover_with_r11(registers, &thread.spill) {
+        entry.recover(&mut recovered, thread);
+    } else if let Some(held) = entry.recover_with_r11(&mut recovered, thread) {
         thread.store_r11(reserved, held);
     }
+    thread.cpu.registers = recovered;
     copy_xstate(&mut thread.cpu.xstate.bytes, context);
-    engine.leave_block(place);
+    engine.calls_made = engine.leave_block(place);
     true
 }
 

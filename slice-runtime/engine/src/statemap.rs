@@ -5,9 +5,9 @@
 //! names as borrowed, which are in spill slots. Code between two marks changes nothing that the app can see until its last
 //! instruction, so the app instruction can be started again from the mark's state.
 
-use machine::{Gpr, Registers};
+use machine::{Gpr, Registers, flags};
 
-use crate::thread::{MIRROR_R9, MIRROR_R10, SLOT_R11, SPILL_SLOTS};
+use crate::thread::{MIRROR_R9, MIRROR_R10, SLOT_HELD, SLOT_R11, SPILL_SLOTS, ThreadState};
 
 /// Where the app's pc is.
 #[repr(u8)]
@@ -17,10 +17,14 @@ pub enum Place {
     Static = 0,
     /// It is in r10: an indirect branch has taken effect.
     InR10 = 1,
+    /// It is in [`ThreadState::target`](crate::thread::ThreadState): an indirect branch has taken effect.
+    InTarget = 3,
     /// It is the entry's `pc`, and the block before it has been left: its last instruction has taken effect.
     Left = 2,
 }
 
+/// App pc of an exit at such a place.
+pub const IN_TARGET: u64 = u64::MAX;
 /// What r11 holds where it is reserved, see `translate::reserved`. Otherwise it is the app's everywhere.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +43,11 @@ pub const NOT_BORROWED: u8 = 0xff;
 
 /// Instead of a spill slot: the register's value is in r9, which must be given back after it.
 pub const IN_R9: usize = 15;
-const _: () = assert!(SPILL_SLOTS <= IN_R9);
+/// Added to the slot of rax: rax itself holds the app's arithmetic flags, as `lahf` and `seto al` put them there. OF may have been
+/// taken from it already, which changes al, see [`isa::Code::restore_of_from_al`].
+const WITH_FLAGS: usize = 8;
+// Slots from this on are not for what is borrowed.
+const _: () = assert!(SLOT_HELD + 2 <= WITH_FLAGS && SPILL_SLOTS <= IN_R9);
 
 /// One entry.
 #[repr(C)]
@@ -81,9 +89,75 @@ pub struct BufferMark {
     pub counted: u32,
 }
 
+/// An analysis call before an instruction. If the app is interrupted there, this tells whether it has been made, so that it is made once.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallMark {
+    /// App pc of the instruction; 0 if it needn't be known how often the call was made, since it is corrected.
+    pub pc: u64,
+    /// From this offset up to `owed` only a part of the call has been done: translated code runs on, and asks for interruptions
+    /// when it is complete.
+    pub begun: u32,
+    /// From this offset up to `made` it is still to be made.
+    pub owed: u32,
+    /// Offset from which on it has been made.
+    pub made: u32,
+    /// Arena offset of the descriptor of what is owed.
+    pub descriptor: u32,
+}
+
+/// Registers that were saved around a call from translated code: they are in [`ThreadState::called`](crate::thread::ThreadState).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Saved {
+    /// General registers, one bit for each; not r15, which routines preserve.
+    pub registers: u16,
+    /// Whether the arithmetic flags are there, too.
+    pub flags: bool,
+}
+
+/// In the first place of `borrowed`: a [`Saved`] follows. It would be r15 in a slot that no register is borrowed to.
+const SAVED: u8 = 0xfe;
+/// The bit that stands for the flags in it.
+const SAVED_FLAGS: u16 = 1 << Gpr::R15 as u16;
+
+impl Saved {
+    /// As `borrowed` of an entry.
+    pub fn packed(self) -> [u8; 3] {
+        debug_assert!(self.registers & SAVED_FLAGS == 0);
+        let [low, high] = (self.registers | if self.flags { SAVED_FLAGS } else { 0 }).to_le_bytes();
+        [SAVED, low, high]
+    }
+
+    fn of(packed: [u8; 3]) -> Option<Saved> {
+        let [SAVED, low, high] = packed else { return None };
+        let bits = u16::from_le_bytes([low, high]);
+        Some(Saved { registers: bits & !SAVED_FLAGS, flags: bits & SAVED_FLAGS != 0 })
+    }
+
+    fn recover(self, registers: &mut Registers, thread: &ThreadState) {
+        for r in Gpr::ALL.into_iter().filter(|&r| self.registers & 1 << r as u16 != 0) {
+            registers.set(r, thread.called[r as usize]);
+        }
+        if self.flags {
+            registers.rflags = registers.rflags & !flags::ARITHMETIC | flags_in(thread.called_flags);
+        }
+    }
+}
+
 /// Packs a borrowed register.
 pub fn borrowed(r: Gpr, slot: usize) -> u8 {
     (r as u8) << 4 | slot as u8
+}
+
+/// Packs rax, whose value is in a slot while it holds the flags.
+pub fn borrowed_for_flags(slot: usize) -> u8 {
+    borrowed(Gpr::Rax, slot | WITH_FLAGS)
+}
+
+/// The arithmetic flags that rax holds, see [`WITH_FLAGS`].
+fn flags_in(rax: u64) -> u64 {
+    let overflow = matches!(rax as u8, 1 | 0x80);
+    rax >> 8 & (flags::ARITHMETIC & 0xff) | if overflow { flags::OF } else { 0 }
 }
 
 impl MapEntry {
@@ -102,32 +176,41 @@ impl MapEntry {
         match self.packed & 15 {
             0 => Place::Static,
             1 => Place::InR10,
+            3 => Place::InTarget,
             _ => Place::Left,
         }
     }
 
     /// Turns the machine's registers at a place that this entry covers into the app's, where r11 is reserved. Returns
     /// what it holds, unless that is in memory.
-    pub fn recover_with_r11(&self, registers: &mut Registers, spill: &[u64]) -> Option<u64> {
+    pub fn recover_with_r11(&self, registers: &mut Registers, thread: &ThreadState) -> Option<u64> {
+        self.recover(registers, thread);
+        // A routine that was called may have changed it; then it was saved.
         let in_r11 = registers.get(Gpr::R11);
-        self.recover(registers, spill);
         let r11 = self.packed >> 4;
         if r11 != R11::App as u8 {
-            registers.set(Gpr::R11, spill[SLOT_R11]);
+            registers.set(Gpr::R11, thread.spill[SLOT_R11]);
         }
         (r11 == R11::Reserved as u8).then_some(in_r11)
     }
 
     /// Turns the machine's registers at a place that this entry covers into the app's.
-    pub fn recover(&self, registers: &mut Registers, spill: &[u64]) {
+    pub fn recover(&self, registers: &mut Registers, thread: &ThreadState) {
         registers.rip = match self.place() {
             Place::Static | Place::Left => self.pc,
             Place::InR10 => registers.get(Gpr::R10),
+            Place::InTarget => thread.target,
         };
+        if let Some(saved) = Saved::of(self.borrowed) {
+            return saved.recover(registers, thread);
+        }
         for packed in self.borrowed.into_iter().filter(|&p| p != NOT_BORROWED) {
-            let slot = usize::from(packed & 15);
-            let value = if slot == IN_R9 { registers.get(Gpr::R9) } else { spill[slot] };
-            registers.gpr[usize::from(packed >> 4)] = value;
+            let (r, mut slot) = (usize::from(packed >> 4), usize::from(packed & 15));
+            if r == Gpr::Rax as usize && slot & WITH_FLAGS != 0 {
+                registers.rflags = registers.rflags & !flags::ARITHMETIC | flags_in(registers.get(Gpr::Rax));
+                slot &= !WITH_FLAGS;
+            }
+            registers.gpr[r] = if slot == IN_R9 { registers.get(Gpr::R9) } else { thread.spill[slot] };
         }
     }
 }
@@ -162,13 +245,53 @@ pub unsafe fn from_bytes<T: Copy>(bytes: &[u8]) -> &[T] {
 mod tests {
     use super::*;
 
+    /// A thread state whose first spill slots hold these.
+    fn thread(spill: &[u64]) -> Box<ThreadState> {
+        // SAFETY: zero is valid for each of its fields, which are numbers.
+        let mut thread = unsafe { Box::<ThreadState>::new_zeroed().assume_init() };
+        thread.spill[..spill.len()].copy_from_slice(spill);
+        thread
+    }
+
+    #[test]
+    fn what_was_saved_around_a_call_is_recovered() {
+        use machine::flags::{CF, OF};
+        let saved = Saved { registers: 1 << Gpr::Rdi as u16 | 1 << Gpr::Rsp as u16, flags: true };
+        let entry = MapEntry::new(5, 0, Place::InTarget, R11::Reserved, saved.packed());
+        let mut thread = thread(&[]);
+        (thread.target, thread.called_flags) = (0x77, CF << 8 | 1);
+        thread.called[Gpr::Rdi as usize] = 6;
+        thread.called[Gpr::Rsp as usize] = 7;
+        let mut registers = Registers { rflags: 0x246, ..Registers::default() };
+        registers.set(Gpr::Rsi, 8);
+        entry.recover(&mut registers, &thread);
+        let of = |r| registers.get(r);
+        assert_eq!((of(Gpr::Rdi), of(Gpr::Rsp), of(Gpr::Rsi), registers.rip), (6, 7, 8, 0x77));
+        assert_eq!(registers.rflags, 0x202 | CF | OF);
+        assert_eq!(Saved::of(mirrored()), None);
+    }
+
     #[test]
     fn recovery_undoes_borrowing() {
         let entry = MapEntry::new(5, 0, Place::InR10, R11::Reserved, mirrored());
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
-        entry.recover(&mut registers, &[1, 2]);
+        entry.recover(&mut registers, &thread(&[1, 2]));
         assert_eq!((registers.rip, registers.get(Gpr::R10), registers.get(Gpr::R9)), (0x1000, 1, 2));
+    }
+
+    #[test]
+    fn flags_are_recovered_from_rax() {
+        use machine::flags::{CF, OF, ZF};
+        let [first, second] = [borrowed_for_flags(2), borrowed(Gpr::Rcx, 3)];
+        let entry = MapEntry::new(5, 0, Place::Static, R11::Reserved, [first, second, NOT_BORROWED]);
+        for (al, overflow) in [(0, 0), (1, OF), (0x7f, 0), (0x80, OF)] {
+            let mut registers = Registers { rflags: 0x202 | CF, ..Registers::default() };
+            registers.set(Gpr::Rax, ZF << 8 | al);
+            entry.recover(&mut registers, &thread(&[1, 2, 3, 4]));
+            assert_eq!((registers.get(Gpr::Rax), registers.get(Gpr::Rcx)), (3, 4));
+            assert_eq!(registers.rflags, 0x202 | ZF | overflow);
+        }
     }
 
     #[test]
@@ -178,20 +301,20 @@ mod tests {
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
         registers.set(Gpr::R9, 7);
-        entry.recover(&mut registers, &[1, 2]);
+        entry.recover(&mut registers, &thread(&[1, 2]));
         let of = |r| registers.get(r);
         assert_eq!((of(Gpr::Rcx), of(Gpr::R10), of(Gpr::R9), registers.rip), (7, 1, 2, 0x1000));
     }
 
     #[test]
     fn what_r11_is_reserved_for_is_told_from_the_apps_value() {
-        let mut spill = [0; SPILL_SLOTS];
-        spill[SLOT_R11] = 5;
+        let mut thread = thread(&[]);
+        thread.spill[SLOT_R11] = 5;
         let recovered = |r11| {
             let mut registers = Registers::default();
             registers.set(Gpr::R11, 9);
             let entry = MapEntry::new(0, 0, Place::Static, r11, [NOT_BORROWED; 3]);
-            let held = entry.recover_with_r11(&mut registers, &spill);
+            let held = entry.recover_with_r11(&mut registers, &thread);
             (held, registers.get(Gpr::R11))
         };
         assert_eq!([R11::Reserved, R11::Nothing, R11::App].map(recovered), [(Some(9), 5), (None, 5), (None, 9)]);

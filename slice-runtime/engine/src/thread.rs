@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::counters::{CELLS, Reserved, WORDS};
 use crate::guest::Cpu;
+use crate::instrument::MAX_ARGS;
 use bubble::map;
 use machine::Gpr;
 
@@ -33,11 +34,17 @@ pub struct ThreadState {
     pub cpu: Cpu,
     /// Spill slots.
     pub spill: [u64; SPILL_SLOTS],
+    /// What [`crate::statemap::Saved`] registers hold, by their numbers, around a call from translated code.
+    pub called: [u64; 16],
+    /// The arithmetic flags there, as `lahf` and `seto al` put them into rax.
+    pub called_flags: u64,
+    /// Arguments of such a call that are computed before it.
+    pub called_args: [u64; MAX_ARGS],
     /// Where the next word of the buffer goes, see [`crate::buffer`].
     pub buffer: u64,
     /// Which exit was taken: an [`crate::tables::ExitId`], written by the exit's stub.
     pub exit: u64,
-    /// Target of an indirect branch that missed.
+    /// Target of an indirect branch that missed, or that has calls.
     pub target: u64,
     /// Where `enter` jumps to: a cache pc.
     pub entry: u64,
@@ -147,6 +154,24 @@ impl ThreadState {
 
     /// Address of `quick_checks` of the only thread.
     pub const QUICK_CHECKS: u64 = map::THREADS.start + offset_of!(ThreadState, quick_checks) as u64;
+    /// Address of a register's place in `called` of the only thread.
+    pub const fn called_address(r: Gpr) -> u64 {
+        map::THREADS.start + (offset_of!(ThreadState, called) + r as usize * 8) as u64
+    }
+
+    /// Address of a word of `called_args` of the only thread.
+    pub const fn called_arg_address(n: usize) -> u64 {
+        map::THREADS.start + (offset_of!(ThreadState, called_args) + n * 8) as u64
+    }
+
+    /// Address of `called_flags` of the only thread.
+    pub const CALLED_FLAGS: u64 = map::THREADS.start + offset_of!(ThreadState, called_flags) as u64;
+    /// Address of `runtime_rsp` of the only thread.
+    pub const RUNTIME_RSP: u64 = map::THREADS.start + offset_of!(ThreadState, runtime_rsp) as u64;
+    /// Address of `target` of the only thread.
+    pub const TARGET: u64 = map::THREADS.start + offset_of!(ThreadState, target) as u64;
+    /// Address of `interrupted` of the only thread.
+    pub const INTERRUPTED: u64 = map::THREADS.start + offset_of!(ThreadState, interrupted) as u64;
     /// Address of `buffer` of the only thread.
     pub const BUFFER_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, buffer) as u64;
 

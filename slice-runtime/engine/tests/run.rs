@@ -223,13 +223,7 @@ fn count_blocks(trace: &mut instrument::Trace) {
 }
 
 fn insert(trace: &mut instrument::Trace, point: instrument::Point, arg: instrument::Arg) {
-    trace.calls.push(instrument::Call {
-        point,
-        routine: count as *const () as usize,
-        local: map::LOCAL.start,
-        args: vec![arg],
-        predicated: false,
-    });
+    trace.calls.push(instrument::Call::new(point, count as *const () as usize, map::LOCAL.start, vec![arg]));
 }
 
 #[test]

@@ -9,6 +9,26 @@ use machine::AppPc;
 use crate::condition::Condition;
 use crate::kind::{Kind, Segment};
 
+/// More than there are mnemonics.
+pub const MNEMONICS: usize = 2048;
+
+/// All mnemonics in lower case, as a manual spells them. The numbers are the same in all processes of a program.
+pub fn mnemonics() -> &'static [&'static str] {
+    static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        // One leaked string holds all names: they live as long as the program.
+        let mut all = String::new();
+        let mut ends = Vec::new();
+        for mnemonic in Mnemonic::values() {
+            all.push_str(&format!("{mnemonic:?}").to_ascii_lowercase());
+            ends.push(all.len());
+        }
+        let all: &'static str = all.leak();
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        starts.zip(&ends).map(|(start, &end)| &all[start..end]).collect()
+    })
+}
+
 /// Bytes of the longest instruction.
 pub const MAX_LEN: usize = 15;
 
@@ -152,20 +172,12 @@ impl Instruction {
 
     /// Its mnemonic in lower case, as a manual spells it.
     pub fn mnemonic(&self) -> &'static str {
-        static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
-        let names = NAMES.get_or_init(|| {
-            // One leaked string holds all names: they live as long as the program.
-            let mut all = String::new();
-            let mut ends = Vec::new();
-            for mnemonic in Mnemonic::values() {
-                all.push_str(&format!("{mnemonic:?}").to_ascii_lowercase());
-                ends.push(all.len());
-            }
-            let all: &'static str = all.leak();
-            let starts = std::iter::once(0).chain(ends.iter().copied());
-            starts.zip(&ends).map(|(start, &end)| &all[start..end]).collect()
-        });
-        names[self.iced.mnemonic() as usize]
+        mnemonics()[self.iced.mnemonic() as usize]
+    }
+
+    /// Number of its mnemonic, an index into [`mnemonics`].
+    pub fn mnemonic_number(&self) -> usize {
+        self.iced.mnemonic() as usize
     }
 
     /// Name of the exact encoding, such as `Add_rm64_imm8`.

@@ -99,7 +99,26 @@ pub enum Kind {
     Unsupported(&'static str),
 }
 
+impl Kind {
+    /// Where a direct branch or call goes.
+    pub fn target(self) -> Option<AppPc> {
+        match self {
+            Kind::Jump { target }
+            | Kind::Branch { target, .. }
+            | Kind::CountBranch { target }
+            | Kind::Call { target } => Some(target),
+            _ => None,
+        }
+    }
+}
+
 impl Instruction {
+    /// Whether a `loop` or `jrcxz` counts in ecx: it has an address size prefix.
+    pub fn counts_32(&self) -> bool {
+        use Opcode::{Jecxz_rel8_64, Loop_rel8_64_ECX, Loope_rel8_64_ECX, Loopne_rel8_64_ECX};
+        matches!(self.iced.code(), Jecxz_rel8_64 | Loop_rel8_64_ECX | Loope_rel8_64_ECX | Loopne_rel8_64_ECX)
+    }
+
     /// How it can run from a code cache.
     pub fn kind(&self) -> Kind {
         self.kind

@@ -314,6 +314,11 @@ impl Code {
         self.with_gs(&[0x3b], a as u8, offset);
     }
 
+    /// `test a, b`. Changes flags.
+    pub fn test(&mut self, a: Gpr, b: Gpr) {
+        self.with_registers(true, &[0x85], b as u8, a as u8);
+    }
+
     fn group1_reg(&mut self, operation: u8, r: Gpr, value: i32) {
         if let Ok(short) = i8::try_from(value) {
             self.with_registers(true, &[0x83], operation, r as u8);
@@ -342,6 +347,12 @@ impl Code {
     /// Makes OF what `seto al` saved: `add al, 127` overflows if al is 1. Changes the other flags: before `sahf`.
     pub fn restore_of_from_al(&mut self) {
         self.put(&[0x04, 0x7f]);
+    }
+
+    /// `test byte [rsp + displacement], bits`. Changes flags.
+    pub fn test_stack_byte(&mut self, displacement: i32, bits: u8) {
+        self.with_address(false, &[0xf6], 0, &Address::at(Gpr::Rsp, displacement));
+        self.put(&[bits]);
     }
 
     /// `pushfq`.

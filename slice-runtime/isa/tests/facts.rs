@@ -14,6 +14,13 @@ fn set(registers: &[Gpr]) -> u16 {
 }
 
 #[test]
+fn mnemonics_have_numbers() {
+    let ret = Instruction::decode(&[0xc3], AppPc(0)).unwrap();
+    assert_eq!((isa::mnemonics()[ret.mnemonic_number()], ret.mnemonic()), ("ret", "ret"));
+    assert!(isa::mnemonics().len() <= isa::MNEMONICS);
+}
+
+#[test]
 fn kinds() {
     let cases: &[(&[u8], Kind)] = &[
         (&[0x90], Kind::Plain),

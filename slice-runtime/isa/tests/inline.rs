@@ -216,6 +216,83 @@ fn a_counter_is_one_instruction() {
     }
 }
 
+extern "C" fn every_tenth(l: &mut Local) -> u64 {
+    l.a = l.a.wrapping_sub(1);
+    let due = l.a == 0;
+    l.a = if due { 10 } else { l.a };
+    u64::from(due)
+}
+
+extern "C" fn always(l: &mut Local) -> u64 {
+    l.b = l.b.wrapping_add(2);
+    7
+}
+
+/// What a test in place finds is what a call of it returns.
+#[test]
+fn results_are_kept_where_they_are_wanted() {
+    for routine in [every_tenth as extern "C" fn(&mut Local) -> u64, always] {
+        let page = Page::new();
+        let local = page.local() as u64;
+        let known = [Some(local), None, None, None, None, None];
+        // SAFETY: a function's code is readable, and what follows it in this program's text too.
+        let bytes = unsafe { std::slice::from_raw_parts(routine as *const u8, 256) };
+        let inlined =
+            routine::inline_with_result(bytes, routine as *const () as u64, &known).expect("short and straight");
+        let mut code = Code::new(CachePc(page.code() as u64));
+        assert!(inlined.emit(&mut code, &SCRATCH, &[None; 6]), "{inlined:?}");
+        let result = SCRATCH[inlined.result().expect("it was wanted")];
+        code.store_mem(local + std::mem::offset_of!(Local, table) as u64, result);
+        code.ret();
+        let mut expected = Local { a: 3, ..Local::default() };
+        // SAFETY: the page is zeroed memory of this test, aligned and large enough.
+        unsafe { page.local().write(expected.clone()) };
+        for _ in 0..25 {
+            expected.table[0] = routine(&mut expected);
+            page.run(&code.bytes, [0; 6]);
+            // SAFETY: as above.
+            assert_eq!(unsafe { &*page.local() }, &expected, "{}", text(&code));
+        }
+    }
+}
+
+/// What these bytes at 0x1000 change as a routine; `ret` is everywhere else.
+fn changed(bytes: &[u8]) -> Option<u16> {
+    let code_at = |pc: u64| {
+        std::array::from_fn(|i| {
+            (pc as usize + i).checked_sub(0x1000).and_then(|at| bytes.get(at)).copied().unwrap_or(0xc3)
+        })
+    };
+    routine::clobbers(0x1000, code_at)
+}
+
+#[test]
+fn what_a_routine_changes_is_found_on_all_its_ways() {
+    let bits = |registers: &[Gpr]| Some(registers.iter().fold(0, |all, &r| all | 1 << r as u16));
+    assert_eq!(changed(&[0x48, 0x01, 0x37]), bits(&[]), "add %rsi,(%rdi)");
+    assert_eq!(changed(&[0x53, 0x89, 0xc3, 0x5b]), bits(&[]), "push rbx; mov ebx, eax; pop rbx");
+    // test edi, edi; je +2; mov ecx, eax; mov eax, esi
+    assert_eq!(changed(&[0x85, 0xff, 0x74, 2, 0x89, 0xc1, 0x89, 0xf0]), bits(&[Gpr::Rax, Gpr::Rcx]), "both ways");
+    // xor eax, eax; jmp -4
+    assert_eq!(changed(&[0x31, 0xc0, 0xeb, 0xfc]), bits(&[Gpr::Rax]), "a loop without end");
+    // call +1; ret; xor edx, edx
+    assert_eq!(changed(&[0xe8, 1, 0, 0, 0, 0xc3, 0x31, 0xd2]), bits(&[Gpr::Rdx]), "what it calls");
+    assert_eq!(changed(&[0x74, 2, 0x0f, 0x0b]), bits(&[]), "je +2; ud2");
+    for (bytes, why) in [
+        (&[0xff, 0xd0][..], "an indirect call"),
+        (&[0xff, 0xe0], "an indirect jump"),
+        (&[0x0f, 0x11, 0x07], "vector registers"),
+        (&[0xd9, 0xe8], "x87 registers"),
+        (&[0x64, 0x48, 0x89, 0x37], "thread-local storage"),
+        (&[0xfd], "the direction flag"),
+        (&[0x0f, 0x05], "a system call"),
+        (&[0x0f, 0xae, 0x17], "the vector unit's control register"),
+        (&[0x06], "no instruction"),
+    ] {
+        assert_eq!(changed(bytes), None, "{why}");
+    }
+}
+
 #[test]
 fn what_cannot_be_inlined_is_called() {
     let known = [Some(0x1000), None, None, None, None, None];

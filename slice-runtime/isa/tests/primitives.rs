@@ -39,6 +39,7 @@ fn moves_take_every_register() {
         assert_eq!(text(|c| c.add_imm(a, 0x1000)), format!("add $0x1000,%{an}"));
         assert_eq!(text(|c| c.test32(a, 0x1000)).split('%').next(), Some("test $0x1000,"));
         assert_eq!(text(|c| c.cmp_imm(a, -2)), format!("cmp $-2,%{an}"));
+        assert_eq!(text(|c| c.test(a, a)), format!("test %{an},%{an}"));
         for b in Gpr::ALL {
             let bn = b.name();
             assert_eq!(text(|c| c.mov(a, b)), format!("mov %{bn},%{an}"));
@@ -57,6 +58,7 @@ fn moves_take_every_register() {
 
 #[test]
 fn small_forms() {
+    assert_eq!(text(|c| c.test_stack_byte(1, 4)), "testb $4,1(%rsp)");
     assert_eq!(text(|c| c.mov_imm(Gpr::R9, 0)), "mov $0,%r9d");
     assert_eq!(text(|c| c.movzx16(Gpr::R9, Gpr::Rcx)), "movzwl %cx,%r9d");
     assert_eq!(text(|c| c.movzx32(Gpr::R9, Gpr::Rcx)), "mov %ecx,%r9d");

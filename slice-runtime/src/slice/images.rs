@@ -12,12 +12,9 @@ static mut IMAGES: Images = Images::new();
 /// Inserts calls of [`note`].
 pub fn instrument(trace: &mut Trace) {
     let storing = trace.instructions.iter().enumerate().filter(|(_, instruction)| instruction.stores_extended_state());
-    let calls = storing.map(|(index, _)| Call {
-        point: Point::Before(index),
-        routine: note as *const () as usize,
-        local: addr_of_mut!(IMAGES) as u64,
-        args: vec![Arg::MemoryAddress(0)],
-        predicated: false,
+    let calls = storing.map(|(index, _)| {
+        let (routine, images) = (note as *const () as usize, addr_of_mut!(IMAGES) as u64);
+        Call::new(Point::Before(index), routine, images, vec![Arg::MemoryAddress(0)])
     });
     trace.calls.extend(calls);
 }

@@ -13,7 +13,7 @@ use suites::superpin::{Counted, SERIAL, count_with, total_of};
 /// The tools to choose from, the cheapest one most often.
 const TOOLS: [&str; 6] = ["icount2", "icount2", "icount2", "icount1", "memaddr", "dcache"];
 /// Optimisations of the engine of which one is off now and then.
-const SWITCHES: [&str; 12] = [
+const SWITCHES: [&str; 13] = [
     "no-merge",
     "no-anywhere",
     "no-ahead",
@@ -26,6 +26,7 @@ const SWITCHES: [&str; 12] = [
     "no-drain",
     "no-stubs",
     "no-remember",
+    "no-call",
 ];
 use suites::workload::{EVERYDAY, WORKLOADS, Workload, named};
 

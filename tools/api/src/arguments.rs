@@ -21,11 +21,15 @@ pub enum Arg {
     BlockInstructions,
     /// Address of the instruction (for a block: of its first instruction).
     Pc,
-    /// Value of an app register before the instruction.
+    /// Value of an app register: before the instruction, or after it for calls [`crate::At::After`] and [`crate::At::Taken`].
     Register(Gpr),
     /// Effective address of the instruction's memory operand with this index, see
     /// [`crate::Instruction::memory_operands`].
     MemoryAddress(usize),
+    /// Whether a branch is taken: 1 or 0. It is 1 for jumps, calls and returns, and 0 for what never branches.
+    BranchTaken,
+    /// Where a branch, call or return goes if it is taken. Of an indirect one only for calls [`crate::At::Taken`]: before it the target may not be readable.
+    BranchTarget,
 }
 
 macro_rules! constants {
@@ -60,6 +64,8 @@ impl Arg {
             Arg::Register(register) => To::Register(register),
             Arg::MemoryAddress(index) => To::MemoryAddress(index),
             Arg::BlockInstructions => To::BlockInstructions,
+            Arg::BranchTaken => To::BranchTaken,
+            Arg::BranchTarget => To::BranchTarget,
         }
     }
 }
@@ -76,13 +82,24 @@ pub trait Arguments {
 /// likes with the local state, allocate included: the heap and everything else of the tool's lives apart from the
 /// app. It must not make system calls: no printing, no files, no clock, no threads. And it should not panic: that ends
 /// the run as a failure. A small one, without branches and calls, is copied into the translated code, where it
-/// costs a few instructions; any other costs about as much as a system call.
+/// costs a few instructions. One that uses neither vectors nor thread-local storage and can't panic is called for a few nanoseconds; any other
+/// costs about as much as a system call.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be called with the local state `{L}` and the arguments `{A}`",
     label = "must be a `fn(&mut {L}, u64, …)` with one `u64` for each argument, and capture nothing"
 )]
 pub trait Routine<L, A>: Copy + 'static {
     /// Address of a C function that does the same.
+    fn address(self) -> usize;
+}
+
+/// A test: like a [`Routine`], but it returns whether a call is to be made.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be a test with the local state `{L}` and the arguments `{A}`",
+    label = "must be a `fn(&mut {L}, u64, …) -> bool` with one `u64` for each argument, and capture nothing"
+)]
+pub trait Test<L, A>: Copy + 'static {
+    /// Address of a C function that does the same and returns 0 or 1 as 64 bits.
     fn address(self) -> usize;
 }
 
@@ -110,6 +127,21 @@ macro_rules! arities {
             fn address(self) -> usize {
                 extern "C" fn thunk<L, F: Fn(&mut L, $(arities!(@word $element)),*) + Copy>(local: &mut L, $($word: u64),*) {
                     conjure::<F>()(local, $($word),*);
+                }
+                thunk::<L, F> as *const () as usize
+            }
+        }
+
+        impl<L: 'static, F, $($element),*> Test<L, ($($element,)*)> for F
+        where
+            F: Fn(&mut L, $(arities!(@word $element)),*) -> bool + Copy + 'static,
+        {
+            fn address(self) -> usize {
+                extern "C" fn thunk<L, F: Fn(&mut L, $(arities!(@word $element)),*) -> bool + Copy>(
+                    local: &mut L,
+                    $($word: u64),*
+                ) -> u64 {
+                    u64::from(conjure::<F>()(local, $($word),*))
                 }
                 thunk::<L, F> as *const () as usize
             }

@@ -74,10 +74,10 @@ mod options;
 mod tool;
 mod trace;
 
-pub use arguments::{Arg, Arguments, Routine};
+pub use arguments::{Arg, Arguments, Routine, Test};
 pub use entry::Entry;
 pub use image::main;
 pub use machine::{AppPc, Gpr};
 pub use options::NoOptions;
 pub use tool::{Out, SliceInfo, Tool};
-pub use trace::{At, Block, BranchKind, Instruction, MemoryOperand, Trace};
+pub use trace::{At, Block, BranchKind, Instruction, MNEMONICS, MemoryOperand, Trace, mnemonic_name};

@@ -12,9 +12,14 @@ use engine::instrument::{Buffered, Call, Point};
 use isa::Kind;
 use machine::AppPc;
 
-use crate::arguments::{Arg, Arguments, Routine};
+use crate::arguments::{Arg, Arguments, Routine, Test};
 
-pub use isa::MemoryOperand;
+pub use isa::{MNEMONICS, MemoryOperand};
+
+/// The mnemonic with this number, see [`Instruction::mnemonic_number`].
+pub fn mnemonic_name(number: usize) -> Option<&'static str> {
+    isa::mnemonics().get(number).copied()
+}
 
 /// Where a call is inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +30,11 @@ pub enum At {
     ///
     /// A counter belongs here, and to be exact it adds up [`crate::Arg::BlockInstructions`].
     Anywhere,
+    /// After an instruction, if the app goes on at the next one: see [`Instruction::has_after`]. Of a conditional branch, if it isn't taken. Not
+    /// after an instruction that faults; after one that repeats, once. Only for instructions.
+    After,
+    /// After a branch, call or return that is taken, before the first instruction there: see [`Instruction::branch`]. Only for instructions.
+    Taken,
 }
 
 /// A trace that is about to be translated, for a tool whose local state is `L`.
@@ -76,14 +86,10 @@ impl<'t, L: 'static> Trace<'t, L> {
         range.map(move |index| Instruction { trace: self, index })
     }
 
-    fn insert<A: Arguments, R: Routine<L, A>>(&self, point: Point, routine: R, args: A, predicated: bool) {
-        self.insert_with(point, routine.address(), &args.into_args(), predicated);
-    }
-
     fn insert_with(&self, point: Point, routine: usize, args: &[Arg], predicated: bool) {
         let args = args.iter().map(|arg| arg.to_engine()).collect();
-        let call = Call { point, routine, local: self.local, args, predicated };
-        self.calls.borrow_mut().push(call);
+        let call = Call::new(point, routine, self.local, args);
+        self.calls.borrow_mut().push(Call { predicated, ..call });
     }
 }
 
@@ -132,6 +138,7 @@ impl<'a, L: 'static> Block<'a, L> {
     ///
     /// # Panics
     /// If `args` has [`Arg::BlockInstructions`] and `at` isn't [`At::Anywhere`]: a call before the first instruction is that instruction's.
+    /// If `at` is [`At::After`] or [`At::Taken`].
     pub fn call<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
         match at {
             At::Before => {
@@ -140,7 +147,14 @@ impl<'a, L: 'static> Block<'a, L> {
                 assert!(!counts, "a block's instructions are counted by a call At::Anywhere, not At::Before");
                 self.trace.insert_with(self.first().point(at), routine.address(), &args, false);
             }
-            At::Anywhere => self.trace.insert(Point::Anywhere(self.index), routine, args, false),
+            At::Anywhere => {
+                let args = args.into_args();
+                for arg in &args {
+                    self.first().check(At::Before, *arg);
+                }
+                self.trace.insert_with(Point::Anywhere(self.index), routine.address(), &args, false);
+            }
+            At::After | At::Taken => panic!("calls At::{at:?} belong to an instruction: the block's last(), say"),
         }
     }
 }
@@ -193,6 +207,12 @@ impl<L: 'static> Instruction<'_, L> {
         self.decoded().mnemonic()
     }
 
+    /// Number of its mnemonic, below [`MNEMONICS`]: an index for tables in the local state. [`mnemonic_name`] undoes it. The numbers are those of one
+    /// build of a tool image, so they don't belong into its output.
+    pub fn mnemonic_number(&self) -> usize {
+        self.decoded().mnemonic_number()
+    }
+
     /// The memory it accesses, implicit operands (of push, call, string instructions …) included.
     /// [`crate::Arg::MemoryAddress`] takes an index into this.
     pub fn memory_operands(&self) -> Vec<MemoryOperand> {
@@ -214,13 +234,7 @@ impl<L: 'static> Instruction<'_, L> {
 
     /// Where a direct jump, branch or call goes.
     pub fn branch_target(&self) -> Option<AppPc> {
-        match self.decoded().kind() {
-            Kind::Jump { target }
-            | Kind::Branch { target, .. }
-            | Kind::CountBranch { target }
-            | Kind::Call { target } => Some(target),
-            _ => None,
-        }
+        self.decoded().kind().target()
     }
 
     /// Whether it is a call, direct or not.
@@ -238,17 +252,88 @@ impl<L: 'static> Instruction<'_, L> {
         self.decoded().is_rep()
     }
 
+    /// Whether there can be calls [`At::After`] it: the app may go on at the next instruction, and it gets there without a system call or
+    /// another instruction that superpin executes for the app (`cpuid`, `rdtsc`, `rdrand` …).
+    pub fn has_after(&self) -> bool {
+        engine::instrument::has_after(self.decoded())
+    }
+
     /// Inserts a call of `routine` with the local state and `args`.
     ///
-    /// Calls at one place run in the order of insertion.
+    /// Calls at one place run in the order of insertion. Each is made once, even if a signal comes between them; those before an instruction that
+    /// faults are made again if the app starts it again.
+    ///
+    /// # Panics
+    /// If there is no such place or argument at this instruction: see [`At`] and [`Arg`].
     pub fn call<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
-        self.trace.insert(self.point(at), routine, args, false);
+        self.insert(at, routine, args, false);
     }
 
     /// Like [`Self::call`], but the routine runs only if the instruction takes effect: a conditional move whose
     /// condition holds, a REP instruction with rcx not 0.
     pub fn call_predicated<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
-        self.trace.insert(self.point(at), routine, args, true);
+        self.insert(at, routine, args, true);
+    }
+
+    fn insert<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A, predicated: bool) {
+        let args = args.into_args();
+        assert!(
+            !predicated || self.is_before(at),
+            "a predicated call At::{at:?}: what is predicated is the instruction"
+        );
+        for arg in &args {
+            self.check(at, *arg);
+        }
+        self.trace.insert_with(self.point(at), routine.address(), &args, predicated);
+    }
+
+    fn is_before(&self, at: At) -> bool {
+        matches!(at, At::Before | At::Anywhere)
+    }
+
+    /// Whether there is such an argument at this place.
+    fn check(&self, at: At, arg: Arg) {
+        match arg {
+            Arg::MemoryAddress(_) => {
+                assert!(self.is_before(at), "no address At::{at:?}: {self} may have changed its registers");
+            }
+            Arg::BranchTarget => {
+                let known = self.branch_target().is_some() || at == At::Taken && self.branch().is_some();
+                assert!(known, "the target of `{self}` isn't known At::{at:?}: take At::Taken, if it branches");
+            }
+            Arg::BlockInstructions => {
+                assert!(self.is_before(at), "Arg::BlockInstructions belongs to calls At::Before and At::Anywhere");
+            }
+            Arg::Const(_) | Arg::Pc | Arg::Register(_) | Arg::BranchTaken => {}
+        }
+    }
+
+    /// Inserts a call of `routine` that is made only if `test` returns true, which is called each time.
+    ///
+    /// This is the cheap way to do seldom what takes long: a test without branches, calls and stack use is put in
+    /// place and costs a few instructions, even if the routine is large. Nothing comes between the two.
+    ///
+    /// # Panics
+    /// If an argument is [`Arg::BlockInstructions`]: what a test has decided isn't taken back. If `at` isn't before the instruction, or there is no such argument.
+    pub fn call_if<A: Arguments, T: Test<L, A>, B: Arguments, R: Routine<L, B>>(
+        &self,
+        at: At,
+        test: T,
+        test_args: A,
+        routine: R,
+        args: B,
+    ) {
+        let (test_args, args) = (test_args.into_args(), args.into_args());
+        let counts = test_args.contains(&Arg::BlockInstructions) || args.contains(&Arg::BlockInstructions);
+        assert!(!counts, "a call that a test decides about can't count with Arg::BlockInstructions");
+        assert!(self.is_before(at), "a call that a test decides about is made before an instruction");
+        for arg in test_args.iter().chain(&args) {
+            self.check(at, *arg);
+        }
+        let to_engine = |args: Vec<Arg>| args.into_iter().map(Arg::to_engine).collect();
+        let test = engine::instrument::Test { routine: test.address(), args: to_engine(test_args) };
+        let call = Call::new(self.point(at), routine.address(), self.trace.local, to_engine(args));
+        self.trace.calls.borrow_mut().push(Call { test: Some(test), ..call });
     }
 
     /// Writes `values` into the buffer, one word each, each time before the instruction is executed. [`crate::Tool::drain`] gets them
@@ -259,14 +344,31 @@ impl<L: 'static> Instruction<'_, L> {
     /// the instruction's calls. An instruction that faults leaves no words. A REP instruction leaves its words once,
     /// with the addresses of the first step, even if rcx is 0; a conditional one whether its condition holds or not.
     /// [`crate::Arg::BlockInstructions`] is 1 here.
+    ///
+    /// # Panics
+    /// If there is no such argument at this instruction: see [`Arg`]. [`Arg::BranchTaken`] isn't known of `loop` and `jrcxz` here.
     pub fn buffer<A: Arguments>(&self, values: A) {
-        let words = values.into_args().into_iter().map(|arg| arg.to_engine()).collect();
+        let values = values.into_args();
+        for arg in &values {
+            self.check(At::Before, *arg);
+            let counts = *arg == Arg::BranchTaken && matches!(self.decoded().kind(), Kind::CountBranch { .. });
+            assert!(!counts, "whether `{self}` is taken can't be written into the buffer");
+        }
+        let words = values.into_iter().map(Arg::to_engine).collect();
         self.trace.buffered.borrow_mut().push(Buffered { index: self.index, words });
     }
 
     fn point(&self, at: At) -> Point {
         match at {
             At::Before | At::Anywhere => Point::Before(self.index),
+            At::After => {
+                assert!(self.has_after(), "nothing comes after {self}: see Instruction::has_after");
+                Point::After(self.index)
+            }
+            At::Taken => {
+                assert!(self.branch().is_some(), "{self} doesn't branch: see Instruction::branch");
+                Point::Taken(self.index)
+            }
         }
     }
 }
@@ -319,6 +421,22 @@ mod tests {
         let all = instructions();
         let trace = Trace::<u8>::new(&all, &[2, 4], 0);
         trace.blocks().next().unwrap().call(At::Before, touch, (Arg::BlockInstructions,));
+    }
+
+    #[test]
+    #[should_panic(expected = "nothing comes after")]
+    fn nothing_comes_after_a_return() {
+        let all = instructions();
+        let trace = Trace::<u8>::new(&all, &[2, 4], 0);
+        trace.instructions().next_back().unwrap().call(At::After, touch, (Arg::Pc,));
+    }
+
+    #[test]
+    #[should_panic(expected = "isn't known At::Before")]
+    fn the_target_of_a_return_is_not_known_before_it() {
+        let all = instructions();
+        let trace = Trace::<u8>::new(&all, &[2, 4], 0);
+        trace.instructions().next_back().unwrap().call(At::Before, touch, (Arg::BranchTarget,));
     }
 
     #[test]

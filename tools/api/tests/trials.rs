@@ -43,6 +43,34 @@ fn arguments_are_what_they_say() {
 }
 
 #[test]
+fn tests_decide_about_calls() {
+    let app = ["-t", "tested", "--", "/bin/ls", "/"];
+    let serial = result(&app);
+    let lines: Vec<&str> = serial.lines().collect();
+    assert_eq!(lines.len(), 2, "{serial}");
+    for line in lines {
+        let numbers: Vec<&str> = line.split(' ').skip(1).collect();
+        assert!(numbers[0] == numbers[1] && numbers[0] != "0", "{line}");
+    }
+    for options in ["-sp 1 -spsysrecs 10", "-sp 1 -spmsec 5 -engine no-inline", "-sp 0 -engine none"] {
+        let options: Vec<&str> = options.split(' ').collect();
+        assert_eq!(result(&[&options[..], &app[..]].concat()), serial, "{options:?}");
+    }
+}
+
+#[test]
+fn calls_behind_tell_where_the_app_goes() {
+    let app = ["-t", "behind", "--", "/bin/ls", "/"];
+    let serial = result(&app);
+    let numbers: Vec<u64> = serial.lines().map(|line| line.split_once(": ").unwrap().1.parse().unwrap()).collect();
+    assert!(numbers[0] > 1000 && numbers[1] > 1000 && numbers[2] == 0, "{serial}");
+    for options in ["-sp 1 -spsysrecs 10", "-sp 1 -spmsec 5 -trace-blocks 1", "-sp 0 -engine none"] {
+        let options: Vec<&str> = options.split(' ').collect();
+        assert_eq!(result(&[&options[..], &app[..]].concat()), serial, "{options:?}");
+    }
+}
+
+#[test]
 fn slices_are_folded_in_the_order_of_execution() {
     let app = ["--", "/bin/ls", "-l", "/usr/bin"];
     let serial = result(&[&["-t", "ordered"], &app[..]].concat());

@@ -1,11 +1,15 @@
 //! The standard tools, a file for each kind.
 
+mod branches;
 mod dcache;
 mod icount;
 mod memaddr;
 mod none;
+mod opcodes;
 
+pub use branches::Branches;
 pub use dcache::DCache;
 pub use icount::{Icount1, Icount2};
 pub use memaddr::MemAddr;
 pub use none::Nothing;
+pub use opcodes::Opcodes;

@@ -2,6 +2,6 @@
 
 #![no_main]
 
-use standard_tools::{DCache, Icount1, Icount2, MemAddr, Nothing};
+use standard_tools::{Branches, DCache, Icount1, Icount2, MemAddr, Nothing, Opcodes};
 
-superpin_tool::image!(Nothing, Icount1, Icount2, MemAddr, DCache);
+superpin_tool::image!(Nothing, Icount1, Icount2, Opcodes, Branches, MemAddr, DCache);

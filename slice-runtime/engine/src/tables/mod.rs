@@ -67,6 +67,8 @@ pub enum ExitKind {
     /// An analysis routine is called out of line; `site` is the offset where the trace goes on, `pc` the app pc,
     /// `argument` the arena offset of the descriptor.
     Call,
+    /// A call in place was begun when an interruption came, and has been made; `site` is the offset where the trace goes on.
+    Interrupted,
     /// The instruction at `pc` stores the x87 unit's environment; `site` is the offset where the trace goes on.
     X87Environment,
     /// The buffer is to be emptied before the app goes on at `pc`.
@@ -122,8 +124,8 @@ pub struct Trace {
     pub buffer_marks: u32,
     /// Cache offset + 1 of the shared landings that lead to it, by their [`crate::thread::Level`]; 0: there is none.
     pub landings: [AtomicU32; Level::ALL.len()],
-    /// Explicit padding.
-    pub reserved: u32,
+    /// Entries of the list of call marks that follows the buffer marks.
+    pub call_marks: u32,
     /// Hash of the app code that it was made from.
     pub code_hash: u64,
 }

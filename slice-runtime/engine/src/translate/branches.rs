@@ -11,6 +11,7 @@ use machine::{AppPc, CachePc, Gpr};
 
 use super::{Condition, Site, Translation, Translator, exit_id};
 use crate::counters::Reserved;
+use crate::instrument::Point;
 use crate::space::SpaceId;
 use crate::statemap::{IN_R9, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed, mirrored};
 use crate::tables::{Exit, ExitKind, TraceId};
@@ -37,8 +38,21 @@ impl Translator<'_> {
     }
 
     /// The branch has taken effect; its target is in r10.
-    fn go_to_r10(&mut self) {
+    fn go_to_r10(&mut self, index: usize, block: usize) {
         self.mark_with(0, Place::InR10, mirrored());
+        let gone = self.offset();
+        if self.has_calls(Point::Taken(index)) {
+            self.code.store_mem(ThreadState::TARGET, Gpr::R10);
+            self.mark_with(0, Place::InTarget, mirrored());
+            self.code.load_mem(Gpr::R10, R10_AT);
+            self.code.load_mem(Gpr::R9, R9_AT);
+            self.calls_taken(index, block, None, gone);
+            self.code.load_mem(Gpr::R10, ThreadState::TARGET);
+            self.mark_with(0, Place::InR10, mirrored());
+        }
+        if self.once {
+            return self.code.jmp_gs(ThreadState::MISS_AT);
+        }
         self.code.movzx16(Gpr::R9, Gpr::R10);
         self.code.jmp_gs_indexed(Gpr::R9, ThreadState::indirect_at(Level::First));
     }
@@ -53,22 +67,25 @@ impl Translator<'_> {
         }
     }
 
-    pub(super) fn indirect_jump(&mut self, instruction: &Instruction) {
+    pub(super) fn indirect_jump(&mut self, index: usize, block: usize) {
+        let instruction = &self.trace.instructions[index];
         self.borrow_for_indirect(instruction.pc().0);
         self.load_target(instruction);
         self.take_r11();
-        self.go_to_r10();
+        self.go_to_r10(index, block);
     }
 
-    pub(super) fn indirect_call(&mut self, instruction: &Instruction) {
+    pub(super) fn indirect_call(&mut self, index: usize, block: usize) {
+        let instruction = &self.trace.instructions[index];
         self.borrow_for_indirect(instruction.pc().0);
         self.load_target(instruction);
         self.take_r11();
         self.push_return(instruction.next_pc().0);
-        self.go_to_r10();
+        self.go_to_r10(index, block);
     }
 
-    pub(super) fn indirect_return(&mut self, instruction: &Instruction, extra_pop: u16) {
+    pub(super) fn indirect_return(&mut self, index: usize, block: usize, extra_pop: u16) {
+        let instruction = &self.trace.instructions[index];
         self.borrow_for_indirect(instruction.pc().0);
         if extra_pop == 0 {
             self.code.pop(Gpr::R10);
@@ -77,7 +94,7 @@ impl Translator<'_> {
             self.code.load(Gpr::R10, Gpr::Rsp, 0);
             self.code.lea(Gpr::Rsp, Gpr::Rsp, 8 + i32::from(extra_pop));
         }
-        self.go_to_r10();
+        self.go_to_r10(index, block);
     }
 
     /// The quick check before the first instruction: leaves if all conditions hold, without touching flags.
@@ -221,6 +238,7 @@ impl Landing {
             map_len: self.map.len() as u32,
             block_calls: 0,
             buffer_marks: 0,
+            call_marks: 0,
         }
     }
 }
@@ -241,5 +259,6 @@ pub fn stale(pc: AppPc, space: SpaceId, id: TraceId, site: Site) -> Translation 
         map_len: 1,
         block_calls: 0,
         buffer_marks: 0,
+        call_marks: 0,
     }
 }

@@ -14,6 +14,7 @@ use machine::{AppPc, CachePc, Gpr};
 use super::Translator;
 use super::drain::WayToDrain;
 use super::mirror::MIRRORED;
+use crate::descriptor::taken;
 use crate::instrument::{Arg, Buffered, Call, Point};
 use crate::statemap::{BufferMark, NOT_BORROWED, R11, borrowed};
 use crate::thread::{SLOT_HELD, SLOT_R11, ThreadState};
@@ -194,9 +195,9 @@ impl Translator<'_> {
             _ => false,
         };
         let is_here = |(n, call): (usize, &Call)| match call.point {
-            _ if self.is_tallied(call) => false,
-            Point::Before(at) => at == index,
+            Point::Before(_) | Point::Anywhere(_) if self.is_tallied(call) => false,
             Point::Anywhere(_) => self.placed[n] == Some(index),
+            point => point.index() == Some(index),
         };
         let asks_r11 = self.needs_r11(index) || self.words_ask_r11(index);
         !stays || borrows_two || asks_r11 || self.trace.calls.iter().enumerate().any(is_here)
@@ -212,7 +213,7 @@ impl Translator<'_> {
                 Arg::Register(_) | Arg::BlockInstructions => false,
                 Arg::MemoryAddress(n) => only_a_base(&instruction.memory_operands()[n]).is_none(),
                 Arg::Const(value) => i32::try_from(value as i64).is_err(),
-                Arg::InstructionPointer => true,
+                Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget => true,
             })
         })
     }
@@ -315,6 +316,14 @@ impl Translator<'_> {
             Arg::Const(value) => value,
             Arg::BlockInstructions => 1,
             Arg::InstructionPointer => self.trace.instructions[index].pc().0,
+            Arg::BranchTaken => match taken(Point::Before(index), &self.trace.instructions[index]) {
+                Some(known) => known,
+                None => return self.write_taken(index, held, at),
+            },
+            Arg::BranchTarget => {
+                let target = self.trace.instructions[index].kind().target();
+                target.expect("a direct branch: the interface for tools sees to that").0
+            }
         };
         match i32::try_from(constant as i64) {
             Ok(small) => self.code.store_imm32(position, at, small),
@@ -324,6 +333,16 @@ impl Translator<'_> {
                 self.code.store(position, at, scratch);
             }
         }
+    }
+
+    /// Writes whether a conditional branch is taken.
+    fn write_taken(&mut self, index: usize, held: Held, at: i32) {
+        let Kind::Branch { condition, .. } = self.trace.instructions[index].kind() else {
+            panic!("a branch with a condition: the interface for tools sees to that")
+        };
+        let scratch = held.scratch_register();
+        self.code.set_condition(condition, scratch);
+        self.code.store(held.position.0, at, scratch);
     }
 
     /// The register that holds the operand's address: its base, if that is all, or the scratch register.

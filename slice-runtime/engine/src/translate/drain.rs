@@ -20,7 +20,7 @@ pub(super) type WayToDrain = (Fixup, Option<Held>);
 impl Translator<'_> {
     /// Leaves before the trace's first instruction if there is much in the buffer.
     pub(super) fn drain_if_much(&mut self) {
-        if !self.whole || self.live_flags[0] != 0 || !may_drain(self.trace, self.off) {
+        if self.once || self.live_flags[0] != 0 || !may_drain(self.trace, self.off) {
             return;
         }
         match self.buffer.held {

@@ -5,115 +5,206 @@
 //! register, which leaves them alone; anything else saves them in rax.
 
 use bubble::switches::Optimisation;
-use isa::Instruction;
-use isa::routine::{ARGUMENTS, Inlined, inline};
-use machine::Gpr;
+use isa::routine::{ARGUMENTS, Inlined, inline, inline_with_result};
+use isa::{Condition, Instruction, Kind};
+use machine::{AppPc, Gpr, flags};
 
 use super::{Rules, Translator};
+use crate::descriptor::taken;
 use crate::instrument::{Arg, Call, Point, Trace};
-use crate::statemap::R11;
+use crate::statemap::{self, NOT_BORROWED, Place, R11, borrowed_for_flags};
+use crate::tables::ExitKind;
 use crate::thread::{SLOT_SCRATCH, SPILL_SLOTS, ThreadState};
 
 /// Bytes of a routine that are looked at.
 const ROUTINE_BYTES: usize = 256;
 
+/// A routine that was put in place.
+pub(super) struct InPlace {
+    /// Offset from which on it has done its work (a counter has been added up).
+    pub(super) done: u32,
+    /// Offset from which on a part of that may be done.
+    pub(super) begun: u32,
+}
+
 /// Registers that hold an inlined routine's run-time arguments and scratch values.
-struct Chosen {
-    scratch: Vec<Gpr>,
+pub(super) struct Chosen {
+    pub(super) scratch: Vec<Gpr>,
     arguments: [Option<Gpr>; ARGUMENTS],
-    /// Scratch registers to be loaded with the address of the instruction's memory operand first.
-    addresses: Vec<Gpr>,
-    save_flags: bool,
+    /// Registers for arguments that are computed first.
+    computed: Vec<(Gpr, Computed)>,
+    pub(super) save_flags: bool,
+}
+
+/// An argument that is computed before a routine in place.
+#[derive(Clone, Copy)]
+enum Computed {
+    /// Address of the instruction's memory operand.
+    Address,
+    /// Whether this holds.
+    Taken(Condition),
+    /// Target of the indirect branch that has been taken.
+    Target,
+}
+
+/// Where in a trace a call is.
+#[derive(Clone, Copy)]
+pub(super) struct Spot {
+    /// Index of the instruction that the call is at.
+    pub(super) index: usize,
+    /// Its block.
+    pub(super) block: usize,
+    /// Index of the instruction before which the mirrors are what they are here.
+    pub(super) state: usize,
+    /// Where the app goes on: see [`Place`].
+    pub(super) pc: u64,
+    /// Where that is.
+    pub(super) place: Place,
+    /// Flags that must be preserved.
+    pub(super) live_flags: u64,
 }
 
 impl Translator<'_> {
-    /// Emits the call's routine in place if it is small enough. Returns the offset from which on the routine has done its
-    /// work (a counter has been added up), or `None`, with nothing emitted, if the routine must be called.
-    pub(super) fn inline_call(&mut self, call: &Call, index: usize, block: usize, block_len: usize) -> Option<u32> {
+    /// Emits the call's routine in place if it is small enough. `None`, with nothing emitted: the routine must be called.
+    pub(super) fn inline_call(&mut self, call: &Call, spot: Spot, block_len: usize) -> Option<InPlace> {
         if call.predicated || !self.off.leaves(Optimisation::Inline) {
             return None;
         }
-        let instruction = &self.trace.instructions[index];
+        let instruction = &self.trace.instructions[spot.index];
         let Some((address, amount)) = self.known.added_by(call, block_len) else {
             let routine = routine_of(call, instruction, block_len)?;
-            let flags_live = routine.flags_written() & self.live_flags[index] != 0;
-            let spread = self.off.leaves(Optimisation::Cells);
-            let allowed = !routine.uses_memory() || !spread || self.counters.may_be_read();
-            return if allowed { self.emit_inlined(&routine, call, instruction, flags_live) } else { None };
+            return if self.may_be_in_place(&routine) { self.emit_inlined(&routine, call, spot) } else { None };
         };
         if self.counters.is_tally(address) && self.r11 == R11::Reserved {
             self.code.lea(Gpr::R11, Gpr::R11, amount);
-            return Some(self.offset());
+            let done = self.offset();
+            return Some(InPlace { done, begun: done });
         }
-        let flags_live = self.live_flags[index] != 0;
+        let flags_live = spot.live_flags != 0;
         let spread = self.off.leaves(Optimisation::Cells);
         let place = if spread { self.counters.place(address, instruction.pc()) } else { address };
         if flags_live {
-            return Some(self.add_without_flags(place, amount, index, block));
+            let done = self.add_without_flags(place, amount, spot);
+            return Some(InPlace { done, begun: done });
         }
         self.code.add_mem_imm(place, amount);
-        Some(self.offset())
+        let done = self.offset();
+        Some(InPlace { done, begun: done })
     }
 
-    fn add_without_flags(&mut self, address: u64, amount: i32, index: usize, block: usize) -> u32 {
-        let pc = self.trace.instructions[index].pc().0;
-        let (r, mirror) = self.borrow_register(index, block);
+    fn add_without_flags(&mut self, address: u64, amount: i32, spot: Spot) -> u32 {
+        let (r, mirror) = self.borrow_register(spot.state, spot.block);
         let slot = ThreadState::spill_address(mirror);
-        self.mark_borrowed(pc, &[(r, mirror)]);
+        self.mark_spot(spot, &[(r, mirror)], false);
         self.code.load_mem(r, address);
         self.code.lea(r, r, amount);
         self.code.store_mem(address, r);
         let done = self.offset();
         self.code.load_mem(r, slot);
-        self.mark(pc);
+        self.mark_spot(spot, &[], false);
         done
     }
 
-    fn emit_inlined(
-        &mut self,
-        routine: &Inlined,
-        call: &Call,
-        instruction: &Instruction,
-        flags_live: bool,
-    ) -> Option<u32> {
-        let chosen = choose(routine, call, instruction, flags_live, self.reserved_registers())?;
+    /// Whether a routine may be put in place that isn't an addition to a counter, see [`crate::counters`].
+    pub(super) fn may_be_in_place(&self, routine: &Inlined) -> bool {
+        !routine.uses_memory() || !self.off.leaves(Optimisation::Cells) || self.counters.may_be_read()
+    }
+
+    fn emit_inlined(&mut self, routine: &Inlined, call: &Call, spot: Spot) -> Option<InPlace> {
+        let in_parts = routine.memory_writes() > 1;
+        // Asking for interruptions changes all of them.
+        let written = if in_parts { flags::ARITHMETIC } else { routine.flags_written() };
+        let flags_live = written & spot.live_flags != 0;
+        let chosen =
+            choose(routine, call, &self.trace.instructions[spot.index], flags_live, self.reserved_registers())?;
+        if in_parts {
+            // Both ways out of it are to find the same in r11.
+            self.take_r11();
+        }
+        let begun = self.offset();
+        let borrowed = self.put_in_place(routine, &chosen, spot)?;
+        let done = self.offset();
+        let left = in_parts.then(|| {
+            self.code.cmp_mem_imm(ThreadState::INTERRUPTED, 0);
+            let go_on = self.code.jcc_near(Condition::E);
+            let exit = self.leave_interrupted(&chosen, &borrowed, spot);
+            self.code.bind(go_on);
+            self.mark_spot(spot, &borrowed, chosen.save_flags);
+            exit
+        });
+        self.give_back_borrowed(&chosen, &borrowed, spot);
+        if let Some(exit) = left {
+            self.exits[exit].site = self.site.offset + self.offset();
+        }
+        Some(InPlace { done, begun: if in_parts { begun } else { done } })
+    }
+
+    /// Leaves since an interruption came while a routine in place had done only a part of its work, which is done now. Returns the exit, whose
+    /// `site` is still to be told.
+    pub(super) fn leave_interrupted(&mut self, chosen: &Chosen, borrowed: &[(Gpr, usize)], spot: Spot) -> usize {
+        self.give_back_borrowed(chosen, borrowed, spot);
+        self.leave(ExitKind::Interrupted, AppPc(spot.pc), 0)
+    }
+
+    /// Emits a routine with the registers chosen for it. Returns what is borrowed behind it, or `None`, with nothing emitted, if it can't be encoded.
+    pub(super) fn put_in_place(&mut self, routine: &Inlined, chosen: &Chosen, spot: Spot) -> Option<Vec<(Gpr, usize)>> {
+        let instruction = &self.trace.instructions[spot.index];
         let start = self.code.bytes.len();
         let marks = self.map.len();
         let borrowed: Vec<(Gpr, usize)> = chosen
             .scratch
             .iter()
-            .chain(&chosen.addresses)
             .copied()
+            .chain(chosen.computed.iter().map(|&(r, _)| r))
             .chain(chosen.save_flags.then_some(Gpr::Rax))
             .zip(SLOT_SCRATCH..)
             .collect();
         for &(r, slot) in &borrowed {
             self.code.store_mem(ThreadState::spill_address(slot), r);
         }
-        self.mark_borrowed(instruction.pc().0, &borrowed);
-        for &r in &chosen.addresses {
-            self.code.lea_operand(r, instruction);
+        self.mark_spot(spot, &borrowed, false);
+        for &(r, what) in &chosen.computed {
+            match what {
+                Computed::Address => self.code.lea_operand(r, instruction),
+                Computed::Taken(condition) => self.code.set_condition(condition, r),
+                Computed::Target => self.code.load_mem(r, ThreadState::TARGET),
+            }
         }
         if chosen.save_flags {
             self.code.lahf();
             self.code.seto_al();
+            self.mark_spot(spot, &borrowed, true);
         }
         if !routine.emit(&mut self.code, &chosen.scratch, &chosen.arguments) {
             self.code.bytes.truncate(start);
             self.map.truncate(marks);
-            self.mark(instruction.pc().0);
+            self.mark_spot(spot, &[], false);
             return None;
         }
-        let done = self.offset();
+        Some(borrowed)
+    }
+
+    /// From here on the app is at a spot, and registers are borrowed there, rax for the flags if `flags_in_rax`.
+    pub(super) fn mark_spot(&mut self, spot: Spot, borrowed: &[(Gpr, usize)], flags_in_rax: bool) {
+        let mut packed = [NOT_BORROWED; 3];
+        for (place, &(r, slot)) in packed.iter_mut().zip(borrowed) {
+            let holds_flags = flags_in_rax && r == Gpr::Rax;
+            *place = if holds_flags { borrowed_for_flags(slot) } else { statemap::borrowed(r, slot) };
+        }
+        self.mark_with(spot.pc, spot.place, packed);
+    }
+
+    /// Gives back registers and flags that were borrowed for a routine.
+    pub(super) fn give_back_borrowed(&mut self, chosen: &Chosen, borrowed: &[(Gpr, usize)], spot: Spot) {
         if chosen.save_flags {
             self.code.restore_of_from_al();
             self.code.sahf();
+            self.mark_spot(spot, borrowed, false);
         }
-        for &(r, slot) in &borrowed {
+        for &(r, slot) in borrowed {
             self.code.load_mem(r, ThreadState::spill_address(slot));
         }
-        self.mark(instruction.pc().0);
-        Some(done)
+        self.mark_spot(spot, &[], false);
     }
 }
 
@@ -122,41 +213,61 @@ pub(super) fn choose_counters(trace: &Trace, rules: &Rules<'_>) {
     if !rules.counters.is_undecided() {
         return;
     }
+    let is_counter = |call: &Call| !call.predicated && call.test.is_none() && rules.known.added_by(call, 1).is_some();
     let reads = |call: &Call| {
         let index = match call.point {
-            Point::Before(index) => index,
             Point::Anywhere(block) => trace.block(block).start,
+            point => point.index().expect("a point at an instruction"),
         };
-        let counter = rules.known.added_by(call, 1).is_some();
-        let routine = || routine_of(call, &trace.instructions[index], 1);
-        !call.predicated && !counter && routine().is_some_and(|routine| routine.uses_memory())
+        let instruction = &trace.instructions[index];
+        if let Some(test) = call.of_test() {
+            return test_of(&test, instruction).is_some_and(|routine| routine.uses_memory());
+        }
+        let routine = || routine_of(call, instruction, 1);
+        !call.predicated && !is_counter(call) && routine().is_some_and(|routine| routine.uses_memory())
     };
     if trace.calls.iter().any(reads) {
         rules.counters.may_be_read();
+    } else if rules.off.leaves(Optimisation::Inline) && trace.calls.iter().any(is_counter) {
+        // Not whatever is called before the counter is come to.
+        rules.counters.may_have_cells();
     }
 }
 
 /// The call's routine with its constant arguments folded in, if it is small enough.
 fn routine_of(call: &Call, instruction: &Instruction, block_len: usize) -> Option<Inlined> {
-    let mut known = [None; ARGUMENTS];
-    known[0] = Some(call.local);
-    for (slot, arg) in known[1..].iter_mut().zip(&call.args) {
-        *slot = constant(*arg, instruction, block_len);
-    }
+    let known = known_arguments(call, instruction, block_len);
     inline(routine_code(call.routine), call.routine as u64, &known)
 }
 
-fn constant(arg: Arg, instruction: &Instruction, block_len: usize) -> Option<u64> {
+/// The same for a test, whose result is wanted.
+pub(super) fn test_of(test: &Call, instruction: &Instruction) -> Option<Inlined> {
+    let known = known_arguments(test, instruction, 1);
+    inline_with_result(routine_code(test.routine), test.routine as u64, &known)
+}
+
+fn known_arguments(call: &Call, instruction: &Instruction, block_len: usize) -> [Option<u64>; ARGUMENTS] {
+    let mut known = [None; ARGUMENTS];
+    known[0] = Some(call.local);
+    for (slot, arg) in known[1..].iter_mut().zip(&call.args) {
+        *slot = constant(*arg, call.point, instruction, block_len);
+    }
+    known
+}
+
+pub(super) fn constant(arg: Arg, point: Point, instruction: &Instruction, block_len: usize) -> Option<u64> {
     match arg {
         Arg::Const(value) => Some(value),
         Arg::BlockInstructions => Some(block_len as u64),
         Arg::InstructionPointer => Some(instruction.pc().0),
+        Arg::BranchTaken => taken(point, instruction),
+        Arg::BranchTarget => instruction.kind().target().map(|target| target.0),
         Arg::Register(_) | Arg::MemoryAddress(_) => None,
     }
 }
 
 /// Registers for the routine; `None` if there aren't enough or an argument can't be had inline.
-fn choose(
+pub(super) fn choose(
     routine: &Inlined,
     call: &Call,
     instruction: &Instruction,
@@ -174,32 +285,39 @@ fn choose(
             used |= 1 << r as u16;
         }
     }
-    // The operand's address is taken when other registers may be borrowed already, but none that it depends on.
-    let mut addresses = Vec::new();
+    // These are computed when other registers may be borrowed already, but none that they depend on.
+    let mut computed = Vec::new();
     let take = |used: &mut u16| {
         let r = isa::free_gpr(*used | instruction.usage().gpr_read)?;
         *used |= 1 << r as u16;
         Some(r)
     };
     for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| routine.reads_argument(n + 1)) {
-        if let Arg::MemoryAddress(operand) = *arg {
-            let operand = instruction.memory_operands().get(operand).copied()?;
-            let is_reserved = instruction.usage().gpr_read & reserved != 0;
-            if is_reserved || operand.stack || operand.segment.is_some() || !instruction.has_replaceable_operand() {
-                return None;
+        let what = match (*arg, instruction.kind()) {
+            (Arg::MemoryAddress(operand), _) => {
+                let operand = instruction.memory_operands().get(operand).copied()?;
+                let is_reserved = instruction.usage().gpr_read & reserved != 0;
+                if is_reserved || operand.stack || operand.segment.is_some() || !instruction.has_replaceable_operand() {
+                    return None;
+                }
+                Computed::Address
             }
-            let r = take(&mut used)?;
-            arguments[n + 1] = Some(r);
-            addresses.push(r);
-        }
+            (Arg::BranchTaken, Kind::Branch { condition, .. }) => Computed::Taken(condition),
+            (Arg::BranchTaken, _) => return None,
+            (Arg::BranchTarget, _) => Computed::Target,
+            _ => continue,
+        };
+        let r = take(&mut used)?;
+        arguments[n + 1] = Some(r);
+        computed.push((r, what));
     }
     let scratch: Vec<Gpr> = (0..routine.scratch_count()).map(|_| take(&mut used)).collect::<Option<_>>()?;
-    let borrowed = scratch.len() + addresses.len() + usize::from(save_flags);
+    let borrowed = scratch.len() + computed.len() + usize::from(save_flags);
     // A mark describes three borrowed registers.
     (borrowed <= 3 && SLOT_SCRATCH + borrowed <= SPILL_SLOTS).then_some(Chosen {
         scratch,
         arguments,
-        addresses,
+        computed,
         save_flags,
     })
 }

@@ -5,6 +5,7 @@ use isa::{Instruction, Kind, Segment, VolatileKind};
 use machine::{AppPc, Gpr};
 
 use super::{Translator, Untranslatable};
+use crate::instrument::Point;
 use crate::tables::ExitKind;
 use crate::thread::{SLOT_SCRATCH, ThreadState};
 
@@ -26,7 +27,19 @@ impl Translator<'_> {
         }
         match instruction.kind() {
             Kind::Plain | Kind::Trap => self.plain(index, block)?,
-            Kind::Jump { target } => self.exit_jump(target),
+            Kind::Jump { target } => {
+                if self.has_calls(Point::Taken(index)) {
+                    self.calls_taken(index, block, Some(target), self.offset());
+                }
+                self.exit_jump(target);
+            }
+            Kind::Branch { target, condition } if self.has_calls(Point::Taken(index)) => {
+                let over = self.code.jcc_near(condition.inverted());
+                self.calls_taken(index, block, Some(target), self.offset());
+                self.exit_jump(target);
+                self.code.bind(over);
+                self.mark_not_taken(index);
+            }
             Kind::Branch { target, condition } if self.branch_while_held(condition, target) => {}
             Kind::Branch { target, condition } => {
                 self.align_rel32(2);
@@ -34,15 +47,16 @@ impl Translator<'_> {
                 let site = self.code.jcc(condition, here);
                 self.direct_exit(target, site);
             }
-            Kind::CountBranch { target } => self.count_branch(instruction, target),
+            Kind::CountBranch { target } => self.count_branch(index, block, target),
             Kind::Call { target } => {
                 self.push_return(next.0);
                 self.mark_left(target.0);
+                self.calls_taken(index, block, Some(target), self.offset());
                 self.exit_jump(target);
             }
-            Kind::JumpIndirect => self.indirect_jump(instruction),
-            Kind::CallIndirect => self.indirect_call(instruction),
-            Kind::Return { extra_pop } => self.indirect_return(instruction, extra_pop),
+            Kind::JumpIndirect => self.indirect_jump(index, block),
+            Kind::CallIndirect => self.indirect_call(index, block),
+            Kind::Return { extra_pop } => self.indirect_return(index, block, extra_pop),
             Kind::Syscall => self.leave_after(ExitKind::Syscall, next),
             Kind::Volatile(VolatileKind::Rdtsc | VolatileKind::Rdtscp) if !self.replays => {
                 // It may fault, if the app wants that.
@@ -157,15 +171,26 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn count_branch(&mut self, instruction: &Instruction, target: AppPc) {
+    /// From here on a branch hasn't been taken.
+    fn mark_not_taken(&mut self, index: usize) {
+        let next = self.trace.instructions[index].next_pc().0;
+        if index + 1 == self.trace.instructions.len() { self.mark_left(next) } else { self.mark(next) }
+    }
+
+    fn count_branch(&mut self, index: usize, block: usize, target: AppPc) {
+        let instruction = &self.trace.instructions[index];
         let taken = self.code.count_branch(instruction);
         // From here on the count is lower.
         self.mark_left(instruction.next_pc().0);
+        let from = self.offset();
         let over = self.code.jmp_near();
+        self.not_taken = Some(from..self.offset());
         self.code.bind(taken);
         self.mark_left(target.0);
+        self.calls_taken(index, block, Some(target), self.offset());
         self.exit_jump(target);
         self.code.bind(over);
+        self.mark_not_taken(index);
     }
 
     /// A transaction aborts at once, with no reason given: allowed at any time, and repeatable.
@@ -234,7 +259,7 @@ mod tests {
             exact_faults: false,
             replays: false,
             loops: false,
-            whole: true,
+            once: false,
             counters: &counters,
             known: &known,
             live_at,

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use isa::routine::{ARGUMENTS, inline};
+use isa::routine::{ARGUMENTS, clobbers, inline};
 use machine::Memory;
 
 use super::inline::routine_code;
@@ -50,6 +50,8 @@ impl Hasher for Mixing {
 #[derive(Default)]
 pub struct Known {
     additions: RefCell<HashMap<Key, Option<Addition>, BuildHasherDefault<Mixing>>>,
+    /// Registers that routines change, see [`clobbers`].
+    changed: RefCell<HashMap<usize, Option<u16>, BuildHasherDefault<Mixing>>>,
     /// Numbers of pages that could be read.
     readable: RefCell<HashSet<u64>>,
 }
@@ -72,6 +74,15 @@ impl Known {
     /// The app's mappings changed.
     pub fn forget_pages(&self) {
         self.readable.borrow_mut().clear();
+    }
+
+    /// The general registers that a routine changes, if that is all but flags and memory.
+    pub(super) fn changed_by(&self, routine: usize) -> Option<u16> {
+        let code_at = |pc: u64| {
+            // SAFETY: the image's code jumps to its own code only, and there are more bytes of it behind any instruction: see `routine_code`.
+            unsafe { *(pc as *const [u8; isa::MAX_LEN]) }
+        };
+        *self.changed.borrow_mut().entry(routine).or_insert_with(|| clobbers(routine as u64, code_at))
     }
 
     /// The word's address and what is added, if that is all that the call does. It stands for `block_len` instructions.

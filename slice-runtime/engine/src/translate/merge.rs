@@ -15,8 +15,8 @@ pub fn merge_counters(trace: &mut Trace, known: &Known) {
     for block in 0..trace.block_ends.len() {
         let range = trace.block(block);
         let inside = |call: &Call| match call.point {
-            Point::Before(index) => range.contains(&index),
             Point::Anywhere(other) => other == block,
+            point => point.index().is_some_and(|index| range.contains(&index)),
         };
         let calls: Vec<&Call> = trace.calls.iter().filter(|call| inside(call)).collect();
         let Some(first) = calls.first().copied() else { continue };
@@ -34,7 +34,10 @@ pub fn merge_counters(trace: &mut Trace, known: &Known) {
 
 /// A call that stands for one instruction and says so.
 fn is_step(call: &Call) -> bool {
-    matches!(call.point, Point::Before(_)) && !call.predicated && call.args == [Arg::BlockInstructions]
+    matches!(call.point, Point::Before(_))
+        && !call.predicated
+        && call.test.is_none()
+        && call.args == [Arg::BlockInstructions]
 }
 
 /// Whether the routine does nothing but add its argument to a word of the local state.

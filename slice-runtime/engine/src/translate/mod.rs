@@ -13,6 +13,7 @@
 pub mod branches;
 mod buffer;
 mod calls;
+mod direct;
 mod drain;
 mod inline;
 mod instructions;
@@ -20,9 +21,12 @@ mod known;
 mod merge;
 mod mirror;
 mod reserved;
+mod tested;
 
 pub use known::Known;
 pub use merge::merge_counters;
+
+use std::ops::Range;
 
 use bubble::switches::{Off, Optimisation};
 use isa::{Code, Usage};
@@ -33,7 +37,7 @@ use crate::descriptor::Descriptor;
 use crate::gateway;
 use crate::instrument::Trace;
 use crate::space::SpaceId;
-use crate::statemap::{BlockCall, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed, mirrored};
+use crate::statemap::{BlockCall, CallMark, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed, mirrored};
 use crate::tables::{Exit, ExitKind};
 use crate::thread::ThreadState;
 
@@ -81,6 +85,8 @@ pub struct Translation {
     pub block_calls: u32,
     /// Buffer marks after those.
     pub buffer_marks: u32,
+    /// Call marks after those.
+    pub call_marks: u32,
 }
 
 /// An instruction that can't be translated, with the reason. The app's pc and text are in it.
@@ -102,8 +108,8 @@ pub struct Rules<'a> {
     pub replays: bool,
     /// Whether the trace may jump back to its own head without passing its entry.
     pub loops: bool,
-    /// Whether the trace may be left at its head and entered again.
-    pub whole: bool,
+    /// Whether the trace is left behind its only instruction, wherever that goes, see [`crate::finish`].
+    pub once: bool,
     /// Counters that have cells.
     pub counters: &'a Counters,
     /// What was found out about routines.
@@ -143,6 +149,7 @@ pub fn translate<'a>(
         translator.r11_at(index, block);
         translator.instruction(index, block)?;
         translator.mirror_after(index, block);
+        translator.calls_after(index, block);
         translator.r11_after(index, block);
     }
     translator.fall_through();
@@ -157,8 +164,8 @@ struct Translator<'a> {
     off: Off,
     /// See [`Rules::loops`].
     loops: bool,
-    /// See [`Rules::whole`].
-    whole: bool,
+    /// See [`Rules::once`].
+    once: bool,
     counters: &'a Counters,
     known: &'a Known,
     code: Code,
@@ -172,7 +179,10 @@ struct Translator<'a> {
     descriptors: Vec<Descriptor>,
     map: Vec<MapEntry>,
     block_calls: Vec<BlockCall>,
+    call_marks: Vec<CallMark>,
     buffer: buffer::State,
+    /// Where a count branch that isn't taken jumps over what follows if it is.
+    not_taken: Option<Range<u32>>,
     /// What r11 is for.
     reserved: Reserved,
     /// What r11 holds now, if it is reserved.
@@ -202,7 +212,7 @@ impl<'a> Translator<'a> {
             trace,
             site,
             loops: rules.loops,
-            whole: rules.whole,
+            once: rules.once,
             counters: rules.counters,
             known: rules.known,
             // The usual trace has about ten instructions in three blocks.
@@ -214,7 +224,9 @@ impl<'a> Translator<'a> {
             descriptors: Vec::with_capacity(trace.calls.len()),
             map: Vec::with_capacity(2 * trace.instructions.len() + 8),
             block_calls: Vec::with_capacity(trace.calls.len()),
+            call_marks: Vec::with_capacity(trace.calls.len()),
             buffer: buffer::State::default(),
+            not_taken: None,
             reserved: rules.counters.reserved(),
             r11: R11::Reserved,
             r11_changed: false,
@@ -353,7 +365,7 @@ impl<'a> Translator<'a> {
     fn finish(self) -> Translation {
         let descriptors = size_of_val(self.descriptors.as_slice());
         let arena = [as_bytes(&self.descriptors), as_bytes(&self.map), as_bytes(&self.block_calls)];
-        let arena = [&arena[..], &[as_bytes(&self.buffer.marks)]].concat().concat();
+        let arena = [&arena[..], &[as_bytes(&self.buffer.marks), as_bytes(&self.call_marks)]].concat().concat();
         Translation {
             code: self.code.bytes,
             stubs: self.stubs.bytes,
@@ -363,6 +375,7 @@ impl<'a> Translator<'a> {
             map_len: self.map.len() as u32,
             block_calls: self.block_calls.len() as u32,
             buffer_marks: self.buffer.marks.len() as u32,
+            call_marks: self.call_marks.len() as u32,
         }
     }
 }

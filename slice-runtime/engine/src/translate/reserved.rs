@@ -30,7 +30,7 @@ pub(super) fn decide(trace: &Trace, rules: &Rules<'_>) {
     let on = |all: &[Optimisation]| all.iter().all(|&optimisation| rules.off.leaves(optimisation));
     rules.counters.reserve(|| {
         let counts = |call: &Call| {
-            let word = if call.predicated { None } else { rules.known.added_by(call, 1) };
+            let word = if call.predicated || call.test.is_some() { None } else { rules.known.added_by(call, 1) };
             word.is_some_and(|(address, _)| {
                 rules.counters.place(address, trace.head()) != address && rules.counters.is_first(address)
             })
@@ -50,7 +50,10 @@ pub(super) fn decide(trace: &Trace, rules: &Rules<'_>) {
 /// Whether the call does nothing but add to the word that has the tally.
 pub(super) fn adds_to_tally(call: &Call, known: &Known, counters: &Counters) -> bool {
     let is_tally = |(address, _)| counters.is_tally(address);
-    !call.predicated && counters.reserved() == Reserved::Tally && known.added_by(call, 1).is_some_and(is_tally)
+    !call.predicated
+        && call.test.is_none()
+        && counters.reserved() == Reserved::Tally
+        && known.added_by(call, 1).is_some_and(is_tally)
 }
 
 impl Translator<'_> {
@@ -108,13 +111,18 @@ impl Translator<'_> {
 
     /// Whether the words before an instruction are made of the app's r11, which is elsewhere.
     pub(super) fn words_ask_r11(&self, index: usize) -> bool {
-        let asks = |word: &Arg| match word {
-            Arg::Register(r) => *r == Gpr::R11,
+        let words = self.trace.buffered.iter().filter(|buffered| buffered.index == index);
+        words.flat_map(|buffered| &buffered.words).any(|word| self.asks_for_r11(*word, index))
+    }
+
+    /// Whether an argument at an instruction is made of the app's r11, which is elsewhere.
+    pub(super) fn asks_for_r11(&self, arg: Arg, index: usize) -> bool {
+        let asks = match arg {
+            Arg::Register(r) => r == Gpr::R11,
             Arg::MemoryAddress(_) => self.usages[index].gpr_read & BIT != 0,
             _ => false,
         };
-        let words = self.trace.buffered.iter().filter(|buffered| buffered.index == index);
-        self.reserved != Reserved::No && words.flat_map(|buffered| &buffered.words).any(asks)
+        self.reserved != Reserved::No && asks
     }
 
     fn leaves_block(&self, index: usize) -> bool {

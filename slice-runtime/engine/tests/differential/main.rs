@@ -235,7 +235,19 @@ fn run_changing(name: &str, place: Where, instrument: fn(&mut engine::instrument
 
 /// Each program is run nine times then, and some of them step by step: so there are fewer.
 fn run_interrupted(name: &str, place: Where, writable_code: bool, instrument: fn(&mut engine::instrument::Trace)) {
-    run_seeds(name, seeds(8), place, writable_code, SETTINGS, instrument, Translated::interrupt);
+    run_interrupted_in(8, name, place, writable_code, instrument);
+}
+
+fn run_interrupted_in(
+    share: u64,
+    name: &str,
+    place: Where,
+    writable_code: bool,
+    instrument: fn(&mut engine::instrument::Trace),
+) {
+    // An interruption before a system call that isn't replayed is answered at once, and calls before it are made again.
+    let settings = Settings { replays: true, ..SETTINGS };
+    run_seeds(name, seeds(share), place, writable_code, settings, instrument, Translated::interrupt);
 }
 
 /// The seeds of one in `share` of as many programs as are wanted.
@@ -316,6 +328,24 @@ fn with_analysis_calls() {
     run_programs("calls", Where::Low, SETTINGS, translated::insert_calls);
 }
 
+/// What a test decides is the same whether it is put in place or called.
+#[test]
+fn with_tested_calls() {
+    run_programs("tested", Where::Near, SETTINGS, translated::insert_tested);
+    let settings = Settings { exact_faults: false, max_blocks: 1, ..SETTINGS };
+    run_programs("tested", Where::Far, settings, translated::insert_tested);
+}
+
+/// What is behind an instruction, or where a branch goes, is reached once for each that takes effect.
+#[test]
+fn with_calls_behind() {
+    run_programs("behind", Where::Near, SETTINGS, translated::insert_around);
+    let settings = Settings { exact_faults: false, max_blocks: 1, linking: false, ..SETTINGS };
+    run_programs("behind", Where::Far, settings, translated::insert_around);
+    run_changing("behind", Where::Low, translated::insert_around);
+    run_programs("counters behind", Where::Far, SETTINGS, translated::insert_counters_behind);
+}
+
 /// Flags that are overwritten later are free for counters and for the comparisons of indirect branches.
 #[test]
 fn without_flags_at_faults() {
@@ -337,6 +367,16 @@ fn with_interruptions() {
     let count = INTERRUPTIONS.load(Ordering::Relaxed) - before;
     eprintln!("{count} interruptions");
     assert!(count > 0, "no program was interrupted");
+}
+
+/// Calls are made once, whatever they are, and so is what a test decides.
+#[test]
+fn calls_with_interruptions() {
+    run_interrupted_in(20, "calls", Where::Near, false, translated::insert_calls);
+    run_interrupted_in(20, "tested", Where::Far, false, translated::insert_tested);
+    run_interrupted_in(20, "behind", Where::Far, false, translated::insert_around);
+    run_interrupted_in(20, "changing", Where::Near, true, translated::insert_around);
+    run_interrupted_in(20, "counters behind", Where::Near, false, translated::insert_counters_behind);
 }
 
 /// Also while code changes.
@@ -363,6 +403,7 @@ fn with_the_buffer() {
 #[test]
 fn with_the_buffer_and_calls() {
     run_programs("buffer calls", Where::Far, SETTINGS, stream::insert_buffered_beside_calls);
+    run_programs("calls beside words", Where::Near, SETTINGS, stream::insert_words_beside_calls);
     run_interrupted("buffer calls", Where::Low, false, stream::insert_buffered_beside_calls);
 }
 
@@ -388,7 +429,12 @@ fn with_optimisations_off() {
         let settings = Settings { off, exact_faults: n % 2 == 0, ..SETTINGS };
         let seeds = first + 1000 * n as u64;
         let count = variable("SUPERPIN_PROGRAMS", 400).div_ceil(10);
-        let instrument = if n % 3 == 0 { translated::insert_calls } else { translated::insert_counters };
+        let instrument = [
+            translated::insert_calls,
+            translated::insert_counters,
+            translated::insert_tested,
+            translated::insert_around,
+        ][n % 4];
         run_seeds(&format!("{off:?}"), seeds..seeds + count, place, false, settings, instrument, |_| {});
     }
 }

@@ -54,12 +54,10 @@ pub fn insert_buffered_and_counted(trace: &mut Trace) {
     insert_buffered(trace);
 }
 
-/// The same, and in some traces calls beside that.
+/// The same, and before some instructions calls beside that.
 pub fn insert_buffered_beside_calls(trace: &mut Trace) {
     insert_buffered(trace);
-    if trace.head().0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62 == 0 {
-        translated::insert_counters(trace);
-    }
+    translated::insert_some_counters(trace);
 }
 
 /// Gives them to a call.
@@ -83,12 +81,18 @@ pub fn insert_words(trace: &mut Trace) {
     trace.buffered.extend((0..trace.instructions.len()).map(|index| Buffered { index, words: vec![Arg::Const(1)] }));
 }
 
+/// The same, beside calls of all kinds.
+pub fn insert_words_beside_calls(trace: &mut Trace) {
+    insert_words(trace);
+    translated::insert_calls(trace);
+}
+
 /// Gives them to a call.
 pub fn insert_logged(trace: &mut Trace) {
     for (index, mut args) in values(trace) {
         args.insert(0, Arg::Const(args.len() as u64));
         let (point, routine) = (Point::Before(index), note as *const () as usize);
-        trace.calls.push(Call { point, routine, local: map::LOCAL.start, args, predicated: false });
+        trace.calls.push(Call::new(point, routine, map::LOCAL.start, args));
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bubble::map::{self, Region};
-use engine::instrument::{Arg, Call, Point, Trace};
+use engine::instrument::{Arg, Call, Point, Test, Trace, has_after, may_branch};
 use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Settings, Volatile};
+use isa::Kind;
 use isa::random::Program;
 use machine::{Gpr, flags};
 
@@ -220,7 +221,7 @@ impl Translated {
         if outcome == Outcome::End {
             assert_eq!(state.registers.rip, layout.code + program.end as u64 + 2);
         }
-        check_counters(before, counters(), outcome, interruptions != Interruptions::No);
+        check_counters(before, counters(), outcome);
         (outcome, state)
     }
 
@@ -250,6 +251,12 @@ struct Local {
     by_block: u64,
     by_call: u64,
     seen: [u64; 8],
+    /// How often a test said yes that was put in place, or called; how often the calls were made, and with what.
+    tested: [u64; 2],
+    passed: [u64; 2],
+    mixed: [u64; 2],
+    /// Instructions that may have calls behind them: executed, and such calls made; conditional branches that were said to be taken, and were.
+    around: [u64; 4],
 }
 
 fn counters() -> Local {
@@ -258,14 +265,20 @@ fn counters() -> Local {
 }
 
 /// Inlined and called routines see the same arguments. Both ways to count agree, also if the program ends by a fault: what didn't take effect isn't counted.
-/// If it is `interrupted` instructions are begun again, and so are the calls before them.
-fn check_counters(before: Local, now: Local, outcome: Outcome, interrupted: bool) {
+/// And an interruption doesn't make a call twice.
+fn check_counters(before: Local, now: Local, outcome: Outcome) {
     let by_instruction = now.by_instruction.wrapping_sub(before.by_instruction);
     let by_block = now.by_block.wrapping_sub(before.by_block);
+    assert_eq!(now.seen[4].wrapping_add(now.seen[5]), 0, "counted in parts, {outcome:x?}");
     assert_eq!(now.seen[0], now.seen[1], "arguments seen by the inlined and by the called routine, {outcome:x?}");
     assert_eq!(by_instruction, by_block, "counted by instruction and by block, {outcome:x?}");
+    assert_eq!(now.tested, now.passed, "tests that said yes and calls, {outcome:x?}");
+    assert_eq!((now.tested[0], now.mixed[0]), (now.tested[1], now.mixed[1]), "tests in place and called, {outcome:x?}");
+    let around: [u64; 4] = std::array::from_fn(|n| now.around[n].wrapping_sub(before.around[n]));
+    assert_eq!(around[0], around[1], "executed, and calls behind, {outcome:x?} {around:?}");
+    assert_eq!(around[2], around[3], "said to be taken, and taken, {outcome:x?}");
     let by_call = now.by_call.wrapping_sub(before.by_call);
-    if by_call != 0 && !interrupted {
+    if by_call != 0 {
         // Nothing is taken back of what is done before an instruction that faults.
         let too_many = by_call.wrapping_sub(by_instruction);
         let most = u64::from(matches!(outcome, Outcome::Fault(..)));
@@ -295,25 +308,57 @@ extern "C" fn count_call_out_of_line(l: &mut Local, n: u64) {
     }
 }
 
+/// Changes two words whose sum stays the same.
+extern "C" fn count_in_parts(l: &mut Local) {
+    l.seen[4] = l.seen[4].wrapping_add(3);
+    l.seen[5] = l.seen[5].wrapping_sub(3);
+}
+
+/// Counts in several steps.
+extern "C" fn count_call_in_parts(l: &mut Local, n: u64) {
+    l.by_call = l.by_call.wrapping_add(n);
+    l.seen[4] = l.seen[4].wrapping_add(n);
+    l.seen[5] = l.seen[5].wrapping_sub(n);
+}
+
 extern "C" fn count_block(l: &mut Local, n: u64) {
     l.by_block = l.by_block.wrapping_add(n);
 }
 
 /// Counts each instruction in one counter and each block in another; and each instruction again, in a way that nobody corrects.
 pub fn insert_counters(trace: &mut Trace) {
-    let call_with =
-        |point, routine, arg| Call { point, routine, local: map::LOCAL.start, args: vec![arg], predicated: false };
+    let call_with = |point, routine, arg| Call::new(point, routine, map::LOCAL.start, vec![arg]);
     let call = |point, routine| call_with(point, routine, Arg::BlockInstructions);
     for n in 0..trace.instructions.len() {
         let inlined = !trace.instructions[n].pc().0.is_multiple_of(7);
         let routine = if inlined { count_instruction as *const () } else { count_out_of_line as *const () };
         trace.calls.push(call(Point::Before(n), routine as usize));
-        let inlined = !trace.instructions[n].pc().0.is_multiple_of(11);
-        let routine = if inlined { count_call as *const () } else { count_call_out_of_line as *const () };
+        let routine = match trace.instructions[n].pc().0 % 11 {
+            0 => count_call_out_of_line as *const (),
+            1..4 => count_call_in_parts as *const (),
+            _ => count_call as *const (),
+        };
         trace.calls.push(call_with(Point::Before(n), routine as usize, Arg::Const(1)));
     }
     for n in 0..trace.block_ends.len() {
         trace.calls.push(call(Point::Anywhere(n), count_block as *const () as usize));
+    }
+}
+
+/// Counts in all three ways, but only some instructions, which the code alone chooses.
+pub fn insert_some_counters(trace: &mut Trace) {
+    for n in 0..trace.instructions.len() {
+        if trace.instructions[n].pc().0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 59 != 0 {
+            continue;
+        }
+        let ways = [
+            (count_instruction as *const (), Arg::BlockInstructions),
+            (count_block as *const (), Arg::BlockInstructions),
+            (count_call_out_of_line as *const (), Arg::Const(1)),
+        ];
+        for (routine, arg) in ways {
+            trace.calls.push(Call::new(Point::Before(n), routine as usize, map::LOCAL.start, vec![arg]));
+        }
     }
 }
 
@@ -322,14 +367,7 @@ pub fn insert_block_counters(trace: &mut Trace) {
     for n in 0..trace.block_ends.len() {
         for routine in [count_instruction as *const (), count_block as *const ()] {
             let args = vec![Arg::BlockInstructions];
-            let routine = routine as usize;
-            trace.calls.push(Call {
-                point: Point::Anywhere(n),
-                routine,
-                local: map::LOCAL.start,
-                args,
-                predicated: false,
-            });
+            trace.calls.push(Call::new(Point::Anywhere(n), routine as usize, map::LOCAL.start, args));
         }
     }
 }
@@ -369,9 +407,111 @@ pub fn insert_calls(trace: &mut Trace) {
         let predicated = choice & 1 == 0;
         for routine in routines {
             let (routine, args) = (*routine as usize, args.clone());
-            trace.calls.push(Call { point: Point::Before(n), routine, local: map::LOCAL.start, args, predicated });
+            let call = Call::new(Point::Before(n), routine, map::LOCAL.start, args);
+            trace.calls.push(Call { predicated, ..call });
         }
     }
+}
+
+/// Says yes to some of what it is given, and counts how often.
+extern "C" fn test(l: &mut Local, a: u64, b: u64) -> u64 {
+    let yes = (a ^ b) & 3 == 0;
+    l.tested[0] = l.tested[0].wrapping_add(u64::from(yes));
+    u64::from(yes)
+}
+
+/// The same, and called.
+extern "C" fn test_out_of_line(l: &mut Local, a: u64, b: u64) -> u64 {
+    let yes = std::hint::black_box(a ^ b) & 3 == 0;
+    for _ in 0..std::hint::black_box(u64::from(yes)) {
+        l.tested[1] = l.tested[1].wrapping_add(1);
+    }
+    u64::from(yes)
+}
+
+extern "C" fn tested(l: &mut Local, which: u64, a: u64, b: u64) {
+    let which = which as usize;
+    l.passed[which] = l.passed[which].wrapping_add(1);
+    l.mixed[which] = l.mixed[which].rotate_left(7) ^ a.wrapping_add(b << 1);
+}
+
+/// Calls with tests that are put in place and tests that are called, before the same instructions.
+pub fn insert_tested(trace: &mut Trace) {
+    for n in 0..trace.instructions.len() {
+        let choice = trace.instructions[n].pc().0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+        let operand = trace.instructions[n].memory_operands().iter().position(|m| !m.inexact);
+        let address = operand.map_or(Arg::InstructionPointer, Arg::MemoryAddress);
+        let register = Arg::Register(Gpr::ALL[choice as usize % 16]);
+        let routines = [test as *const () as usize, test_out_of_line as *const () as usize];
+        for (which, routine) in routines.into_iter().enumerate() {
+            let args = vec![Arg::Const(which as u64), register, address];
+            let call = Call::new(Point::Before(n), tested as *const () as usize, map::LOCAL.start, args);
+            let test = Some(Test { routine, args: vec![register, address] });
+            trace.calls.push(Call { test, ..call });
+        }
+    }
+}
+
+extern "C" fn count_around(l: &mut Local, which: u64, n: u64) {
+    l.around[which as usize & 3] = l.around[which as usize & 3].wrapping_add(n);
+}
+
+/// The same, but not to be inlined.
+extern "C" fn count_around_out_of_line(l: &mut Local, which: u64, n: u64) {
+    for _ in 0..std::hint::black_box(1) {
+        l.around[which as usize & 3] = l.around[which as usize & 3].wrapping_add(n);
+    }
+}
+
+/// Calls behind instructions and taken branches, in place and out of line, of one step and of several.
+pub fn insert_around(trace: &mut Trace) {
+    let (instructions, calls) = (&trace.instructions, &mut trace.calls);
+    for (n, instruction) in instructions.iter().enumerate() {
+        let choice = instruction.pc().0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+        let counts = [count_around as *const (), count_around_out_of_line as *const ()];
+        let mut add = |point, routine, args| {
+            calls.push(Call::new(point, routine as usize, map::LOCAL.start, args));
+        };
+        let count = |which, n| vec![Arg::Const(which), n];
+        let conditional = matches!(instruction.kind(), Kind::Branch { .. } | Kind::CountBranch { .. });
+        let register = Arg::Register(Gpr::ALL[choice as usize % 16]);
+        if has_after(instruction) {
+            add(Point::After(n), counts[choice as usize & 1], count(1, Arg::Const(1)));
+            if choice & 4 == 0 {
+                for routine in [mix_out_of_line as *const (), mix as *const ()] {
+                    add(Point::After(n), routine, vec![register, Arg::InstructionPointer, Arg::BranchTaken]);
+                }
+            }
+            if choice & 8 == 0 {
+                add(Point::After(n), count_in_parts as *const (), vec![]);
+            }
+        }
+        if may_branch(instruction) {
+            for routine in [mix as *const (), mix_out_of_line as *const ()] {
+                add(Point::Taken(n), routine, vec![Arg::BranchTarget, register, Arg::BranchTaken]);
+            }
+            add(Point::Taken(n), counts[choice as usize >> 1 & 1], count(1, Arg::Const(1)));
+            if conditional {
+                add(Point::Taken(n), counts[choice as usize >> 2 & 1], count(3, Arg::BranchTaken));
+                add(Point::Before(n), counts[choice as usize >> 3 & 1], count(2, Arg::BranchTaken));
+            }
+        }
+        if has_after(instruction) || may_branch(instruction) {
+            add(Point::Before(n), counts[choice as usize >> 4 & 1], count(0, Arg::BlockInstructions));
+        }
+    }
+}
+
+/// Of these only additions to counters: they may be made in a register, or in cells.
+pub fn insert_counters_behind(trace: &mut Trace) {
+    insert_around(trace);
+    let in_place = count_around as *const () as usize;
+    for call in &mut trace.calls {
+        if call.routine == count_around_out_of_line as *const () as usize && call.args[1] != Arg::BranchTaken {
+            call.routine = in_place;
+        }
+    }
+    trace.calls.retain(|call| call.routine == in_place && call.args[1] != Arg::BranchTaken);
 }
 
 #[test]
@@ -382,4 +522,11 @@ fn one_of_the_two_is_inlined() {
         isa::routine::inline(code, routine as usize as u64, &[Some(1 << 30), None, None, Some(3), None, None]).is_some()
     };
     assert!(inlined(mix) && !inlined(mix_out_of_line));
+    let test_in_place = |routine: extern "C" fn(&mut Local, u64, u64) -> u64| {
+        // SAFETY: as above.
+        let code = unsafe { std::slice::from_raw_parts(routine as usize as *const u8, 256) };
+        let known = [Some(1 << 30), None, None, None, None, None];
+        isa::routine::inline_with_result(code, routine as usize as u64, &known).is_some()
+    };
+    assert!(test_in_place(test) && !test_in_place(test_out_of_line));
 }

@@ -46,8 +46,13 @@ impl Folder {
         Folder { values, templates: Vec::new(), flags_valid: false, frame: false }
     }
 
-    /// The templates, at the routine's `ret`.
-    pub(super) fn finish(self) -> Option<Vec<Iced>> {
+    /// The templates, at the routine's `ret`. With `result` they leave its result in rax.
+    pub(super) fn finish(mut self, result: bool) -> Option<Vec<Iced>> {
+        match self.values[Gpr::Rax as usize] {
+            Value::Foreign if result => return None,
+            Value::Known { value, loaded: false } if result => self.templates.push(load_constant(Gpr::Rax, value)?),
+            _ => {}
+        }
         if self.frame { None } else { Some(self.templates) }
     }
 

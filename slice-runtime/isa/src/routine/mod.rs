@@ -12,10 +12,12 @@
 //! Invariant: executing the template changes memory as the routine would, and otherwise only the scratch registers
 //! and the flags that it names.
 
+mod clobbers;
 mod fold;
 mod forms;
 mod template;
 
+pub use clobbers::clobbers;
 pub use template::Inlined;
 
 use machine::AppPc;
@@ -31,13 +33,22 @@ pub const ARGUMENTS: usize = 6;
 /// Reads the routine that lies at `routine_pc` and starts with the bytes `code`, for a call whose arguments are
 /// `known` constants or run-time values. `None`: it must be called.
 pub fn inline(code: &[u8], routine_pc: u64, known: &[Option<u64>; ARGUMENTS]) -> Option<Inlined> {
+    read(code, routine_pc, known, false)
+}
+
+/// The same for a routine whose 64-bit result is wanted: see [`Inlined::result`].
+pub fn inline_with_result(code: &[u8], routine_pc: u64, known: &[Option<u64>; ARGUMENTS]) -> Option<Inlined> {
+    read(code, routine_pc, known, true)
+}
+
+fn read(code: &[u8], routine_pc: u64, known: &[Option<u64>; ARGUMENTS], result: bool) -> Option<Inlined> {
     let mut folder = fold::Folder::new(known);
     let mut at = 0;
     for _ in 0..MAX_INSTRUCTIONS {
         let instruction = Instruction::decode(code.get(at..)?, AppPc(routine_pc + at as u64)).ok()?;
         at += instruction.len();
         if instruction.iced.code() == iced_x86::Code::Retnq {
-            return Inlined::new(folder.finish()?, known);
+            return Inlined::new(folder.finish(result)?, known, result);
         }
         folder.add(&instruction)?;
     }

@@ -33,11 +33,13 @@ pub struct Inlined {
     /// Those that it also writes: copied to a scratch register first.
     copied: u8,
     flags: u64,
+    /// Whether the routine's result is wanted.
+    result: bool,
 }
 
 impl Inlined {
-    pub(super) fn new(mut templates: Vec<Iced>, known: &[Option<u64>; ARGUMENTS]) -> Option<Inlined> {
-        drop_dead(&mut templates);
+    pub(super) fn new(mut templates: Vec<Iced>, known: &[Option<u64>; ARGUMENTS], result: bool) -> Option<Inlined> {
+        let read_first = drop_dead(&mut templates, u16::from(result) << Gpr::Rax as u16);
         let (mut used, mut written, mut flags) = (0_u16, 0_u16, 0);
         for template in &templates {
             for_each_register(template, |r, access, _| {
@@ -49,9 +51,11 @@ impl Inlined {
             flags |= rflags(template.rflags_modified());
         }
         let mut inlined =
-            Inlined { templates, places: [Place::Nowhere; 16], scratch: 0, arguments: 0, copied: 0, flags };
+            Inlined { templates, places: [Place::Nowhere; 16], scratch: 0, arguments: 0, copied: 0, flags, result };
         for r in Gpr::ALL.into_iter().filter(|&r| used & (1 << r as u16) != 0) {
-            let argument = ARGUMENT_REGISTERS.iter().position(|&a| a == r).filter(|&a| known[a].is_none());
+            // A register that is written before it is read holds no argument.
+            let is_read = read_first & (1 << r as u16) != 0;
+            let argument = ARGUMENT_REGISTERS.iter().position(|&a| a == r).filter(|&a| is_read && known[a].is_none());
             let written = written & (1 << r as u16) != 0;
             inlined.places[r as usize] = match argument {
                 Some(a) if !written => Place::Argument(a as u8),
@@ -73,6 +77,14 @@ impl Inlined {
         usize::from(self.scratch)
     }
 
+    /// Which scratch register holds the routine's result behind it; `None` if that isn't wanted.
+    pub fn result(&self) -> Option<usize> {
+        match self.places[Gpr::Rax as usize] {
+            Place::Scratch(s) if self.result => Some(usize::from(s)),
+            _ => None,
+        }
+    }
+
     /// Flags that it changes; 0 if none.
     pub fn flags_written(&self) -> u64 {
         self.flags
@@ -83,6 +95,11 @@ impl Inlined {
         let uses =
             |t: &Iced| with_iced_info(t, |info| info.used_memory().iter().any(|m| m.access() != OpAccess::NoMemAccess));
         self.templates.iter().any(uses)
+    }
+
+    /// How many of its instructions write memory. Unless its result is wanted, such a one is its last.
+    pub fn memory_writes(&self) -> usize {
+        self.templates.iter().filter(|template| writes_memory(template)).count()
     }
 
     /// Whether it reads argument `index` (0 is rdi) at run time.
@@ -179,9 +196,10 @@ impl Inlined {
     }
 }
 
-/// Drops instructions whose results nobody uses: return values, and constants that were folded into all their users.
-fn drop_dead(templates: &mut Vec<Iced>) {
-    let (mut live, mut live_flags) = (0_u16, 0_u32);
+/// Drops instructions whose results nobody uses: return values unless they are `live`, and constants that were folded into all
+/// their users. Returns the registers that are read before they are written.
+fn drop_dead(templates: &mut Vec<Iced>, mut live: u16) -> u16 {
+    let mut live_flags = 0_u32;
     let mut keep = vec![true; templates.len()];
     for (index, template) in templates.iter().enumerate().rev() {
         let (mut read, mut written, mut killed) = (0_u16, 0_u16, 0_u16);
@@ -202,6 +220,7 @@ fn drop_dead(templates: &mut Vec<Iced>) {
     }
     let mut keep = keep.into_iter();
     templates.retain(|_| keep.next().expect("one for each"));
+    live
 }
 
 fn is_read_only(access: OpAccess) -> bool {

@@ -3,12 +3,16 @@
 #![no_main]
 
 mod arguments;
+mod behind;
 mod failing;
 mod ordered;
+mod tested;
 
 superpin_tool::image!(
     arguments::Arguments,
+    behind::Behind,
     ordered::Ordered,
+    tested::Tested,
     failing::PanicInRoutine,
     failing::PanicInInstrument,
     failing::Refuses

@@ -1,0 +1,95 @@
+//! `branches`: how often branches, calls and returns of each kind are executed, and how often conditional ones are taken.
+
+use superpin_tool::merge::{Merge, Sum};
+use superpin_tool::{At, BranchKind, Instruction, NoOptions, Out, SliceInfo, Tool, Trace};
+
+/// The tool.
+pub struct Branches;
+
+/// Kinds of branches, in the order in which they are counted and printed: `true` means taken.
+const KINDS: [(&str, bool); 9] = [
+    ("conditional, forward", true),
+    ("conditional, forward", false),
+    ("conditional, backward", true),
+    ("conditional, backward", false),
+    ("jump", true),
+    ("indirect jump", true),
+    ("call", true),
+    ("indirect call", true),
+    ("return", true),
+];
+
+/// How often each was executed.
+pub type Counts = [u64; KINDS.len()];
+
+fn count(counts: &mut Counts, kind: u64) {
+    let count = &mut counts[kind as usize % KINDS.len()];
+    *count = count.wrapping_add(1);
+}
+
+/// Index in [`KINDS`] of a branch that is taken.
+fn kind(instruction: &Instruction<'_, Counts>) -> Option<usize> {
+    Some(match instruction.branch()? {
+        BranchKind::Conditional => {
+            let backward = instruction.branch_target().is_some_and(|target| target <= instruction.address());
+            if backward { 2 } else { 0 }
+        }
+        BranchKind::Jump => 4,
+        BranchKind::IndirectJump => 5,
+        BranchKind::Call => 6,
+        BranchKind::IndirectCall => 7,
+        BranchKind::Return => 8,
+    })
+}
+
+impl Tool for Branches {
+    const NAME: &'static str = "branches";
+    const ABOUT: &'static str = "Count branches, calls and returns by kind, taken and not taken";
+    type Options = NoOptions;
+    type Local = Counts;
+    type Result = [Sum; KINDS.len()];
+    type Total = [Sum; KINDS.len()];
+
+    fn new(_: NoOptions) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn instrument(&self, trace: &Trace<'_, Counts>) {
+        for block in trace.blocks() {
+            let last = block.last();
+            let Some(kind) = kind(&last) else { continue };
+            last.call(At::Taken, count, (kind,));
+            if last.has_after() {
+                last.call(At::After, count, (kind + 1,));
+            }
+        }
+    }
+
+    fn begin(&self, _: SliceInfo) -> Counts {
+        Counts::default()
+    }
+
+    fn finish(&self, counts: &Counts) -> Self::Result {
+        counts.map(Sum)
+    }
+
+    fn fold(&self, total: &mut Self::Total, _: SliceInfo, counts: Self::Result) {
+        total.merge(counts);
+    }
+
+    fn fini(&self, total: Self::Total, out: &mut Out<'_>) -> std::io::Result<()> {
+        writeln!(out, "Total Count: {}", total.iter().map(|count| count.0).sum::<u64>())?;
+        for ((name, taken), count) in KINDS.into_iter().zip(total) {
+            let conditional = name.starts_with("conditional");
+            let how = if !conditional {
+                ""
+            } else if taken {
+                ", taken"
+            } else {
+                ", not taken"
+            };
+            writeln!(out, "{:>16} {name}{how}", count.0)?;
+        }
+        Ok(())
+    }
+}
