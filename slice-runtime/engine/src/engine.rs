@@ -2,24 +2,20 @@
 
 use bubble::map;
 use bubble::switches::Off;
-use isa::Instruction;
-use machine::{AppPc, CachePc, Gpr, Registers};
+use machine::{CachePc, Gpr, Registers};
 
-use crate::buffer;
 use crate::counters::{Counters, Reserved};
-use crate::descriptor::Descriptor;
 use crate::end::End;
-use crate::gateway::{self, INDIRECT_MISS};
-use crate::guest::{Control, Cpu, Fault, Flow, Guest, Volatile};
+use crate::gateway;
+use crate::guest::{Control, Cpu, Fault, Flow, Guest};
 use crate::pages::CodePages;
 use crate::regions::Regions;
 use crate::signals;
 use crate::space::{CodeSpace, SpaceId};
-use crate::statemap::{IN_TARGET, from_bytes};
-use crate::tables::{Exit, ExitKind, Tables, TraceId};
+use crate::tables::{Tables, TraceId};
 use crate::templates::Inherited;
 use crate::thread::{INDIRECT_ENTRIES, SLOT_R11, ThreadState};
-use crate::translate::{Known, exit_of};
+use crate::translate::Known;
 
 /// `ThreadState::exit` after a fault in the code cache.
 pub const EXIT_FAULT: u64 = u64::MAX - 1;
@@ -273,184 +269,9 @@ impl Engine {
         unsafe { &mut (*self.thread).cpu }
     }
 
-    fn after_exit(&mut self, guest: &mut dyn Guest, entry: CachePc) -> Next {
-        let cpu = self.cpu_unbound();
-        match self.thread().exit {
-            EXIT_NOT_ENTERED => {
-                self.thread().interrupted |= 1;
-                Next::Cache(entry)
-            }
-            EXIT_INTERRUPTED => {
-                // `cpu` was filled in by the signal handler.
-                self.thread().interrupted |= 1;
-                Next::Dispatch
-            }
-            EXIT_UNFINISHED => self.finish_first(self.calls_made),
-            EXIT_FAULT => self.after_fault(guest),
-            INDIRECT_MISS => {
-                self.stats.entries[1] += 1;
-                cpu.registers.rip = self.thread().target;
-                self.indirect_target(guest)
-            }
-            id => {
-                let (space, number) = exit_of(id);
-                let exit = self.space(space).tables.exit(number);
-                cpu.registers.rip = exit.pc.0;
-                self.after_trace_exit(guest, space, &exit)
-            }
-        }
-    }
-
-    fn after_trace_exit(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
-        let cpu = self.cpu_unbound();
-        let flow = match exit.kind {
-            ExitKind::Direct => return self.after_direct(guest, space, exit),
-            ExitKind::Stale => return self.after_stale(guest, exit),
-            ExitKind::Call => return self.after_call(space, exit),
-            ExitKind::Interrupted => {
-                self.find_rip(exit);
-                return Next::Cache(self.space(space).pc(exit.site));
-            }
-            ExitKind::End => return self.after_end(guest, space, exit),
-            ExitKind::X87Environment => {
-                self.stats.entries[3] += 1;
-                self.show_x87_pc();
-                return Next::Cache(self.space(space).pc(exit.site));
-            }
-            ExitKind::Drain => {
-                self.stats.entries[4] += 1;
-                buffer::take(|words| guest.drain(words));
-                return Next::Dispatch;
-            }
-            ExitKind::Syscall => {
-                self.stats.entries[2] += 1;
-                self.show_x87_pc();
-                guest.syscall(cpu, self)
-            }
-            ExitKind::Rdtsc => self.volatile(guest, Volatile::Rdtsc),
-            ExitKind::Rdtscp => self.volatile(guest, Volatile::Rdtscp),
-            ExitKind::Cpuid => self.volatile(guest, Volatile::Cpuid),
-            ExitKind::Unrepeatable => self.volatile(guest, Volatile::Unrepeatable { len: exit.argument }),
-        };
-        if flow == Flow::Continue { Next::Dispatch } else { Next::Leave }
-    }
-
-    fn volatile(&mut self, guest: &mut dyn Guest, what: Volatile) -> Flow {
-        self.stats.entries[3] += 1;
-        let cpu = self.cpu_unbound();
-        guest.volatile(what, cpu, self)
-    }
-
     fn dispatch_entry(&mut self, guest: &mut dyn Guest) -> Option<CachePc> {
         let (space, id) = self.dispatch(guest)?;
         Some(self.entry_of(space, id))
-    }
-
-    fn after_direct(&mut self, guest: &mut dyn Guest, from: SpaceId, exit: &Exit) -> Next {
-        self.stats.entries[0] += 1;
-        let flushes = self.flushes;
-        let Some((space, id)) = self.dispatch(guest) else { return Next::Leave };
-        if flushes == self.flushes {
-            self.link(from, exit, space, id);
-        }
-        Next::Cache(self.entry_of(space, id))
-    }
-
-    fn after_stale(&mut self, guest: &mut dyn Guest, exit: &Exit) -> Next {
-        self.stats.entries[0] += 1;
-        let stale = (if exit.site == 0 { SpaceId::Own } else { SpaceId::Shared }, TraceId(exit.argument));
-        let flushes = self.flushes;
-        let Some((space, id)) = self.dispatch(guest) else { return Next::Leave };
-        let entry = self.entry_of(space, id);
-        if flushes == self.flushes && self.may_enter_directly(space, id) {
-            self.redirect(stale.0, stale.1, entry);
-        }
-        Next::Cache(entry)
-    }
-
-    fn after_call(&mut self, space: SpaceId, exit: &Exit) -> Next {
-        self.stats.entries[4] += 1;
-        let goes_on = self.space(space).pc(exit.site);
-        self.find_rip(exit);
-        let first = self.descriptor(space, exit.argument);
-        let result = self.make_call(&first, exit.pc);
-        if first.is_test() && result != 0 {
-            let then = self.descriptor(space, exit.argument + size_of::<Descriptor>() as u32);
-            self.make_call(&then, exit.pc);
-        }
-        Next::Cache(goes_on)
-    }
-
-    /// After an exit with calls of an indirect branch: makes `rip` its target.
-    fn find_rip(&mut self, exit: &Exit) {
-        if exit.pc.0 == IN_TARGET {
-            self.cpu().registers.rip = self.thread().target;
-        }
-    }
-
-    /// The descriptor that lies at this offset of the arena.
-    pub(crate) fn descriptor(&self, space: SpaceId, at: u32) -> Descriptor {
-        let arena = self.space(space).tables.arena(at, size_of::<Descriptor>());
-        // SAFETY: the offsets of descriptors are kept in exits and records of calls only.
-        let descriptors = unsafe { from_bytes::<Descriptor>(arena) };
-        descriptors[0]
-    }
-
-    /// Makes a call before the instruction at `pc`, with the app's registers as they are.
-    pub(crate) fn make_call(&mut self, descriptor: &Descriptor, pc: AppPc) -> u64 {
-        let instruction = descriptor.needs_instruction().then(|| self.decode(pc));
-        descriptor.call(&self.cpu().registers, instruction.as_ref())
-    }
-
-    /// The instruction at `pc`, which was decoded before when its trace was made.
-    fn decode(&mut self, pc: AppPc) -> Instruction {
-        Instruction::decode(self.code_bytes(pc), pc).expect("an instruction that was translated")
-    }
-
-    fn after_end(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
-        self.stats.quick_checks = self.thread().quick_checks;
-        self.stats.full_checks += 1;
-        let cpu = self.cpu_unbound();
-        self.show_flags(&mut cpu.registers);
-        if guest.end_reached(cpu, self) == Flow::Leave {
-            return Next::Leave;
-        }
-        let learnt = self.end.as_mut().is_some_and(|end| end.learn(&cpu.registers));
-        let goes_on = self.space(space).pc(exit.site);
-        if learnt {
-            self.drop_own(exit.pc.0, exit.pc.0 + 1);
-        }
-        Next::Cache(goes_on)
-    }
-
-    /// Flags that nobody reads may be wrong. At the end, where all flags are compared, they become those of the end.
-    fn show_flags(&self, registers: &mut Registers) {
-        if let Some(end) = self.end.as_ref().filter(|end| end.registers.rip == registers.rip) {
-            registers.rflags ^= (registers.rflags ^ end.registers.rflags) & end.dead_flags;
-        }
-    }
-
-    fn after_fault(&mut self, guest: &mut dyn Guest) -> Next {
-        self.stats.entries[4] += 1;
-        let fault = self.fault.take().expect("the signal handler left the fault");
-        let cpu = self.cpu_unbound();
-        let write_to_code = fault.signal == libc::SIGSEGV && self.pages.is_protected(fault.address);
-        if write_to_code && fault.error_code & 2 != 0 {
-            self.code_is_written(fault.address);
-            self.single = true;
-            self.calls_made = usize::MAX;
-            return Next::Dispatch;
-        }
-        if buffer::is_full(&fault) {
-            buffer::take(|words| guest.drain(words));
-            return Next::Dispatch;
-        }
-        self.show_flags(&mut cpu.registers);
-        self.show_x87_pc();
-        match guest.fault(&fault, cpu, self) {
-            Flow::Continue => Next::Dispatch,
-            Flow::Leave => Next::Leave,
-        }
     }
 
     pub(crate) fn space(&self, id: SpaceId) -> &CodeSpace {

@@ -14,6 +14,7 @@ mod descriptor;
 mod dispatch;
 mod end;
 mod engine;
+mod exits;
 mod finish;
 mod gateway;
 pub mod guest;
