@@ -3,7 +3,8 @@
 //!
 //! The buffer is a region of the bubble. [`ThreadState::buffer`](crate::thread::ThreadState) is where its next word goes; code
 //! that writes words moves it on once for several instructions. Nothing checks for the end: after it lies memory that is never mapped, so the first
-//! store that doesn't fit faults. The words before are handed over then, and the instruction is started again.
+//! store that doesn't fit faults. The words before are handed over then, and the instruction is started again. Mostly it doesn't come to that, since
+//! the buffer is emptied earlier at the heads of some traces, see `translate::drain`.
 //!
 //! Named invariant *words of what was executed*: whenever translated code is left, the buffer holds the words of exactly those
 //! instructions that have been executed. An instruction that faults, or before which the app is interrupted, may have written its words already:

@@ -5,6 +5,8 @@
 //! *cells* that stand for the word, chosen by the app's pc, and the cells are added to the word whenever translated code is left: before
 //! a routine is called that could read it, and before a guest is asked, who may hand in the tool's result.
 //!
+//! Additions to the word that comes up first are usually made in a register, see `translate::reserved`, and come to its cells now and then.
+//!
 //! A routine that is put in place and isn't such an addition could read the word unseen. Named invariant *either or*: in one
 //! run, counters are spread or such routines are put in place, whichever came up first.
 

@@ -25,6 +25,7 @@ pub enum Place {
 
 /// App pc of an exit at such a place.
 pub const IN_TARGET: u64 = u64::MAX;
+
 /// What r11 holds where it is reserved, see `translate::reserved`. Otherwise it is the app's everywhere.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -247,8 +248,9 @@ mod tests {
 
     /// A thread state whose first spill slots hold these.
     fn thread(spill: &[u64]) -> Box<ThreadState> {
-        // SAFETY: zero is valid for each of its fields, which are numbers.
-        let mut thread = unsafe { Box::<ThreadState>::new_zeroed().assume_init() };
+        // SAFETY: zero is valid for each of its fields, which are numbers, and the box gives back what was allocated for it.
+        let mut thread: Box<ThreadState> =
+            unsafe { Box::from_raw(std::alloc::alloc_zeroed(std::alloc::Layout::new::<ThreadState>()).cast()) };
         thread.spill[..spill.len()].copy_from_slice(spill);
         thread
     }

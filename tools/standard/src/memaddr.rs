@@ -34,6 +34,10 @@ fn sums_by_lane(rows: &[Row]) -> (Row, Row) {
         // SAFETY: the processor has the feature.
         return unsafe { sums_by_lane_avx2(rows) };
     }
+    sums_by_lane_plain(rows)
+}
+
+fn sums_by_lane_plain(rows: &[Row]) -> (Row, Row) {
     let (mut sum, mut sums) = ([0; LANES], [0; LANES]);
     for row in rows {
         for lane in 0..LANES {
@@ -136,6 +140,12 @@ mod tests {
 
     const ADDRESSES: [u64; 19] =
         [7, 1 << 40, 3, 3, 900, u64::MAX, 5, 6, 1, 2, 0x7fff_ffff_f000, 4, 1 << 63, 40, 41, 43, 47, 1 << 20, 77];
+
+    #[test]
+    fn lanes_add_up_alike_with_vectors_and_without() {
+        let (rows, _) = ADDRESSES.as_chunks();
+        assert_eq!(sums_by_lane(rows), sums_by_lane_plain(rows));
+    }
 
     #[test]
     fn the_checksum_is_what_one_address_at_a_time_gives() {
