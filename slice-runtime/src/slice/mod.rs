@@ -184,7 +184,10 @@ impl SliceGuest {
     /// Compares memory with the next slice's first state.
     fn memory_difference(&mut self, rsp: u64) -> Option<verify::Difference> {
         let Some(first_state) = self.slot.first_state_of(self.end.successor) else {
-            self.fail(&"its end can't be verified: nobody keeps the next slice's first state any more");
+            self.fail(
+                &"its end can't be verified: the process that was to keep the next slice's first state was killed, or \
+                  could not be started (ulimit -u)",
+            );
         };
         self.memory_checks += 1;
         match verify::compare(first_state, rsp, self.end.frame, images::stored()) {
