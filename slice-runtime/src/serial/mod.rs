@@ -26,7 +26,7 @@ mod native;
 use bubble::shared::SliceStats;
 use engine::instrument::Trace;
 use engine::{Control, Cpu, Fault, Flow, Guest, Volatile};
-use machine::{Gpr, Here};
+use machine::{Gpr, Here, flags};
 use syscall_replay::table::{self, Class, Rule, Special};
 use syscall_replay::{effects, is_error};
 
@@ -154,6 +154,9 @@ impl SerialGuest {
         let started_with = cpu.registers.rsp().wrapping_sub(8);
         let outcome = deliver::sigreturn(&mut self.signals, cpu);
         let pc = cpu.registers.rip;
+        if outcome.is_ok() && cpu.registers.rflags & flags::TF != 0 {
+            self.give_up(&engine::TRAP_FLAG, cpu, control);
+        }
         if outcome.is_ok() && self.begun.returned(started_with, pc) && self.is_syscall(pc) {
             cpu.registers.rip = pc.wrapping_add(SYSCALL_LEN);
             return self.syscall(cpu, control);
