@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -40,18 +40,22 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Starts it.
+    /// Starts it. `needs_stdout`: this process's standard output is where its own leads.
     ///
     /// # Errors
     /// If the process can't be started.
-    pub fn start(memory: &RunMemory) -> Result<Self, Failure> {
+    pub fn start(memory: &RunMemory, needs_stdout: bool) -> Result<Self, Failure> {
         // It inherits where it may run, and whether it may read the clock.
         proximity::leave();
         let fd = memory.file().as_raw_fd();
+        let stdout = needs_stdout.then(|| io::stdout().as_fd().try_clone_to_owned()).transpose();
+        let stdout = stdout.doing("pass the standard output on")?;
+        let kept = [Some(fd), stdout.as_ref().map(AsRawFd::as_raw_fd)];
         let mut command = Command::new("/proc/self/exe");
-        command.arg0(COLLECTOR).arg(fd.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // SAFETY: the closure makes three system calls that are safe after a fork, on values of its own.
-        unsafe { command.pre_exec(move || settle(fd)) };
+        command.arg0(COLLECTOR).arg(kept[1].unwrap_or(libc::STDERR_FILENO).to_string()).arg(fd.to_string());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // SAFETY: the closure makes a few system calls that are safe after a fork, on values of its own.
+        unsafe { command.pre_exec(move || kept.into_iter().flatten().try_for_each(keep).and_then(|()| settle())) };
         let mut child = command.spawn().doing("start the collector")?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or_else(|| Failure::Collector("it has no output".into()))?;
@@ -167,14 +171,18 @@ impl Collector {
     }
 }
 
-/// Runs in the collector before its program is loaded: it keeps the run memory, doesn't outlive superpin, and leaves
-/// the terminal's signals to the app and to superpin.
-fn settle(fd: i32) -> io::Result<()> {
+/// Runs in the collector before its program is loaded: it keeps a descriptor.
+fn keep(fd: i32) -> io::Result<()> {
+    // SAFETY: a plain system call.
+    if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Runs there as well: it doesn't outlive superpin, and leaves the terminal's signals to the app and to superpin.
+fn settle() -> io::Result<()> {
     let ignored = signal_set([libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP]);
     // SAFETY: plain system calls on valid values.
     let results = unsafe {
         [
-            libc::fcntl(fd, libc::F_SETFD, 0),
             // Where it was closed it leads nowhere, see `inherited`.
             libc::fcntl(libc::STDERR_FILENO, libc::F_SETFD, 0),
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL),

@@ -104,6 +104,11 @@ fn is_named(fd: i32, options: &[OsString]) -> bool {
     options.iter().any(names)
 }
 
+/// Whether an option names the standard output.
+pub fn names_stdout(options: &[OsString]) -> bool {
+    is_named(libc::STDOUT_FILENO, options)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

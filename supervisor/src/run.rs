@@ -11,7 +11,7 @@ use crate::error::Failure;
 use crate::events::Events;
 use crate::family::Family;
 use crate::image::Image;
-use crate::inherited::Inherited;
+use crate::inherited::{Inherited, names_stdout};
 use crate::own_limits;
 use crate::program;
 use crate::report::Statistics;
@@ -39,7 +39,7 @@ impl<'a> Parts<'a> {
     /// If the kernel has no memory or processes for them.
     pub fn new(settings: &Settings, image: &'a Image, process: Option<i32>) -> Result<Self, Failure> {
         let memory = RunMemory::new(settings, process)?;
-        let collector = Collector::start(&memory)?;
+        let collector = Collector::start(&memory, names_stdout(&settings.tool_options))?;
         let statistics = Statistics::new(settings.verify_calls);
         Ok(Self { memory, image, collector, statistics, name: String::new() })
     }

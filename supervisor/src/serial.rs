@@ -14,6 +14,7 @@ use crate::family::{Birth, Follower, Heritage, Kind, Origin, name_of, run_to};
 use crate::image::Image;
 use crate::run::{Outcome, Parts};
 use crate::run_memory::ClaimedSlot;
+use crate::sliced::files::Kept;
 use crate::sliced::limits::OwnLimits;
 use crate::sliced::shared_maps::Unstable;
 use crate::takeover::access::is_by_name;
@@ -175,6 +176,7 @@ impl Serial<'_> {
             gate: gate_of(app)?,
             shares_memory: false,
             unstable: Unstable::default(),
+            kept: Kept::new(),
             limits: OwnLimits::default(),
             file_pages: Vec::new(),
             at: slot.child_at(),

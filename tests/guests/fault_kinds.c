@@ -1,4 +1,4 @@
-// SIGFPE, SIGILL, SIGBUS and SIGSEGV on protected memory, each handled; state at the fault is checked.
+// SIGFPE, SIGILL, SIGBUS, SIGTRAP by int1, and SIGSEGV on protected memory, each handled; state at the fault is checked.
 // rounds: 2 15
 // blocks: differ
 #define _GNU_SOURCE
@@ -17,6 +17,8 @@ static void handler(int signal, siginfo_t *info, void *context)
     sum = mix(sum, signal * 100 + info->si_code);
     sum = mix(sum, uc->uc_mcontext.gregs[REG_RBX]);
     sum = mix(sum, uc->uc_mcontext.gregs[REG_EFL] & 0xc1);
+    // Whether the signal's own address is that of the instruction.
+    sum = mix(sum, (uintptr_t)info->si_addr == (uintptr_t)uc->uc_mcontext.gregs[REG_RIP]);
     siglongjmp(out, 1);
 }
 
@@ -31,8 +33,8 @@ static void handler(int signal, siginfo_t *info, void *context)
 int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
-    int signals[] = {SIGFPE, SIGILL, SIGBUS, SIGSEGV};
-    for (int i = 0; i < 4; i++)
+    int signals[] = {SIGFPE, SIGILL, SIGBUS, SIGSEGV, SIGTRAP};
+    for (int i = 0; i < 5; i++)
         sigaction(signals[i], &action, 0);
     char *page = mmap(0, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     FILE *file = tmpfile();
@@ -42,6 +44,7 @@ int main(int argc, char **argv)
     for (volatile long round = 0; round < rounds(argc, argv); round++) {
         FAULT("xor %%edx, %%edx\n\tdivl %%eax");
         FAULT("ud2");
+        FAULT(".byte 0xf1\n\tnop");
         FAULT("movl $1, (%%rdi)");
         FAULT("add %%eax, 4(%%rdi)");
         FAULT("hlt");

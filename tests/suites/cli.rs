@@ -267,9 +267,25 @@ fn closed_standard_descriptors_stay_closed() {
 #[test]
 fn results_go_to_a_descriptor_that_is_named() {
     for sliced in ["0", "1"] {
-        let script = format!("exec \"$0\" -sp {sliced} -t icount2 -o /dev/fd/7 -- true 7>&1");
+        for named in ["/dev/fd/7", "/dev/stdout", "/proc/self/fd/1"] {
+            let script = format!("exec \"$0\" -sp {sliced} -t icount2 -o {named} -- true 7>&1");
+            let run = Command::new("sh").args(["-c", &script]).arg(binary()).output().unwrap();
+            assert!(parse_total(&text(&run.stdout)).is_some_and(|n| n > 1000) && run.stderr.is_empty(), "{run:?}");
+        }
+        // What the app has written there stays, and what its processes count is told apart.
+        let folder = Scratch::new().unwrap();
+        let script = format!(
+            "exec \"$0\" -sp {sliced} -follow 1 -t icount2 -o /dev/stdout -- sh -c 'echo first; /bin/true; :' >{}",
+            folder.beside("out").display()
+        );
         let run = Command::new("sh").args(["-c", &script]).arg(binary()).output().unwrap();
-        assert!(parse_total(&text(&run.stdout)).is_some_and(|n| n > 1000), "{run:?}");
+        let told = fs::read_to_string(folder.beside("out")).unwrap();
+        let count = |what: &str| told.matches(what).count();
+        assert_eq!(
+            (told.starts_with("first\n"), count("superpin: process"), count("Total")),
+            (true, 2, 2),
+            "{run:?} {told}"
+        );
     }
 }
 

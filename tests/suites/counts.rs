@@ -18,7 +18,25 @@ const PROGRAMS: &[&[&str]] =
 fn main() -> ExitCode {
     let guests = guest::all().iter().filter_map(|guest| Some(guest_trial(guest, guest.small?)));
     let programs = PROGRAMS.iter().map(|argv| Trial::test(argv.join(" "), move || Ok(check(&Job::new(*argv), true)?)));
-    libtest_mimic::run(&Arguments::from_args(), guests.chain(programs).collect()).exit_code()
+    let signals = ["icount1", "icount2", "opcodes"]
+        .map(|tool| Trial::test(format!("calls under signals, {tool}"), move || Ok(calls_under_signals(tool)?)));
+    libtest_mimic::run(&Arguments::from_args(), guests.chain(programs).chain(signals).collect()).exit_code()
+}
+
+/// A signal that comes right before a system call makes no instruction count twice: the guest itself tells how many it has executed. Its signals
+/// come at other moments in each run.
+fn calls_under_signals(tool: &str) -> Result<(), String> {
+    let mut job = guest::named("calls_under_signals").job(1);
+    job.argv.push("tell".into());
+    for _ in 0..5 {
+        let counted = count_with(tool, SERIAL.options, &job).map_err(|e| e.to_string())?;
+        let digits = counted.outcome.stdout.iter().filter(|byte| byte.is_ascii_lowercase());
+        let told = digits.fold(0, |told: u64, digit| told << 4 | u64::from(digit - b'a'));
+        if counted.total != Some(told) {
+            return Err(format!("told {told}\n{counted:?}"));
+        }
+    }
+    Ok(())
 }
 
 fn guest_trial(guest: &'static Guest, rounds: u64) -> Trial {

@@ -351,3 +351,42 @@ fn a_program_that_does_nothing_leaves_nothing() {
     }
     assert!(shared_memory().is_subset(&before));
 }
+
+/// Processes are short, as an ordinary user meets it: the run copes, or says so and lets the app go on.
+#[test]
+fn few_processes_are_enough_or_the_reason_is_told() {
+    /// Nobody's: all its processes are the run's.
+    const USER: u32 = 54321;
+    // SAFETY: geteuid has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        return;
+    }
+    let guest = guest::named("loops");
+    let copies = [binary(), guest.executable()].map(|from| {
+        let name = format!("superpin-{}-{}", std::process::id(), from.file_name().unwrap().display());
+        let to = std::env::temp_dir().join(name);
+        fs::copy(from, &to).unwrap();
+        to
+    });
+    let run_with = |limit: &str, options: &str| {
+        let script = format!("ulimit -u {limit}; exec \"$0\" {options} -t icount2 -- \"$1\" {}", guest.large);
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &script]).args(&copies).uid(USER).gid(USER).current_dir("/").env_clear();
+        shell.output().unwrap()
+    };
+    let serial = run_with("unlimited", "-sp 0");
+    let total = parse_total(&String::from_utf8_lossy(&serial.stderr));
+    assert!(total.is_some(), "{serial:?}");
+    for limit in ["2", "5", "7", "9"] {
+        let output = run_with(limit, "-sp 1 -spmsec 5");
+        let told = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(0) => assert_eq!(parse_total(&told), total, "{limit}: {told}"),
+            Some(125) => assert!(told.contains("process") && parse_total(&told).is_none(), "{limit}: {told}"),
+            _ => panic!("{limit}: {output:?}"),
+        }
+        // With too few to start the app there is nothing to see of it.
+        assert!(output.stdout == serial.stdout || output.stdout.is_empty() && limit == "2", "{limit}: {output:?}");
+    }
+    copies.iter().for_each(|copy| fs::remove_file(copy).unwrap());
+}

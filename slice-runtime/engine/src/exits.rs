@@ -1,13 +1,14 @@
 //! What is done when translated code was left: by the exit that it was left by.
 
 use isa::Instruction;
-use machine::{AppPc, CachePc, Registers};
+use machine::{AppPc, CachePc, Here, Memory, Registers, flags};
 
 use crate::buffer;
 use crate::descriptor::Descriptor;
 use crate::engine::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, EXIT_UNFINISHED, Engine, Next};
 use crate::gateway::INDIRECT_MISS;
 use crate::guest::{Flow, Guest, Volatile};
+use crate::signals::TRAP_FLAG;
 use crate::space::SpaceId;
 use crate::statemap::{IN_TARGET, from_bytes};
 use crate::tables::{Exit, ExitKind, TraceId};
@@ -57,6 +58,15 @@ impl Engine {
                 self.stats.entries[3] += 1;
                 self.show_x87_pc();
                 return Next::Cache(self.space(space).pc(exit.site));
+            }
+            ExitKind::PopFlags => {
+                self.stats.entries[3] += 1;
+                // Where there is no stack the instruction will fault.
+                let popped = Here::new().read_u64(cpu.registers.rsp()).unwrap_or(0);
+                if popped & flags::TF == 0 {
+                    return Next::Cache(self.space(space).pc(exit.site));
+                }
+                guest.unsupported(TRAP_FLAG, cpu, self)
             }
             ExitKind::Drain => {
                 self.stats.entries[4] += 1;

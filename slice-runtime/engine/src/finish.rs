@@ -7,8 +7,7 @@
 //! when the trace was left; and the words are those that were written first, since the registers may already be others.
 
 use bubble::map::BUFFER;
-use isa::Instruction;
-use machine::{AppPc, CachePc};
+use machine::CachePc;
 
 use crate::engine::{Engine, Next};
 use crate::instrument::{Arg, Point, Trace};
@@ -25,15 +24,12 @@ impl Engine {
     }
 
     /// Whether the instruction at `place`, `made` of whose calls have been made, has begun and goes on before an interruption is answered.
-    /// A system call doesn't unless it is replayed: the app could wait in it for the very signal.
+    /// If it is a system call that is made for real, the guest sees to it that the app doesn't wait in it for the very signal.
     pub(crate) fn is_begun(&mut self, place: CachePc, made: usize) -> bool {
         if self.is_unfinished(place) {
             return true;
         }
-        let Some((_, _, entry, _)) = self.locate(place).filter(|_| made > 0) else { return false };
-        let pc = AppPc(entry.pc);
-        let waits = Instruction::decode(self.code_bytes(pc), pc).is_ok_and(|i| i.kind() == isa::Kind::Syscall);
-        self.settings.replays || !waits
+        made > 0 && self.locate(place).is_some()
     }
 
     /// An instruction was interrupted that was begun, and `made` of its calls have been made: it goes on to its end before the

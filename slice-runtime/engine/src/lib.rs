@@ -35,5 +35,5 @@ mod translate;
 pub use engine::{Engine, Settings, Stats};
 pub use gateway::detach;
 pub use guest::{Control, Cpu, Fault, Flow, Guest, Volatile};
-pub use signals::{install_signal, interrupt, on_signal};
+pub use signals::{TRAP_FLAG, install_signal, interrupt, on_signal};
 pub use thread::ThreadState;

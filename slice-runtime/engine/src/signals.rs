@@ -8,7 +8,7 @@ use std::arch::global_asm;
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use machine::{CachePc, Gpr, XSTATE_CAPACITY};
+use machine::{CachePc, Gpr, XSTATE_CAPACITY, flags};
 
 use crate::counters::Reserved;
 use crate::engine::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, EXIT_UNFINISHED, Engine};
@@ -78,6 +78,9 @@ pub fn install_signal(signal: i32, flags: i32) -> std::io::Result<()> {
 /// Signals by which the CPU reports what an instruction did.
 pub const FAULTS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP];
 
+/// What is said of an app that wants a trap after each instruction.
+pub const TRAP_FLAG: &str = "the app has set the trap flag, which isn't followed";
+
 const STACK_BYTES: usize = 256 << 10;
 
 /// Takes over fault signals, on a stack of their own.
@@ -133,7 +136,9 @@ extern "C" fn handle(signal: i32, info: &libc::siginfo_t, context: &mut libc::uc
         if !fill_in(engine, CachePc(pc), context, fs_base) {
             runtime_fault(signal, pc, context);
         }
-        engine.fault = Some(describe(signal, info, context));
+        // SAFETY: the thread state is mapped; the run loop isn't running.
+        let app_pc = unsafe { (*engine.thread).cpu.registers.rip };
+        engine.fault = Some(describe(signal, info, context, app_pc));
         return abandon(engine, context, EXIT_FAULT);
     }
     let hook = HOOK.load(Ordering::Acquire);
@@ -174,15 +179,15 @@ fn abandon(engine: &mut Engine, context: &mut libc::ucontext_t, exit: u64) -> u6
     1
 }
 
-fn describe(signal: i32, info: &libc::siginfo_t, context: &libc::ucontext_t) -> Fault {
+fn describe(signal: i32, info: &libc::siginfo_t, context: &libc::ucontext_t, app_pc: u64) -> Fault {
     let word = |n: i32| context.uc_mcontext.gregs[n as usize] as u64;
-    Fault {
-        signal,
-        info: *info,
-        error_code: word(libc::REG_ERR),
-        trap: word(libc::REG_TRAPNO),
-        address: word(libc::REG_CR2),
+    let mut info = *info;
+    // These name an instruction, where others name memory.
+    if [libc::SIGFPE, libc::SIGILL, libc::SIGTRAP].contains(&signal) && info.si_code != libc::SI_KERNEL {
+        // SAFETY: the address of a fault lies after the three leading integers and their padding (kernel ABI).
+        unsafe { (&raw mut info).cast::<u64>().add(2).write(app_pc) };
     }
+    Fault { signal, info, error_code: word(libc::REG_ERR), trap: word(libc::REG_TRAPNO), address: word(libc::REG_CR2) }
 }
 
 /// Fills in the app's state from the frame; false if the place isn't in the code cache.
@@ -229,6 +234,7 @@ fn copy_xstate(bytes: &mut [u8; XSTATE_CAPACITY], context: &libc::ucontext_t) {
 
 /// The runtime itself faulted: a bug, or app memory that went away under it.
 fn runtime_fault(signal: i32, pc: u64, context: &libc::ucontext_t) -> ! {
+    assert!(context.uc_mcontext.gregs[libc::REG_EFL as usize] & flags::TF as i64 == 0, "{TRAP_FLAG}");
     let address = context.uc_mcontext.gregs[libc::REG_CR2 as usize];
     panic!(
         "signal {signal} in the runtime at {pc:#x} (image offset {:#x}), address {address:#x}",

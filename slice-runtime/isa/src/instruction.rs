@@ -170,6 +170,11 @@ impl Instruction {
         alone || self.stores_extended_state()
     }
 
+    /// Whether it takes the flags from the stack.
+    pub fn pops_flags(&self) -> bool {
+        matches!(self.iced.mnemonic(), Mnemonic::Popf | Mnemonic::Popfq)
+    }
+
     /// Its mnemonic in lower case, as a manual spells it.
     pub fn mnemonic(&self) -> &'static str {
         mnemonics()[self.iced.mnemonic() as usize]

@@ -105,7 +105,7 @@ impl Signals {
         let real = self.mask & !FAULTS;
         let args = [libc::SIG_SETMASK as u64, &raw const real as u64, 0, 8, 0, 0];
         // Not made if a signal has arrived: a second one would take the place of the first.
-        interruptible(libc::SYS_rt_sigprocmask as u64, args, arrival::flag());
+        let _ = interruptible(libc::SYS_rt_sigprocmask as u64, args, arrival::flag());
     }
 
     /// What a signal that arrived leads to; a handler that is to be called once only is forgotten.

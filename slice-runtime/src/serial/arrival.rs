@@ -104,9 +104,10 @@ pub fn hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t)
     }
     ARRIVED.put(signal, info);
     block_all(context);
-    let pc = &mut context.uc_mcontext.gregs[libc::REG_RIP as usize];
-    if let Some(abort) = abort_at(*pc as u64) {
-        *pc = abort as i64;
+    let registers = &mut context.uc_mcontext.gregs;
+    let [pc, rcx] = [libc::REG_RIP, libc::REG_RCX].map(|register| registers[register as usize] as u64);
+    if let Some(abort) = abort_at(pc, rcx) {
+        registers[libc::REG_RIP as usize] = abort as i64;
     }
     engine::interrupt();
 }

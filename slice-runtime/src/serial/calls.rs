@@ -20,7 +20,7 @@ pub fn raw_syscall(number: u64, args: [u64; 6]) -> u64 {
 // The window: from reading the flag to the `syscall` instruction. A signal that arrives before the window sets the
 // flag, which is then seen; one that arrives in the window makes the hook move rip to `abort`; one that arrives
 // later interrupts the call itself. The kernel restarts a call by setting rip back to the `syscall` instruction, which is
-// inside the window: so a restart is an abort, and the app makes the call again after its handler.
+// inside the window: so the app makes the call again after its handler. rcx tells whether the call had been entered.
 global_asm!(
     ".pushsection .text.superpin_interruptible, \"ax\", @progbits",
     // extern "C" fn (call: *const [u64; 7], flag: *const u64, aborted: *mut u64) -> u64
@@ -37,6 +37,7 @@ global_asm!(
     "mov r8, [rdi + 40]",
     "mov r9, [rdi + 48]",
     "mov rdi, [rdi + 8]",
+    "xor ecx, ecx",
     ".globl superpin_interruptible_window",
     "superpin_interruptible_window:",
     "cmp qword ptr [rbp], 0",
@@ -54,7 +55,14 @@ global_asm!(
     "pop rbp",
     "pop rbx",
     "ret",
+    ".globl superpin_interruptible_restarts",
+    "superpin_interruptible_restarts:",
+    "mov qword ptr [rbx], {RESTARTS}",
+    "pop rbp",
+    "pop rbx",
+    "ret",
     ".popsection",
+    RESTARTS = const RESTARTS,
 );
 
 unsafe extern "C" {
@@ -62,23 +70,44 @@ unsafe extern "C" {
     static superpin_interruptible_window: u8;
     static superpin_interruptible_done: u8;
     static superpin_interruptible_abort: u8;
+    static superpin_interruptible_restarts: u8;
 }
 
-/// Makes a system call that a signal may interrupt. `None`: it wasn't made, because `flag` was set or a signal
-/// came just before it, or it would have been restarted after a handler.
-pub fn interruptible(number: u64, args: [u64; 6], flag: &AtomicU64) -> Option<u64> {
+/// Why a system call has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmade {
+    /// A signal had come before it.
+    NotEntered,
+    /// A signal has interrupted it, and it is made again after the handler.
+    Restarts,
+}
+
+/// Makes a system call that a signal may interrupt. It isn't made if `flag` is set.
+pub fn interruptible(number: u64, args: [u64; 6], flag: &AtomicU64) -> Result<u64, Unmade> {
     let call = [number, args[0], args[1], args[2], args[3], args[4], args[5]];
     let mut aborted = 0;
     // SAFETY: the pointers are valid; see `raw_syscall` for the call itself.
     let result = unsafe { superpin_interruptible(&raw const call, flag.as_ptr(), &raw mut aborted) };
-    (aborted == 0).then_some(result)
+    match aborted {
+        0 => Ok(result),
+        RESTARTS => Err(Unmade::Restarts),
+        _ => Err(Unmade::NotEntered),
+    }
 }
 
-/// Where to go on instead, if `pc` lies between the last look at the flag and the system call.
-pub fn abort_at(pc: u64) -> Option<u64> {
+const RESTARTS: u64 = 2;
+
+/// Where to go on instead, if `pc` lies between the last look at the flag and the system call, or at a call that is to be made again: that
+/// has left the address behind it in `rcx`.
+pub fn abort_at(pc: u64, rcx: u64) -> Option<u64> {
     let start = &raw const superpin_interruptible_window as u64;
     let end = &raw const superpin_interruptible_done as u64;
-    (start..end).contains(&pc).then_some(&raw const superpin_interruptible_abort as u64)
+    let place = if rcx == end {
+        &raw const superpin_interruptible_restarts as u64
+    } else {
+        &raw const superpin_interruptible_abort as u64
+    };
+    (start..end).contains(&pc).then_some(place)
 }
 
 /// `cpuid`, as this processor answers it.
@@ -106,10 +135,10 @@ mod tests {
         let flag = AtomicU64::new(0);
         let mut ends = [0_i32; 2];
         let pipe = [ends.as_mut_ptr() as u64, 0, 0, 0, 0, 0];
-        assert_eq!(interruptible(libc::SYS_pipe as u64, pipe, &flag), Some(0));
+        assert_eq!(interruptible(libc::SYS_pipe as u64, pipe, &flag), Ok(0));
         let before = ends;
         flag.store(1, std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(interruptible(libc::SYS_pipe as u64, pipe, &flag), None);
+        assert_eq!(interruptible(libc::SYS_pipe as u64, pipe, &flag), Err(Unmade::NotEntered));
         assert_eq!(ends, before);
     }
 
@@ -117,10 +146,11 @@ mod tests {
     fn only_the_window_is_left_by_aborting() {
         let start = &raw const superpin_interruptible_window as u64;
         let done = &raw const superpin_interruptible_done as u64;
-        assert_eq!(abort_at(start - 1), None);
-        assert!(abort_at(start).is_some());
+        let abort = abort_at(start, 0);
+        assert_eq!([abort_at(start - 1, 0), abort_at(done, 0)], [None; 2]);
+        assert!(abort.is_some());
+        assert_eq!(abort_at(done - 2, 0), abort);
         // Where the kernel puts rip to restart the call.
-        assert!(abort_at(done - 2).is_some());
-        assert_eq!(abort_at(done), None);
+        assert!(abort_at(done - 2, done).is_some_and(|restarts| Some(restarts) != abort));
     }
 }

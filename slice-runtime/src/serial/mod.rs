@@ -13,6 +13,7 @@
 
 mod actions;
 mod arrival;
+mod begun;
 mod calls;
 mod child;
 mod deliver;
@@ -25,7 +26,7 @@ mod native;
 use bubble::shared::SliceStats;
 use engine::instrument::Trace;
 use engine::{Control, Cpu, Fault, Flow, Guest, Volatile};
-use machine::{Gpr, Here};
+use machine::{Gpr, Here, flags};
 use syscall_replay::table::{self, Class, Rule, Special};
 use syscall_replay::{effects, is_error};
 
@@ -34,6 +35,8 @@ use crate::tool::RunningTool;
 pub use actions::Signals;
 use actions::{Action, set_real_action, set_real_mask};
 use arrival::FAULTS;
+use begun::Begun;
+use calls::Unmade;
 pub(crate) use calls::{execute_cpuid, raw_syscall};
 use child::Child;
 use deliver::Death;
@@ -57,6 +60,7 @@ pub struct SerialGuest {
     signals: Signals,
     memory: Here,
     maps: MapsFiles,
+    begun: Begun,
     ending: Option<Ending>,
     /// Processes that the app has started.
     children: u64,
@@ -67,7 +71,8 @@ impl SerialGuest {
     pub fn new(mut signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>) -> Self {
         signals.start();
         limits::own_data();
-        Self { slot, tool, signals, memory: Here::new(), maps: MapsFiles::default(), ending: None, children: 0 }
+        let (maps, begun) = (MapsFiles::default(), Begun::default());
+        Self { slot, tool, signals, memory: Here::new(), maps, begun, ending: None, children: 0 }
     }
 
     /// Hands in the result and ends the process as the app did. To be called when the engine was left.
@@ -117,13 +122,52 @@ impl SerialGuest {
     fn deliver_waiting(&mut self, waiting_mask: Option<u64>, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         let Some(arrived) = arrival::take() else { return Flow::Continue };
         let outcome = deliver::arrived(&mut self.signals, &arrived, waiting_mask, cpu, control);
+        self.begun.handler(cpu.registers.rsp());
         self.after(outcome)
     }
 
-    /// The call was not made because a signal came first: the handler interrupts just before it.
-    fn deliver_before_call(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        cpu.registers.rip = cpu.registers.rip.wrapping_sub(SYSCALL_LEN);
-        self.deliver_waiting(None, cpu, control)
+    /// The call was not made because a signal came first: the handler interrupts just before it. One that the kernel makes again has been made
+    /// to the app, and is made by the same instruction once more.
+    fn deliver_before_call(&mut self, why: Unmade, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        let behind = cpu.registers.rip;
+        if why == Unmade::Restarts {
+            cpu.registers.finish_syscall(cpu.registers.get(Gpr::Rax));
+        }
+        let pc = behind.wrapping_sub(SYSCALL_LEN);
+        cpu.registers.rip = pc;
+        let flow = self.deliver_waiting(None, cpu, control);
+        if why == Unmade::Restarts || flow == Flow::Leave {
+            return flow;
+        }
+        if cpu.registers.rip == pc {
+            // Nobody wants the signal.
+            cpu.registers.rip = behind;
+            return self.syscall(cpu, control);
+        }
+        self.begun.before_call(cpu.registers.rsp(), pc);
+        flow
+    }
+
+    /// `rt_sigreturn`.
+    fn return_from_handler(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        // The return has popped its own address.
+        let started_with = cpu.registers.rsp().wrapping_sub(8);
+        let outcome = deliver::sigreturn(&mut self.signals, cpu);
+        let pc = cpu.registers.rip;
+        if outcome.is_ok() && cpu.registers.rflags & flags::TF != 0 {
+            self.give_up(&engine::TRAP_FLAG, cpu, control);
+        }
+        if outcome.is_ok() && self.begun.returned(started_with, pc) && self.is_syscall(pc) {
+            cpu.registers.rip = pc.wrapping_add(SYSCALL_LEN);
+            return self.syscall(cpu, control);
+        }
+        self.after(outcome)
+    }
+
+    fn is_syscall(&self, pc: u64) -> bool {
+        use machine::Memory;
+        let mut code = [0; SYSCALL_LEN as usize];
+        self.memory.read(pc, &mut code).is_ok() && code == [0x0f, 0x05]
     }
 
     fn finished(&mut self, result: u64, cpu: &mut Cpu) -> Flow {
@@ -137,8 +181,9 @@ impl SerialGuest {
             control.before_write(range.address, range.len);
         }
         let waiting_mask = self.waiting_mask(&call);
-        let Some(result) = calls::interruptible(call.number, call.args, arrival::flag()) else {
-            return self.deliver_before_call(cpu, control);
+        let result = match calls::interruptible(call.number, call.args, arrival::flag()) {
+            Ok(result) => result,
+            Err(why) => return self.deliver_before_call(why, cpu, control),
         };
         if !is_error(result) {
             self.maps.after(&call, result, &self.memory);
@@ -183,8 +228,8 @@ impl SerialGuest {
         self.slot.unpublish();
         self.signals.set_mask(self.signals.mask());
         match outcome {
-            None => self.deliver_before_call(cpu, control),
-            Some(result) => self.finished(result, cpu),
+            Err(why) => self.deliver_before_call(why, cpu, control),
+            Ok(result) => self.finished(result, cpu),
         }
     }
 
@@ -194,7 +239,7 @@ impl SerialGuest {
         };
         set_real_mask(!FAULTS);
         if arrival::flag().load(std::sync::atomic::Ordering::Acquire) != 0 {
-            return self.deliver_before_call(cpu, control);
+            return self.deliver_before_call(Unmade::NotEntered, cpu, control);
         }
         memory::release_all(control);
         self.slot.set_child_at(child.cpu.registers.rip);
@@ -318,10 +363,7 @@ impl Guest for SerialGuest {
             Class::Special(Special::Exec) => self.exec(call, cpu, control),
             Class::Special(Special::StartProcess) => self.start_process(call, cpu, control),
             Class::Special(Special::StartThread) => self.give_up_before_call(&THREAD, cpu, control),
-            Class::Special(Special::SignalReturn) => {
-                let outcome = deliver::sigreturn(&mut self.signals, cpu);
-                self.after(outcome)
-            }
+            Class::Special(Special::SignalReturn) => self.return_from_handler(cpu, control),
             Class::Replay | Class::Repeat | Class::Boundary => match self.virtual_call(&call, cpu, control) {
                 Some(result) => self.finished(result, cpu),
                 None if table::may_kill(call.number, &call.args) => self.kill(&rule, call, cpu, control),
@@ -350,6 +392,7 @@ impl Guest for SerialGuest {
             return self.vsyscall(number, cpu, control);
         }
         let outcome = deliver::fault(&mut self.signals, fault, cpu, control);
+        self.begun.handler(cpu.registers.rsp());
         self.after(outcome)
     }
 

@@ -4,17 +4,22 @@
 //! the slice before compares its end with it (`verify`), and if the slice dies or fails, another is forked from it.
 
 use std::io;
+use std::time::Duration;
 
 use crate::slot::{OwnSlot, exit_now};
 
 /// Yama's request to let a process be inspected by any other of the same user.
 const PR_SET_PTRACER: i32 = 0x5961_6d61;
 
+/// How long to wait for a process, and how long between two attempts.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// Forks the keeper, and returns in the slice: now, and in another process each time that the slice is begun again.
 /// Their parent is the control process, which reaps them, and they die with it.
 pub fn keep(slot: OwnSlot, supervisor: i32) {
     let attempt = slot.attempt();
-    match fork() {
+    match fork_in_time() {
         Ok(0) => {
             depend_on(supervisor);
             stay(slot, supervisor, attempt);
@@ -53,6 +58,22 @@ fn is_reported(slot: OwnSlot, pid: i32) -> bool {
     // SAFETY: kill has no memory preconditions; signal 0 only asks.
     let is_there = unsafe { libc::syscall(libc::SYS_kill, pid, 0) } == 0;
     is_there || !slot.take_runner(pid)
+}
+
+/// A fork, as soon as there may be another process: others end.
+fn fork_in_time() -> io::Result<i32> {
+    let mut patience = PATIENCE;
+    loop {
+        match fork() {
+            Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && !patience.is_zero() => {
+                let pause = libc::timespec { tv_sec: 0, tv_nsec: PAUSE.as_nanos() as i64 };
+                // SAFETY: the time is valid, and nobody wants to know how much of it was left.
+                unsafe { libc::syscall(libc::SYS_nanosleep, &raw const pause, 0) };
+                patience = patience.saturating_sub(PAUSE);
+            }
+            forked => return forked,
+        }
+    }
 }
 
 /// A fork whose parent is this process's parent.

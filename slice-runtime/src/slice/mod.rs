@@ -33,6 +33,9 @@ use crate::tool::RunningTool;
 use cpuid::Cpuid;
 use space::SliceSpace;
 
+/// Why a slice may come to another place than the app.
+const LIKELY: &str = "Perhaps the app has read memory that another process writes, which slices don't see";
+
 /// Runs one slice.
 pub struct SliceGuest {
     supervisor: i32,
@@ -184,7 +187,10 @@ impl SliceGuest {
     /// Compares memory with the next slice's first state.
     fn memory_difference(&mut self, rsp: u64) -> Option<verify::Difference> {
         let Some(first_state) = self.slot.first_state_of(self.end.successor) else {
-            self.fail(&"its end can't be verified: nobody keeps the next slice's first state any more");
+            self.fail(
+                &"its end can't be verified: the process that was to keep the next slice's first state was killed, or \
+                  could not be started (ulimit -u)",
+            );
         };
         self.memory_checks += 1;
         match verify::compare(first_state, rsp, self.end.frame, images::stored()) {
@@ -203,12 +209,12 @@ impl SliceGuest {
                 || "It never was there with the two registers that are compared first".to_owned(),
                 |difference| format!("Of the states there, the nearest to the end had {difference}"),
             );
-            self.fail(&format_args!("missed its end at {expected:#x}: it came to {came_to}. {nearest}"));
+            self.fail(&format_args!("missed its end at {expected:#x}: it came to {came_to}. {nearest}. {LIKELY}"));
         };
         let verify::Difference { address, expected: word } = refused;
         self.fail(&format_args!(
             "missed its end at {expected:#x}: it came to {came_to}. Registers and stack had matched {} times, \
-             the last time with another word than {word:#x} at {address:#x}",
+             the last time with another word than {word:#x} at {address:#x}. {LIKELY}",
             self.memory_checks
         ));
     }

@@ -7,6 +7,7 @@ use tracee::{Change, Mode, Remote, Report, Running, Stop, Stopped, TraceError, i
 
 use crate::entry::Prepared;
 use crate::error::Failure;
+use crate::sliced::files::Kept;
 use crate::sliced::limits::OwnLimits;
 use crate::sliced::shared_maps::Unstable;
 
@@ -36,6 +37,8 @@ pub struct Heritage {
     pub shares_memory: bool,
     /// Files whose mappings change when they are written.
     pub unstable: Unstable,
+    /// Files that it has mapped and that must not change.
+    pub kept: Kept,
     /// Resource limits that it has set for itself.
     pub limits: OwnLimits,
     /// Pages of files that hold bytes of the parent's in-process recorder.
@@ -205,6 +208,7 @@ fn heritage(process: &Stopped) -> Result<Heritage, Failure> {
         gate,
         shares_memory: true,
         unstable: Unstable::default(),
+        kept: Kept::new(),
         limits: OwnLimits::default(),
         file_pages: Vec::new(),
         at: None,

@@ -10,6 +10,7 @@ use super::check_calls::Before;
 use super::clock::{self, Wish};
 use super::decide::{self, Plan, SliceState};
 use super::ends::{call_end, entry_registers, replaces_registers, returned_to};
+use super::files::{Key, is_kept_for_the_ended};
 use super::lingering;
 use super::master::Master;
 use super::next::{Cut, Next, Then};
@@ -17,6 +18,7 @@ use super::processor;
 use super::shared_maps::{is_reshaped, is_shared_with_children, others_attach, written_by_others};
 use super::slices::Recording;
 use super::unfollowed::{OTHER_NUMBERS, SECOND_THREAD, SHARED_PROCESS, give_up, numbers_children_anew, shares_all};
+use super::written;
 use crate::error::Failure;
 use crate::report::Boundary;
 use crate::takeover::access;
@@ -73,6 +75,11 @@ impl Master {
             }
             false => (class, Then::Fork),
         };
+        let file = written::by_path(&stopped, self.pid, number, &args);
+        let (class, then) = match file.filter(|file| self.files.holds(*file) || is_kept_for_the_ended(*file)) {
+            Some(file) => (Class::Boundary, Then::Write { file, number, args }),
+            None => (class, then),
+        };
         let class = match Wish::set_by(number, &args) {
             // The master's setting is ours, the app's is only kept.
             Some(wish) => Class::Refuse { result: wish.err().unwrap_or(0) },
@@ -124,8 +131,15 @@ impl Master {
         };
         let compared = self.checks_calls && class == Class::Replay;
         let memory = compared.then(|| Before::read(&stopped));
+        let end = match (then, &entry) {
+            (Then::Write { .. }, Some(entry)) => Some(call_end(entry, shared)),
+            _ => None,
+        };
         self.call = Some(Call { pending: entered.pending, plan, memory, entry, shared, then });
-        Ok(Next::Resume(stopped, 0))
+        match end {
+            Some(_) => Ok(Next::Cut(stopped, Cut { kind: Boundary::Syscall, end, then })),
+            None => Ok(Next::Resume(stopped, 0)),
+        }
     }
 
     pub(super) fn exit(&mut self, mut stopped: Stopped, result: i64, slice: &mut Recording) -> Result<Next, Failure> {
@@ -156,23 +170,12 @@ impl Master {
             self.interrupted = Some(call.pending.number);
             return Ok(Next::Resume(stopped, 0));
         }
-        if !is_error(result) {
-            self.clock_wish.tell(call.pending.number, &call.pending.args, &mut stopped);
-        }
         if let Some(before) = &call.memory
             && let Err(error) = before.compare(&stopped, &call.pending, result)
         {
             return Ok(Next::GiveUp(stopped, Stop::SyscallExit { result: result as i64 }, error));
         }
-        self.note_effects(&call.pending, result);
-        let made = (call.pending.number, &call.pending.args);
-        self.in_process.after(&mut stopped, self.prepared.gate, made, result)?;
-        if !is_error(result) {
-            if call.pending.number as i64 == libc::SYS_mmap {
-                self.huge_pages.after_mmap(&mut stopped, self.prepared.gate, &call.pending.args, result)?;
-            }
-            self.random.after_call(&mut stopped, call.pending.number, &call.pending.args, result)?;
-        }
+        self.made(&mut stopped, &call.pending, result)?;
         let kind = match call.plan {
             Plan::Record(_) if self.is_due => Boundary::Timeout,
             Plan::Record(_) if returns_from_handler => match returned_to(&stopped, call.entry.as_ref())? {
@@ -215,6 +218,47 @@ impl Master {
         };
         let end = Some(call_end(&entry, call.shared));
         Ok(Next::Cut(stopped, Cut { kind, end, then: call.then }))
+    }
+
+    /// A stop between the entry of a call before which the last slice has ended ([`Then::Write`]) and its exit.
+    pub(super) fn exit_alone(&mut self, mut stopped: Stopped, stop: Stop) -> Result<Next, Failure> {
+        let Stop::SyscallExit { result } = stop else { return Ok(Next::Resume(stopped, 0)) };
+        let Some(call) = self.call.take() else { return Ok(Next::Resume(stopped, 0)) };
+        if is_restart(result as u64) {
+            let why =
+                "a signal came while the app waited for a file that it had mapped before to be opened for writing";
+            return Ok(Next::GiveUp(stopped, stop, Failure::Unsupported(why.to_owned())));
+        }
+        self.made(&mut stopped, &call.pending, result as u64)?;
+        Ok(Next::Cut(stopped, Cut { kind: Boundary::Syscall, end: None, then: Then::Fork }))
+    }
+
+    /// A call was made with this result.
+    fn made(&mut self, stopped: &mut Stopped, call: &Pending, result: u64) -> Result<(), Failure> {
+        let (number, args) = (call.number, &call.args);
+        if !is_error(result) {
+            self.clock_wish.tell(number, args, stopped);
+            self.note_effects(call, result);
+        }
+        self.in_process.after(stopped, self.prepared.gate, (number, args), result)?;
+        if !is_error(result) {
+            if number as i64 == libc::SYS_mmap {
+                self.huge_pages.after_mmap(stopped, self.prepared.gate, args, result)?;
+            }
+            self.random.after_call(stopped, number, args, result)?;
+        }
+        Ok(())
+    }
+
+    /// Whether it is in a call before which the last slice has ended.
+    pub(super) fn is_alone(&self) -> bool {
+        matches!(self.call, Some(Call { then: Then::Write { .. }, .. }))
+    }
+
+    /// No slice is left that may look at a file to which the app is about to get write access: its mappings show what is written from now on.
+    pub(super) fn is_to_write(&mut self, file: Key) {
+        self.files.let_go(file);
+        self.shares_memory |= self.unstable.add_file(self.pid, file.1);
     }
 
     /// What the app sees in memory that other processes may write.

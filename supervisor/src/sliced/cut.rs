@@ -17,6 +17,7 @@ use tracee::{Stop, Stopped, TraceError};
 
 use super::clock::Wish;
 use super::decide::Amount;
+use super::files::is_kept_for_the_ended;
 use super::next::{Cut, Then};
 use super::slices::Recording;
 use super::{Phase, Sliced, clock, kill, send, shared_maps};
@@ -44,15 +45,23 @@ impl Sliced<'_> {
                 self.release(&mut cut);
                 return self.resume(stopped, signal);
             }
-            Then::LoneFork => self.release(&mut cut),
+            Then::LoneFork | Then::Write { .. } => self.release(&mut cut),
             _ => {}
         }
-        let must_wait = cut.then == Then::LoneFork && !self.slices.are_gone();
+        let must_wait = match cut.then {
+            Then::LoneFork => !self.slices.are_gone(),
+            Then::Write { file, .. } => !self.slices.are_gone() || is_kept_for_the_ended(file),
+            _ => false,
+        };
         if must_wait || !self.slices.has_room(&self.parts.memory) {
             self.phase = Phase::Held(stopped, cut, Moment::now());
             return Ok(());
         }
         match cut.then {
+            Then::Write { file, .. } => {
+                self.master.is_to_write(file);
+                return self.resume(stopped, 0);
+            }
             Then::Handler(signal) => match enter_handler(stopped, signal)? {
                 Some(entered) => {
                     stopped = entered;

@@ -2,29 +2,54 @@
 //!
 //! A file that somebody has open for writing isn't kept: its mapping ends the slice, and the next ones get copies of
 //! its contents ([`super::shared_maps`]). One that is kept must not change until the run is over: slices look at it later than
-//! the master did. If it has changed, no total can be trusted.
+//! the master did. So a call by which the app is about to get write access waits until no slice is left that may look, and from
+//! then on the file is one that somebody writes. If it has changed in any other way, no total can be trusted.
 
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::rc::{Rc, Weak};
+use std::thread::sleep;
+use std::time::Duration;
 
+use nix::time::{ClockId, clock_gettime};
 use syscall_replay::Files;
 
-/// Descriptors of the app's files. Each file is held once, until the run ends: while it is held its inode number stays its own.
+/// A file: its device and its inode number.
+pub type Key = (u64, u64);
+/// Files by what they are.
+pub type Kept = HashMap<Key, Rc<Held>>;
+
+thread_local! {
+    /// What is kept for any process of the run.
+    static ALL: RefCell<Vec<Weak<Shelf>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What is kept for one process.
+#[derive(Default)]
+struct Shelf {
+    kept: RefCell<Kept>,
+    /// The process has ended: only its slices are left.
+    has_ended: Cell<bool>,
+}
+
+/// Descriptors of the app's files. Each file is held once, until it is let go or the run ends: while it is held its inode number stays its own.
 ///
 /// They are opened anew rather than taken from the app: what is locked by the app's open file would stay locked.
 pub struct KeptFiles {
     /// A descriptor of the app's process, unless that is gone.
     master: Option<OwnedFd>,
-    held: HashMap<(u64, u64), Held>,
+    shelf: Rc<Shelf>,
     /// Slices can open what is held.
     is_reachable: bool,
 }
 
-struct Held {
+/// A file that is held.
+pub struct Held {
     file: File,
     /// When it was mapped first.
     version: Version,
@@ -43,6 +68,32 @@ impl Version {
         let modified = (metadata.mtime(), metadata.mtime_nsec());
         metadata.is_file().then_some(Self { size: metadata.size(), modified })
     }
+
+    /// Whether a change made now gives the file no other time than it has: times advance by ticks of the kernel's coarse clock, or by
+    /// seconds, as the file system has it.
+    fn may_be_kept_by_a_change(self) -> bool {
+        let Ok(now) = clock_gettime(ClockId::CLOCK_REALTIME_COARSE) else { return false };
+        match self.modified {
+            (seconds, 0) => seconds == now.tv_sec(),
+            modified => modified == (now.tv_sec(), now.tv_nsec()),
+        }
+    }
+}
+
+/// Files that are kept for any process.
+pub fn all_kept() -> Vec<Key> {
+    ALL.with_borrow(|all| {
+        let shelves = all.iter().filter_map(Weak::upgrade);
+        shelves.flat_map(|shelf| shelf.kept.borrow().keys().copied().collect::<Vec<_>>()).collect()
+    })
+}
+
+/// Whether slices of a process that has ended may look at a file.
+pub fn is_kept_for_the_ended(key: Key) -> bool {
+    ALL.with_borrow(|all| {
+        let ended = all.iter().filter_map(Weak::upgrade).filter(|shelf| shelf.has_ended.get());
+        ended.into_iter().any(|shelf| shelf.kept.borrow().contains_key(&key))
+    })
 }
 
 impl KeptFiles {
@@ -52,7 +103,12 @@ impl KeptFiles {
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
         // SAFETY: the descriptor is new and nobody else owns it.
         let master = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) });
-        Self { master, held: HashMap::new(), is_reachable: true }
+        let shelf = Rc::new(Shelf::default());
+        ALL.with_borrow_mut(|all| {
+            all.retain(|shelf| shelf.strong_count() > 0);
+            all.push(Rc::downgrade(&shelf));
+        });
+        Self { master, shelf, is_reachable: true }
     }
 
     /// Whether slices that start from now on can open what is held.
@@ -60,9 +116,35 @@ impl KeptFiles {
         self.is_reachable = is_reachable;
     }
 
+    /// For a copy of the process: it has the same mappings.
+    pub fn copies(&self) -> Kept {
+        self.shelf.kept.borrow().clone()
+    }
+
+    /// The process is a copy of one for which these were kept.
+    pub fn inherit(&mut self, kept: Kept) {
+        self.shelf.kept.borrow_mut().extend(kept);
+    }
+
+    /// Whether a file is kept.
+    pub fn holds(&self, key: Key) -> bool {
+        self.shelf.kept.borrow().contains_key(&key)
+    }
+
+    /// No slice is left that may look at this file.
+    pub fn let_go(&mut self, key: Key) {
+        self.shelf.kept.borrow_mut().remove(&key);
+    }
+
+    /// The process has ended.
+    pub fn app_ended(&mut self) {
+        self.shelf.has_ended.set(true);
+    }
+
     /// The name of a file that has changed since it was mapped.
     pub fn changed(&self) -> Option<String> {
-        let changed = self.held.values().find(|held| {
+        let kept = self.shelf.kept.borrow();
+        let changed = kept.values().find(|held| {
             let now = held.file.metadata().ok().and_then(|metadata| Version::of(&metadata));
             now != Some(held.version)
         })?;
@@ -80,13 +162,24 @@ impl KeptFiles {
         writable
     }
 
-    fn hold(&mut self, file: &File) -> Option<&Held> {
+    /// Gives a descriptor of the file.
+    fn hold(&mut self, file: &File) -> Option<i32> {
         let metadata = file.metadata().ok()?;
-        let version = Version::of(&metadata)?;
-        match self.held.entry((metadata.dev(), metadata.ino())) {
-            Entry::Occupied(held) => Some(held.into_mut()),
-            Entry::Vacant(place) => Some(place.insert(Held { file: open_anew(file).ok()?, version })),
-        }
+        let mut version = Version::of(&metadata)?;
+        let mut kept = self.shelf.kept.borrow_mut();
+        let held = match kept.entry((metadata.dev(), metadata.ino())) {
+            Entry::Occupied(held) => held.into_mut(),
+            Entry::Vacant(place) => {
+                let file = open_anew(file).ok()?;
+                // The app has seen nothing of the mapping yet.
+                while version.may_be_kept_by_a_change() {
+                    sleep(TICK);
+                    version = Version::of(&file.metadata().ok()?)?;
+                }
+                place.insert(Rc::new(Held { file, version }))
+            }
+        };
+        Some(held.file.as_raw_fd())
     }
 
     fn take(&self, fd: i32) -> Option<File> {
@@ -97,6 +190,8 @@ impl KeptFiles {
     }
 }
 
+/// For how long to wait until times of files have advanced.
+const TICK: Duration = Duration::from_millis(1);
 /// fcntl(2): which signal tells of events of a descriptor.
 const F_SETSIG: i32 = 10;
 
@@ -136,12 +231,14 @@ impl Files for KeptFiles {
         if is_writable(&file) || !self.is_reachable {
             return None;
         }
-        self.hold(&file).map(|held| held.file.as_raw_fd() as u32)
+        self.hold(&file).map(|fd| fd as u32)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
+
     use super::*;
 
     #[test]
@@ -152,6 +249,27 @@ mod tests {
         assert!(is_writable(&writer) && is_writable(&reader));
         drop(writer);
         assert!(!is_writable(&reader));
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_change_is_seen_however_soon_it_comes() {
+        let path = std::env::temp_dir().join(format!("superpin-soon-{}", std::process::id()));
+        let writer = File::create(&path).unwrap();
+        let reader = File::open(&path).unwrap();
+        for byte in 0..20 {
+            writer.write_all_at(&[byte], 0).unwrap();
+            let mut files = KeptFiles::new(std::process::id() as i32);
+            let key = (reader.metadata().unwrap().dev(), reader.metadata().unwrap().ino());
+            assert!(files.hold(&reader).is_some() && files.holds(key) && all_kept().contains(&key));
+            assert!(files.changed().is_none() && !is_kept_for_the_ended(key));
+            files.app_ended();
+            assert!(is_kept_for_the_ended(key));
+            writer.write_all_at(&[byte + 1], 0).unwrap();
+            assert!(files.changed().is_some());
+            files.let_go(key);
+            assert!(files.changed().is_none() && !all_kept().contains(&key));
+        }
         std::fs::remove_file(&path).unwrap();
     }
 }

@@ -139,6 +139,7 @@ impl Master {
         self.shares_memory = heritage.shares_memory;
         self.has_company = heritage.shares_memory && is_shared_with_children(self.pid);
         self.unstable = heritage.unstable;
+        self.files.inherit(heritage.kept);
         self.limits = heritage.limits;
         self.in_process.inherit(heritage.file_pages.clone());
         self.see_identity();
@@ -162,6 +163,7 @@ impl Master {
             gate: self.prepared.gate,
             shares_memory: self.shares_memory,
             unstable: self.unstable.clone(),
+            kept: self.files.copies(),
             limits: self.limits.clone(),
             file_pages: self.file_pages(),
             at: None,

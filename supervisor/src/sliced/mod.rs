@@ -11,7 +11,7 @@ pub(crate) mod clock;
 mod cut;
 mod decide;
 mod ends;
-mod files;
+pub(crate) mod files;
 mod huge_pages;
 mod in_process;
 mod interrupts;
@@ -29,6 +29,7 @@ mod timer;
 mod traps;
 mod unfollowed;
 mod vsyscall;
+mod written;
 
 use std::time::Duration;
 
@@ -220,6 +221,7 @@ impl Sliced<'_> {
             Phase::Held(stopped, cut, _) => {
                 let stop = match cut.then {
                     Then::Handler(signal) => Err(signal),
+                    Then::Write { number, args, .. } => Ok(Stop::SyscallEntry { number, args }),
                     _ => Ok(Stop::Interrupted),
                 };
                 let left = match stop {
@@ -295,6 +297,7 @@ impl Sliced<'_> {
         let since = Moment::now();
         if let Some(exit) = report.exit() {
             self.exit = Some(exit);
+            self.master.files.app_ended();
             self.phase = Phase::Alone;
             proximity::leave();
             self.parts.statistics.app_ended();
@@ -327,10 +330,14 @@ impl Sliced<'_> {
         if self.failure.is_some() {
             return self.leave(stopped, stop);
         }
-        let Some(slice) = &mut self.slices.recording else { return self.after_the_end(stopped, stop) };
-        match self.master.handle(stopped, stop, slice)? {
+        let next = match &mut self.slices.recording {
+            Some(slice) => self.master.handle(stopped, stop, slice)?,
+            None if self.master.is_alone() => self.master.exit_alone(stopped, stop)?,
+            None => return self.after_the_end(stopped, stop),
+        };
+        match next {
             Next::Resume(mut stopped, signal) => {
-                if signal == 0 {
+                if let Some(slice) = self.slices.recording.as_ref().filter(|_| signal == 0) {
                     self.master.arm(&mut stopped, slice.amount())?;
                 }
                 self.master.renew_interrupt(&stopped)?;

@@ -3,6 +3,7 @@
 use bubble::shared::End;
 use tracee::{Stop, Stopped};
 
+use super::files::Key;
 use crate::error::Failure;
 use crate::report::Boundary;
 
@@ -39,6 +40,16 @@ pub enum Then {
     Fork,
     /// The same, once no slice is left that began before: those hold what the app is about to be alone with.
     LoneFork,
+    /// The state behind the call at whose entry the master stands, which isn't made before no slice is left that may look at a file: the
+    /// app may change it afterwards.
+    Write {
+        /// The file.
+        file: Key,
+        /// The call.
+        number: u64,
+        /// What it is about.
+        args: [u64; 6],
+    },
     /// The handler of this signal, at whose delivery the master stands.
     Handler(i32),
     /// A program that was just loaded.

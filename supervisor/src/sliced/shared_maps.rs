@@ -87,6 +87,14 @@ impl Unstable {
         self.objects.extend(mappings(pid).into_iter().find(at).map(|map| map.object));
     }
 
+    /// The app is about to write a file. Whether it has that mapped.
+    pub fn add_file(&mut self, pid: i32, inode: u64) -> bool {
+        let known = self.objects.len();
+        let maps = mappings(pid).into_iter().map(|map| map.object);
+        self.objects.extend(maps.filter(|object| is_inode(object, inode)));
+        self.objects.len() > known
+    }
+
     /// Another program was loaded: nothing of the former one's is mapped any more, but open files may still be locked.
     pub fn unmapped(&mut self) {
         self.objects.clear();
@@ -97,10 +105,7 @@ impl Unstable {
     pub fn lock(&mut self, pid: i32, number: u64, args: &[u64; 6]) -> bool {
         let Some(inode) = locks(number, args).then(|| inode_of(pid, args[0])).flatten() else { return false };
         self.locked.insert(inode);
-        let known = self.objects.len();
-        let maps = mappings(pid).into_iter().map(|map| map.object);
-        self.objects.extend(maps.filter(|object| is_inode(object, inode)));
-        self.objects.len() > known
+        self.add_file(pid, inode)
     }
 
     /// Whether the file of its descriptor `fd` was locked.

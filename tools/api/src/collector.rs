@@ -1,7 +1,8 @@
 //! The collector: folds results in slice order and prints the total.
 //!
 //! It is the tool image as an ordinary process beside the control process, which starts it with the run memory on
-//! a descriptor whose number is its last argument, and writes commands to its standard input, one a line:
+//! a descriptor whose number is its last argument, and writes commands to its standard input, one a line. The argument before is the
+//! descriptor that becomes its standard output, on which it answers until then:
 //!
 //! | command | answer |
 //! |---|---|
@@ -15,8 +16,8 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufRead, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::path::PathBuf;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 use bubble::boot::BOOT_MAGIC;
@@ -32,28 +33,58 @@ use crate::tool::{SliceInfo, Tool};
 pub trait Collect {
     /// Folds one encoded result.
     fn fold(&mut self, slice: SliceInfo, result: &[u8]) -> Result<(), String>;
-    /// Prints the total, on standard error under a heading if that isn't empty.
+    /// Prints the total, under a heading if that isn't empty and there is no file for it alone.
     fn fini(&mut self, heading: &str) -> Result<(), String>;
 }
 
 struct Collector<T: Tool> {
     tool: T,
     total: T::Total,
-    /// The file of `-o`; standard error without it.
-    output: Option<File>,
+    output: Output,
 }
 
-/// Makes a collecting tool from its options; opens the output, whose name a process that the app started (`process` isn't 0) adds
-/// its number to.
+/// Where the total goes.
+enum Output {
+    /// No `-o`.
+    Stderr,
+    /// `-o FILE`.
+    File(File),
+    /// `-o /dev/stdout` and the like: others write there, too.
+    Descriptor(File),
+}
+
+impl Output {
+    fn open(path: Option<PathBuf>, process: u32) -> io::Result<Self> {
+        let Some(path) = path else { return Ok(Self::Stderr) };
+        match descriptor(&path) {
+            Some(fd) => {
+                // SAFETY: the descriptor is used for this call only; if it isn't open, that fails.
+                let named = unsafe { BorrowedFd::borrow_raw(fd) };
+                named.try_clone_to_owned().map(|fd| Self::Descriptor(fd.into()))
+            }
+            None => File::create(of_process(path, process)).map(Self::File),
+        }
+    }
+}
+
+/// The descriptor that a path names.
+fn descriptor(path: &Path) -> Option<RawFd> {
+    match path.to_str()? {
+        "/dev/stdout" => Some(libc::STDOUT_FILENO),
+        "/dev/stderr" => Some(libc::STDERR_FILENO),
+        path => {
+            let number = path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?;
+            number.parse().ok().filter(|fd| *fd >= 0)
+        }
+    }
+}
+
+/// Makes a collecting tool from its options; opens the output. To the name of a file a process that the app started (`process` isn't 0) adds
+/// its number.
 pub fn collect<T: Tool>(options: &[&OsStr], process: u32) -> Result<Box<dyn Collect>, String> {
     let Configured { tool, output } = configure::<T>(options)?;
-    let output = match output {
-        None => None,
-        Some(path) => {
-            let path = of_process(path, process);
-            Some(File::create(&path).map_err(|error| format!("cannot write {}: {error}", path.display()))?)
-        }
-    };
+    let name = output.clone().unwrap_or_default();
+    let output = Output::open(output, process).map_err(|error| format!("cannot write {}: {error}", name.display()))?;
     Ok(Box::new(Collector { tool, total: T::Total::default(), output }))
 }
 
@@ -77,8 +108,9 @@ impl<T: Tool> Collect for Collector<T> {
     fn fini(&mut self, heading: &str) -> Result<(), String> {
         let total = std::mem::take(&mut self.total);
         let printed = match &mut self.output {
-            Some(file) => print(&self.tool, total, "", file),
-            None => print(&self.tool, total, heading, &mut io::stderr().lock()),
+            Output::File(file) => print(&self.tool, total, "", file),
+            Output::Descriptor(file) => print(&self.tool, total, heading, file),
+            Output::Stderr => print(&self.tool, total, heading, &mut io::stderr().lock()),
         };
         printed.map_err(|error| format!("tool {} cannot print its result: {error}", T::NAME))
     }
@@ -96,7 +128,7 @@ fn print<T: Tool>(tool: &T, total: T::Total, heading: &str, out: &mut dyn Write)
 
 /// The collector's whole life. Returns its exit status.
 pub fn run(tools: &[Entry], args: &[OsString]) -> i32 {
-    let mut answers = match take_standard_output() {
+    let mut answers = match take_standard_output(args) {
         Ok(answers) => answers,
         Err(error) => {
             eprintln!("superpin: the collector cannot answer: {error}");
@@ -110,12 +142,19 @@ pub fn run(tools: &[Entry], args: &[OsString]) -> i32 {
     1
 }
 
-/// The pipe for answers, moved away from where a tool's `println!` would write into it: that goes to standard error.
-fn take_standard_output() -> io::Result<File> {
+/// The pipe for answers, moved away from where a tool's `println!` would write into it: that goes to standard error, or where an option names the
+/// standard output, there.
+fn take_standard_output(args: &[OsString]) -> io::Result<File> {
     let answers = io::stdout().as_fd().try_clone_to_owned()?;
+    let number = args.iter().rev().nth(1).and_then(|arg| arg.to_str()?.parse::<RawFd>().ok());
+    let standard = number.unwrap_or(libc::STDERR_FILENO);
     // SAFETY: both descriptors are open; the old standard output lives on in `answers`.
-    if unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) } < 0 {
+    if unsafe { libc::dup2(standard, libc::STDOUT_FILENO) } < 0 {
         return Err(io::Error::last_os_error());
+    }
+    if standard > libc::STDERR_FILENO {
+        // SAFETY: the control process passed the descriptor on for this use alone.
+        drop(unsafe { OwnedFd::from_raw_fd(standard) });
     }
     Ok(answers.into())
 }
@@ -260,6 +299,13 @@ impl Drop for Mapped {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn descriptors_are_told_from_files() {
+        let of = |path: &str| descriptor(Path::new(path));
+        assert_eq!([of("/dev/stdout"), of("/dev/fd/7"), of("/proc/self/fd/12")], [Some(1), Some(7), Some(12)]);
+        assert_eq!([of("/dev/fd/x"), of("/dev/fd/-1"), of("stdout"), of("/dev/null")], [None; 4]);
+    }
 
     #[test]
     fn commands_are_checked() {

@@ -261,7 +261,7 @@ impl<L: 'static> Instruction<'_, L> {
     /// Inserts a call of `routine` with the local state and `args`.
     ///
     /// Calls at one place run in the order of insertion. Each is made once, even if a signal comes between them; those before an instruction that
-    /// faults are made again if the app starts it again, and in serial runs those before a system call, if a signal comes between.
+    /// faults are made again if the app starts it again, and so are those before a system call that the kernel makes again after a signal.
     ///
     /// # Panics
     /// If there is no such place or argument at this instruction: see [`At`] and [`Arg`].

@@ -189,7 +189,10 @@ impl Translator<'_> {
         // Two more registers than a mark can describe.
         let borrows_two = instruction.segment() == Some(Segment::Gs);
         let stays = match instruction.kind() {
-            Kind::Plain => instruction.unrepeatable().is_none() && !instruction.stores_x87_environment(),
+            Kind::Plain => {
+                let leaves = instruction.stores_x87_environment() || instruction.pops_flags();
+                instruction.unrepeatable().is_none() && !leaves
+            }
             Kind::Branch { target, .. } if target == self.trace.head() => is_loop,
             Kind::Branch { target, .. } => is_seldom_taken(instruction, target),
             _ => false,

@@ -87,6 +87,10 @@ impl Translator<'_> {
             let exit = self.leave(ExitKind::X87Environment, instruction.pc(), 0);
             self.exits[exit].site = self.site.offset + self.offset();
         }
+        if instruction.pops_flags() {
+            let exit = self.leave(ExitKind::PopFlags, instruction.pc(), 0);
+            self.exits[exit].site = self.site.offset + self.offset();
+        }
         if instruction.segment() == Some(Segment::Gs) {
             return self.gs_relative(index, block);
         }

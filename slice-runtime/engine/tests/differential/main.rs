@@ -245,9 +245,7 @@ fn run_interrupted_in(
     writable_code: bool,
     instrument: fn(&mut engine::instrument::Trace),
 ) {
-    // An interruption before a system call that isn't replayed is answered at once, and calls before it are made again.
-    let settings = Settings { replays: true, ..SETTINGS };
-    run_seeds(name, seeds(share), place, writable_code, settings, instrument, Translated::interrupt);
+    run_seeds(name, seeds(share), place, writable_code, SETTINGS, instrument, Translated::interrupt);
 }
 
 /// The seeds of one in `share` of as many programs as are wanted.

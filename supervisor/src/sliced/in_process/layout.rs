@@ -44,9 +44,10 @@ pub const RBX: u64 = DATA_AT + 0x58;
 pub const RDI: u64 = DATA_AT + 0x60;
 pub const RSI: u64 = DATA_AT + 0x68;
 pub const RDX: u64 = DATA_AT + 0x70;
-pub const RESULT: u64 = DATA_AT + 0x78;
+pub const R10: u64 = DATA_AT + 0x78;
+pub const RESULT: u64 = DATA_AT + 0x80;
 /// Address of the call's entry in the table.
-pub const ENTRY: u64 = DATA_AT + 0x80;
+pub const ENTRY: u64 = DATA_AT + 0x88;
 /// The result of an `fstat` of the recorder's own.
 pub const STATUS: u64 = DATA_AT + 0x100;
 /// Devices of local file systems, as `fstat` names them, then zeroes. None: no descriptor becomes known inside the master.
@@ -59,6 +60,10 @@ pub const FILES: u64 = DATA_AT + 0x300;
 pub const CLOSED: u64 = DATA_AT + 0x400;
 /// Descriptors that have a bit.
 pub const MAX_FILES: u64 = 1024;
+/// A bit for some of the inode number's bits of each file that slices may look at: it mustn't be opened for writing by the recorder.
+pub const KEPT: u64 = DATA_AT + 0x500;
+/// How many bits there are.
+pub const KEPT_BITS: u64 = 4096;
 /// The recorder's stack grows down from here.
 pub const STACK_END: u64 = DATA_AT + 0x1000;
 
@@ -114,4 +119,5 @@ pub const fn in_master(offset: u64) -> u64 {
     RECORDER.start + offset
 }
 
+const _: () = assert!(KEPT_BITS.is_power_of_two() && KEPT + KEPT_BITS / 8 < STACK_END);
 const _: () = assert!(CODE_END <= DATA_AT && TABLE_AT + TABLE_LEN * 16 <= RECORDS_AT);

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::layout::{
-    CLOSED, DATA_AT, DEVICES, FILES, LIMIT, MAX_DEVICES, MAX_FILES, NEXT, RECORDS_AT, RECORDS_BYTES, ROOM, SELECTOR,
-    SHARED_BYTES, STOP, TABLE_AT, in_master,
+    CLOSED, DATA_AT, DEVICES, FILES, KEPT, KEPT_BITS, LIMIT, MAX_DEVICES, MAX_FILES, NEXT, RECORDS_AT, RECORDS_BYTES,
+    ROOM, SELECTOR, SHARED_BYTES, STOP, TABLE_AT, in_master,
 };
 use super::table;
 
@@ -109,6 +109,15 @@ impl Shared {
         words.flat_map(|(n, word)| (0..64).filter(move |bit| word >> bit & 1 != 0).map(move |bit| n * 64 + bit))
     }
 
+    /// Files with these inode numbers may not be opened for writing.
+    pub fn set_kept(&self, inodes: impl Iterator<Item = u64>) {
+        let mut words = [0; (KEPT_BITS / 64) as usize];
+        inodes.map(|inode| inode % KEPT_BITS).for_each(|bit| words[(bit / 64) as usize] |= 1 << (bit % 64));
+        for (n, word) in words.into_iter().enumerate() {
+            self.word(KEPT + n as u64 * 8).store(word, Relaxed);
+        }
+    }
+
     /// These descriptors are known, and none was closed.
     pub fn set_files(&self, files: impl Iterator<Item = u64>) {
         let mut words = [0; (MAX_FILES / 64) as usize];
@@ -139,6 +148,8 @@ mod tests {
         shared.set_files([1, 70].into_iter());
         assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [2, 64]);
         assert!(shared.files().eq([1, 70]) && shared.closed().eq([]));
+        shared.set_kept([3 * KEPT_BITS + 65].into_iter());
+        assert_eq!([shared.get(KEPT), shared.get(KEPT + 8)], [0, 2]);
         shared.set_devices(&[7]);
         assert_eq!([shared.get(DEVICES), shared.get(DEVICES + 8)], [7, 0]);
         shared.set_files([].into_iter());

@@ -35,6 +35,7 @@ use self::policy::Policy;
 use self::set_up::Descriptor;
 use self::sites::Sites;
 use super::decide::Dispositions;
+use super::files::all_kept;
 use crate::error::Failure;
 
 /// Longest path that is looked at.
@@ -212,6 +213,7 @@ impl InProcess {
         let known = self.files.iter().filter(|(_, is_known)| **is_known && !self.shares_files);
         shared.set_files(known.map(|(fd, _)| *fd));
         shared.set_devices(if self.shares_files { &[] } else { &self.devices });
+        shared.set_kept(all_kept().into_iter().map(|(_, inode)| inode));
         self.most = most.into();
         shared.set_blocking(true);
         self.is_armed = true;

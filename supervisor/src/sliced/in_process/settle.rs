@@ -164,6 +164,8 @@ impl InProcess {
             // It has looked at our wish to stop already, and may wait in the call, or fault, if it goes on. The stack pointer may be the app's again.
             registers.set_rip(in_master(place));
             registers.set(Gpr::Rsp, in_master(STACK_END));
+            // A call of the recorder's own that was broken off isn't made again.
+            registers.set_syscall_number(-1);
             stopped.set_registers(&registers)?;
         }
         shared.set_stop(true);
