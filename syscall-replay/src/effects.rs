@@ -2,6 +2,7 @@
 
 use machine::Memory;
 
+use crate::hash::{SEED, mix};
 use crate::is_error;
 use crate::table::{In, Len, Out, Row, Rule};
 
@@ -225,27 +226,6 @@ pub fn input_hash(row: &Row, args: &[u64; 6], memory: &dyn Memory) -> u64 {
             }
         }
         hash = mix(hash, &buffer[..used]);
-    }
-    hash
-}
-
-/// Where the hash of inputs starts.
-pub const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Each word is combined with the hash so far by exclusive or, then multiplied with this and rotated left by [`ROTATION`].
-pub const FACTOR: u64 = 0xff51_afd7_ed55_8ccd;
-/// See [`FACTOR`].
-pub const ROTATION: u32 = 29;
-/// Hash of one input without bytes.
-pub const HASH_OF_NOTHING: u64 = SEED.wrapping_mul(FACTOR).rotate_left(ROTATION);
-
-/// Multiply and rotate, a word at a time: any changed byte changes the outcome, and speed matters more than strength.
-fn mix(mut hash: u64, bytes: &[u8]) -> u64 {
-    let mut step = |word: u64| hash = (hash ^ word).wrapping_mul(FACTOR).rotate_left(ROTATION);
-    step(bytes.len() as u64);
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        step(u64::from_le_bytes(word));
     }
     hash
 }

@@ -73,6 +73,17 @@ impl<'a> Replayer<'a> {
         self.next
     }
 
+    /// Offset of the next record in the log.
+    pub fn offset(&self) -> usize {
+        self.log.offset()
+    }
+
+    /// Somebody else has replayed `records` records, up to `offset`.
+    pub fn skip_to(&mut self, offset: usize, records: u64) {
+        self.log.skip_to(offset);
+        self.next += records;
+    }
+
     /// The app makes a system call: `registers` are as before it, but `rip` is already after the instruction.
     ///
     /// # Errors

@@ -7,7 +7,8 @@
 
 use std::arch::global_asm;
 
-use syscall_replay::effects::{FACTOR, HASHED, ROTATION, SEED};
+use syscall_replay::effects::HASHED;
+use syscall_replay::hash::{FACTOR, ROTATION, SEED};
 
 use super::layout::{
     AFTER, CLOSED, CLOSES, COMMAND, DEVICES, ENTRY, FILES, FIXED, FLAGS, LAST_COMMAND, LIMIT, MAX_FILES, MOST_BYTES,
@@ -19,7 +20,7 @@ use super::layout::{
 global_asm!(
     ".pushsection .rodata.superpin_recorder, \"a\", @progbits",
     // Several units of the compiled crate name them.
-    ".irp place,start,decided,probes,probed,called,leaves,left,done,done_stop,bail,bail_stop,end",
+    ".irp place,start,decided,probes,probed,called,leaves,left,done,done_stop,unreadable,bail,bail_stop,end",
     ".globl superpin_recorder_\\place",
     ".hidden superpin_recorder_\\place",
     ".endr",
@@ -91,7 +92,7 @@ global_asm!(
     "jbe 5f",
     "cmp rsi, {OTHER_COMMAND}",
     "jne 90f",
-    "5: test ecx, {PATH}",
+    "5: test ecx, {PATH} | {WRITES}",
     "jnz 40f",
     "6: mov rdx, [rip + superpin_recorder_start + {RDX}]",
     "mov rax, [rip + superpin_recorder_start + {RAX}]",
@@ -108,8 +109,6 @@ global_asm!(
     "jnz 20f",
     "10: test ecx, {ANY_BYTES}",
     "jz 60f",
-    "test ecx, {WRITES}",
-    "jnz 70f",
     "cmp rax, -4095",
     "jae 60f",
     "mov edx, ecx",
@@ -209,65 +208,43 @@ global_asm!(
     "mov rcx, [rip + superpin_recorder_start + {ENTRY}]",
     "mov rcx, [rcx + 8]",
     "jmp 2b",
-    // The hash of the path. One that may be that of a file that shows mappings is left to the control process.
-    "40: mov rsi, rdi",
+    // The hash of what the call reads, which may not be there. A path that may be that of a file that shows mappings is left to the control
+    // process.
+    "40: test ecx, {WRITES}",
+    "jz 41f",
+    "mov rcx, [rbx + 48]",
+    "mov edx, {HASHED}",
+    "cmp rcx, rdx",
+    "cmova rcx, rdx",
+    "superpin_recorder_probes:",
+    "jmp 45f",
+    "41: mov rsi, rdi",
     "test ecx, {PATH_IS_SECOND}",
     "cmovnz rsi, [rip + superpin_recorder_start + {RSI}]",
     "test rsi, rsi",
     "jz 90f",
     "xor ecx, ecx",
     "xor edx, edx",
-    "superpin_recorder_probes:",
-    "41: shl edx, 8",
+    "42: shl edx, 8",
     "mov dl, [rsi + rcx]",
     "test dl, dl",
-    "jz 42f",
+    "jz 45f",
     "cmp edx, {MAPS}",
     "je 90f",
     "inc ecx",
     "cmp ecx, {MOST_PATH}",
-    "jb 41b",
-    "superpin_recorder_probed:",
+    "jb 42b",
     "jmp 90f",
-    "42: call 75f",
+    "45: movabs rdi, {SEED}",
+    syscall_replay::hash_assembly!(),
     "mov [rbx + 24], rdi",
+    "mov r10, [rbx + 56]",
+    "mov r8, [rbx + 64]",
+    "mov r9, [rbx + 72]",
+    "superpin_recorder_probed:",
     "mov rdi, [rip + superpin_recorder_start + {RDI}]",
     "mov rsi, [rip + superpin_recorder_start + {RSI}]",
     "jmp 6b",
-    // The hash of what the call has read; if it hasn't read all, there may be no more than that to read: no hash.
-    "70: cmp rax, rdx",
-    "jne 60b",
-    "mov ecx, {HASHED}",
-    "cmp rdx, rcx",
-    "cmovb rcx, rdx",
-    "call 75f",
-    "mov [rbx + 24], rdi",
-    "jmp 60b",
-    // rdi: the hash of rcx bytes from rsi on.
-    "75: movabs rdi, {SEED}",
-    "movabs rax, {FACTOR}",
-    "xor rdi, rcx",
-    "imul rdi, rax",
-    "rol rdi, {ROTATION}",
-    "71: cmp rcx, 8",
-    "jb 72f",
-    "xor rdi, [rsi]",
-    "imul rdi, rax",
-    "rol rdi, {ROTATION}",
-    "add rsi, 8",
-    "sub rcx, 8",
-    "jmp 71b",
-    "72: test ecx, ecx",
-    "jz 74f",
-    "xor edx, edx",
-    "73: shl rdx, 8",
-    "mov dl, [rsi + rcx - 1]",
-    "dec ecx",
-    "jnz 73b",
-    "xor rdi, rdx",
-    "imul rdi, rax",
-    "rol rdi, {ROTATION}",
-    "74: ret",
     "superpin_recorder_done:",
     "80: push qword ptr [rip + superpin_recorder_start + {FLAGS}]",
     "popfq",
@@ -276,6 +253,11 @@ global_asm!(
     "mov rcx, [rip + superpin_recorder_start + {AFTER}]",
     "int3",
     "superpin_recorder_done_stop:",
+    // What the call reads can't be read here; or the control process wants the master while it is being read.
+    "superpin_recorder_unreadable:",
+    "mov r10, [rbx + 56]",
+    "mov r8, [rbx + 64]",
+    "mov r9, [rbx + 72]",
     "superpin_recorder_bail:",
     "90: mov rax, [rip + superpin_recorder_start + {RAX}]",
     "mov rbx, [rip + superpin_recorder_start + {RBX}]",
@@ -292,7 +274,7 @@ global_asm!(
     "superpin_recorder_end:",
     ".popsection",
     AFTER = const AFTER,
-    ANY_BYTES = const FIXED | READS | WRITES,
+    ANY_BYTES = const FIXED | READS,
     CLOSED = const CLOSED,
     CLOSES = const CLOSES,
     COMMAND = const COMMAND,
@@ -355,6 +337,7 @@ unsafe extern "C" {
     static superpin_recorder_left: u8;
     static superpin_recorder_done: u8;
     static superpin_recorder_done_stop: u8;
+    static superpin_recorder_unreadable: u8;
     static superpin_recorder_bail: u8;
     static superpin_recorder_bail_stop: u8;
     static superpin_recorder_end: u8;
@@ -377,7 +360,7 @@ fn offset(place: *const u8) -> u64 {
 pub struct Places {
     /// The control process's wish to stop was looked at: what comes after it makes the call.
     pub decided: u64,
-    /// From here on the app's memory is read, which may not be there.
+    /// From here on the app's memory is read, which may not be there, with any values in three of its registers.
     pub probes: u64,
     /// And up to here.
     pub probed: u64,
@@ -391,7 +374,9 @@ pub struct Places {
     pub done: u64,
     /// Behind that stop.
     pub done_stop: u64,
-    /// The way to a stop before the call.
+    /// From there to a stop before the call.
+    pub unreadable: u64,
+    /// From elsewhere.
     pub bail: u64,
     /// Behind that stop.
     pub bail_stop: u64,
@@ -409,6 +394,7 @@ impl Places {
             left: offset(&raw const superpin_recorder_left),
             done: offset(&raw const superpin_recorder_done),
             done_stop: offset(&raw const superpin_recorder_done_stop),
+            unreadable: offset(&raw const superpin_recorder_unreadable),
             bail: offset(&raw const superpin_recorder_bail),
             bail_stop: offset(&raw const superpin_recorder_bail_stop),
         }

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | in the app's code | nothing |
 //! | at an instruction that isn't patched (SIGSYS) | it goes back to before that |
-//! | there, or where a path can't be read, but an interrupt came before the signal | it goes on to the signal |
+//! | there, or where what the call reads can't be read, but an interrupt came before the signal | it goes on to the signal |
 //! | at the recorder's own stop before a call | it goes back to before the patched instruction |
-//! | in the recorder, where a path can't be read | it goes back to before the patched instruction |
+//! | in the recorder, where what the call reads can't be read | it goes back to before the patched instruction |
 //! | in the recorder or on the way to it | it goes on to one of the recorder's two stops, before the call or behind it |
 //! | behind a call that was broken off | it looks as if the patched instruction had made that call |
 
@@ -81,7 +81,7 @@ impl Master {
 
 impl InProcess {
     /// Whether it was stopped between what causes a signal of ours and that signal: the kernel takes such stops before it delivers signals.
-    /// With SIGSYS, the registers are then those of a call that was made, which it was not; the other two come where a path can't be read.
+    /// With SIGSYS, the registers are then those of a call that was made, which it was not; the other two come where what the call reads can't be read.
     fn awaits_signal(&self, stopped: &Stopped, stop: &Stop) -> Result<bool, Failure> {
         const SYS: u64 = 1 << (libc::SIGSYS - 1);
         const FAULTS: u64 = 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
@@ -116,7 +116,7 @@ impl InProcess {
             }
             Stop::Signal(info) if is_fault(info) && (self.places.probes..self.places.probed).contains(&at) => {
                 // The app has passed an address at which there is nothing. The kernel will tell it so.
-                registers.set_rip(in_master(self.places.bail));
+                registers.set_rip(in_master(self.places.unreadable));
                 registers.set(Gpr::Rsp, in_master(STACK_END));
                 stopped.set_registers(&registers)?;
                 let mut stopped = stopped.run_to_trap()?;
@@ -153,7 +153,9 @@ impl InProcess {
     fn run_to_stop(&self, mut stopped: Stopped, mut registers: UserRegisters) -> Result<Stopped, Failure> {
         let Some(shared) = &self.shared else { return Ok(stopped) };
         let at = registers.rip().wrapping_sub(RECORDER.start);
-        let turn = if (self.places.decided..self.places.called).contains(&at) {
+        let turn = if (self.places.probes..self.places.probed).contains(&at) {
+            Some(self.places.unreadable)
+        } else if (self.places.decided..self.places.called).contains(&at) {
             Some(self.places.bail)
         } else if (self.places.leaves..self.places.left).contains(&at) {
             Some(self.places.done)
