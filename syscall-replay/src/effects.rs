@@ -48,6 +48,13 @@ impl Entry {
 /// Lists what a call wrote, given the state at its exit. Ranges may overlap and may name more than was written.
 pub fn written(rule: &Rule, args: &[u64; 6], result: u64, entry: Entry, memory: &dyn Memory) -> Vec<Range> {
     let failed = is_error(result);
+    if failed && result == -i64::from(libc::EFAULT) as u64 {
+        // It may have written up to where it couldn't.
+        let mut list = Written { args, result: ANY_RESULT, memory, ranges: Vec::new() };
+        rule.outputs.iter().for_each(|out| list.output(*out, entry));
+        list.ranges.iter_mut().for_each(|range| range.len = range.len.min(MAX_ON_ERROR).min(u64::MAX - range.address));
+        return list.ranges;
+    }
     let mut list = Written { args, result, memory, ranges: Vec::new() };
     if failed && !rule.row.is_some_and(|row| row.always) {
         return list.ranges;

@@ -14,7 +14,11 @@ use bubble::map::RECORDER;
 use tracee::{Mode, Stop, Stopped, TraceError, UserRegisters};
 
 use super::InProcess;
-use super::layout::{AFTER, CODE_END, FLAGS, R11, RBX, RCX, ROOM, RSP, STACK_END, in_master};
+use super::layout::{
+    AFTER, CODE_END, FLAGS, R10_IN_RECORD, R11, RBX, RCX, RDI, RDX, ROOM, RSI, RSP, STACK_END, in_master,
+};
+use super::places::Places;
+use super::set_up::Descriptor;
 use crate::error::Failure;
 use crate::sliced::master::Master;
 use crate::sliced::slices::Recording;
@@ -144,8 +148,11 @@ impl InProcess {
         let Some(shared) = &self.shared else { return };
         let mut app = registers.app();
         (app.rip, app.rflags) = (shared.get(AFTER), shared.get(FLAGS));
-        let saved = [(Gpr::Rcx, AFTER), (Gpr::R11, FLAGS), (Gpr::Rsp, RSP), (Gpr::Rbx, RBX)];
-        saved.into_iter().for_each(|(register, place)| app.set(register, shared.get(place)));
+        // The call may have been made with another timeout, or of a copy.
+        let r10 = app.get(Gpr::Rbx).wrapping_sub(RECORDER.start) + R10_IN_RECORD;
+        let pairs = [(Gpr::Rcx, AFTER), (Gpr::R11, FLAGS), (Gpr::Rsp, RSP), (Gpr::Rbx, RBX)];
+        let saved = pairs.into_iter().chain([(Gpr::Rdi, RDI), (Gpr::Rsi, RSI), (Gpr::Rdx, RDX), (Gpr::R10, r10)]);
+        saved.for_each(|(register, place)| app.set(register, shared.get(place)));
         registers.set_app(&app);
     }
 
@@ -153,7 +160,8 @@ impl InProcess {
     fn run_to_stop(&self, mut stopped: Stopped, mut registers: UserRegisters) -> Result<Stopped, Failure> {
         let Some(shared) = &self.shared else { return Ok(stopped) };
         let at = registers.rip().wrapping_sub(RECORDER.start);
-        let turn = if (self.places.probes..self.places.probed).contains(&at) {
+        let Places { probes, probed, calls, called, .. } = self.places;
+        let turn = if (probes..probed).contains(&at) || (calls..called).contains(&at) {
             Some(self.places.unreadable)
         } else if (self.places.decided..self.places.called).contains(&at) {
             Some(self.places.bail)
@@ -206,7 +214,10 @@ impl InProcess {
         for fd in shared.closed() {
             self.files.remove(&fd);
         }
-        self.files.extend(shared.files().map(|fd| (fd, true)));
+        let kind = |waits| if waits { Descriptor::Restarts } else { Descriptor::AtOnce };
+        for (fd, waits) in shared.files() {
+            self.files.entry(fd).or_insert(kind(waits));
+        }
         self.patch(false)?;
         appended.map(|()| records)
     }
