@@ -37,7 +37,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     let boot_times = boot_times(boot, slot);
     slot.wait_released();
     let mut guest = SliceGuest::new(boot.supervisor, slot, tool);
-    guest.start(engine.as_mut());
+    guest.start(&mut engine);
     engine.run(&mut guest);
     guest.verify_last_call(engine.as_mut());
     let may_recur = guest.may_recur();

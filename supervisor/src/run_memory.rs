@@ -21,8 +21,10 @@ use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, RunHeader, SliceStats, Slot, TO
 use crate::error::{Doing, Failure};
 use crate::settings::Settings;
 
-/// What is left to a slot's next user instead of being given back to the kernel at once.
+/// What is left of a result to a slot's next user instead of being given back to the kernel at once.
 const KEPT_BYTES: u64 = 256 << 10;
+/// The same of logs, of all slots together: new pages cost more than writing to them.
+const KEPT_IN_LOGS: u64 = 256 << 20;
 
 /// A mapping of a part of the run memory.
 struct View {
@@ -62,7 +64,10 @@ impl Drop for View {
 pub struct RunMemory {
     file: Rc<File>,
     control: View,
+    /// Those that were used last come last, and are used first.
     free: Vec<usize>,
+    /// Bytes of each slot's log that have memory.
+    kept: Vec<u64>,
 }
 
 impl RunMemory {
@@ -82,7 +87,8 @@ impl RunMemory {
         let file = above_standard(&file).doing("place the run memory's descriptor")?;
         file.set_len(file::size(MAX_SLOTS)).doing("size the run memory")?;
         let control = View::new(&file, file::CONTROL_AT, CONTROL.size).doing("map the run memory")?;
-        let mut memory = Self { file: Rc::new(file), control, free: (0..MAX_SLOTS).rev().collect() };
+        let (free, kept) = ((0..MAX_SLOTS).rev().collect(), vec![0; MAX_SLOTS]);
+        let mut memory = Self { file: Rc::new(file), control, free, kept };
         memory.write_header(settings, process)?;
         Ok(memory)
     }
@@ -155,16 +161,25 @@ impl RunMemory {
         Ok(claimed)
     }
 
+    fn free_memory(&self, offset: u64, len: u64) {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: no memory is involved. A failure only means that the memory stays in use.
+        unsafe { libc::fallocate(self.file.as_raw_fd(), mode, offset as i64, len as i64) };
+    }
+
     /// Gives a slot back.
     pub fn release(&mut self, slot: ClaimedSlot) {
-        let used = [
-            (file::records_at(slot.index), slot.slot().log_len.load(Relaxed).min(RECORDS.size)),
-            (file::result_at(slot.index), slot.slot().result_len.load(Relaxed).min(RESULT.size)),
-        ];
-        for (offset, len) in used.into_iter().filter(|(_, len)| *len > KEPT_BYTES) {
-            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-            // SAFETY: no memory is involved. A failure only means that the memory stays in use.
-            unsafe { libc::fallocate(self.file.as_raw_fd(), mode, offset as i64, len as i64) };
+        let log = slot.slot().log_len.load(Relaxed) + slot.slot().last_call_len.load(Relaxed);
+        let kept = &mut self.kept[slot.index];
+        *kept = (*kept).max(log.min(RECORDS.size));
+        let log = *kept;
+        if self.kept.iter().sum::<u64>() > KEPT_IN_LOGS {
+            self.kept[slot.index] = 0;
+            self.free_memory(file::records_at(slot.index), log);
+        }
+        let result = slot.slot().result_len.load(Relaxed).min(RESULT.size);
+        if result > KEPT_BYTES {
+            self.free_memory(file::result_at(slot.index), result);
         }
         slot.slot().state.store(state::FREE, Release);
         self.free.push(slot.index);

@@ -2,6 +2,7 @@
 
 use machine::Memory;
 
+use crate::hash::{SEED, mix};
 use crate::is_error;
 use crate::table::{In, Len, Out, Row, Rule};
 
@@ -47,6 +48,13 @@ impl Entry {
 /// Lists what a call wrote, given the state at its exit. Ranges may overlap and may name more than was written.
 pub fn written(rule: &Rule, args: &[u64; 6], result: u64, entry: Entry, memory: &dyn Memory) -> Vec<Range> {
     let failed = is_error(result);
+    if failed && result == -i64::from(libc::EFAULT) as u64 {
+        // It may have written up to where it couldn't.
+        let mut list = Written { args, result: ANY_RESULT, memory, ranges: Vec::new() };
+        rule.outputs.iter().for_each(|out| list.output(*out, entry));
+        list.ranges.iter_mut().for_each(|range| range.len = range.len.min(MAX_ON_ERROR).min(u64::MAX - range.address));
+        return list.ranges;
+    }
     let mut list = Written { args, result, memory, ranges: Vec::new() };
     if failed && !rule.row.is_some_and(|row| row.always) {
         return list.ranges;
@@ -225,27 +233,6 @@ pub fn input_hash(row: &Row, args: &[u64; 6], memory: &dyn Memory) -> u64 {
             }
         }
         hash = mix(hash, &buffer[..used]);
-    }
-    hash
-}
-
-/// Where the hash of inputs starts.
-pub const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Each word is combined with the hash so far by exclusive or, then multiplied with this and rotated left by [`ROTATION`].
-pub const FACTOR: u64 = 0xff51_afd7_ed55_8ccd;
-/// See [`FACTOR`].
-pub const ROTATION: u32 = 29;
-/// Hash of one input without bytes.
-pub const HASH_OF_NOTHING: u64 = SEED.wrapping_mul(FACTOR).rotate_left(ROTATION);
-
-/// Multiply and rotate, a word at a time: any changed byte changes the outcome, and speed matters more than strength.
-fn mix(mut hash: u64, bytes: &[u8]) -> u64 {
-    let mut step = |word: u64| hash = (hash ^ word).wrapping_mul(FACTOR).rotate_left(ROTATION);
-    step(bytes.len() as u64);
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        step(u64::from_le_bytes(word));
     }
     hash
 }

@@ -7,6 +7,7 @@
 //!
 //! * [`table`]: what each call writes and how it is treated. The one place that knows system calls.
 //! * [`effects`]: the interpreter of the table's little language.
+//! * [`hash`]: of what calls read.
 //! * [`Recorder`]: from a call's entry and exit to a record.
 //! * [`limits`]: limits of the app's that aren't the kernel's.
 //! * [`log`]: the records' format.
@@ -16,6 +17,7 @@
 //! the replayer.
 
 pub mod effects;
+pub mod hash;
 mod instructions;
 pub mod limits;
 pub mod log;

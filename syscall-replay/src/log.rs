@@ -293,6 +293,16 @@ impl<'a> LogReader<'a> {
         self.at >= self.bytes.len()
     }
 
+    /// Offset of the next record.
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// Goes on at the record that starts at `offset`.
+    pub fn skip_to(&mut self, offset: usize) {
+        self.at = offset;
+    }
+
     /// The next record, `None` after the last.
     ///
     /// # Errors

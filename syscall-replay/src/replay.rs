@@ -73,6 +73,17 @@ impl<'a> Replayer<'a> {
         self.next
     }
 
+    /// Offset of the next record in the log.
+    pub fn offset(&self) -> usize {
+        self.log.offset()
+    }
+
+    /// Somebody else has replayed `records` records, up to `offset`.
+    pub fn skip_to(&mut self, offset: usize, records: u64) {
+        self.log.skip_to(offset);
+        self.next += records;
+    }
+
     /// The app makes a system call: `registers` are as before it, but `rip` is already after the instruction.
     ///
     /// # Errors
@@ -160,7 +171,11 @@ impl<'a> Replayer<'a> {
             return Err(self.diverge(pc, expected, format!("the same call reading bytes with hash {hash:#x}")));
         }
         for (address, bytes) in record.writes() {
-            if let Err(error) = space.write(address, bytes) {
+            // A call that failed in this way has written some of these bytes or none; where none can be written they are as they were.
+            let may_fail = record.result == -i64::from(libc::EFAULT) as u64;
+            if let Err(error) = space.write(address, bytes)
+                && !may_fail
+            {
                 let call = format_call(record.number.into(), &args[..record.arity]);
                 return Err(self.diverge(pc, format!("{call} writing {} bytes", bytes.len()), error.to_string()));
             }

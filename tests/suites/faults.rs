@@ -193,11 +193,10 @@ fn a_slice_is_killed() {
     let undisturbed = Running::start(SERIAL, 4 * SECOND).end();
     let running = Running::start(SLICED, 4 * SECOND);
     running.find(Kind::Slice).send_if_alive(libc::SIGKILL);
-    for _ in 0..2 {
-        sleep(Duration::from_millis(200));
-        if let Some(slice) = running.find_another(Kind::Slice) {
-            slice.send_if_alive(libc::SIGKILL);
-        }
+    sleep(Duration::from_millis(200));
+    // Not a third time: on a busy machine it would perhaps be the same slice each time, which then fails.
+    if let Some(slice) = running.find_another(Kind::Slice) {
+        slice.send_if_alive(libc::SIGKILL);
     }
     let ended = running.end();
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);

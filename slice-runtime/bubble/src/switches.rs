@@ -39,11 +39,13 @@ pub enum Optimisation {
     Remember,
     /// Routines that change little are called by translated code itself. Instead: by the runtime.
     Call,
+    /// Recorded system calls replayed without entering the runtime. Instead: by the runtime.
+    Shortcut,
 }
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 16] = [
+    pub const ALL: [Optimisation; 17] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -60,6 +62,7 @@ impl Optimisation {
         Optimisation::Stubs,
         Optimisation::Remember,
         Optimisation::Call,
+        Optimisation::Shortcut,
     ];
 
     /// Its name on the command line.
@@ -81,6 +84,7 @@ impl Optimisation {
             Optimisation::Stubs => "stubs",
             Optimisation::Remember => "remember",
             Optimisation::Call => "call",
+            Optimisation::Shortcut => "shortcut",
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::gateway;
 use crate::guest::{Control, Cpu, Fault, Flow, Guest};
 use crate::pages::CodePages;
 use crate::regions::Regions;
+use crate::shortcut::Shortcut;
 use crate::signals;
 use crate::space::{CodeSpace, SpaceId};
 use crate::tables::{Tables, TraceId};
@@ -109,6 +110,8 @@ pub struct Engine {
     pub(crate) postponed: bool,
     /// Counts flushes, so that places found before one are not used after it.
     pub(crate) flushes: u32,
+    /// See [`Engine::take_shortcut`].
+    pub(crate) shortcut: Option<Shortcut>,
     /// Counters.
     pub stats: Stats,
 }
@@ -161,6 +164,7 @@ impl Engine {
             made_before: 0,
             postponed: false,
             flushes: 0,
+            shortcut: None,
             stats: Stats::default(),
         });
         if !settings.sharing {
@@ -174,6 +178,10 @@ impl Engine {
             }
         }
         engine.thread().buffer = map::BUFFER.start;
+        for space in [Some(&engine.own), engine.shared.as_ref()].into_iter().flatten() {
+            // SAFETY: the thread state is mapped and belongs to this engine.
+            unsafe { (*thread).exits[space.id as usize] = space.tables.exits_address() };
+        }
         signals::start(&mut engine);
         engine
     }

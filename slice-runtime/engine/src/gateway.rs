@@ -97,6 +97,7 @@ global_asm!(
     // An indirect branch whose target is in r10 and not in the table. The app's r10 and r9 are in their mirrors.
     ".balign 16",
     ".globl superpin_indirect_miss",
+    ".hidden superpin_indirect_miss",
     "superpin_indirect_miss:",
     "mov gs:[{target}], r10",
     "mov r10, gs:[{mirror_r10}]",
@@ -111,6 +112,7 @@ global_asm!(
     "mov r10, gs:[{mirror_r10}]",
     // Exits with nothing borrowed jump here.
     ".globl superpin_leave",
+    ".hidden superpin_leave",
     "superpin_leave:",
     "mov gs:[{rax}], rax",
     "mov gs:[{rcx}], rcx",
@@ -271,6 +273,7 @@ pub unsafe fn adopt(thread: *mut ThreadState) {
         std::arch::asm!("wrgsbase {}", in(reg) thread, options(nostack));
         (*thread).runtime_fs = fs;
         (*thread).leave = superpin_leave as *const () as u64;
+        (*thread).syscall = (*thread).leave;
         (*thread).leave_by_stub = leave_by_stub_pc();
         (*thread).miss = indirect_miss_pc();
         (*thread).xsave_mask = xcr0() & machine::component::KEPT & !machine::component::PKRU;

@@ -3,7 +3,7 @@
 //! * [`Engine`] runs; [`Guest`] is for whom it runs; [`instrument`] is what tools see of a trace.
 //! * `build` selects app code, `translate` makes machine code of it, `space` and `tables` keep it, `dispatch` and `landings` find it,
 //!   `gateway` enters and leaves it, `ahead` and `counters`
-//!   make counting cheap, `signals` maps interruptions back to the app, `finish` does the rest of what was interrupted, `pages` and `regions` watch the app's
+//!   make counting cheap, `shortcut` goes round the runtime, `signals` maps interruptions back to the app, `finish` does the rest of what was interrupted, `pages` and `regions` watch the app's
 //!   memory, `end` finds a slice's end.
 
 mod ahead;
@@ -24,6 +24,7 @@ mod landings;
 mod pages;
 mod places;
 mod regions;
+pub mod shortcut;
 mod signals;
 mod space;
 mod statemap;

@@ -133,6 +133,10 @@ extern "C" fn handle(signal: i32, info: &libc::siginfo_t, context: &mut libc::uc
     let engine = unsafe { &mut *ENGINE.load(Ordering::Acquire) };
     let synchronous = FAULTS.contains(&signal) && info.si_code > 0;
     if synchronous {
+        if let Some(place) = engine.shortcut.as_ref().and_then(|shortcut| shortcut.after_fault(pc)) {
+            context.uc_mcontext.gregs[libc::REG_RIP as usize] = place as i64;
+            return 0;
+        }
         if !fill_in(engine, CachePc(pc), context, fs_base) {
             runtime_fault(signal, pc, context);
         }
@@ -151,6 +155,10 @@ extern "C" fn handle(signal: i32, info: &libc::siginfo_t, context: &mut libc::uc
     let wanted = unsafe { (&raw const (*engine.thread).interrupted).read_volatile() } != 0;
     if wanted && gateway::in_enter_window(pc) {
         return abandon(engine, context, EXIT_NOT_ENTERED);
+    }
+    if let Some(place) = engine.shortcut.as_ref().filter(|_| wanted).and_then(|shortcut| shortcut.after_interrupt(pc)) {
+        context.uc_mcontext.gregs[libc::REG_RIP as usize] = place as i64;
+        return 0;
     }
     if wanted && engine.is_in_parts(CachePc(pc)) {
         // Translated code asks for interruptions when it has done the rest.

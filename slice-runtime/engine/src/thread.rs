@@ -58,12 +58,18 @@ pub struct ThreadState {
     pub leave: u64,
     /// Where exit stubs at a block's end jump to if they can't reach it.
     pub leave_by_stub: u64,
+    /// Where exits at system calls jump to: as `leave`, unless there is a shortcut, see [`crate::shortcut`].
+    pub syscall: u64,
     /// Where a landing jumps to when the target is another one.
     pub miss: u64,
     /// 1 when [`crate::interrupt`] was called and not yet answered.
     pub interrupted: u64,
     /// What r11 holds when translated code is entered, see `translate::reserved`.
     pub entered_r11: u64,
+    /// 1 if r11 isn't the app's while translated code runs.
+    pub is_r11_reserved: u64,
+    /// Addresses of the records of exits, by the number of their space.
+    pub exits: [u64; 2],
     /// How often the quick check of the slice's end was made.
     pub quick_checks: u64,
     /// Cells of counters, see [`crate::counters`].
@@ -112,6 +118,7 @@ impl Level {
 impl ThreadState {
     /// What r11 is to hold when translated code is entered.
     pub fn load_r11(&mut self, reserved: Reserved) {
+        self.is_r11_reserved = u64::from(reserved != Reserved::No);
         self.entered_r11 = match reserved {
             Reserved::No => self.cpu.registers.get(Gpr::R11),
             Reserved::Tally => 0,
@@ -179,6 +186,8 @@ impl ThreadState {
     pub const EXIT_AT: u32 = offset_of!(ThreadState, exit) as u32;
     /// GS offset of `leave`.
     pub const LEAVE_AT: u32 = offset_of!(ThreadState, leave) as u32;
+    /// GS offset of `syscall`.
+    pub const SYSCALL_AT: u32 = offset_of!(ThreadState, syscall) as u32;
     /// GS offset of `leave_by_stub`.
     pub const LEAVE_BY_STUB_AT: u32 = offset_of!(ThreadState, leave_by_stub) as u32;
     /// GS offset of `miss`.

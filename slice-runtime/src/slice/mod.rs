@@ -18,12 +18,14 @@ pub mod first_state;
 mod images;
 mod interruption;
 mod recurrence;
+mod shortcut;
 mod space;
 mod verify;
 
 use bubble::shared::{End, EndKind, NO_SLOT, SliceStats};
+use bubble::switches::Optimisation;
 use engine::instrument::Trace;
-use engine::{Control, Cpu, Fault, Flow, Guest, Volatile};
+use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Volatile};
 use machine::{AppPc, Gpr, Here, Memory, Registers};
 use sigmatch::Verdict;
 use syscall_replay::{Divergence, Replayed, Replayer, VolatileKind};
@@ -31,6 +33,7 @@ use syscall_replay::{Divergence, Replayed, Replayer, VolatileKind};
 use crate::slot::OwnSlot;
 use crate::tool::RunningTool;
 use cpuid::Cpuid;
+use shortcut::Replaying;
 use space::SliceSpace;
 
 /// Why a slice may come to another place than the app.
@@ -41,7 +44,7 @@ pub struct SliceGuest {
     supervisor: i32,
     slot: OwnSlot,
     tool: Box<dyn RunningTool>,
-    replayer: Replayer<'static>,
+    replaying: Replaying,
     end: &'static End,
     memory: Here,
     cpuid: Cpuid,
@@ -67,7 +70,7 @@ impl SliceGuest {
             supervisor,
             slot,
             tool,
-            replayer: Replayer::new(slot.log()),
+            replaying: Replaying::new(slot.log()),
             end: slot.end(),
             memory: Here::new(),
             // SAFETY: a slice's CONTROL is mapped.
@@ -84,9 +87,13 @@ impl SliceGuest {
     }
 
     /// To be called before the first instruction: a slice without records is looking for its end from the start.
-    pub fn start(&mut self, control: &mut dyn Control) {
+    pub fn start(&mut self, engine: &mut Engine) {
         deadline::set(self.slot.cpu_bound());
-        self.arm_if_exhausted(control);
+        // SAFETY: a slice's CONTROL is mapped.
+        if unsafe { crate::slot::header() }.off.leaves(Optimisation::Shortcut) {
+            self.replaying.shorten(self.slot.log(), engine);
+        }
+        self.arm_if_exhausted(engine);
     }
 
     /// Hands in the result. To be called when the engine was left.
@@ -121,7 +128,7 @@ impl SliceGuest {
     }
 
     fn arm_if_exhausted(&self, control: &mut dyn Control) {
-        if self.replayer.is_exhausted() && self.end.kind == EndKind::Signature {
+        if self.replaying.is_exhausted() && self.end.kind == EndKind::Signature {
             control.arm(&self.end.registers);
         }
     }
@@ -141,7 +148,9 @@ impl SliceGuest {
         let mut registers = cpu.registers;
         registers.set(Gpr::Rax, number as u64);
         let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: &mut *control };
-        let Ok(Replayed::Done) = self.replayer.syscall(&mut registers, &mut space) else { unknown(self) };
+        let Ok(Replayed::Done) = self.replaying.replay(|log| log.syscall(&mut registers, &mut space)) else {
+            unknown(self)
+        };
         cpu.registers.set(Gpr::Rax, registers.get(Gpr::Rax));
         cpu.registers.set(Gpr::Rsp, cpu.registers.rsp().wrapping_add(8));
         cpu.registers.rip = back;
@@ -165,7 +174,7 @@ impl SliceGuest {
 
     /// If the call at the slice's end was recorded: does what it did, and compares memory with what the next slice
     /// started with. To be called when the engine was left.
-    pub fn verify_last_call(&mut self, engine: &mut engine::Engine) {
+    pub fn verify_last_call(&mut self, engine: &mut Engine) {
         let record = self.slot.last_call();
         if record.is_empty() || self.end.kind == EndKind::Signature || self.end.successor == NO_SLOT {
             return;
@@ -240,7 +249,7 @@ impl SliceGuest {
     fn random(&mut self, len: u64, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         let pc = cpu.registers.rip.wrapping_sub(len);
         let name = self.instruction_name(pc);
-        match self.replayer.random(name, pc, &mut cpu.registers) {
+        match self.replaying.replay(|log| log.random(name, pc, &mut cpu.registers)) {
             Ok(Replayed::Done | Replayed::Restored(_)) => {
                 self.arm_if_exhausted(control);
                 Flow::Continue
@@ -280,7 +289,7 @@ impl Guest for SliceGuest {
             return Flow::Leave;
         }
         let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: &mut *control };
-        let replayed = self.replayer.syscall(&mut cpu.registers, &mut space);
+        let replayed = self.replaying.replay(|log| log.syscall(&mut cpu.registers, &mut space));
         if let Ok(Replayed::Restored(xstate)) = replayed {
             cpu.xstate.bytes.fill(0);
             cpu.xstate.bytes[..xstate.len()].copy_from_slice(xstate);
@@ -310,7 +319,7 @@ impl Guest for SliceGuest {
             Volatile::Unrepeatable { len } => return self.random(len.into(), cpu, control),
         };
         let pc = cpu.registers.rip.wrapping_sub(len);
-        match self.replayer.volatile(kind, pc, &mut cpu.registers) {
+        match self.replaying.replay(|log| log.volatile(kind, pc, &mut cpu.registers)) {
             Ok(Replayed::Done | Replayed::Restored(_)) => {
                 self.arm_if_exhausted(control);
                 Flow::Continue
@@ -353,7 +362,7 @@ impl Guest for SliceGuest {
             return Flow::Leave;
         }
         // A trap, unlike a fault, comes after its instruction: the state is then already the end's.
-        let exhausted = self.replayer.is_exhausted() && self.end.kind == EndKind::Signature;
+        let exhausted = self.replaying.is_exhausted() && self.end.kind == EndKind::Signature;
         if exhausted && self.end_reached(cpu, control) == Flow::Leave {
             return Flow::Leave;
         }

@@ -93,6 +93,8 @@ pub enum CutPoint {
     Here,
     /// Not before the one at that address: an instruction that repeats itself may be half done here.
     At(u64),
+    /// At the system call that this instruction makes: it needs no search for the place.
+    AtCall,
     /// Somewhere else, later.
     Later,
 }
@@ -104,6 +106,10 @@ const USER_END: u64 = 0x8000_0000_0000;
 pub fn cut_point(rip: u64, code: &[u8]) -> CutPoint {
     if rip >= USER_END {
         return CutPoint::Later;
+    }
+    const SYSCALL: &[u8] = &[0x0f, 0x05];
+    if code.starts_with(SYSCALL) {
+        return CutPoint::AtCall;
     }
     repeated_string_len(code).map_or(CutPoint::Here, |len| CutPoint::At(rip + len as u64))
 }
@@ -264,6 +270,7 @@ mod tests {
         assert_eq!(cut_point(0x1000, &[0xf3, 0x0f, 0x1e, 0xfa]), CutPoint::Here);
         assert_eq!(cut_point(0x1000, &[0xf3, 0x90]), CutPoint::Here);
         assert_eq!(cut_point(0x1000, &[]), CutPoint::Here);
+        assert_eq!(cut_point(0x1000, &[0x0f, 0x05, 0x90]), CutPoint::AtCall);
         assert_eq!(cut_point(0xffff_ffff_ff60_0000, &[0x0f]), CutPoint::Later);
     }
 

@@ -40,6 +40,8 @@ impl Master {
             return Ok(Next::Cut(stopped, cut));
         }
         match point(&stopped)? {
+            // The slice ends at the call.
+            CutPoint::AtCall => Ok(Next::Resume(stopped, 0)),
             CutPoint::Here => cut_here(stopped, Boundary::Timeout, Then::Fork),
             CutPoint::At(address) => {
                 stopped.set_breakpoint(BEHIND_STRING, address)?;

@@ -245,6 +245,12 @@ impl Tables {
         unsafe { (&(*self.layout).exits)[number as usize] }
     }
 
+    /// Where the records of exits lie, one behind the other.
+    pub fn exits_address(&self) -> u64 {
+        // SAFETY: `at` promised mapped memory; nothing is read.
+        unsafe { &raw const (*self.layout).exits as u64 }
+    }
+
     /// Traces that were published.
     pub fn len(&self) -> u32 {
         self.header().traces.load(Ordering::Acquire)

@@ -303,7 +303,9 @@ impl<'a> Translator<'a> {
         let exit = self.add_exit(kind, pc, argument);
         let id = exit_id(self.site.space, self.site.first_exit + exit as u32);
         self.code.store_gs_imm32(ThreadState::EXIT_AT, id);
-        self.code.jmp_gs(ThreadState::LEAVE_AT);
+        // What is finished for once is left behind its end.
+        let is_short = kind == ExitKind::Syscall && !self.once;
+        self.code.jmp_gs(if is_short { ThreadState::SYSCALL_AT } else { ThreadState::LEAVE_AT });
         exit
     }
 

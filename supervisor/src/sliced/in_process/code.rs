@@ -7,19 +7,22 @@
 
 use std::arch::global_asm;
 
-use syscall_replay::effects::{FACTOR, HASHED, ROTATION, SEED};
+use syscall_replay::effects::HASHED;
+use syscall_replay::hash::{FACTOR, ROTATION, SEED};
 
+use super::events::events_assembly;
 use super::layout::{
-    AFTER, CLOSED, CLOSES, COMMAND, DEVICES, ENTRY, FILES, FIXED, FLAGS, KEPT, KEPT_BITS, LAST_COMMAND, LIMIT,
-    MAX_FILES, MOST_BYTES, MOST_PATH, MOST_RECORD, NEEDS_FILE, NEXT, OPENS, OTHER_COMMAND, OUTPUT, PATH,
-    PATH_IS_SECOND, R10, R11, RAX, RBX, RCX, RDI, RDX, READS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SECOND_IS_NULL,
-    STACK_END, STATUS, STOP, TABLE_AT, TABLE_LEN, WRITES,
+    AFTER, CLOSED, CLOSES, COMMAND, DEVICES, ENTRY, FILES, FIXED, FLAGS, IOCTL, KEPT, KEPT_BITS, LAST_COMMAND, LIMIT,
+    LOCK_COMMAND, MAX_FILES, MOST_AT_ONCE, MOST_BYTES, MOST_EVENTS, MOST_PATH, MOST_POLLED, MOST_RECORD, NEEDS_FILE,
+    NEXT, OPENS, OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLED, POLLS, R10, R11, RAX, RBX, RCX, RDI, RDX, READS,
+    RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SECOND_IS_NULL, STACK_END, STATUS, STOP, TABLE_AT, TABLE_LEN, TWO_PATHS,
+    WAITS, WRITES,
 };
 
 global_asm!(
     ".pushsection .rodata.superpin_recorder, \"a\", @progbits",
     // Several units of the compiled crate name them.
-    ".irp place,start,decided,probes,probed,called,leaves,left,done,done_stop,bail,bail_stop,end",
+    ".irp place,start,decided,probes,probed,calls,called,leaves,left,done,done_stop,unreadable,bail,bail_stop,end",
     ".globl superpin_recorder_\\place",
     ".hidden superpin_recorder_\\place",
     ".endr",
@@ -79,9 +82,6 @@ global_asm!(
     "mov rdx, [rbx + rdx * 8 + 32]",
     "cmp rdx, {MOST_BYTES}",
     "ja 90f",
-    "lea rdx, [rbx + rdx + {MOST_RECORD}]",
-    "cmp rdx, [rip + superpin_recorder_start + {LIMIT}]",
-    "ja 90f",
     "3: test ecx, {SECOND_IS_NULL}",
     "jz 4f",
     "test rsi, rsi",
@@ -90,14 +90,18 @@ global_asm!(
     "jz 5f",
     "cmp rsi, {LAST_COMMAND}",
     "jbe 5f",
+    "cmp rsi, {LOCK_COMMAND}",
+    "je 5f",
     "cmp rsi, {OTHER_COMMAND}",
     "jne 90f",
-    "5: test ecx, {PATH}",
+    "5: test ecx, {PATH} | {WRITES} | {IOCTL} | {POLLS}",
     "jnz 40f",
+    "superpin_recorder_calls:",
     "6: mov rdx, [rip + superpin_recorder_start + {RDX}]",
-    "mov rax, [rip + superpin_recorder_start + {RAX}]",
+    "7: mov rax, [rip + superpin_recorder_start + {RAX}]",
     "syscall",
     "superpin_recorder_called:",
+    "mov r10, [rip + superpin_recorder_start + {R10}]",
     "mov [rip + superpin_recorder_start + {RESULT}], rax",
     "mov [rbx + 16], rax",
     "mov rcx, [rip + superpin_recorder_start + {ENTRY}]",
@@ -109,10 +113,15 @@ global_asm!(
     "jnz 20f",
     "10: test ecx, {ANY_BYTES}",
     "jz 60f",
-    "test ecx, {WRITES}",
-    "jnz 70f",
+    // It may have written some bytes up to where it couldn't.
+    "cmp rax, -{EFAULT}",
+    "je 90f",
+    "test ecx, {POLLS}",
+    "jnz 50f",
     "cmp rax, -4095",
     "jae 60f",
+    "test ecx, {IOCTL}",
+    "jnz 55f",
     "mov edx, ecx",
     "shr edx, {OUTPUT}",
     "and edx, 7",
@@ -176,13 +185,14 @@ global_asm!(
     "21: cmp rdi, {MAX_FILES}",
     "jae 10b",
     "btr [rip + superpin_recorder_start + {FILES}], rdi",
+    "btr [rip + superpin_recorder_start + {WAITS}], rdi",
     "bts [rip + superpin_recorder_start + {CLOSED}], rdi",
     "jmp 10b",
     // The descriptor must be known, or become so: a file or directory of a known device, or a pipe.
     "30: cmp rdi, {MAX_FILES}",
     "jae 90f",
     "bt [rip + superpin_recorder_start + {FILES}], rdi",
-    "jc 2b",
+    "jc 33f",
     "lea rdx, [rip + superpin_recorder_start + {DEVICES}]",
     "cmp qword ptr [rdx], 0",
     "je 90f",
@@ -205,33 +215,86 @@ global_asm!(
     "jz 90f",
     "cmp rax, [rsi]",
     "jne 31b",
-    "32: bts [rip + superpin_recorder_start + {FILES}], rdi",
+    "jmp 34f",
+    "32: bts [rip + superpin_recorder_start + {WAITS}], rdi",
+    "34: bts [rip + superpin_recorder_start + {FILES}], rdi",
     "mov rsi, [rip + superpin_recorder_start + {RSI}]",
     "mov rcx, [rip + superpin_recorder_start + {ENTRY}]",
     "mov rcx, [rcx + 8]",
-    "jmp 2b",
-    // The hash of the path. One that may be that of a file that shows mappings is left to the control process.
-    "40: mov rsi, rdi",
+    // What is written to one that waits must not be broken off in its middle.
+    "33: test ecx, {WRITES}",
+    "jz 2b",
+    "cmp qword ptr [rbx + 48], {MOST_AT_ONCE}",
+    "jbe 2b",
+    "bt [rip + superpin_recorder_start + {WAITS}], rdi",
+    "jnc 2b",
+    "jmp 90f",
+    // The hash of what the call reads, which may not be there. A path that may be that of a file that shows mappings is left to the control
+    // process.
+    "40: test ecx, {IOCTL} | {POLLS}",
+    "jnz 46f",
+    "test ecx, {WRITES}",
+    "jz 41f",
+    "mov rcx, [rbx + 48]",
+    "mov edx, {HASHED}",
+    "cmp rcx, rdx",
+    "cmova rcx, rdx",
+    "superpin_recorder_probes:",
+    "movabs rdi, {SEED}",
+    "jmp 45f",
+    "41: mov rsi, rdi",
+    "movabs rdi, {SEED}",
     "test ecx, {PATH_IS_SECOND}",
     "cmovnz rsi, [rip + superpin_recorder_start + {RSI}]",
-    "test rsi, rsi",
-    "jz 90f",
+    "42: test rsi, rsi",
+    "jz superpin_recorder_unreadable",
     "xor ecx, ecx",
     "xor edx, edx",
-    "superpin_recorder_probes:",
-    "41: shl edx, 8",
+    "43: shl edx, 8",
     "mov dl, [rsi + rcx]",
     "test dl, dl",
-    "jz 42f",
+    "jz 45f",
     "cmp edx, {MAPS}",
-    "je 90f",
+    "je superpin_recorder_unreadable",
     "inc ecx",
     "cmp ecx, {MOST_PATH}",
-    "jb 41b",
-    "superpin_recorder_probed:",
-    "jmp 90f",
-    "42: call 75f",
+    "jb 43b",
+    "jmp superpin_recorder_unreadable",
+    "45:",
+    syscall_replay::hash_assembly!(),
+    // Another path is hashed after the first, whose hash is there then.
+    "mov rcx, [rip + superpin_recorder_start + {ENTRY}]",
+    "test dword ptr [rcx + 8], {TWO_PATHS}",
+    "jz 44f",
+    "cmp qword ptr [rbx + 24], 0",
     "mov [rbx + 24], rdi",
+    "mov rsi, [rip + superpin_recorder_start + {RSI}]",
+    "je 42b",
+    "44: mov [rbx + 24], rdi",
+    "mov r10, [rbx + 56]",
+    "mov r8, [rbx + 64]",
+    "mov r9, [rbx + 72]",
+    "jmp 39f",
+    "49: xor r10d, r10d",
+    "jmp 7b",
+    // `poll` gets a copy of the list: it writes to that even if nothing is there. What it says is copied back, which can be done.
+    "36: cmp rsi, {MOST_POLLED}",
+    "ja superpin_recorder_unreadable",
+    "lea rdx, [rip + superpin_recorder_start + {POLLED}]",
+    "mov ecx, esi",
+    "test ecx, ecx",
+    "jz 38f",
+    "37: mov rax, [rdi + rcx * 8 - 8]",
+    "mov [rdx + rcx * 8 - 8], rax",
+    "dec ecx",
+    "jnz 37b",
+    "or byte ptr [rdi], 0",
+    "or byte ptr [rdi + rsi * 8 - 1], 0",
+    "38: mov rdi, rdx",
+    "xor edx, edx",
+    "jmp 7b",
+    "superpin_recorder_probed:",
+    "39:",
     "mov rdi, [rip + superpin_recorder_start + {RDI}]",
     "mov rsi, [rip + superpin_recorder_start + {RSI}]",
     "mov rcx, [rip + superpin_recorder_start + {ENTRY}]",
@@ -264,40 +327,7 @@ global_asm!(
     "44: mov rdi, [rip + superpin_recorder_start + {RDI}]",
     "mov rsi, [rip + superpin_recorder_start + {RSI}]",
     "jmp 6b",
-    // The hash of what the call has read; if it hasn't read all, there may be no more than that to read: no hash.
-    "70: cmp rax, rdx",
-    "jne 60b",
-    "mov ecx, {HASHED}",
-    "cmp rdx, rcx",
-    "cmovb rcx, rdx",
-    "call 75f",
-    "mov [rbx + 24], rdi",
-    "jmp 60b",
-    // rdi: the hash of rcx bytes from rsi on.
-    "75: movabs rdi, {SEED}",
-    "movabs rax, {FACTOR}",
-    "xor rdi, rcx",
-    "imul rdi, rax",
-    "rol rdi, {ROTATION}",
-    "71: cmp rcx, 8",
-    "jb 72f",
-    "xor rdi, [rsi]",
-    "imul rdi, rax",
-    "rol rdi, {ROTATION}",
-    "add rsi, 8",
-    "sub rcx, 8",
-    "jmp 71b",
-    "72: test ecx, ecx",
-    "jz 74f",
-    "xor edx, edx",
-    "73: shl rdx, 8",
-    "mov dl, [rsi + rcx - 1]",
-    "dec ecx",
-    "jnz 73b",
-    "xor rdi, rdx",
-    "imul rdi, rax",
-    "rol rdi, {ROTATION}",
-    "74: ret",
+    events_assembly!(),
     "superpin_recorder_done:",
     "80: push qword ptr [rip + superpin_recorder_start + {FLAGS}]",
     "popfq",
@@ -306,6 +336,10 @@ global_asm!(
     "mov rcx, [rip + superpin_recorder_start + {AFTER}]",
     "int3",
     "superpin_recorder_done_stop:",
+    // What the call reads can't be read here; or the control process wants the master while it is being read.
+    "superpin_recorder_unreadable:",
+    "mov r8, [rbx + 64]",
+    "mov r9, [rbx + 72]",
     "superpin_recorder_bail:",
     "90: mov rax, [rip + superpin_recorder_start + {RAX}]",
     "mov rbx, [rip + superpin_recorder_start + {RBX}]",
@@ -324,12 +358,13 @@ global_asm!(
     ".popsection",
     AFTER = const AFTER,
     AT_FDCWD = const libc::AT_FDCWD,
-    ANY_BYTES = const FIXED | READS | WRITES,
+    ANY_BYTES = const FIXED | READS | IOCTL | POLLS,
     CLOSED = const CLOSED,
     CLOSES = const CLOSES,
     COMMAND = const COMMAND,
     DEVICES = const DEVICES,
     ENTRY = const ENTRY,
+    EFAULT = const libc::EFAULT,
     ETXTBSY = const libc::ETXTBSY,
     FACTOR = const FACTOR,
     FILES = const FILES,
@@ -355,7 +390,6 @@ global_asm!(
     O_WRITES = const libc::O_ACCMODE | libc::O_TRUNC,
     PATH = const PATH,
     PATH_IS_SECOND = const PATH_IS_SECOND,
-    R10 = const R10,
     R11 = const R11,
     RAX = const RAX,
     RBX = const RBX,
@@ -380,75 +414,19 @@ global_asm!(
     S_IFREG = const libc::S_IFREG,
     TABLE_AT = const TABLE_AT,
     TABLE_LEN = const TABLE_LEN,
+    FIONREAD = const libc::FIONREAD,
+    TCGETS = const libc::TCGETS,
+    TIOCGWINSZ = const libc::TIOCGWINSZ,
+    IOCTL = const IOCTL,
+    POLLS = const POLLS,
+    MOST_EVENTS = const MOST_EVENTS,
+    MOST_POLLED = const MOST_POLLED,
+    POLLED = const POLLED,
+    LOCK_COMMAND = const LOCK_COMMAND,
+    WAITS = const WAITS,
+    MOST_AT_ONCE = const MOST_AT_ONCE,
+    TWO_PATHS = const TWO_PATHS,
+    IS_EPOLL = const 1_u64 << OUTPUT,
+    R10 = const R10,
     WRITES = const WRITES,
 );
-
-unsafe extern "C" {
-    static superpin_recorder_start: u8;
-    static superpin_recorder_decided: u8;
-    static superpin_recorder_probes: u8;
-    static superpin_recorder_probed: u8;
-    static superpin_recorder_called: u8;
-    static superpin_recorder_leaves: u8;
-    static superpin_recorder_left: u8;
-    static superpin_recorder_done: u8;
-    static superpin_recorder_done_stop: u8;
-    static superpin_recorder_bail: u8;
-    static superpin_recorder_bail_stop: u8;
-    static superpin_recorder_end: u8;
-}
-
-/// The machine code.
-pub fn code() -> &'static [u8] {
-    let start = &raw const superpin_recorder_start;
-    // SAFETY: both symbols are the borders of one piece of read-only data, defined above.
-    unsafe { std::slice::from_raw_parts(start, offset(&raw const superpin_recorder_end) as usize) }
-}
-
-/// From the code's start to one of its places.
-fn offset(place: *const u8) -> u64 {
-    place as u64 - &raw const superpin_recorder_start as u64
-}
-
-/// Places in the code, as offsets from its start.
-#[derive(Clone, Copy, Debug)]
-pub struct Places {
-    /// The control process's wish to stop was looked at: what comes after it makes the call.
-    pub decided: u64,
-    /// From here on the app's memory is read, which may not be there.
-    pub probes: u64,
-    /// And up to here.
-    pub probed: u64,
-    /// Behind the call.
-    pub called: u64,
-    /// The wish was looked at for the last time.
-    pub leaves: u64,
-    /// Behind the way back to the app.
-    pub left: u64,
-    /// The way to a stop behind the call.
-    pub done: u64,
-    /// Behind that stop.
-    pub done_stop: u64,
-    /// The way to a stop before the call.
-    pub bail: u64,
-    /// Behind that stop.
-    pub bail_stop: u64,
-}
-
-impl Places {
-    /// Where they are.
-    pub fn get() -> Self {
-        Self {
-            decided: offset(&raw const superpin_recorder_decided),
-            probes: offset(&raw const superpin_recorder_probes),
-            probed: offset(&raw const superpin_recorder_probed),
-            called: offset(&raw const superpin_recorder_called),
-            leaves: offset(&raw const superpin_recorder_leaves),
-            left: offset(&raw const superpin_recorder_left),
-            done: offset(&raw const superpin_recorder_done),
-            done_stop: offset(&raw const superpin_recorder_done_stop),
-            bail: offset(&raw const superpin_recorder_bail),
-            bail_stop: offset(&raw const superpin_recorder_bail_stop),
-        }
-    }
-}

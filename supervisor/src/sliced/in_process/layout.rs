@@ -30,7 +30,7 @@ pub const STOP: u64 = DATA_AT + 0x08;
 pub const ROOM: u64 = DATA_AT + 0x10;
 /// Address of the next record.
 pub const NEXT: u64 = DATA_AT + 0x18;
-/// Address at which the memory for records ends.
+/// Address that no record reaches before the last; behind it there is room for the longest one.
 pub const LIMIT: u64 = DATA_AT + 0x20;
 /// Address after the `syscall` instruction that is being carried out.
 pub const AFTER: u64 = DATA_AT + 0x28;
@@ -58,6 +58,12 @@ pub const MAX_DEVICES: usize = 16;
 pub const FILES: u64 = DATA_AT + 0x300;
 /// A bit for each that was closed.
 pub const CLOSED: u64 = DATA_AT + 0x400;
+/// A bit for each known one that may wait, a pipe or a terminal.
+pub const WAITS: u64 = DATA_AT + 0x480;
+/// The list that `poll` gets.
+pub const POLLED: u64 = DATA_AT + 0x700;
+/// What is written to such a one in one go: more may be written in part when an interrupt comes.
+pub const MOST_AT_ONCE: u64 = 4096;
 /// Descriptors that have a bit.
 pub const MAX_FILES: u64 = 1024;
 /// A bit for some of the inode number's bits of each file that slices may look at: it mustn't be opened for writing by the recorder.
@@ -96,6 +102,20 @@ pub const COMMAND: u64 = 1 << 12;
 /// Bits 32 to 34, of a call that reads: which argument says how much at most.
 pub const ROOM_ARGUMENT: u32 = 32;
 
+/// `ioctl`: only `TCGETS`, `TIOCGWINSZ` and `FIONREAD`, which write some bytes to where the third argument points.
+pub const IOCTL: u64 = 1 << 13;
+/// The second argument points to another path.
+pub const TWO_PATHS: u64 = 1 << 14;
+/// Waits for descriptors: made without waiting, and left to the control process if there is nothing. Of `poll`, or, if it writes to where its
+/// second argument points, `epoll_wait`.
+pub const POLLS: u64 = 1 << 15;
+/// Descriptors that `poll` may wait for.
+pub const MOST_POLLED: u64 = 64;
+/// Events that `epoll_wait` may report.
+pub const MOST_EVENTS: u64 = 0x1_0000;
+
+/// `F_SETLK`: its locks are the process's, and no mapping holds them.
+pub const LOCK_COMMAND: u64 = 6;
 /// `F_SETFL`. None of the commands up to this has to do with locks.
 pub const LAST_COMMAND: u64 = 4;
 /// `F_DUPFD_CLOEXEC`.
@@ -107,6 +127,8 @@ pub const MOST_PATH: u64 = 1000;
 pub const RECORDS_AT: u64 = DATA_AT + 0x4000;
 /// The most bytes that a call may read for the recorder to take it.
 pub const MOST_BYTES: u64 = 0x10_0000;
+/// So many bytes of records are enough: then they are taken. More wouldn't stay in a core's own cache, which costs more than a stop now and then.
+pub const ENOUGH_BYTES: u64 = 0x10_0000;
 /// Room that a record needs besides those bytes, or at most if it holds none.
 pub const MOST_RECORD: u64 = 0x800;
 /// Shared memory.
@@ -121,3 +143,4 @@ pub const fn in_master(offset: u64) -> u64 {
 
 const _: () = assert!(KEPT_BITS.is_power_of_two() && KEPT + KEPT_BITS / 8 < STACK_END);
 const _: () = assert!(CODE_END <= DATA_AT && TABLE_AT + TABLE_LEN * 16 <= RECORDS_AT);
+const _: () = assert!(ENOUGH_BYTES + MOST_BYTES + MOST_RECORD <= RECORDS_BYTES);

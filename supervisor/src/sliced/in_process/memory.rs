@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::layout::{
-    CLOSED, DATA_AT, DEVICES, FILES, KEPT, KEPT_BITS, LIMIT, MAX_DEVICES, MAX_FILES, NEXT, RECORDS_AT, RECORDS_BYTES,
-    ROOM, SELECTOR, SHARED_BYTES, STOP, TABLE_AT, in_master,
+    CLOSED, DATA_AT, DEVICES, ENOUGH_BYTES, FILES, KEPT, KEPT_BITS, LIMIT, MAX_DEVICES, MAX_FILES, NEXT, RECORDS_AT,
+    RECORDS_BYTES, ROOM, SELECTOR, SHARED_BYTES, STOP, TABLE_AT, WAITS, in_master,
 };
 use super::table;
 
@@ -76,7 +76,7 @@ impl Shared {
     pub fn clear(&self, most: u64) {
         self.word(ROOM).store(most, Relaxed);
         self.word(NEXT).store(in_master(RECORDS_AT), Relaxed);
-        self.word(LIMIT).store(in_master(RECORDS_AT + RECORDS_BYTES), Relaxed);
+        self.word(LIMIT).store(in_master(RECORDS_AT + ENOUGH_BYTES), Relaxed);
     }
 
     /// Bytes of the records that have come since.
@@ -94,9 +94,9 @@ impl Shared {
         }
     }
 
-    /// Descriptors that are known.
-    pub fn files(&self) -> impl Iterator<Item = u64> {
-        self.bits(FILES)
+    /// Descriptors that are known, and whether they may wait.
+    pub fn files(&self) -> impl Iterator<Item = (u64, bool)> {
+        self.bits(FILES).map(|fd| (fd, self.get(WAITS + fd / 64 * 8) >> (fd % 64) & 1 != 0))
     }
 
     /// Descriptors that were closed.
@@ -118,12 +118,17 @@ impl Shared {
         }
     }
 
-    /// These descriptors are known, and none was closed.
-    pub fn set_files(&self, files: impl Iterator<Item = u64>) {
-        let mut words = [0; (MAX_FILES / 64) as usize];
-        files.for_each(|fd| words[(fd / 64) as usize] |= 1 << (fd % 64));
-        for (n, word) in words.into_iter().enumerate() {
-            self.word(FILES + n as u64 * 8).store(word, Relaxed);
+    /// These descriptors are known, some of which may wait, and none was closed.
+    pub fn set_files(&self, files: impl Iterator<Item = (u64, bool)>) {
+        let mut words = [[0; 2]; (MAX_FILES / 64) as usize];
+        for (fd, waits) in files {
+            let [known, waiting] = &mut words[(fd / 64) as usize];
+            *known |= 1 << (fd % 64);
+            *waiting |= u64::from(waits) << (fd % 64);
+        }
+        for (n, [known, waiting]) in words.into_iter().enumerate() {
+            self.word(FILES + n as u64 * 8).store(known, Relaxed);
+            self.word(WAITS + n as u64 * 8).store(waiting, Relaxed);
             self.word(CLOSED + n as u64 * 8).store(0, Relaxed);
         }
     }
@@ -145,9 +150,9 @@ mod tests {
         let shared = Shared::new().unwrap();
         shared.clear(7);
         assert_eq!((shared.records().len(), shared.get(ROOM)), (0, 7));
-        shared.set_files([1, 70].into_iter());
+        shared.set_files([(1, false), (70, true)].into_iter());
         assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [2, 64]);
-        assert!(shared.files().eq([1, 70]) && shared.closed().eq([]));
+        assert!(shared.files().eq([(1, false), (70, true)]) && shared.closed().eq([]));
         shared.set_kept([3 * KEPT_BITS + 65].into_iter());
         assert_eq!([shared.get(KEPT), shared.get(KEPT + 8)], [0, 2]);
         shared.set_devices(&[7]);

@@ -13,9 +13,11 @@
 //! What the app could see of it: its own code, while it reads that between two small calls.
 
 mod code;
+mod events;
 mod holes;
 mod layout;
 mod memory;
+mod places;
 mod policy;
 mod set_up;
 mod settle;
@@ -29,8 +31,8 @@ use machine::{Memory, flags};
 use syscall_replay::is_error;
 use tracee::Stopped;
 
-use self::code::Places;
 use self::memory::Shared;
+use self::places::Places;
 use self::policy::Policy;
 use self::set_up::Descriptor;
 use self::sites::Sites;
@@ -61,8 +63,8 @@ pub struct InProcess {
     ignored: Option<u64>,
     /// The app's descriptors that show its mappings, the recorder's among them.
     maps_files: BTreeSet<u64>,
-    /// Descriptors that were looked at, and whether the recorder may read and write them.
-    files: HashMap<u64, bool>,
+    /// Descriptors that were looked at.
+    files: HashMap<u64, Descriptor>,
     /// Devices of local file systems.
     devices: Vec<u64>,
     /// Another process changes the app's descriptors.
@@ -210,8 +212,8 @@ impl InProcess {
             return Ok(());
         }
         shared.clear(most.into());
-        let known = self.files.iter().filter(|(_, is_known)| **is_known && !self.shares_files);
-        shared.set_files(known.map(|(fd, _)| *fd));
+        let known = self.files.iter().filter(|(_, kind)| **kind != Descriptor::Other && !self.shares_files);
+        shared.set_files(known.map(|(fd, kind)| (*fd, *kind == Descriptor::Restarts)));
         shared.set_devices(if self.shares_files { &[] } else { &self.devices });
         shared.set_kept(all_kept().into_iter().map(|(_, inode)| inode));
         self.most = most.into();
@@ -243,7 +245,7 @@ impl InProcess {
             return false;
         }
         if let Some(known) = self.files.get(&fd) {
-            return *known;
+            return *known != Descriptor::Other;
         }
         let found = set_up::look_at(self.pid, fd);
         if let Descriptor::Local(device) = found
@@ -252,7 +254,8 @@ impl InProcess {
         {
             self.devices.push(device);
         }
-        *self.files.entry(fd).or_insert(found != Descriptor::Other)
+        self.files.insert(fd, found);
+        found != Descriptor::Other
     }
 }
 

@@ -9,9 +9,9 @@ use nix::sys::statfs::{BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, FsType, OVERLAYFS_SU
 use tracee::{Remote, Stopped};
 
 use super::InProcess;
-use super::code;
 use super::layout::{CODE_AT, CODE_END, DATA_AT, MAX_FILES, SELECTOR, SHARED_BYTES, in_master};
 use super::memory::Shared;
+use super::places;
 use crate::error::Failure;
 
 /// `prctl`: system calls from elsewhere than a range of addresses raise SIGSYS.
@@ -61,7 +61,7 @@ fn map(stopped: &mut Stopped, gate: u64, shared: &Shared) -> Result<bool, Failur
     }
     let path = format!("/proc/{}/fd/{}\0", std::process::id(), shared.file().as_raw_fd());
     let path_at = in_master(CODE_END);
-    let writes = [(code, code::code()), (path_at, path.as_bytes())];
+    let writes = [(code, places::code()), (path_at, path.as_bytes())];
     if writes.into_iter().any(|(at, bytes)| remote.memory().write(at, bytes).is_err()) {
         return Ok(false);
     }
@@ -98,8 +98,9 @@ fn remove(stopped: &mut Stopped, gate: u64) -> Result<(), Failure> {
 pub(super) enum Descriptor {
     /// A file or directory of a local file system, on that device: reading and writing never wait for anybody.
     Local(u64),
-    /// Reading and writing never wait, or are made again by the kernel if something breaks them off before anything was done: a pipe, a
-    /// terminal, one of two devices.
+    /// Reading and writing never wait: one of two devices, or a file of a device that is known.
+    AtOnce,
+    /// Reading and writing are made again by the kernel if something breaks them off before anything was done: a pipe, a terminal.
     Restarts,
     /// Nothing is known.
     Other,
@@ -118,8 +119,11 @@ pub(super) fn look_at(pid: i32, fd: u64) -> Descriptor {
     let kind = metadata.file_type();
     if kind.is_char_device() {
         let (major, minor) = (libc::major(metadata.rdev()) as u64, libc::minor(metadata.rdev()) as u64);
-        let is_simple = major == MEMORY_DEVICES && NULL_AND_ZERO.contains(&minor) || TERMINALS.contains(&major);
-        return if is_simple { Descriptor::Restarts } else { Descriptor::Other };
+        return match major {
+            MEMORY_DEVICES if NULL_AND_ZERO.contains(&minor) => Descriptor::AtOnce,
+            major if TERMINALS.contains(&major) => Descriptor::Restarts,
+            _ => Descriptor::Other,
+        };
     }
     let local = [EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC, XFS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC];
     let is_local = || statfs(path.as_str()).is_ok_and(|system| local.contains(&system.filesystem_type()));
@@ -142,7 +146,7 @@ mod tests {
         let me = std::process::id() as i32;
         let at = |file: &File| look_at(me, file.as_raw_fd() as u64);
         let open = |path: &str| File::open(path).unwrap();
-        assert_eq!([at(&open("/dev/null")), at(&open("/dev/zero"))], [Descriptor::Restarts; 2]);
+        assert_eq!([at(&open("/dev/null")), at(&open("/dev/zero"))], [Descriptor::AtOnce; 2]);
         assert_eq!([at(&open("/proc/self/status")), at(&open("/proc"))], [Descriptor::Other; 2]);
         let (reader, _writer) = std::io::pipe().unwrap();
         assert_eq!(at(&File::from(OwnedFd::from(reader))), Descriptor::Restarts);

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | in the app's code | nothing |
 //! | at an instruction that isn't patched (SIGSYS) | it goes back to before that |
-//! | there, or where a path can't be read, but an interrupt came before the signal | it goes on to the signal |
+//! | there, or where what the call reads can't be read, but an interrupt came before the signal | it goes on to the signal |
 //! | at the recorder's own stop before a call | it goes back to before the patched instruction |
-//! | in the recorder, where a path can't be read | it goes back to before the patched instruction |
+//! | in the recorder, where what the call reads can't be read | it goes back to before the patched instruction |
 //! | in the recorder or on the way to it | it goes on to one of the recorder's two stops, before the call or behind it |
 //! | behind a call that was broken off | it looks as if the patched instruction had made that call |
 
@@ -14,7 +14,9 @@ use bubble::map::RECORDER;
 use tracee::{Mode, Stop, Stopped, TraceError, UserRegisters};
 
 use super::InProcess;
-use super::layout::{AFTER, CODE_END, FLAGS, R11, RBX, RCX, ROOM, RSP, STACK_END, in_master};
+use super::layout::{AFTER, CODE_END, FLAGS, R10, R11, RBX, RCX, RDI, RDX, ROOM, RSI, RSP, STACK_END, in_master};
+use super::places::Places;
+use super::set_up::Descriptor;
 use crate::error::Failure;
 use crate::sliced::master::Master;
 use crate::sliced::slices::Recording;
@@ -81,7 +83,7 @@ impl Master {
 
 impl InProcess {
     /// Whether it was stopped between what causes a signal of ours and that signal: the kernel takes such stops before it delivers signals.
-    /// With SIGSYS, the registers are then those of a call that was made, which it was not; the other two come where a path can't be read.
+    /// With SIGSYS, the registers are then those of a call that was made, which it was not; the other two come where what the call reads can't be read.
     fn awaits_signal(&self, stopped: &Stopped, stop: &Stop) -> Result<bool, Failure> {
         const SYS: u64 = 1 << (libc::SIGSYS - 1);
         const FAULTS: u64 = 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
@@ -116,7 +118,7 @@ impl InProcess {
             }
             Stop::Signal(info) if is_fault(info) && (self.places.probes..self.places.probed).contains(&at) => {
                 // The app has passed an address at which there is nothing. The kernel will tell it so.
-                registers.set_rip(in_master(self.places.bail));
+                registers.set_rip(in_master(self.places.unreadable));
                 registers.set(Gpr::Rsp, in_master(STACK_END));
                 stopped.set_registers(&registers)?;
                 let mut stopped = stopped.run_to_trap()?;
@@ -144,8 +146,10 @@ impl InProcess {
         let Some(shared) = &self.shared else { return };
         let mut app = registers.app();
         (app.rip, app.rflags) = (shared.get(AFTER), shared.get(FLAGS));
-        let saved = [(Gpr::Rcx, AFTER), (Gpr::R11, FLAGS), (Gpr::Rsp, RSP), (Gpr::Rbx, RBX)];
-        saved.into_iter().for_each(|(register, place)| app.set(register, shared.get(place)));
+        // The call may have been made with another timeout, or of a copy.
+        let pairs = [(Gpr::Rcx, AFTER), (Gpr::R11, FLAGS), (Gpr::Rsp, RSP), (Gpr::Rbx, RBX)];
+        let saved = pairs.into_iter().chain([(Gpr::Rdi, RDI), (Gpr::Rsi, RSI), (Gpr::Rdx, RDX), (Gpr::R10, R10)]);
+        saved.for_each(|(register, place)| app.set(register, shared.get(place)));
         registers.set_app(&app);
     }
 
@@ -153,7 +157,10 @@ impl InProcess {
     fn run_to_stop(&self, mut stopped: Stopped, mut registers: UserRegisters) -> Result<Stopped, Failure> {
         let Some(shared) = &self.shared else { return Ok(stopped) };
         let at = registers.rip().wrapping_sub(RECORDER.start);
-        let turn = if (self.places.decided..self.places.called).contains(&at) {
+        let Places { probes, probed, calls, called, .. } = self.places;
+        let turn = if (probes..probed).contains(&at) || (calls..called).contains(&at) {
+            Some(self.places.unreadable)
+        } else if (self.places.decided..self.places.called).contains(&at) {
             Some(self.places.bail)
         } else if (self.places.leaves..self.places.left).contains(&at) {
             Some(self.places.done)
@@ -206,7 +213,10 @@ impl InProcess {
         for fd in shared.closed() {
             self.files.remove(&fd);
         }
-        self.files.extend(shared.files().map(|fd| (fd, true)));
+        let kind = |waits| if waits { Descriptor::Restarts } else { Descriptor::AtOnce };
+        for (fd, waits) in shared.files() {
+            self.files.entry(fd).or_insert(kind(waits));
+        }
         self.patch(false)?;
         appended.map(|()| records)
     }

@@ -7,13 +7,17 @@ use syscall_replay::log::SYSCALL;
 use syscall_replay::table::{Class, In, Len, Out, Row, row};
 
 use super::layout::{
-    CLOSES, COMMAND, FIXED, LAST_COMMAND, MOST_BYTES, NEEDS_FILE, OPENS, OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND,
-    READS, ROOM_ARGUMENT, SECOND_IS_NULL, TABLE_LEN, WRITES,
+    CLOSES, COMMAND, FIXED, IOCTL, LAST_COMMAND, LOCK_COMMAND, MOST_BYTES, MOST_EVENTS, MOST_POLLED, NEEDS_FILE, OPENS,
+    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLS, READS, ROOM_ARGUMENT, SECOND_IS_NULL, TABLE_LEN, TWO_PATHS,
+    WRITES,
 };
 
 /// Calls that never wait, whatever their arguments.
 const ALWAYS: &[i64] = &[
     libc::SYS_sched_yield,
+    libc::SYS_dup,
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
     libc::SYS_lseek,
     libc::SYS_getpid,
     libc::SYS_gettid,
@@ -79,11 +83,21 @@ const ON_PATHS: &[i64] = &[
     libc::SYS_fchownat,
     libc::SYS_utimensat,
     libc::SYS_chdir,
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_link,
+    libc::SYS_linkat,
+    libc::SYS_symlink,
+    libc::SYS_symlinkat,
 ];
 
 /// Calls whose first argument must be a file or a directory of a local file system, a pipe, a terminal or `/dev/null`.
 const ON_FILES: &[i64] =
     &[libc::SYS_read, libc::SYS_write, libc::SYS_pread64, libc::SYS_pwrite64, libc::SYS_getdents64, libc::SYS_getdents];
+
+/// Calls that wait until something happens: the recorder makes them without waiting.
+const POLLING: &[i64] = &[libc::SYS_poll, libc::SYS_epoll_wait, libc::SYS_epoll_pwait];
 
 /// Whether the recorder knows the call.
 pub fn is_known(number: u64) -> bool {
@@ -98,7 +112,9 @@ pub fn is_taken(number: u64, args: &[u64; 6]) -> bool {
     head != 0
         && (!is(READS) || args[room] <= MOST_BYTES)
         && (!is(SECOND_IS_NULL) || args[1] == 0)
-        && (!is(COMMAND) || args[1] <= LAST_COMMAND || args[1] == OTHER_COMMAND)
+        && (!is(COMMAND) || args[1] <= LAST_COMMAND || [LOCK_COMMAND, OTHER_COMMAND].contains(&args[1]))
+        && (!is(IOCTL) || [libc::TCGETS, libc::TIOCGWINSZ, libc::FIONREAD].contains(&args[1]))
+        && (!is(POLLS) || if is(1 << OUTPUT) { args[2] <= MOST_EVENTS } else { args[1] <= MOST_POLLED })
 }
 
 /// Whether the call's first argument must be a known file.
@@ -116,7 +132,9 @@ fn entry(number: u64) -> [u64; 2] {
         libc::SYS_close => CLOSES,
         libc::SYS_fcntl => COMMAND,
         libc::SYS_open | libc::SYS_openat => OPENS,
+        libc::SYS_ioctl => IOCTL | NEEDS_FILE,
         known if ON_FILES.contains(&known) => NEEDS_FILE,
+        known if POLLING.contains(&known) => POLLS,
         known if ALWAYS.contains(&known) || ON_PATHS.contains(&known) => 0,
         _ => return [0; 2],
     };
@@ -136,6 +154,8 @@ fn effects(row: &Row) -> Option<u64> {
         }
         ([Out::Bytes(at, Len::Fixed(len))], false) => fixed(*at, *len),
         ([Out::Bytes(0, Len::Fixed(len)), Out::Bytes(1, _)], false) => fixed(0, *len) | SECOND_IS_NULL,
+        ([Out::Bytes(0, Len::ArgTimes(1, 8))], true) => 0,
+        ([Out::Bytes(1, Len::ResultTimesUpTo(12, 2))], false) => 1 << OUTPUT,
         _ => return None,
     };
     let read = match row.inputs {
@@ -143,6 +163,7 @@ fn effects(row: &Row) -> Option<u64> {
         [In::Bytes(1, Len::Arg(2))] if written == 0 => WRITES,
         [In::Text(0)] => PATH,
         [In::Text(1)] => PATH | PATH_IS_SECOND,
+        [In::Text(0), In::Text(1)] => PATH | TWO_PATHS,
         _ => return None,
     };
     Some(written | read)
@@ -154,11 +175,12 @@ mod tests {
 
     #[test]
     fn every_listed_call_is_taken() {
-        for number in ALWAYS.iter().chain(ON_FILES).chain(ON_PATHS).chain(&[libc::SYS_close, libc::SYS_fcntl]) {
+        let others = &[libc::SYS_close, libc::SYS_fcntl, libc::SYS_ioctl];
+        for number in ALWAYS.iter().chain(ON_FILES).chain(ON_PATHS).chain(POLLING).chain(others) {
             assert!(is_known(*number as u64), "{number}");
         }
         assert!(ON_FILES.iter().all(|&number| needs_file(number as u64)) && !needs_file(libc::SYS_lseek as u64));
-        assert!(!is_known(libc::SYS_rename as u64) && !is_known(libc::SYS_poll as u64) && !is_known(u64::MAX));
+        assert!(!is_known(libc::SYS_truncate as u64) && !is_known(libc::SYS_ppoll as u64) && !is_known(u64::MAX));
         let takes = |number: i64, args: [u64; 6]| is_taken(number as u64, &args);
         assert!(takes(libc::SYS_read, [0; 6]) && !takes(libc::SYS_read, [0, 0, u64::MAX, 0, 0, 0]));
         assert!(
@@ -166,7 +188,13 @@ mod tests {
         );
         let command = |command: i32| takes(libc::SYS_fcntl, [3, command as u64, 0, 0, 0, 0]);
         assert!(command(libc::F_SETFL) && command(libc::F_DUPFD_CLOEXEC));
-        assert!(!command(libc::F_SETLK) && !command(libc::F_SETLEASE) && !command(libc::F_OFD_SETLKW));
+        assert!(
+            command(libc::F_SETLK)
+                && !command(libc::F_SETLKW)
+                && !command(libc::F_GETLK)
+                && !command(libc::F_SETLEASE)
+                && !command(libc::F_OFD_SETLKW)
+        );
     }
 
     #[test]
@@ -182,5 +210,18 @@ mod tests {
         assert_eq!(entry(libc::SYS_statx as u64)[1], FIXED | 256 << 16 | 4 << OUTPUT | PATH | PATH_IS_SECOND);
         assert_eq!(entry(libc::SYS_readlink as u64)[1], READS | 1 << OUTPUT | 2 << ROOM_ARGUMENT | PATH);
         assert_eq!(entry(libc::SYS_fcntl as u64), [head(libc::SYS_fcntl, 3), COMMAND]);
+        assert_eq!(entry(libc::SYS_rename as u64)[1], PATH | TWO_PATHS);
+        assert_eq!(entry(libc::SYS_poll as u64), [head(libc::SYS_poll, 3), POLLS]);
+        assert_eq!(entry(libc::SYS_epoll_wait as u64), [head(libc::SYS_epoll_wait, 4), POLLS | 1 << OUTPUT]);
+    }
+
+    #[test]
+    fn the_known_requests_write_what_the_code_takes_them_to_write() {
+        let here = machine::Here::new();
+        for (request, len) in [(libc::TCGETS, 36), (libc::TIOCGWINSZ, 8), (libc::FIONREAD, 4)] {
+            let rule = syscall_replay::table::lookup(libc::SYS_ioctl as u64, &[0, request, 0, 0, 0, 0], &here);
+            assert!(matches!(rule.outputs, [Out::Bytes(2, Len::Fixed(n))] if *n == len), "{request:#x}");
+            assert!(rule.class == Class::Replay && rule.row.is_some_and(|row| !row.always && row.inputs.is_empty()));
+        }
     }
 }

@@ -1,0 +1,79 @@
+//! Where what is in the recorder's code ([`super::code`]).
+
+unsafe extern "C" {
+    static superpin_recorder_start: u8;
+    static superpin_recorder_decided: u8;
+    static superpin_recorder_probes: u8;
+    static superpin_recorder_probed: u8;
+    static superpin_recorder_calls: u8;
+    static superpin_recorder_called: u8;
+    static superpin_recorder_leaves: u8;
+    static superpin_recorder_left: u8;
+    static superpin_recorder_done: u8;
+    static superpin_recorder_done_stop: u8;
+    static superpin_recorder_unreadable: u8;
+    static superpin_recorder_bail: u8;
+    static superpin_recorder_bail_stop: u8;
+    static superpin_recorder_end: u8;
+}
+
+/// The machine code.
+pub fn code() -> &'static [u8] {
+    let start = &raw const superpin_recorder_start;
+    // SAFETY: both symbols are the borders of one piece of read-only data, defined above.
+    unsafe { std::slice::from_raw_parts(start, offset(&raw const superpin_recorder_end) as usize) }
+}
+
+/// From the code's start to one of its places.
+fn offset(place: *const u8) -> u64 {
+    place as u64 - &raw const superpin_recorder_start as u64
+}
+
+/// Places in the code, as offsets from its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    /// The control process's wish to stop was looked at: what comes after it makes the call.
+    pub decided: u64,
+    /// From here on the app's memory is read, which may not be there, with any values in three of its registers.
+    pub probes: u64,
+    /// And up to here.
+    pub probed: u64,
+    /// From here on the call is made, perhaps with another timeout.
+    pub calls: u64,
+    /// Behind the call.
+    pub called: u64,
+    /// The wish was looked at for the last time.
+    pub leaves: u64,
+    /// Behind the way back to the app.
+    pub left: u64,
+    /// The way to a stop behind the call.
+    pub done: u64,
+    /// Behind that stop.
+    pub done_stop: u64,
+    /// From there to a stop before the call.
+    pub unreadable: u64,
+    /// From elsewhere.
+    pub bail: u64,
+    /// Behind that stop.
+    pub bail_stop: u64,
+}
+
+impl Places {
+    /// Where they are.
+    pub fn get() -> Self {
+        Self {
+            decided: offset(&raw const superpin_recorder_decided),
+            probes: offset(&raw const superpin_recorder_probes),
+            probed: offset(&raw const superpin_recorder_probed),
+            calls: offset(&raw const superpin_recorder_calls),
+            called: offset(&raw const superpin_recorder_called),
+            leaves: offset(&raw const superpin_recorder_leaves),
+            left: offset(&raw const superpin_recorder_left),
+            done: offset(&raw const superpin_recorder_done),
+            done_stop: offset(&raw const superpin_recorder_done_stop),
+            unreadable: offset(&raw const superpin_recorder_unreadable),
+            bail: offset(&raw const superpin_recorder_bail),
+            bail_stop: offset(&raw const superpin_recorder_bail_stop),
+        }
+    }
+}
