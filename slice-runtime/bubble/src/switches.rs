@@ -25,6 +25,8 @@ pub enum Optimisation {
     Operands,
     /// Landings of indirect branches. Instead: each goes through the runtime.
     Landings,
+    /// Neighbouring targets of indirect branches are looked up in one cache line. Instead: several lines apart.
+    Neighbours,
     /// Landings, and where they are found, in common for all slices. Instead: each slice makes its own.
     Inherit,
     /// The buffer's position held in a register from instruction to instruction. Instead: loaded and stored for each.
@@ -43,7 +45,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 16] = [
+    pub const ALL: [Optimisation; 17] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -53,6 +55,7 @@ impl Optimisation {
         Optimisation::Mirror,
         Optimisation::Operands,
         Optimisation::Landings,
+        Optimisation::Neighbours,
         Optimisation::Inherit,
         Optimisation::Hold,
         Optimisation::Keep,
@@ -74,6 +77,7 @@ impl Optimisation {
             Optimisation::Mirror => "mirror",
             Optimisation::Operands => "operands",
             Optimisation::Landings => "landings",
+            Optimisation::Neighbours => "neighbours",
             Optimisation::Inherit => "inherit",
             Optimisation::Hold => "hold",
             Optimisation::Keep => "keep",
@@ -97,6 +101,14 @@ impl Off {
     /// Whether this one is on.
     pub const fn leaves(self, optimisation: Optimisation) -> bool {
         self.0 & 1 << optimisation as u32 == 0
+    }
+
+    /// The same without what takes instructions that this processor doesn't have.
+    pub fn on_this_processor(self) -> Off {
+        if std::arch::is_x86_feature_detected!("bmi2") {
+            return self;
+        }
+        Off(self.0 | 1 << Optimisation::Neighbours as u32)
     }
 
     /// Reads a list as in `no-ahead,no-cells`; `none` turns all off.

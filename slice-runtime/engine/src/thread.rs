@@ -24,7 +24,7 @@ pub const SLOT_SCRATCH: usize = 2;
 pub const SLOT_HELD: usize = 6;
 /// The app's r11 while that is used for something else, see `translate::reserved`.
 pub const SLOT_R11: usize = 8;
-/// Entries of the indirect-branch table: one for each value of the target's low 16 bits.
+/// Entries of the indirect-branch table: one for each value of 16 bits of the target.
 pub const INDIRECT_ENTRIES: usize = 1 << 16;
 
 /// Everything that belongs to one app thread while it runs under translation.
@@ -72,7 +72,7 @@ pub struct ThreadState {
     pub indirect: IndirectTables,
 }
 
-/// The tables of indirect branches, entered by the target's low 16 bits. In a slice they may be a private view of what slices have in
+/// The tables of indirect branches, entered by 16 bits of the target. In a slice they may be a private view of what slices have in
 /// common, see [`crate::templates`]: then they have whole pages.
 #[repr(C, align(4096))]
 pub struct IndirectTables {
