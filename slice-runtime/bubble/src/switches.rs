@@ -27,6 +27,8 @@ pub enum Optimisation {
     Landings,
     /// Neighbouring targets of indirect branches are looked up in one cache line. Instead: several lines apart.
     Neighbours,
+    /// Where the landing of a return is found is asked for when the call is made. Instead: when the return comes.
+    Prefetch,
     /// Landings, and where they are found, in common for all slices. Instead: each slice makes its own.
     Inherit,
     /// The buffer's position held in a register from instruction to instruction. Instead: loaded and stored for each.
@@ -45,7 +47,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 17] = [
+    pub const ALL: [Optimisation; 18] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -56,6 +58,7 @@ impl Optimisation {
         Optimisation::Operands,
         Optimisation::Landings,
         Optimisation::Neighbours,
+        Optimisation::Prefetch,
         Optimisation::Inherit,
         Optimisation::Hold,
         Optimisation::Keep,
@@ -78,6 +81,7 @@ impl Optimisation {
             Optimisation::Operands => "operands",
             Optimisation::Landings => "landings",
             Optimisation::Neighbours => "neighbours",
+            Optimisation::Prefetch => "prefetch",
             Optimisation::Inherit => "inherit",
             Optimisation::Hold => "hold",
             Optimisation::Keep => "keep",

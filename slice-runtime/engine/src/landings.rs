@@ -40,10 +40,15 @@ pub(crate) fn dropped_bits(off: Off) -> u8 {
     if off.leaves(Optimisation::Neighbours) { 4 } else { 0 }
 }
 
+/// Index of a target in the tables of indirect branches.
+pub(crate) fn index_of(target: AppPc, off: Off) -> usize {
+    (target.0 >> dropped_bits(off)) as usize % INDIRECT_ENTRIES
+}
+
 impl Engine {
-    /// Index of a target in the tables of indirect branches.
+    /// The same by the engine's settings.
     pub(crate) fn index_of(&self, target: AppPc) -> usize {
-        (target.0 >> dropped_bits(self.settings.off)) as usize % INDIRECT_ENTRIES
+        index_of(target, self.settings.off)
     }
 
     /// The tables of indirect branches: other processes may add to them.

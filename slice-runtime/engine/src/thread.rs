@@ -189,6 +189,11 @@ impl ThreadState {
         (offset_of!(ThreadState, indirect) + offset_of!(IndirectTables, levels) + before) as u32
     }
 
+    /// Address of an entry of the first.
+    pub const fn indirect_address(index: usize) -> u64 {
+        Self::INDIRECT_ADDRESS + (index * size_of::<AtomicU64>()) as u64
+    }
+
     /// Address of all of them.
     pub const INDIRECT_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, indirect) as u64;
     /// GS offset of the app's own GS base.

@@ -117,6 +117,11 @@ impl Code {
         self.put(&[0xf3, REX_W | high(dst), 0x0f, 0xae, 0xc0 | low(dst)]);
     }
 
+    /// Asks for the cache line at `address`, RIP-relative, in all caches.
+    pub fn prefetch_mem(&mut self, address: u64) {
+        self.with_rip(false, &[0x0f, 0x18], 1, address, 0);
+    }
+
     /// `[address] = src`, RIP-relative.
     pub fn store_mem(&mut self, address: u64, src: Gpr) {
         self.with_rip(true, &[STORE], src as u8, address, 0);

@@ -111,6 +111,7 @@ fn rip_relative_forms_reach_their_address() {
     check(&|c| c.test_mem32(address, 0x1000), "test");
     check(&|c| c.push_rip_literal(CachePc(address)), "push");
     check(&|c| c.jmp_mem(address), "jmp");
+    check(&|c| c.prefetch_mem(address), "prefetcht0");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! takes r10 and r9 back from their mirrors. If it is another one, the next landing of the same table entry is tried, or the landing that a further
 //! table has (see `crate::templates`); at last the runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
 
-use bubble::switches::Off;
+use bubble::switches::{Off, Optimisation};
 use isa::Instruction;
 use machine::{AppPc, CachePc, Gpr};
 
@@ -25,6 +25,9 @@ const R9_AT: u64 = ThreadState::spill_address(MIRROR_R9);
 impl Translator<'_> {
     /// Pushes the app's return address, without a register and without touching flags.
     pub(super) fn push_return(&mut self, address: u64) {
+        if self.off.leaves(Optimisation::Prefetch) {
+            self.code.prefetch_mem(ThreadState::indirect_address(landings::index_of(AppPc(address), self.off)));
+        }
         if let Ok(immediate) = i32::try_from(address as i64) {
             self.code.push_imm32(immediate);
             return;
