@@ -118,7 +118,7 @@ impl RunMemory {
             sharing: settings.sharing.into(),
             cache_bytes: settings.cache_bytes,
             tool_args_len: args.len() as u32,
-            off: settings.off,
+            off: settings.off.on_this_processor(),
             cpuid_processor: crate::sliced::processor::for_cpuid(),
             process: process.unwrap_or(0) as u32,
             reserved: 0,

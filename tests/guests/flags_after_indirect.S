@@ -13,20 +13,20 @@
         .endm
         .globl _start
         .text
-        .balign 65536
-overwrites:                                     // at ...0000: the flags are dead here
+        .balign 1048576
+overwrites:                                     // at ..00000: the flags are dead here
         cmp     %eax, %eax
         ret
-        .balign 65536
-reads:                                          // at ...0000 as well
+        .balign 1048576
+reads:                                          // at ..00000 as well
         look
         add     %rax, %r14
         ret
-        .balign 65536
+        .balign 1048576
 overwrites_too:
         test    %eax, %eax
         ret
-        .balign 65536
+        .balign 1048576
 _start:                                         // has the argument at 16(%rsp)
         mov     16(%rsp), %rsi
         xor     %r12d, %r12d                    // rounds, from decimal

@@ -1,9 +1,9 @@
-// Calls through pointers to functions whose addresses have the low 16 bits in common, between system calls.
+// Calls through pointers to functions whose addresses have the low 20 bits in common, between system calls.
 // rounds: 2 30
 #include "guest.h"
 
 #define FUNCTION(n) \
-    static __attribute__((noinline, aligned(65536))) uint64_t function##n(uint64_t x) { return (x ^ n) * (2 * n + 3); }
+    static __attribute__((noinline, aligned(1048576))) uint64_t function##n(uint64_t x) { return (x ^ n) * (2 * n + 3); }
 #define ALL(do) do(1) do(2) do(3) do(4) do(5) do(6)
 #define NAME(n) function##n,
 

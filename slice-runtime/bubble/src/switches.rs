@@ -25,6 +25,10 @@ pub enum Optimisation {
     Operands,
     /// Landings of indirect branches. Instead: each goes through the runtime.
     Landings,
+    /// Neighbouring targets of indirect branches are looked up in one cache line. Instead: several lines apart.
+    Neighbours,
+    /// Where the landing of a return is found is asked for when the call is made. Instead: when the return comes.
+    Prefetch,
     /// Landings, and where they are found, in common for all slices. Instead: each slice makes its own.
     Inherit,
     /// The buffer's position held in a register from instruction to instruction. Instead: loaded and stored for each.
@@ -45,7 +49,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 17] = [
+    pub const ALL: [Optimisation; 19] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -55,6 +59,8 @@ impl Optimisation {
         Optimisation::Mirror,
         Optimisation::Operands,
         Optimisation::Landings,
+        Optimisation::Neighbours,
+        Optimisation::Prefetch,
         Optimisation::Inherit,
         Optimisation::Hold,
         Optimisation::Keep,
@@ -77,6 +83,8 @@ impl Optimisation {
             Optimisation::Mirror => "mirror",
             Optimisation::Operands => "operands",
             Optimisation::Landings => "landings",
+            Optimisation::Neighbours => "neighbours",
+            Optimisation::Prefetch => "prefetch",
             Optimisation::Inherit => "inherit",
             Optimisation::Hold => "hold",
             Optimisation::Keep => "keep",
@@ -101,6 +109,14 @@ impl Off {
     /// Whether this one is on.
     pub const fn leaves(self, optimisation: Optimisation) -> bool {
         self.0 & 1 << optimisation as u32 == 0
+    }
+
+    /// The same without what takes instructions that this processor doesn't have.
+    pub fn on_this_processor(self) -> Off {
+        if std::arch::is_x86_feature_detected!("bmi2") {
+            return self;
+        }
+        Off(self.0 | 1 << Optimisation::Neighbours as u32)
     }
 
     /// Reads a list as in `no-ahead,no-cells`; `none` turns all off.

@@ -3,7 +3,7 @@
 //! A trace is a contiguous run of instructions. It ends at an unconditional transfer, at anything that must leave the cache,
 //! after a number of blocks or instructions, before the end of a running slice, and at the end of its mapping.
 
-use isa::{DecodeError, Instruction, Kind};
+use isa::{DecodeError, Kind, Reader};
 use machine::AppPc;
 
 use crate::instrument::Trace;
@@ -38,13 +38,14 @@ pub enum FetchFault {
 pub fn build(pc: AppPc, bytes: &[u8], limits: Limits, is_end: impl Fn(AppPc) -> bool) -> Result<Trace, FetchFault> {
     let mut trace =
         Trace { instructions: Vec::with_capacity(16), block_ends: Vec::with_capacity(4), ..Trace::default() };
-    let mut at = 0;
+    let mut reader = Reader::new(bytes, pc);
     while trace.instructions.len() < limits.instructions.min(MAX_INSTRUCTIONS) {
+        let at = reader.position();
         let here = AppPc(pc.0 + at as u64);
         if at > 0 && is_end(here) {
             break;
         }
-        let instruction = match Instruction::decode(&bytes[at..], here) {
+        let instruction = match reader.read() {
             Ok(instruction) => instruction,
             Err(_) if at > 0 => break,
             Err(DecodeError::Truncated) => return Err(FetchFault::Unreachable),
@@ -53,7 +54,6 @@ pub fn build(pc: AppPc, bytes: &[u8], limits: Limits, is_end: impl Fn(AppPc) -> 
         if at > 0 && matches!(instruction.kind(), Kind::Unsupported(_)) {
             break;
         }
-        at += instruction.len();
         trace.instructions.push(instruction);
         let ends = match instruction.kind() {
             Kind::Plain | Kind::SegmentBase { .. } => {

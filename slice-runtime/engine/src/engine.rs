@@ -8,6 +8,7 @@ use crate::counters::{Counters, Reserved};
 use crate::end::End;
 use crate::gateway;
 use crate::guest::{Control, Cpu, Fault, Flow, Guest};
+use crate::landings::dropped_bits;
 use crate::pages::CodePages;
 use crate::regions::Regions;
 use crate::shortcut::Shortcut;
@@ -178,6 +179,7 @@ impl Engine {
             }
         }
         engine.thread().buffer = map::BUFFER.start;
+        engine.thread().dropped_bits = u64::from(dropped_bits(settings.off));
         for space in [Some(&engine.own), engine.shared.as_ref()].into_iter().flatten() {
             // SAFETY: the thread state is mapped and belongs to this engine.
             unsafe { (*thread).exits[space.id as usize] = space.tables.exits_address() };

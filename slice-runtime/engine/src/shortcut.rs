@@ -48,7 +48,9 @@ pub mod at {
     pub const EXITS: usize = offset_of!(ThreadState, exits);
     /// Words of an exit, the first of which is the app pc after the call.
     pub const EXIT_WORDS: usize = size_of::<crate::tables::Exit>() / 8;
-    /// The table of indirect branches: an address for each value of a target's low 16 bits.
+    /// How many of the lowest bits of a target its place in the table of indirect branches doesn't depend on, 32 bits; the next 16 say it.
+    pub const DROPPED_BITS: usize = offset_of!(ThreadState, dropped_bits);
+    /// That table: an address for each place.
     pub const INDIRECT: usize = ThreadState::indirect_at(Level::First) as usize;
 }
 

@@ -18,7 +18,7 @@ use machine::{AppPc, CachePc, proc};
 
 use crate::engine::Engine;
 use crate::gateway;
-use crate::landings::{New, index_of};
+use crate::landings::New;
 use crate::space::SpaceId;
 use crate::tables::{RegionSet, TEMPLATES_AT, TraceId};
 use crate::thread::{IndirectTables, Level, ThreadState};
@@ -120,7 +120,7 @@ impl Engine {
     /// Where in the template a landing for `target` has its place, if it has one.
     pub(crate) fn level_for(&self, target: AppPc) -> Option<Level> {
         self.inherited.spans.iter().find(|&&(start, end)| (start..end).contains(&target.0))?;
-        let of = |level| self.indirect().level(level)[index_of(target)].load(Ordering::Acquire);
+        let of = |level| self.indirect().level(level)[self.index_of(target)].load(Ordering::Acquire);
         let level = Level::ALL.into_iter().find(|&level| !self.is_shared_landing(of(level)))?;
         (of(level) == gateway::indirect_miss_pc()).then_some(level)
     }
@@ -192,7 +192,7 @@ impl Engine {
             offset => self.space(SpaceId::Shared).pc(offset - 1),
         };
         let Some((number, _)) = self.inherited.template else { return false };
-        let (index, empty) = (index_of(target), gateway::indirect_miss_pc());
+        let (index, empty) = (self.index_of(target), gateway::indirect_miss_pc());
         let common = &tables.template(number).level(level)[index];
         let _ = common.compare_exchange(empty, landing.0, Ordering::AcqRel, Ordering::Relaxed);
         let here = &self.indirect().level(level)[index];

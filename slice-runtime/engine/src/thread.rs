@@ -24,7 +24,7 @@ pub const SLOT_SCRATCH: usize = 2;
 pub const SLOT_HELD: usize = 6;
 /// The app's r11 while that is used for something else, see `translate::reserved`.
 pub const SLOT_R11: usize = 8;
-/// Entries of the indirect-branch table: one for each value of the target's low 16 bits.
+/// Entries of the indirect-branch table: one for each value of 16 bits of the target.
 pub const INDIRECT_ENTRIES: usize = 1 << 16;
 
 /// Everything that belongs to one app thread while it runs under translation.
@@ -68,6 +68,8 @@ pub struct ThreadState {
     pub entered_r11: u64,
     /// 1 if r11 isn't the app's while translated code runs.
     pub is_r11_reserved: u64,
+    /// See [`crate::landings::dropped_bits`].
+    pub dropped_bits: u64,
     /// Addresses of the records of exits, by the number of their space.
     pub exits: [u64; 2],
     /// How often the quick check of the slice's end was made.
@@ -78,7 +80,7 @@ pub struct ThreadState {
     pub indirect: IndirectTables,
 }
 
-/// The tables of indirect branches, entered by the target's low 16 bits. In a slice they may be a private view of what slices have in
+/// The tables of indirect branches, entered by 16 bits of the target. In a slice they may be a private view of what slices have in
 /// common, see [`crate::templates`]: then they have whole pages.
 #[repr(C, align(4096))]
 pub struct IndirectTables {
@@ -196,6 +198,11 @@ impl ThreadState {
     pub const fn indirect_at(level: Level) -> u32 {
         let before = level as usize * size_of::<[AtomicU64; INDIRECT_ENTRIES]>();
         (offset_of!(ThreadState, indirect) + offset_of!(IndirectTables, levels) + before) as u32
+    }
+
+    /// Address of an entry of the first.
+    pub const fn indirect_address(index: usize) -> u64 {
+        Self::INDIRECT_ADDRESS + (index * size_of::<AtomicU64>()) as u64
     }
 
     /// Address of all of them.

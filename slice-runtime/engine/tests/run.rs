@@ -117,6 +117,7 @@ fn translated_with_state(
         stack[top + 1] = superpin_test_done as *const () as u64;
         rsp += 8;
     }
+    let settings = Settings { off: settings.off.on_this_processor(), ..settings };
     // SAFETY: the regions are mapped and this test owns them.
     let mut engine = unsafe { Engine::new(settings) };
     let cpu = engine.cpu();

@@ -5,6 +5,8 @@
 
 use machine::CachePc;
 
+use crate::instruction::MAX_LEN;
+
 /// Machine code under construction.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
@@ -62,6 +64,13 @@ impl Code {
 
     pub(crate) fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The first `len` of these bytes. To copy all of them is a few instructions, a part of them a call.
+    pub(crate) fn put_instruction(&mut self, bytes: &[u8; MAX_LEN], len: usize) {
+        let end = self.bytes.len() + len;
+        self.bytes.extend_from_slice(bytes);
+        self.bytes.truncate(end);
     }
 
     pub(crate) fn put_i32(&mut self, value: i32) {

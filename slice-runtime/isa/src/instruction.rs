@@ -47,10 +47,56 @@ pub enum DecodeError {
 #[derive(Clone, Copy)]
 pub struct Instruction {
     pub(crate) iced: iced_x86::Instruction,
-    bytes: [u8; MAX_LEN],
+    /// Its bytes; those behind it mean nothing.
+    pub(crate) bytes: [u8; MAX_LEN],
     /// Where in `bytes` the 32-bit displacement of a RIP-relative operand lies; 0 if there is none.
     pub(crate) rip_displacement_at: u8,
     pub(crate) kind: Kind,
+}
+
+/// Reads one instruction after the other: what a decoder needs is made once for all of them.
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    decoder: Decoder<'a>,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts with the instruction that starts `bytes` and lies at `pc`.
+    pub fn new(bytes: &'a [u8], pc: AppPc) -> Reader<'a> {
+        Reader { bytes, decoder: Decoder::with_ip(64, bytes, pc.0, DecoderOptions::NONE) }
+    }
+
+    /// Bytes of the instructions that were read.
+    pub fn position(&self) -> usize {
+        self.decoder.position()
+    }
+
+    /// Reads the next one.
+    ///
+    /// # Errors
+    /// See [`DecodeError`]; then there is nothing more to be read.
+    pub fn read(&mut self) -> Result<Instruction, DecodeError> {
+        let given = &self.bytes[self.position()..];
+        let iced = self.decoder.decode();
+        if iced.is_invalid() {
+            let more = self.decoder.last_error() == DecoderError::NoMoreBytes && given.len() < MAX_LEN;
+            return Err(if more { DecodeError::Truncated } else { DecodeError::Invalid });
+        }
+        let rip_displacement_at = if iced.is_ip_rel_memory_operand() {
+            self.decoder.get_constant_offsets(&iced).displacement_offset() as u8
+        } else {
+            0
+        };
+        // A copy of fixed length is a few instructions, one of any length a call.
+        let bytes = given.first_chunk().copied().unwrap_or_else(|| {
+            let mut few = [0; MAX_LEN];
+            few[..given.len()].copy_from_slice(given);
+            few
+        });
+        let mut instruction = Instruction { iced, bytes, rip_displacement_at, kind: Kind::Plain };
+        instruction.kind = instruction.find_kind();
+        Ok(instruction)
+    }
 }
 
 impl Instruction {
@@ -59,23 +105,7 @@ impl Instruction {
     /// # Errors
     /// See [`DecodeError`]; [`MAX_LEN`] bytes are never too few.
     pub fn decode(bytes: &[u8], pc: AppPc) -> Result<Instruction, DecodeError> {
-        let given = &bytes[..bytes.len().min(MAX_LEN)];
-        let mut decoder = Decoder::with_ip(64, given, pc.0, DecoderOptions::NONE);
-        let iced = decoder.decode();
-        if iced.is_invalid() {
-            let more = decoder.last_error() == DecoderError::NoMoreBytes && given.len() < MAX_LEN;
-            return Err(if more { DecodeError::Truncated } else { DecodeError::Invalid });
-        }
-        let rip_displacement_at = if iced.is_ip_rel_memory_operand() {
-            decoder.get_constant_offsets(&iced).displacement_offset() as u8
-        } else {
-            0
-        };
-        let mut own = [0; MAX_LEN];
-        own[..iced.len()].copy_from_slice(&given[..iced.len()]);
-        let mut instruction = Instruction { iced, bytes: own, rip_displacement_at, kind: Kind::Plain };
-        instruction.kind = instruction.find_kind();
-        Ok(instruction)
+        Reader::new(bytes, pc).read()
     }
 
     /// Its address.

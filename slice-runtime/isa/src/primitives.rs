@@ -51,6 +51,14 @@ impl Code {
         self.with_registers(false, &[0x0f, 0xb7], dst as u8, src as u8);
     }
 
+    /// `dst` = low 32 bits of `src`, rotated right by `bits`: `rorx`, an instruction of BMI2.
+    pub fn rotate_right32(&mut self, dst: Gpr, src: Gpr, bits: u8) {
+        const VEX_MAP_0F3A: u8 = 3;
+        // The fourth bits of the registers, inverted; the one in the middle belongs to an index.
+        let extended = 0xe0 ^ (high(dst) << 7 | high(src) << 5);
+        self.put(&[0xc4, extended | VEX_MAP_0F3A, 0x7b, 0xf0, 0xc0 | low(dst) << 3 | low(src), bits]);
+    }
+
     /// `dst = low 32 bits of src`.
     pub fn movzx32(&mut self, dst: Gpr, src: Gpr) {
         self.with_registers(false, &[STORE], src as u8, dst as u8);
@@ -107,6 +115,11 @@ impl Code {
     /// `dst` = FS base.
     pub fn read_fs_base(&mut self, dst: Gpr) {
         self.put(&[0xf3, REX_W | high(dst), 0x0f, 0xae, 0xc0 | low(dst)]);
+    }
+
+    /// Asks for the cache line at `address`, RIP-relative, in all caches.
+    pub fn prefetch_mem(&mut self, address: u64) {
+        self.with_rip(false, &[0x0f, 0x18], 1, address, 0);
     }
 
     /// `[address] = src`, RIP-relative.

@@ -58,7 +58,7 @@ impl Code {
     /// Copies an instruction's bytes. It must not have a RIP-relative operand.
     pub fn copy(&mut self, instruction: &Instruction) {
         debug_assert!(instruction.rip_target().is_none(), "{instruction:?} means something else elsewhere");
-        self.put(instruction.bytes());
+        self.put_instruction(&instruction.bytes, instruction.len());
     }
 
     /// Copies an instruction with a RIP-relative operand so that it names the same address. Writes nothing and
@@ -72,7 +72,7 @@ impl Code {
         let distance = target.wrapping_sub(self.here().0 + instruction.len() as u64) as i64;
         let Ok(displacement) = i32::try_from(distance) else { return false };
         let at = self.bytes.len() + usize::from(instruction.rip_displacement_at);
-        self.put(instruction.bytes());
+        self.put_instruction(&instruction.bytes, instruction.len());
         self.bytes[at..at + 4].copy_from_slice(&displacement.to_le_bytes());
         true
     }
@@ -175,7 +175,7 @@ impl Code {
 
     /// `loop`, `loope`, `loopne`, `jrcxz` or `jecxz` to a target that is bound later.
     pub fn count_branch(&mut self, instruction: &Instruction) -> Fixup {
-        self.put(instruction.bytes());
+        self.put_instruction(&instruction.bytes, instruction.len());
         let last = self.bytes.len() - 1;
         self.bytes[last] = 0;
         self.fixup_before_here(1)

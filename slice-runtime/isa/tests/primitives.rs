@@ -61,6 +61,9 @@ fn small_forms() {
     assert_eq!(text(|c| c.test_stack_byte(1, 4)), "testb $4,1(%rsp)");
     assert_eq!(text(|c| c.mov_imm(Gpr::R9, 0)), "mov $0,%r9d");
     assert_eq!(text(|c| c.movzx16(Gpr::R9, Gpr::Rcx)), "movzwl %cx,%r9d");
+    assert_eq!(text(|c| c.rotate_right32(Gpr::R9, Gpr::R10, 4)), "rorx $4,%r10d,%r9d");
+    assert_eq!(text(|c| c.rotate_right32(Gpr::Rax, Gpr::R15, 7)), "rorx $7,%r15d,%eax");
+    assert_eq!(text(|c| c.rotate_right32(Gpr::R8, Gpr::Rdi, 9)), "rorx $9,%edi,%r8d");
     assert_eq!(text(|c| c.movzx32(Gpr::R9, Gpr::Rcx)), "mov %ecx,%r9d");
     assert_eq!(text(|c| c.load32(Gpr::R9, Gpr::Rcx, 4)), "mov 4(%rcx),%r9d");
     assert_eq!(text(|c| c.store_gs_imm32(0x20, -1)), "movq $-1,%gs:0x20");
@@ -108,6 +111,7 @@ fn rip_relative_forms_reach_their_address() {
     check(&|c| c.test_mem32(address, 0x1000), "test");
     check(&|c| c.push_rip_literal(CachePc(address)), "push");
     check(&|c| c.jmp_mem(address), "jmp");
+    check(&|c| c.prefetch_mem(address), "prefetcht0");
 }
 
 #[test]

@@ -1,17 +1,19 @@
 //! Calls, returns, indirect branches and the quick check of a slice's end.
 //!
-//! The indirect-branch protocol: the target is put into r10, and `jmp gs:[low 16 bits of the target * 8 + table]`, which
-//! needs r9, goes to the *landing* of a trace that was found for such a target. That compares the target with its own pc, in rcx
+//! The indirect-branch protocol: the target is put into r10, its place in a table (see `crate::landings`) into r9, and
+//! `jmp gs:[r9 * 8 + table]` goes to the *landing* of a trace that was found for such a target. That compares the target with its own pc, in rcx
 //! whose value is meanwhile in r9 (moving costs nothing; a store and the load after it would), and
 //! takes r10 and r9 back from their mirrors. If it is another one, the next landing of the same table entry is tried, or the landing that a further
 //! table has (see `crate::templates`); at last the runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
 
+use bubble::switches::{Off, Optimisation};
 use isa::Instruction;
 use machine::{AppPc, CachePc, Gpr};
 
 use super::{Condition, Site, Translation, Translator, exit_id};
 use crate::counters::Reserved;
 use crate::instrument::Point;
+use crate::landings;
 use crate::space::SpaceId;
 use crate::statemap::{IN_R9, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed, mirrored};
 use crate::tables::{Exit, ExitKind, TraceId};
@@ -23,6 +25,9 @@ const R9_AT: u64 = ThreadState::spill_address(MIRROR_R9);
 impl Translator<'_> {
     /// Pushes the app's return address, without a register and without touching flags.
     pub(super) fn push_return(&mut self, address: u64) {
+        if self.off.leaves(Optimisation::Prefetch) {
+            self.code.prefetch_mem(ThreadState::indirect_address(landings::index_of(AppPc(address), self.off)));
+        }
         if let Ok(immediate) = i32::try_from(address as i64) {
             self.code.push_imm32(immediate);
             return;
@@ -53,8 +58,7 @@ impl Translator<'_> {
         if self.once {
             return self.code.jmp_gs(ThreadState::MISS_AT);
         }
-        self.code.movzx16(Gpr::R9, Gpr::R10);
-        self.code.jmp_gs_indexed(Gpr::R9, ThreadState::indirect_at(Level::First));
+        jump_to_landing(&mut self.code, self.off, Level::First);
     }
 
     fn load_target(&mut self, instruction: &Instruction) {
@@ -155,10 +159,22 @@ impl Translator<'_> {
     }
 }
 
+/// Goes where a table leads for the target in r10. r9 is borrowed.
+fn jump_to_landing(code: &mut isa::Code, off: Off, level: Level) {
+    match landings::dropped_bits(off) {
+        0 => code.movzx16(Gpr::R9, Gpr::R10),
+        bits => {
+            code.rotate_right32(Gpr::R9, Gpr::R10, bits);
+            code.movzx16(Gpr::R9, Gpr::R9);
+        }
+    }
+    code.jmp_gs_indexed(Gpr::R9, ThreadState::indirect_at(level));
+}
+
 /// Where an indirect branch to another target goes on from a landing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Otherwise {
-    /// To the landing of a target with the same low bits.
+    /// To the landing of a target with the same place in the table.
     Next(CachePc),
     /// To what this table says.
     Table(Level),
@@ -169,8 +185,8 @@ pub enum Otherwise {
 /// The landing of indirect branches to `target`, whose translation starts at `entry` or else right behind. Other targets go on
 /// elsewhere: whoever comes here on the way to another target may need the flags, so they
 /// aren't changed even where this one overwrites them at once.
-pub fn landing(target: AppPc, entry: Option<CachePc>, otherwise: Otherwise, site: Site) -> Translation {
-    let mut landing = Landing { code: isa::Code::new(site.pc), map: Vec::new() };
+pub fn landing(target: AppPc, entry: Option<CachePc>, otherwise: Otherwise, site: Site, off: Off) -> Translation {
+    let mut landing = Landing { code: isa::Code::new(site.pc), map: Vec::new(), off };
     landing.compare(target, entry, otherwise);
     landing.finish(site)
 }
@@ -178,6 +194,7 @@ pub fn landing(target: AppPc, entry: Option<CachePc>, otherwise: Otherwise, site
 struct Landing {
     code: isa::Code,
     map: Vec<MapEntry>,
+    off: Off,
 }
 
 impl Landing {
@@ -202,8 +219,7 @@ impl Landing {
             }
             Otherwise::Table(level) => {
                 self.mark(0, Place::InR10, [r10, r9, free]);
-                self.code.movzx16(Gpr::R9, Gpr::R10);
-                self.code.jmp_gs_indexed(Gpr::R9, ThreadState::indirect_at(level));
+                jump_to_landing(&mut self.code, self.off, level);
             }
             Otherwise::Miss => self.code.jmp_gs(ThreadState::MISS_AT),
         }

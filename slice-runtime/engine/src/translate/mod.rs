@@ -366,8 +366,9 @@ impl<'a> Translator<'a> {
 
     fn finish(self) -> Translation {
         let descriptors = size_of_val(self.descriptors.as_slice());
-        let arena = [as_bytes(&self.descriptors), as_bytes(&self.map), as_bytes(&self.block_calls)];
-        let arena = [&arena[..], &[as_bytes(&self.buffer.marks), as_bytes(&self.call_marks)]].concat().concat();
+        let (marks, call_marks) = (as_bytes(&self.buffer.marks), as_bytes(&self.call_marks));
+        let parts = [as_bytes(&self.descriptors), as_bytes(&self.map), as_bytes(&self.block_calls), marks, call_marks];
+        let arena = parts.concat();
         Translation {
             code: self.code.bytes,
             stubs: self.stubs.bytes,

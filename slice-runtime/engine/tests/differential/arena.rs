@@ -3,7 +3,7 @@
 
 use isa::random::{Layout, PLANE, Program, Rng};
 
-/// The main part, and places with the same low 16 bits for the targets of its indirect branches.
+/// The main part, and places with the same low 20 bits for the targets of its indirect branches.
 const CODE_LEN: u64 = 5 * PLANE as u64;
 const DATA_LEN: u64 = 32 << 10;
 const PAGE: u64 = 4096;

@@ -160,6 +160,7 @@ impl Translated {
             map_region(region, data);
         }
         map_region(map::CACHE_OWN, data | libc::PROT_EXEC);
+        let settings = Settings { off: settings.off.on_this_processor(), ..settings };
         // SAFETY: the regions were just mapped, and the lock of the process is held.
         Translated { engine: unsafe { Engine::new(settings) }, instrument, timer: None, stream: Vec::new() }
     }

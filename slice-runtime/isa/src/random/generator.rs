@@ -31,8 +31,8 @@ pub struct Layout {
     pub writable_code: bool,
 }
 
-/// Two addresses that are so far apart have equal low 16 bits.
-pub const PLANE: usize = 1 << 16;
+/// Two addresses that are so far apart have equal low 20 bits.
+pub const PLANE: usize = 1 << 20;
 
 /// A random program.
 #[derive(Clone, Debug)]
