@@ -1,7 +1,7 @@
 //! What is done when translated code was left: by the exit that it was left by.
 
 use isa::Instruction;
-use machine::{AppPc, CachePc, Here, Memory, Registers, flags};
+use machine::{AppPc, CachePc, Registers};
 
 use crate::buffer;
 use crate::descriptor::Descriptor;
@@ -61,11 +61,6 @@ impl Engine {
             }
             ExitKind::PopFlags => {
                 self.stats.entries[3] += 1;
-                // Where there is no stack the instruction will fault.
-                let popped = Here::new().read_u64(cpu.registers.rsp()).unwrap_or(0);
-                if popped & flags::TF == 0 {
-                    return Next::Cache(self.space(space).pc(exit.site));
-                }
                 guest.unsupported(TRAP_FLAG, cpu, self)
             }
             ExitKind::Drain => {

@@ -71,7 +71,7 @@ pub enum ExitKind {
     Interrupted,
     /// The instruction at `pc` stores the x87 unit's environment; `site` is the offset where the trace goes on.
     X87Environment,
-    /// The instruction at `pc` takes flags from the stack; `site` is the offset where the trace goes on.
+    /// The instruction at `pc` takes the trap flag from the stack.
     PopFlags,
     /// The buffer is to be emptied before the app goes on at `pc`.
     Drain,

@@ -1,8 +1,8 @@
 //! App instructions other than indirect branches.
 
 use bubble::switches::Optimisation;
-use isa::{Instruction, Kind, Segment, VolatileKind};
-use machine::{AppPc, Gpr};
+use isa::{Condition, Instruction, Kind, Segment, VolatileKind};
+use machine::{AppPc, Gpr, flags};
 
 use super::{Translator, Untranslatable};
 use crate::instrument::Point;
@@ -88,8 +88,7 @@ impl Translator<'_> {
             self.exits[exit].site = self.site.offset + self.offset();
         }
         if instruction.pops_flags() {
-            let exit = self.leave(ExitKind::PopFlags, instruction.pc(), 0);
-            self.exits[exit].site = self.site.offset + self.offset();
+            self.look_for_trap_flag(instruction.pc());
         }
         if instruction.segment() == Some(Segment::Gs) {
             return self.gs_relative(index, block);
@@ -103,6 +102,16 @@ impl Translator<'_> {
             return Ok(());
         }
         self.far_rip_relative(index, block, target)
+    }
+
+    /// Leaves if flags that are about to be popped have the trap flag, which the cache must not run with. Those that looking changes are
+    /// replaced at once; if there is no stack, looking faults as popping would.
+    fn look_for_trap_flag(&mut self, pc: AppPc) {
+        self.take_r11();
+        self.code.test_stack_byte(1, (flags::TF >> 8) as u8);
+        let over = self.code.jcc_near(Condition::E);
+        self.leave(ExitKind::PopFlags, pc, 0);
+        self.code.bind(over);
     }
 
     /// A RIP-relative operand that the cache can't reach: its address goes through a register, the one that the instruction
