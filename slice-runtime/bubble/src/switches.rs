@@ -21,6 +21,8 @@ pub enum Optimisation {
     Tally,
     /// Borrowing r10 and r9, which needn't be stored first. Instead: any register is stored and loaded.
     Mirror,
+    /// r10 and r9 loaded from their mirrors where they are named. Instead: wherever an indirect branch has borrowed them.
+    Late,
     /// Operands that are out of reach without borrowing a register. Instead: one is borrowed.
     Operands,
     /// Landings of indirect branches. Instead: each goes through the runtime.
@@ -49,7 +51,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 19] = [
+    pub const ALL: [Optimisation; 20] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -57,6 +59,7 @@ impl Optimisation {
         Optimisation::Cells,
         Optimisation::Tally,
         Optimisation::Mirror,
+        Optimisation::Late,
         Optimisation::Operands,
         Optimisation::Landings,
         Optimisation::Neighbours,
@@ -81,6 +84,7 @@ impl Optimisation {
             Optimisation::Cells => "cells",
             Optimisation::Tally => "tally",
             Optimisation::Mirror => "mirror",
+            Optimisation::Late => "late",
             Optimisation::Operands => "operands",
             Optimisation::Landings => "landings",
             Optimisation::Neighbours => "neighbours",

@@ -103,13 +103,14 @@ global_asm!(
     "mov r10, gs:[{mirror_r10}]",
     "mov r9, gs:[{mirror_r9}]",
     "mov qword ptr gs:[{exit}], -1",
-    // Exit stubs at a block's end bring the exit's number in r10, whose value is in its mirror.
     "jmp superpin_leave",
+    // Exit stubs at a block's end bring the exit's number in r10. There the values of r10 and r9 are in their mirrors.
     ".balign 16",
     ".globl superpin_leave_by_stub",
     "superpin_leave_by_stub:",
     "mov gs:[{exit}], r10",
     "mov r10, gs:[{mirror_r10}]",
+    "mov r9, gs:[{mirror_r9}]",
     // Exits with nothing borrowed jump here.
     ".globl superpin_leave",
     ".hidden superpin_leave",

@@ -7,7 +7,7 @@
 
 use machine::{Gpr, Registers, flags};
 
-use crate::thread::{MIRROR_R9, MIRROR_R10, SLOT_HELD, SLOT_R11, SPILL_SLOTS, ThreadState};
+use crate::thread::{MIRROR_R9, MIRROR_R10, MIRRORED, SLOT_HELD, SLOT_R11, SPILL_SLOTS, ThreadState};
 
 /// Where the app's pc is.
 #[repr(u8)]
@@ -58,7 +58,7 @@ pub struct MapEntry {
     pub pc: u64,
     /// Offset from the trace's first byte.
     pub offset: u32,
-    /// A [`Place`], and in the high four bits an [`R11`].
+    /// A [`Place`], in the third and fourth bit which of r10 and r9 are absent, and in the high four bits an [`R11`].
     packed: u8,
     /// Borrowed registers: number in the high, spill slot (or [`IN_R9`]) in the low four bits; or [`NOT_BORROWED`].
     borrowed: [u8; 3],
@@ -167,14 +167,22 @@ impl MapEntry {
         MapEntry { pc, offset, packed: (r11 as u8) << 4 | place as u8, borrowed }
     }
 
+    /// The same, but these of r10 and r9 (one bit for each register) are in their mirrors.
+    pub fn with_absent(mut self, absent: u16) -> MapEntry {
+        for (n, (r, _)) in MIRRORED.into_iter().enumerate() {
+            self.packed = self.packed & !(ABSENT << n) | if absent & 1 << r as u16 == 0 { 0 } else { ABSENT << n };
+        }
+        self
+    }
+
     /// The same from another offset on, with something else in r11.
     pub fn with_r11(&self, offset: u32, r11: R11) -> MapEntry {
-        MapEntry::new(self.pc, offset, self.place(), r11, self.borrowed)
+        MapEntry { offset, packed: self.packed & 15 | (r11 as u8) << 4, ..*self }
     }
 
     /// Where the pc is.
     pub fn place(&self) -> Place {
-        match self.packed & 15 {
+        match self.packed & 3 {
             0 => Place::Static,
             1 => Place::InR10,
             3 => Place::InTarget,
@@ -202,6 +210,16 @@ impl MapEntry {
             Place::InR10 => registers.get(Gpr::R10),
             Place::InTarget => thread.target,
         };
+        self.give_back(registers, thread);
+        for (n, (r, slot)) in MIRRORED.into_iter().enumerate() {
+            if self.packed & ABSENT << n != 0 {
+                registers.set(r, thread.spill[slot]);
+            }
+        }
+    }
+
+    /// Undoes borrowing.
+    fn give_back(&self, registers: &mut Registers, thread: &ThreadState) {
         if let Some(saved) = Saved::of(self.borrowed) {
             return saved.recover(registers, thread);
         }
@@ -215,6 +233,9 @@ impl MapEntry {
         }
     }
 }
+
+/// The bit in `packed` for the first of [`MIRRORED`].
+const ABSENT: u8 = 4;
 
 /// Both mirrored registers, as `borrowed` of an entry.
 pub fn mirrored() -> [u8; 3] {
@@ -280,6 +301,23 @@ mod tests {
         registers.set(Gpr::R10, 0x1000);
         entry.recover(&mut registers, &thread(&[1, 2]));
         assert_eq!((registers.rip, registers.get(Gpr::R10), registers.get(Gpr::R9)), (0x1000, 1, 2));
+    }
+
+    #[test]
+    fn absent_registers_are_recovered_from_their_mirrors() {
+        let entry =
+            MapEntry::new(5, 0, Place::InR10, R11::App, [borrowed(Gpr::Rcx, IN_R9), NOT_BORROWED, NOT_BORROWED]);
+        let mut registers = Registers::default();
+        registers.set(Gpr::R10, 0x1000);
+        registers.set(Gpr::R9, 7);
+        let thread = thread(&[1, 2]);
+        let both = entry.with_absent(1 << Gpr::R10 as u16 | 1 << Gpr::R9 as u16).with_r11(4, R11::Nothing);
+        both.recover(&mut registers, &thread);
+        let of = |r| registers.get(r);
+        assert_eq!((of(Gpr::Rcx), of(Gpr::R10), of(Gpr::R9), registers.rip), (7, 1, 2, 0x1000));
+        registers.set(Gpr::R10, 0x2000);
+        both.with_absent(1 << Gpr::R9 as u16).recover(&mut registers, &thread);
+        assert_eq!((registers.get(Gpr::R10), registers.rip), (0x2000, 0x2000));
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub const SPILL_SLOTS: usize = 9;
 pub const MIRROR_R10: usize = 0;
 /// Mirror of r9.
 pub const MIRROR_R9: usize = 1;
+/// The mirrored registers with their slots.
+pub const MIRRORED: [(Gpr, usize); 2] = [(Gpr::R10, MIRROR_R10), (Gpr::R9, MIRROR_R9)];
 /// First spill slot that instruction rewriting and instrumentation may use.
 pub const SLOT_SCRATCH: usize = 2;
 /// First of the slots for registers that are borrowed across instructions, see `translate::buffer`.

@@ -13,7 +13,7 @@ use suites::superpin::{Counted, SERIAL, count_with, total_of};
 /// The tools to choose from, the cheapest one most often.
 const TOOLS: [&str; 6] = ["icount2", "icount2", "icount2", "icount1", "memaddr", "dcache"];
 /// Optimisations of the engine of which one is off now and then.
-const SWITCHES: [&str; 13] = [
+const SWITCHES: [&str; 14] = [
     "no-merge",
     "no-anywhere",
     "no-ahead",
@@ -25,6 +25,7 @@ const SWITCHES: [&str; 13] = [
     "no-keep",
     "no-drain",
     "no-stubs",
+    "no-late",
     "no-remember",
     "no-call",
 ];

@@ -23,18 +23,32 @@ const R10_AT: u64 = ThreadState::spill_address(MIRROR_R10);
 const R9_AT: u64 = ThreadState::spill_address(MIRROR_R9);
 
 impl Translator<'_> {
-    /// Pushes the app's return address, without a register and without touching flags.
-    pub(super) fn push_return(&mut self, address: u64) {
+    /// Pushes the app's return address, without touching flags. `free` needn't hold anything; without it a literal is needed, which costs a cache line.
+    fn push_return(&mut self, address: u64, free: Option<Gpr>) {
         if self.off.leaves(Optimisation::Prefetch) {
             self.code.prefetch_mem(ThreadState::indirect_address(landings::index_of(AppPc(address), self.off)));
         }
         if let Ok(immediate) = i32::try_from(address as i64) {
-            self.code.push_imm32(immediate);
-            return;
+            return self.code.push_imm32(immediate);
+        }
+        if let Some(r) = free {
+            self.code.mov_imm(r, address);
+            return self.code.push(r);
         }
         let here = self.code.here();
         self.code.push_rip_literal(CachePc(here.0));
         self.returns.push((self.code.bytes.len() - 4, address));
+    }
+
+    /// Pushes the return address of a direct call.
+    pub(super) fn call_pushes(&mut self, index: usize) {
+        let instruction = &self.trace.instructions[index];
+        let free = self.absent_at_ends() != 0 && !self.has_calls(Point::Taken(index));
+        if free {
+            self.absent |= 1 << Gpr::R10 as u16;
+            self.mark(instruction.pc().0);
+        }
+        self.push_return(instruction.next_pc().0, free.then_some(Gpr::R10));
     }
 
     /// From here on r10 and r9 are borrowed.
@@ -51,6 +65,7 @@ impl Translator<'_> {
             self.mark_with(0, Place::InTarget, mirrored());
             self.code.load_mem(Gpr::R10, R10_AT);
             self.code.load_mem(Gpr::R9, R9_AT);
+            self.absent = 0;
             self.calls_taken(index, block, None, gone);
             self.code.load_mem(Gpr::R10, ThreadState::TARGET);
             self.mark_with(0, Place::InR10, mirrored());
@@ -84,7 +99,7 @@ impl Translator<'_> {
         self.borrow_for_indirect(instruction.pc().0);
         self.load_target(instruction);
         self.take_r11();
-        self.push_return(instruction.next_pc().0);
+        self.push_return(instruction.next_pc().0, Some(Gpr::R9));
         self.go_to_r10(index, block);
     }
 
@@ -107,6 +122,7 @@ impl Translator<'_> {
         let pc = self.trace.head();
         let (rcx_at, rax_at) = (ThreadState::spill_address(SLOT_SCRATCH), ThreadState::spill_address(SECOND));
         self.mark(pc.0);
+        self.bring(self.absent, 0);
         self.code.store_mem(rcx_at, Gpr::Rcx);
         self.mark_borrowed(pc.0, &[(Gpr::Rcx, SLOT_SCRATCH)]);
         self.code.load_mem(Gpr::Rcx, ThreadState::QUICK_CHECKS);
@@ -232,9 +248,11 @@ impl Landing {
     /// The target is this one.
     fn take_back(&mut self, target: AppPc, entry: Option<CachePc>) {
         self.mark(target.0, Place::Static, mirrored());
-        self.code.load_mem(Gpr::R10, R10_AT);
-        self.code.load_mem(Gpr::R9, R9_AT);
-        self.mark(target.0, Place::Static, [NOT_BORROWED; 3]);
+        if !self.off.leaves(Optimisation::Late) {
+            self.code.load_mem(Gpr::R10, R10_AT);
+            self.code.load_mem(Gpr::R9, R9_AT);
+            self.mark(target.0, Place::Static, [NOT_BORROWED; 3]);
+        }
         if let Some(entry) = entry {
             self.code.jmp(entry);
         }
@@ -262,9 +280,11 @@ impl Landing {
 /// A stub that the entry of trace `id`, no longer valid, jumps to: the dispatcher goes on at `pc`.
 pub fn stale(pc: AppPc, space: SpaceId, id: TraceId, site: Site) -> Translation {
     let mut code = isa::Code::new(site.pc);
+    code.load_mem(Gpr::R10, R10_AT);
+    code.load_mem(Gpr::R9, R9_AT);
     code.store_gs_imm32(ThreadState::EXIT_AT, exit_id(site.space, site.first_exit));
     code.jmp_gs(ThreadState::LEAVE_AT);
-    let map = MapEntry::new(pc.0, 0, Place::Left, R11::Reserved, [NOT_BORROWED; 3]);
+    let map = MapEntry::new(pc.0, 0, Place::Left, R11::Reserved, mirrored());
     let exit = Exit { pc, kind: ExitKind::Stale, site: space as u32, argument: id.0, reserved: 0 };
     Translation {
         code: code.bytes,

@@ -13,7 +13,6 @@ use machine::{AppPc, CachePc, Gpr};
 
 use super::Translator;
 use super::drain::WayToDrain;
-use super::mirror::MIRRORED;
 use crate::descriptor::taken;
 use crate::instrument::{Arg, Buffered, Call, Point};
 use crate::statemap::{BufferMark, NOT_BORROWED, R11, borrowed};
@@ -171,7 +170,7 @@ impl Translator<'_> {
     }
 
     /// Registers that the words before an instruction are made of.
-    fn needed_for_words(&self, index: usize) -> u16 {
+    pub(super) fn needed_for_words(&self, index: usize) -> u16 {
         let all = &self.trace.buffered;
         let first = all.partition_point(|buffered| buffered.index < index);
         let here = all[first..].iter().take_while(|buffered| buffered.index == index);
@@ -227,7 +226,7 @@ impl Translator<'_> {
         let free = |r: Gpr| used & (1 << r as u16) == 0;
         let mirrors = self.off.leaves(Optimisation::Mirror);
         let same = |&(r, _): &Borrowed| mirrors && free(r) && !self.differs_from_mirror(r, index, block);
-        let mirrored: Vec<Borrowed> = MIRRORED.into_iter().rev().filter(same).collect();
+        let mirrored: Vec<Borrowed> = self.cheapest_first().into_iter().filter(same).collect();
         let others = Gpr::ALL.into_iter().filter(|&r| free(r) && mirrored.iter().all(|&(m, _)| m != r));
         let mut all = mirrored.iter().copied().chain(others.zip(SLOT_HELD..));
         let mut next = || all.next().expect("no instruction uses fourteen registers");
@@ -263,7 +262,7 @@ impl Translator<'_> {
 
     pub(super) fn load_back(&mut self, held: Held) {
         for (r, slot) in held.registers() {
-            self.code.load_mem(r, ThreadState::spill_address(slot));
+            self.give_back_register(r, slot);
         }
     }
 
@@ -275,7 +274,7 @@ impl Translator<'_> {
             self.code.jcc(condition, top);
             return true;
         }
-        let borrows = held.registers().next().is_some();
+        let borrows = held.registers().any(|(r, _)| self.absent_at_ends() & 1 << r as u16 == 0);
         if borrows {
             let jump = self.code.jcc_near(condition);
             self.buffer.ways_out.push((jump, target, held));
@@ -287,6 +286,7 @@ impl Translator<'_> {
     pub(super) fn give_back_at_end(&mut self) {
         if let Some(held) = self.buffer.held {
             self.move_on(held);
+            self.absent |= self.absent_at_ends();
             self.load_back(held);
             self.buffer.held = None;
         }
@@ -298,6 +298,7 @@ impl Translator<'_> {
         for (jump, target, held) in std::mem::take(&mut self.buffer.ways_out) {
             self.code.bind(jump);
             self.buffer.held = Some(held);
+            self.absent = self.absent_at_ends();
             self.mark_left(target.0);
             self.load_back(held);
             self.buffer.held = None;

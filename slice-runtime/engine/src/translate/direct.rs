@@ -63,6 +63,7 @@ impl Translator<'_> {
         let skipped = if call.predicated { self.skip_without_effect(spot) } else { Vec::new() };
         let arguments = ARGUMENTS[..=values.len()].iter().fold(0, |all, &r| all | bit(r));
         let mut saved = Saved { registers: clobbered | arguments | bit(Gpr::Rax) | bit(Gpr::Rcx), flags: false };
+        saved.registers &= !self.absent;
         for r in registers(saved.registers) {
             self.code.store_mem(ThreadState::called_address(r), r);
         }

@@ -38,6 +38,7 @@ impl Translator<'_> {
         let head = self.trace.head();
         self.code.bind(jump);
         self.buffer.held = held;
+        self.absent = self.absent_at_ends();
         // Nothing of this trace is counted, or everything of its last round.
         self.mark_left(head.0);
         if let Some(held) = held {

@@ -92,15 +92,19 @@ impl Translator<'_> {
         Some(InPlace { done, begun: done })
     }
 
+    /// What is known about registers here.
+    pub(super) fn registers(&self) -> Registers {
+        Registers { reserved: self.reserved_registers(), absent: self.absent }
+    }
+
     fn add_without_flags(&mut self, address: u64, amount: i32, spot: Spot) -> u32 {
         let (r, mirror) = self.borrow_register(spot.state, spot.block);
-        let slot = ThreadState::spill_address(mirror);
         self.mark_spot(spot, &[(r, mirror)], false);
         self.code.load_mem(r, address);
         self.code.lea(r, r, amount);
         self.code.store_mem(address, r);
         let done = self.offset();
-        self.code.load_mem(r, slot);
+        self.give_back_register(r, mirror);
         self.mark_spot(spot, &[], false);
         done
     }
@@ -115,8 +119,7 @@ impl Translator<'_> {
         // Asking for interruptions changes all of them.
         let written = if in_parts { flags::ARITHMETIC } else { routine.flags_written() };
         let flags_live = written & spot.live_flags != 0;
-        let chosen =
-            choose(routine, call, &self.trace.instructions[spot.index], flags_live, self.reserved_registers())?;
+        let chosen = choose(routine, call, &self.trace.instructions[spot.index], flags_live, self.registers())?;
         if in_parts {
             // Both ways out of it are to find the same in r11.
             self.take_r11();
@@ -157,6 +160,7 @@ impl Translator<'_> {
             .copied()
             .chain(chosen.computed.iter().map(|&(r, _)| r))
             .chain(chosen.save_flags.then_some(Gpr::Rax))
+            .filter(|&r| !self.is_absent(r))
             .zip(SLOT_SCRATCH..)
             .collect();
         for &(r, slot) in &borrowed {
@@ -266,13 +270,22 @@ pub(super) fn constant(arg: Arg, point: Point, instruction: &Instruction, block_
     }
 }
 
+/// What may not be, and what is best used for a routine: one bit for each register.
+#[derive(Clone, Copy)]
+pub(super) struct Registers {
+    /// Can't be borrowed.
+    pub(super) reserved: u16,
+    /// Holds nothing that would have to be kept.
+    pub(super) absent: u16,
+}
+
 /// Registers for the routine; `None` if there aren't enough or an argument can't be had inline.
 pub(super) fn choose(
     routine: &Inlined,
     call: &Call,
     instruction: &Instruction,
     save_flags: bool,
-    reserved: u16,
+    Registers { reserved, absent }: Registers,
 ) -> Option<Chosen> {
     let mut arguments = [None; ARGUMENTS];
     let mut used = reserved | 1 << Gpr::Rsp as u16 | u16::from(save_flags) << Gpr::Rax as u16;
@@ -288,7 +301,8 @@ pub(super) fn choose(
     // These are computed when other registers may be borrowed already, but none that they depend on.
     let mut computed = Vec::new();
     let take = |used: &mut u16| {
-        let r = isa::free_gpr(*used | instruction.usage().gpr_read)?;
+        let taken = *used | instruction.usage().gpr_read;
+        let r = isa::free_gpr(taken | !absent).or_else(|| isa::free_gpr(taken))?;
         *used |= 1 << r as u16;
         Some(r)
     };
@@ -312,7 +326,8 @@ pub(super) fn choose(
         computed.push((r, what));
     }
     let scratch: Vec<Gpr> = (0..routine.scratch_count()).map(|_| take(&mut used)).collect::<Option<_>>()?;
-    let borrowed = scratch.len() + computed.len() + usize::from(save_flags);
+    let kept = scratch.iter().chain(computed.iter().map(|(r, _)| r)).filter(|&&r| absent & 1 << r as u16 == 0).count();
+    let borrowed = kept + usize::from(save_flags);
     // A mark describes three borrowed registers.
     (borrowed <= 3 && SLOT_SCRATCH + borrowed <= SPILL_SLOTS).then_some(Chosen {
         scratch,

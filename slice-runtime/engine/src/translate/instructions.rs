@@ -31,7 +31,12 @@ impl Translator<'_> {
                 if self.has_calls(Point::Taken(index)) {
                     self.calls_taken(index, block, Some(target), self.offset());
                 }
-                self.exit_jump(target);
+                match self.inside(target) {
+                    Some(top) => {
+                        self.code.jmp(top);
+                    }
+                    None => self.exit_jump(target),
+                }
             }
             Kind::Branch { target, condition } if self.has_calls(Point::Taken(index)) => {
                 let over = self.code.jcc_near(condition.inverted());
@@ -41,6 +46,7 @@ impl Translator<'_> {
                 self.mark_not_taken(index);
             }
             Kind::Branch { target, condition } if self.branch_while_held(condition, target) => {}
+            Kind::Branch { target, condition } if self.branch_inside(condition, target) => {}
             Kind::Branch { target, condition } => {
                 self.align_rel32(2);
                 let here = self.code.here();
@@ -49,7 +55,7 @@ impl Translator<'_> {
             }
             Kind::CountBranch { target } => self.count_branch(index, block, target),
             Kind::Call { target } => {
-                self.push_return(next.0);
+                self.call_pushes(index);
                 self.mark_left(target.0);
                 self.calls_taken(index, block, Some(target), self.offset());
                 self.exit_jump(target);
@@ -179,8 +185,9 @@ impl Translator<'_> {
         if !body(self, r, slot) {
             return Err(untranslatable(instruction, "its memory operand can't be rewritten"));
         }
+        self.wrote(index);
         self.mark_borrowed(instruction.next_pc().0, &[(r, slot)]);
-        self.code.load_mem(r, ThreadState::spill_address(slot));
+        self.give_back_register(r, slot);
         Ok(())
     }
 

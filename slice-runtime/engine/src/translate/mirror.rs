@@ -5,25 +5,136 @@
 //! after seven or eight cycles. So the registers that indirect branches borrow are stored when the *app* changes them, which is rare, and
 //! only loaded again after they were borrowed.
 //!
-//! Named invariant *mirrors*: at the end of each block, and so at the start of each trace, the mirrors hold what r10 and r9 hold.
+//! Nor are they loaded before something needs them: most traces don't name them at all. A trace starts with both *absent*, and loads
+//! one before the first instruction that needs it, or at its head if it is a loop: then the branch back goes behind that.
+//!
+//! Named invariant *mirrors*: at the end of each block, and so at the start of each trace, the mirrors hold what the app's r10 and r9 hold. What
+//! the registers themselves hold there means nothing.
 
 use bubble::switches::Optimisation;
-use machine::Gpr;
+use isa::{Condition, Kind};
+use machine::{AppPc, Gpr};
 
 use super::Translator;
-use crate::thread::{MIRROR_R9, MIRROR_R10, SLOT_SCRATCH, ThreadState};
+use crate::instrument::{Arg, Call, Point};
+use crate::thread::{MIRRORED, SLOT_SCRATCH, ThreadState};
 
-/// The mirrored registers with their slots.
-pub const MIRRORED: [(Gpr, usize); 2] = [(Gpr::R10, MIRROR_R10), (Gpr::R9, MIRROR_R9)];
+const fn bit(r: Gpr) -> u16 {
+    1 << r as u16
+}
+
+/// The mirrored registers, one bit for each.
+pub(super) const BOTH: u16 = bit(Gpr::R10) | bit(Gpr::R9);
 
 impl Translator<'_> {
+    /// Whether a register's value is only in its mirror.
+    pub(super) fn is_absent(&self, r: Gpr) -> bool {
+        self.absent & bit(r) != 0
+    }
+
+    /// What is absent at the start of a trace and may be absent at the end of a block.
+    pub(super) fn absent_at_ends(&self) -> u16 {
+        if self.off.leaves(Optimisation::Late) { BOTH } else { 0 }
+    }
+
+    /// Loads those of the registers that are absent, before an instruction.
+    pub(super) fn bring(&mut self, registers: u16, index: usize) {
+        let wanted = self.absent & registers;
+        if wanted == 0 {
+            return;
+        }
+        self.load_absent(wanted);
+        self.absent &= !wanted;
+        self.mark(self.trace.instructions[index].pc().0);
+    }
+
+    /// Loads registers that are absent, on a way that isn't the one that the trace goes on.
+    pub(super) fn load_absent(&mut self, wanted: u16) {
+        for (r, slot) in MIRRORED.into_iter().filter(|&(r, _)| self.absent & wanted & bit(r) != 0) {
+            self.code.load_mem(r, ThreadState::spill_address(slot));
+        }
+    }
+
+    /// Loads what the words before an instruction are made of. Nothing that is held is among it.
+    pub(super) fn bring_for_words(&mut self, index: usize) {
+        if self.absent != 0 && !self.trace.buffered.is_empty() {
+            self.bring(self.needed_for_words(index), index);
+        }
+    }
+
+    /// Loads what an instruction and the calls that belong to it need.
+    pub(super) fn bring_needed(&mut self, index: usize) {
+        if self.absent != 0 {
+            self.bring(self.needs(index), index);
+        }
+    }
+
+    /// In a loop: loads at its head what is needed in it.
+    pub(super) fn bring_for_loop(&mut self) {
+        let head = self.trace.head();
+        let back = |kind| matches!(kind, Kind::Branch { target, .. } | Kind::Jump { target } if target == head);
+        let Some(last) = self.trace.instructions.iter().rposition(|i| back(i.kind())).filter(|_| self.loops) else {
+            return;
+        };
+        let (mut needed, mut killed) = (0, 0);
+        for index in 0..=last {
+            needed |= self.needs(index) & !killed;
+            killed |= self.usages[index].gpr_killed;
+        }
+        if needed & self.absent != 0 {
+            self.bring(needed, 0);
+            self.top = Some(self.code.here());
+        }
+    }
+
+    /// Where a branch of the trace to `target` goes inside of it.
+    pub(super) fn inside(&self, target: AppPc) -> Option<machine::CachePc> {
+        self.top.filter(|_| target == self.trace.head())
+    }
+
+    /// A branch back to the trace's head, behind what was loaded there. False, with nothing emitted, if it isn't such a branch.
+    pub(super) fn branch_inside(&mut self, condition: Condition, target: AppPc) -> bool {
+        let Some(top) = self.inside(target) else { return false };
+        self.code.jcc(condition, top);
+        true
+    }
+
+    /// The mirrored registers that must be in place before an instruction and what belongs to it.
+    fn needs(&self, index: usize) -> u16 {
+        let usage = &self.usages[index];
+        let is_here = |(n, call): &(usize, &Call)| match call.point {
+            Point::Anywhere(_) => self.placed[*n] == Some(index),
+            point => point.index() == Some(index),
+        };
+        let named = |arg: &Arg| if let Arg::Register(r) = arg { bit(*r) } else { 0 };
+        let calls = self.trace.calls.iter().enumerate().filter(is_here).flat_map(|(_, call)| {
+            let test = call.test.iter().flat_map(|test| &test.args);
+            call.args.iter().chain(test)
+        });
+        let named = calls.fold(0, |all, arg| all | named(arg));
+        BOTH & (usage.gpr_read | usage.gpr_written & !usage.gpr_killed | named | self.needed_for_words(index))
+    }
+
+    /// An instruction has been executed: what it wrote is in place.
+    pub(super) fn wrote(&mut self, index: usize) {
+        self.absent &= !self.usages[index].gpr_written;
+    }
+
+    /// Loads a register that was borrowed.
+    pub(super) fn give_back_register(&mut self, r: Gpr, slot: usize) {
+        if !self.is_absent(r) {
+            self.code.load_mem(r, ThreadState::spill_address(slot));
+        }
+    }
+
     /// A register that can be borrowed before an instruction and only needs to be loaded from its mirror afterwards.
     pub(super) fn mirrored_register(&mut self, index: usize, block: usize) -> (Gpr, usize) {
         if !self.off.leaves(Optimisation::Mirror) {
             self.code.store_mem(ThreadState::spill_address(SLOT_SCRATCH), Gpr::Rcx);
             return (Gpr::Rcx, SLOT_SCRATCH);
         }
-        if let Some(same) = MIRRORED.into_iter().rev().find(|&(r, _)| !self.differs_from_mirror(r, index, block)) {
+        if let Some(same) = self.cheapest_first().into_iter().find(|&(r, _)| !self.differs_from_mirror(r, index, block))
+        {
             return same;
         }
         let (r, slot) = MIRRORED[0];
@@ -50,7 +161,13 @@ impl Translator<'_> {
         let used = usage.gpr_read | usage.gpr_written | self.buffer.held_registers();
         let free = |&(r, _): &(Gpr, usize)| used & (1 << r as u16) == 0 && !self.differs_from_mirror(r, index, block);
         let nameable = self.off.leaves(Optimisation::Mirror) && !self.trace.instructions[index].uses_high_byte();
-        MIRRORED.into_iter().rev().filter(|_| nameable).find(free)
+        self.cheapest_first().into_iter().filter(|_| nameable).find(free)
+    }
+
+    /// The mirrored registers, those first that needn't be loaded after they were borrowed.
+    pub(super) fn cheapest_first(&self) -> [(Gpr, usize); 2] {
+        let [r10, r9] = MIRRORED;
+        if self.is_absent(r10.0) && !self.is_absent(r9.0) { [r10, r9] } else { [r9, r10] }
     }
 
     /// Whether a register may hold something else than its mirror before an instruction.

@@ -37,7 +37,7 @@ use crate::descriptor::Descriptor;
 use crate::gateway;
 use crate::instrument::Trace;
 use crate::space::SpaceId;
-use crate::statemap::{BlockCall, CallMark, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed, mirrored};
+use crate::statemap::{BlockCall, CallMark, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed};
 use crate::tables::{Exit, ExitKind};
 use crate::thread::ThreadState;
 
@@ -141,13 +141,17 @@ pub fn translate<'a>(
         }
         translator.mark(trace.instructions[index].pc().0);
         if index == 0 {
+            translator.bring_for_loop();
             translator.begin_words();
         }
+        translator.bring_for_words(index);
         translator.r11_before(index, block);
         translator.buffer_before(index, block);
+        translator.bring_needed(index);
         translator.calls_before(index, block);
         translator.r11_at(index, block);
         translator.instruction(index, block)?;
+        translator.wrote(index);
         translator.mirror_after(index, block);
         translator.calls_after(index, block);
         translator.r11_after(index, block);
@@ -183,6 +187,10 @@ struct Translator<'a> {
     buffer: buffer::State,
     /// Where a count branch that isn't taken jumps over what follows if it is.
     not_taken: Option<Range<u32>>,
+    /// Those of r10 and r9 whose values are only in their mirrors: one bit for each register.
+    absent: u16,
+    /// Where a branch back to the trace's head goes if something was loaded there.
+    top: Option<CachePc>,
     /// What r11 is for.
     reserved: Reserved,
     /// What r11 holds now, if it is reserved.
@@ -227,6 +235,8 @@ impl<'a> Translator<'a> {
             call_marks: Vec::with_capacity(trace.calls.len()),
             buffer: buffer::State::default(),
             not_taken: None,
+            absent: if rules.off.leaves(Optimisation::Late) { mirror::BOTH } else { 0 },
+            top: None,
             reserved: rules.counters.reserved(),
             r11: R11::Reserved,
             r11_changed: false,
@@ -258,7 +268,7 @@ impl<'a> Translator<'a> {
 
     fn mark_with(&mut self, pc: u64, place: Place, borrowed: [u8; 3]) {
         let borrowed = self.buffer.with_held(borrowed);
-        self.push_mark(MapEntry::new(pc, self.offset(), place, self.r11, borrowed));
+        self.push_mark(MapEntry::new(pc, self.offset(), place, self.r11, borrowed).with_absent(self.absent));
     }
 
     fn push_mark(&mut self, entry: MapEntry) {
@@ -300,6 +310,7 @@ impl<'a> Translator<'a> {
     /// Leaves to the runtime right here, with all registers in place.
     fn leave(&mut self, kind: ExitKind, pc: AppPc, argument: u32) -> usize {
         self.take_r11();
+        self.load_absent(mirror::BOTH);
         let exit = self.add_exit(kind, pc, argument);
         let id = exit_id(self.site.space, self.site.first_exit + exit as u32);
         self.code.store_gs_imm32(ThreadState::EXIT_AT, id);
@@ -331,12 +342,12 @@ impl<'a> Translator<'a> {
         if apart {
             self.stubs = Code::with_capacity(CachePc(start), self.pending.len() * each);
         }
-        let [r10, ..] = mirrored();
+        self.absent = mirror::BOTH;
         for (exit, at) in std::mem::take(&mut self.pending) {
             let here = if apart { self.stubs.here() } else { self.code.here() };
             let rel = here.0.wrapping_sub(self.site.pc.0 + at as u64 + 4) as u32;
             self.code.bytes[at..at + 4].copy_from_slice(&rel.to_le_bytes());
-            self.mark_with(self.exits[exit].pc.0, Place::Left, [r10, NOT_BORROWED, NOT_BORROWED]);
+            self.mark_left(self.exits[exit].pc.0);
             let id = exit_id(self.site.space, self.site.first_exit + exit as u32);
             let stubs = if apart { &mut self.stubs } else { &mut self.code };
             stubs.mov_imm(Gpr::R10, id as u64);

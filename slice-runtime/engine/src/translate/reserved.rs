@@ -150,7 +150,7 @@ impl Translator<'_> {
             self.code.store_mem(cell, r);
             self.r11 = R11::Nothing;
             self.mark_borrowed(pc.0, &[(r, slot)]);
-            self.code.load_mem(r, ThreadState::spill_address(slot));
+            self.give_back_register(r, slot);
         }
         self.mark(pc.0);
         self.code.load_mem(Gpr::R11, APP_AT);

@@ -52,7 +52,7 @@ impl Translator<'_> {
         let routine = test_of(test, instruction).filter(|routine| self.may_be_in_place(routine))?;
         // The comparison changes flags.
         let flags_live = spot.live_flags != 0;
-        let chosen = choose(&routine, test, instruction, flags_live, self.reserved_registers())?;
+        let chosen = choose(&routine, test, instruction, flags_live, self.registers())?;
         let result = chosen.scratch[routine.result()?];
         // All ways out of it are to find the same in r11.
         self.take_r11();
