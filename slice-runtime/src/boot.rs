@@ -10,15 +10,17 @@
 //! | set_tid_address | undone here: the app hasn't set one yet, or this is a fork, which has none |
 //! | set_robust_list | undone here, for the same reason |
 //! | rseq | never made: the control process passes GLIBC_TUNABLES=glibc.pthread.rseq=0 |
+//! | mmap | of a copy of that string, in versions before 2.39, if there is no room behind the image's data: given back here |
 //! | prlimit64, readlink, getrandom, mprotect of the image | change nothing outside the image |
 //!
 //! No SIGPIPE or stack overflow handler is installed: they come with Rust's own `main`, and an image has none.
 
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
 use bubble::boot::{BOOT_MAGIC, BootBlock};
-use bubble::map::{ENTRY, IMAGE};
+use bubble::map::{BUBBLE, ENTRY, IMAGE};
 use bubble::shared::{RunHeader, TOOL_ARGS_BYTES};
 
 use crate::libc_shims::keep_malloc_in_the_bubble;
@@ -54,6 +56,7 @@ pub unsafe fn start(
     std::panic::set_hook(Box::new(report_panic));
     keep_malloc_in_the_bubble();
     forget_thread_registrations();
+    give_back_copied_tunables();
     // SAFETY: CONTROL is mapped.
     let tool = match make_tool(&tool_args(unsafe { header() }), boot) {
         Ok(tool) => tool,
@@ -80,6 +83,32 @@ fn forget_thread_registrations() {
     }
 }
 
+/// Unmaps the copy that the image's libc may have made of its tunables: it would lie where the app's next mapping is to lie.
+fn give_back_copied_tunables() {
+    const NAME: &CStr = c"GLIBC_TUNABLES";
+    // SAFETY: the environment is the one that the control process has made, and this is the only thread.
+    let value = unsafe { libc::getenv(NAME.as_ptr()) };
+    if value.is_null() {
+        return;
+    }
+    // SAFETY: it ends with a zero.
+    let after_value = value as u64 + unsafe { CStr::from_ptr(value) }.count_bytes() as u64 + 1;
+    let copy = value as u64 - NAME.to_bytes_with_nul().len() as u64;
+    // SAFETY: the only thread; nothing else has asked for it.
+    unsafe { std::env::remove_var("GLIBC_TUNABLES") };
+    if let Some(pages) = pages_of_copy(copy..after_value) {
+        // SAFETY: these pages were made for nothing but the copy, which nobody finds any more.
+        unsafe { libc::munmap(pages.start as *mut libc::c_void, (pages.end - pages.start) as usize) };
+    }
+}
+
+/// The pages that were mapped for a copy. They start with it, and are what it needs and one more. `None` if it is in the bubble.
+fn pages_of_copy(copy: Range<u64>) -> Option<Range<u64>> {
+    const PAGE: u64 = 4096;
+    let needed = (copy.end - copy.start).next_multiple_of(PAGE);
+    (!BUBBLE.contains(copy.start) && copy.start.is_multiple_of(PAGE)).then_some(copy.start..copy.start + needed + PAGE)
+}
+
 /// A panic is a failure of the run: standard descriptors may be closed, so the slot takes the message.
 fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
     if let Some(slot) = OwnSlot::current() {
@@ -94,6 +123,15 @@ mod tests {
     #[test]
     fn a_test_program_is_not_injected() {
         assert!(!injected());
+    }
+
+    #[test]
+    fn copies_outside_of_the_bubble_have_pages_of_their_own() {
+        assert_eq!(pages_of_copy(0x7fff_f7fc_0000..0x7fff_f7fc_0024), Some(0x7fff_f7fc_0000..0x7fff_f7fc_2000));
+        assert_eq!(pages_of_copy(0x7fff_f7fc_0000..0x7fff_f7fc_1001), Some(0x7fff_f7fc_0000..0x7fff_f7fc_3000));
+        assert_eq!(pages_of_copy(IMAGE.start + 0x1000..IMAGE.start + 0x1024), None);
+        // Such a copy would have been made by another libc.
+        assert_eq!(pages_of_copy(0x7fff_f7fc_0010..0x7fff_f7fc_0034), None);
     }
 
     #[test]

@@ -61,6 +61,10 @@ impl Instruction {
             usage.may_fault = info.used_memory().iter().any(|m| m.access() != OpAccess::NoMemAccess);
             usage
         });
+        if matches!(self.iced.mnemonic(), Mnemonic::Rdsspd | Mnemonic::Rdsspq) {
+            // It does nothing where there is no shadow stack.
+            usage.gpr_read |= usage.gpr_written;
+        }
         usage.gpr_killed &= !usage.gpr_read;
         usage.may_fault |= matches!(self.iced.mnemonic(), Mnemonic::Div | Mnemonic::Idiv)
             || self.iced.is_privileged()

@@ -97,6 +97,9 @@ fn registers() {
     }
     assert_eq!(decode(&[0x0f, 0x44, 0xc3]).cmov_condition(), Some(Condition::E));
     assert_eq!(decode(&[0x74, 0]).cmov_condition(), None);
+    // rdsspq r10 keeps it where there are no shadow stacks
+    let i = decode(&[0xf3, 0x49, 0x0f, 0x1e, 0xca]);
+    assert_eq!((i.usage().gpr_killed, i.usage().gpr_written), (0, set(&[Gpr::R10])));
     // xor eax, eax reads nothing
     assert_eq!(decode(&[0x31, 0xc0]).usage().gpr_read, 0);
     // lea eax, [rax] reads what it replaces

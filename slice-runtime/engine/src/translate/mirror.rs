@@ -102,6 +102,10 @@ impl Translator<'_> {
     /// The mirrored registers that must be in place before an instruction and what belongs to it.
     fn needs(&self, index: usize) -> u16 {
         let usage = &self.usages[index];
+        let own = BOTH & (usage.gpr_read | usage.gpr_written & !usage.gpr_killed);
+        if self.trace.calls.is_empty() && self.trace.buffered.is_empty() {
+            return own;
+        }
         let is_here = |(n, call): &(usize, &Call)| match call.point {
             Point::Anywhere(_) => self.placed[*n] == Some(index),
             point => point.index() == Some(index),
@@ -112,7 +116,7 @@ impl Translator<'_> {
             call.args.iter().chain(test)
         });
         let named = calls.fold(0, |all, arg| all | named(arg));
-        BOTH & (usage.gpr_read | usage.gpr_written & !usage.gpr_killed | named | self.needed_for_words(index))
+        own | BOTH & (named | self.needed_for_words(index))
     }
 
     /// An instruction has been executed: what it wrote is in place.
