@@ -172,10 +172,10 @@ impl RunMemory {
         let log = slot.slot().log_len.load(Relaxed) + slot.slot().last_call_len.load(Relaxed);
         let kept = &mut self.kept[slot.index];
         *kept = (*kept).max(log.min(RECORDS.size));
-        let log = *kept;
         if self.kept.iter().sum::<u64>() > KEPT_IN_LOGS {
             self.kept[slot.index] = 0;
-            self.free_memory(file::records_at(slot.index), log);
+            // Something may have been written behind the log's end.
+            self.free_memory(file::records_at(slot.index), RECORDS.size);
         }
         let result = slot.slot().result_len.load(Relaxed).min(RESULT.size);
         if result > KEPT_BYTES {
@@ -210,6 +210,11 @@ impl ClaimedSlot {
     /// Its number.
     pub fn index(&self) -> usize {
         self.index
+    }
+
+    /// The run memory, which its log is a part of.
+    pub fn run_memory(&self) -> &File {
+        &self.file
     }
 
     fn slot(&self) -> &Slot {

@@ -1,10 +1,11 @@
-//! Where the in-process recorder keeps what, from the start of [`bubble::map::RECORDER`].
+//! Where the in-process recorder keeps what, from the start of [`bubble::map::RECORDER`]. Records go to the slice's log itself, if
+//! that could be mapped ([`super::logs`]).
 //!
 //! ```text
 //!   CODE_AT     the recorder's code, then one stub for each patched site        private, read and executed
 //!   DATA_AT     words that it shares with the control process, its small stack   shared memory
 //!   TABLE_AT    one entry for each system call                                  shared memory
-//!   RECORDS_AT  records that the control process hasn't taken yet               shared memory
+//!   RECORDS_AT  records that the control process copies to the slice's log      shared memory
 //! ```
 
 use bubble::map::RECORDER;
@@ -123,11 +124,11 @@ pub const OTHER_COMMAND: u64 = 1030;
 /// The longest path.
 pub const MOST_PATH: u64 = 1000;
 
-/// Records wait here.
+/// Records wait here that can't be written to a slice's log.
 pub const RECORDS_AT: u64 = DATA_AT + 0x4000;
 /// The most bytes that a call may read for the recorder to take it.
 pub const MOST_BYTES: u64 = 0x10_0000;
-/// So many bytes of records are enough: then they are taken. More wouldn't stay in a core's own cache, which costs more than a stop now and then.
+/// So many bytes of records are enough there: then they are taken. More wouldn't stay in a core's own cache, which costs more than a stop now and then.
 pub const ENOUGH_BYTES: u64 = 0x10_0000;
 /// Room that a record needs besides those bytes, or at most if it holds none.
 pub const MOST_RECORD: u64 = 0x800;

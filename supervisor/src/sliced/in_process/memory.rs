@@ -72,14 +72,20 @@ impl Shared {
         self.word(STOP).store(stop.into(), Relaxed);
     }
 
-    /// No records are there; at most `most` may come.
-    pub fn clear(&self, most: u64) {
+    /// At most `most` records may come, the first of which goes to the address `start`. No record begins where less than the longest one's
+    /// room without what it reads is left before `limit`.
+    pub fn begin(&self, most: u64, start: u64, limit: u64) {
         self.word(ROOM).store(most, Relaxed);
-        self.word(NEXT).store(in_master(RECORDS_AT), Relaxed);
-        self.word(LIMIT).store(in_master(RECORDS_AT + ENOUGH_BYTES), Relaxed);
+        self.word(NEXT).store(start, Relaxed);
+        self.word(LIMIT).store(limit, Relaxed);
     }
 
-    /// Bytes of the records that have come since.
+    /// As `begin`, in this memory.
+    pub fn begin_here(&self, most: u64) {
+        self.begin(most, in_master(RECORDS_AT), in_master(RECORDS_AT + ENOUGH_BYTES));
+    }
+
+    /// Bytes of the records that have come since, in this memory.
     pub fn records(&self) -> &[u8] {
         let len = (self.get(NEXT) - in_master(RECORDS_AT)).min(RECORDS_BYTES) as usize;
         let start = (RECORDS_AT - DATA_AT) as usize;
@@ -148,7 +154,7 @@ mod tests {
     #[test]
     fn it_starts_without_records() {
         let shared = Shared::new().unwrap();
-        shared.clear(7);
+        shared.begin_here(7);
         assert_eq!((shared.records().len(), shared.get(ROOM)), (0, 7));
         shared.set_files([(1, false), (70, true)].into_iter());
         assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [2, 64]);

@@ -14,7 +14,7 @@ use bubble::map::RECORDER;
 use tracee::{Mode, Stop, Stopped, TraceError, UserRegisters};
 
 use super::InProcess;
-use super::layout::{AFTER, CODE_END, FLAGS, R10, R11, RBX, RCX, RDI, RDX, ROOM, RSI, RSP, STACK_END, in_master};
+use super::layout::{AFTER, CODE_END, FLAGS, NEXT, R10, R11, RBX, RCX, RDI, RDX, ROOM, RSI, RSP, STACK_END, in_master};
 use super::places::Places;
 use super::set_up::Descriptor;
 use crate::error::Failure;
@@ -206,7 +206,14 @@ impl InProcess {
         let Some(shared) = &self.shared else { return Ok(0) };
         shared.set_blocking(false);
         let records = self.most - shared.get(ROOM);
-        let appended = slice.map_or(Ok(()), |slice| slice.append(shared.records(), records as u32));
+        let appended = match (slice, self.logs.written(shared.get(NEXT))) {
+            (Some(slice), Some(bytes)) => {
+                slice.extend(bytes, records as u32);
+                Ok(())
+            }
+            (Some(slice), None) => slice.append(shared.records(), records as u32),
+            (None, _) => Ok(()),
+        };
         self.recorded += records;
         self.policy.made(records);
         self.is_armed = false;
