@@ -61,6 +61,8 @@ pub const FILES: u64 = DATA_AT + 0x300;
 pub const CLOSED: u64 = DATA_AT + 0x400;
 /// A bit for each known one that may wait, a pipe or a terminal.
 pub const WAITS: u64 = DATA_AT + 0x480;
+/// A bit for each known one that is a socket.
+pub const SOCKETS: u64 = DATA_AT + 0x980;
 /// The list that `poll` gets.
 pub const POLLED: u64 = DATA_AT + 0x700;
 /// What is written to such a one in one go: more may be written in part when an interrupt comes.
@@ -115,6 +117,22 @@ pub const MOST_POLLED: u64 = 64;
 /// Events that `epoll_wait` may report.
 pub const MOST_EVENTS: u64 = 0x1_0000;
 
+/// A bit's number, as the others from here on. Sends to a socket or receives from it: only without an address and with [`MESSAGE_FLAGS`].
+pub const MESSAGE: u32 = 35;
+/// Has its own conditions: one of the following.
+pub const CONDITIONS: u32 = 36;
+/// Sets the signal mask: none of [`super::NEEDED_SIGNALS`] may become blocked. The others: up to [`MOST_RANDOM`] random bytes; waking of
+/// a futex's waiters.
+pub const MASKS: u32 = 37;
+/// See [`MASKS`].
+pub const RANDOM: u32 = 38;
+/// So many random bytes are never broken off.
+pub const MOST_RANDOM: u64 = 256;
+/// Flags of a call that sends or receives which change nothing about what it writes and whether it waits, but for `MSG_DONTWAIT`.
+pub const MESSAGE_FLAGS: u32 = (libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL | libc::MSG_PEEK | libc::MSG_MORE) as u32;
+/// What may be received in one go: its place is looked at beforehand.
+pub const MOST_RECEIVED: u64 = 0x4_0000;
+
 /// `F_SETLK`: its locks are the process's, and no mapping holds them.
 pub const LOCK_COMMAND: u64 = 6;
 /// `F_SETFL`. None of the commands up to this has to do with locks.
@@ -142,6 +160,7 @@ pub const fn in_master(offset: u64) -> u64 {
     RECORDER.start + offset
 }
 
+const _: () = assert!(POLLED + MOST_POLLED * 8 <= SOCKETS && SOCKETS + MAX_FILES / 8 < STACK_END - 0x100);
 const _: () = assert!(KEPT_BITS.is_power_of_two() && KEPT + KEPT_BITS / 8 < STACK_END);
 const _: () = assert!(CODE_END <= DATA_AT && TABLE_AT + TABLE_LEN * 16 <= RECORDS_AT);
 const _: () = assert!(ENOUGH_BYTES + MOST_BYTES + MOST_RECORD <= RECORDS_BYTES);

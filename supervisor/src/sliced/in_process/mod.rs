@@ -13,6 +13,7 @@
 //! What the app could see of it: its own code, while it reads that between two small calls.
 
 mod code;
+mod conditions;
 mod events;
 mod holes;
 mod layout;
@@ -23,6 +24,7 @@ mod policy;
 mod set_up;
 mod settle;
 mod sites;
+mod sockets;
 mod stub;
 mod table;
 
@@ -45,6 +47,10 @@ use crate::error::Failure;
 
 /// Longest path that is looked at.
 const MOST_PATH: usize = 4096;
+
+/// Signals by which the recorder stops.
+const NEEDED_SIGNALS: u64 =
+    1 << (libc::SIGSYS - 1) | 1 << (libc::SIGTRAP - 1) | 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
 
 /// The recorder of a master.
 pub struct InProcess {
@@ -232,9 +238,8 @@ impl InProcess {
             Some(place) => shared.begin(room.records.into(), place.start, place.end),
             None => shared.begin_here(room.records.into()),
         }
-        let known = self.files.iter().filter(|(_, kind)| **kind != Descriptor::Other && !self.shares_files);
-        shared.set_files(known.map(|(fd, kind)| (*fd, *kind == Descriptor::Restarts)));
-        shared.set_devices(if self.shares_files { &[] } else { &self.devices });
+        shared.set_files(self.files.iter().filter(|_| !self.shares_files).map(|(fd, kind)| (*fd, *kind)));
+        shared.set_devices((!self.shares_files).then_some(&self.devices));
         shared.set_kept(all_kept().into_iter().map(|(_, inode)| inode));
         self.most = room.records.into();
         shared.set_blocking(true);
@@ -244,14 +249,12 @@ impl InProcess {
 
     /// Whether the signals arrive by which the recorder stops: one that is blocked or ignored would lose the app's setting.
     fn can_stop(&mut self, stopped: &Stopped) -> Result<bool, Failure> {
-        const NEEDED: u64 =
-            1 << (libc::SIGSYS - 1) | 1 << (libc::SIGTRAP - 1) | 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
         let ignored = *self.ignored.get_or_insert_with(|| {
             let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok();
-            status.and_then(|status| Dispositions::parse(&status)).map_or(NEEDED, |set| set.ignored)
+            status.and_then(|status| Dispositions::parse(&status)).map_or(NEEDED_SIGNALS, |set| set.ignored)
         });
         let is_traced_by_itself = stopped.registers()?.app().rflags & flags::TF != 0;
-        Ok((ignored | stopped.signal_mask()?) & NEEDED == 0 && !is_traced_by_itself)
+        Ok((ignored | stopped.signal_mask()?) & NEEDED_SIGNALS == 0 && !is_traced_by_itself)
     }
 
     fn patch(&self, patched: bool) -> Result<(), Failure> {

@@ -125,6 +125,8 @@ pub(super) enum Descriptor {
     AtOnce,
     /// Reading and writing are made again by the kernel if something breaks them off before anything was done: a pipe, a terminal.
     Restarts,
+    /// Reading and writing may wait: it is asked first whether they do.
+    Socket,
     /// Nothing is known.
     Other,
 }
@@ -153,6 +155,7 @@ pub(super) fn look_at(pid: i32, fd: u64) -> Descriptor {
     match kind.is_file() || kind.is_dir() {
         true if is_local() => Descriptor::Local(metadata.dev()),
         false if kind.is_fifo() => Descriptor::Restarts,
+        false if kind.is_socket() => Descriptor::Socket,
         _ => Descriptor::Other,
     }
 }
@@ -173,6 +176,8 @@ mod tests {
         assert_eq!([at(&open("/proc/self/status")), at(&open("/proc"))], [Descriptor::Other; 2]);
         let (reader, _writer) = std::io::pipe().unwrap();
         assert_eq!(at(&File::from(OwnedFd::from(reader))), Descriptor::Restarts);
+        let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        assert_eq!(at(&File::from(OwnedFd::from(socket))), Descriptor::Socket);
         let folder = open(env!("CARGO_MANIFEST_DIR"));
         assert_eq!(at(&folder), Descriptor::Local(folder.metadata().unwrap().dev()));
         assert_eq!([look_at(me, MAX_FILES), look_at(-1, 0)], [Descriptor::Other; 2]);
