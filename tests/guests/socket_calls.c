@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 static volatile sig_atomic_t signals;
@@ -61,6 +62,31 @@ static uint64_t messages(int pair[2], long round, char *edge)
     sum = mix(sum, recv(pair[1], edge + 4096 - 4, 8, 0) + errno + edge[4092]);
     sum = mix(sum, recv(pair[1], back, 100, MSG_TRUNC | MSG_DONTWAIT) + back[0]);
     sum = mix(sum, recv(pair[1], back, 100, MSG_DONTWAIT) + errno);
+    return sum;
+}
+
+// Pieces, some of which aren't there, some too long, some none.
+static uint64_t pieces(int pair[2], long round, char *edge)
+{
+    static char large[20000];
+    char back[200];
+    uint64_t sum = 0;
+    memset(large, round, sizeof large);
+    struct iovec three[] = {{"abc", 3}, {0, 0}, {large, 1 + round % 90}}, bad[] = {{"defg", 4}, {edge + 4090, 7}};
+    struct iovec long_ones[] = {{large, 4000}, {"hij", 3}, {large, sizeof large}}, many[20];
+    for (int i = 0; i < 20; i++)
+        many[i] = (struct iovec){large + i, 2};
+    ssize_t len = 4 + round % 90;
+    REQUIRE(writev(pair[0], three, 3) == len && recv(pair[1], back, 200, 0) == len);
+    sum = mix(sum, back[1] + back[len - 1]);
+    static int file = -1;
+    REQUIRE(file >= 0 || (file = open("/dev/null", O_WRONLY)) >= 0);
+    sum = mix(sum, writev(file, long_ones, 3) + writev(file, many, 16) + writev(file, three, 0));
+    if (round % 20 == 7) {
+        sum = mix(sum, writev(file, many, 20) + pwritev(file, three, 3, 5) + writev(file, bad, 2) + errno);
+        sum = mix(sum, writev(file, (struct iovec *)(edge + 4096 - 16), 2) + errno);
+        sum = mix(sum, writev(file, (struct iovec[]){{large, -1}}, 1) + errno);
+    }
     return sum;
 }
 
@@ -201,6 +227,7 @@ int main(int argc, char **argv)
             getppid();
         sum = mix(sum, streams(stream, round, edge));
         sum = mix(sum, messages(parts, round, edge));
+        sum = mix(sum, pieces(stream, round, edge));
         sum = mix(sum, masks(round, edge));
         sum = mix(sum, others(epoll, stream[0], round));
         if (round % 50 == 20)

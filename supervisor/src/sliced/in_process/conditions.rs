@@ -1,10 +1,12 @@
 //! The part of the recorder's code ([`super::code`]) that looks at conditions which few calls have.
 
-/// Labels 56 to 59, where memory may be read that isn't there: back to 8 if the call may be made.
+/// Labels 56 to 59 and 66 to 69, where memory may be read that isn't there: back to 8 if the call may be made, or on to 45.
 macro_rules! conditions_assembly {
     () => {
         concat!(
-            "56: bt rcx, {MASKS}\n",
+            "56: bt rcx, {GATHERS}\n",
+            "jc 68f\n",
+            "bt rcx, {MASKS}\n",
             "jnc 57f\n",
             // The signals by which the recorder stops must not be blocked.
             "test rsi, rsi\n",
@@ -24,6 +26,41 @@ macro_rules! conditions_assembly {
             "cmp eax, {FUTEX_WAKE}\n",
             "je 8b\n",
             "jmp 90f\n",
+            // Pieces are put together to be hashed: not all, if they are long. What waits may be broken off in its middle, if it is much.
+            "68: mov rdx, [rbx + 48]\n",
+            "cmp rdx, {MOST_PIECES}\n",
+            "ja 90f\n",
+            "mov r8, rsi\n",
+            "xor r9d, r9d\n",
+            "lea rdi, [rip + superpin_recorder_start + {SCRATCH}]\n",
+            "cld\n",
+            "test rdx, rdx\n",
+            "jz 66f\n",
+            "69: mov rsi, [r8]\n",
+            "mov rax, [r8 + 8]\n",
+            "cmp rax, {MOST_BYTES}\n",
+            "ja superpin_recorder_unreadable\n",
+            "add r9, rax\n",
+            "lea rcx, [rip + superpin_recorder_start + {SCRATCH} + {HASHED}]\n",
+            "sub rcx, rdi\n",
+            "cmp rcx, rax\n",
+            "cmova rcx, rax\n",
+            "rep movsb\n",
+            "add r8, 16\n",
+            "dec edx\n",
+            "jnz 69b\n",
+            "66: cmp r9, {MOST_AT_ONCE}\n",
+            "jbe 67f\n",
+            "mov rax, [rip + superpin_recorder_start + {RDI}]\n",
+            "bt [rip + superpin_recorder_start + {SOCKETS}], rax\n",
+            "jc superpin_recorder_unreadable\n",
+            "bt [rip + superpin_recorder_start + {WAITS}], rax\n",
+            "jc superpin_recorder_unreadable\n",
+            "67: lea rsi, [rip + superpin_recorder_start + {SCRATCH}]\n",
+            "mov rcx, rdi\n",
+            "sub rcx, rsi\n",
+            "movabs rdi, {SEED}\n",
+            "jmp 45f\n",
             // What is received must have its place: a message that can't be written there would be lost.
             "59: cmp rax, {MOST_RECEIVED}\n",
             "ja 90f\n",

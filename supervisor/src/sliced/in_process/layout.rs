@@ -9,6 +9,7 @@
 //! ```
 
 use bubble::map::RECORDER;
+use syscall_replay::effects::HASHED;
 
 /// The code.
 pub const CODE_AT: u64 = 0;
@@ -76,6 +77,8 @@ pub const KEPT_BITS: u64 = 4096;
 /// The recorder's stack grows down from here.
 pub const STACK_END: u64 = DATA_AT + 0x1000;
 
+/// Pieces are put together here.
+pub const SCRATCH: u64 = TABLE_AT + TABLE_LEN * 16;
 /// An entry is two words: the record's first word (0: the call isn't recorded here), and what the call does.
 pub const TABLE_AT: u64 = DATA_AT + 0x1000;
 /// System calls that have an entry.
@@ -126,6 +129,10 @@ pub const CONDITIONS: u32 = 36;
 pub const MASKS: u32 = 37;
 /// See [`MASKS`].
 pub const RANDOM: u32 = 38;
+/// See [`MASKS`]. Reads bytes from where an array of pieces says, at most [`MOST_PIECES`].
+pub const GATHERS: u32 = 39;
+/// Pieces of what is written by one call.
+pub const MOST_PIECES: u64 = 16;
 /// So many random bytes are never broken off.
 pub const MOST_RANDOM: u64 = 256;
 /// Flags of a call that sends or receives which change nothing about what it writes and whether it waits, but for `MSG_DONTWAIT`.
@@ -162,5 +169,5 @@ pub const fn in_master(offset: u64) -> u64 {
 
 const _: () = assert!(POLLED + MOST_POLLED * 8 <= SOCKETS && SOCKETS + MAX_FILES / 8 < STACK_END - 0x100);
 const _: () = assert!(KEPT_BITS.is_power_of_two() && KEPT + KEPT_BITS / 8 < STACK_END);
-const _: () = assert!(CODE_END <= DATA_AT && TABLE_AT + TABLE_LEN * 16 <= RECORDS_AT);
+const _: () = assert!(CODE_END <= DATA_AT && SCRATCH + HASHED as u64 <= RECORDS_AT);
 const _: () = assert!(ENOUGH_BYTES + MOST_BYTES + MOST_RECORD <= RECORDS_BYTES);

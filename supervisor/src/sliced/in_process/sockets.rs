@@ -7,7 +7,9 @@
 macro_rules! sockets_assembly {
     () => {
         concat!(
-            "61: test ecx, {READS} | {WRITES}\n",
+            "61: bt rcx, {GATHERS}\n",
+            "jc 62f\n",
+            "test ecx, {READS} | {WRITES}\n",
             "jz 2b\n",
             "bt rcx, {MESSAGE}\n",
             "jnc 62f\n",

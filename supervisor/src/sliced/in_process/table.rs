@@ -7,9 +7,9 @@ use syscall_replay::log::SYSCALL;
 use syscall_replay::table::{Class, In, Len, Out, Row, row};
 
 use super::layout::{
-    CLOSES, COMMAND, CONDITIONS, FIXED, IOCTL, LAST_COMMAND, LOCK_COMMAND, MASKS, MESSAGE, MESSAGE_FLAGS, MOST_BYTES,
-    MOST_EVENTS, MOST_POLLED, MOST_RANDOM, NEEDS_FILE, OPENS, OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLS,
-    RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL, TABLE_LEN, TWO_PATHS, WRITES,
+    CLOSES, COMMAND, CONDITIONS, FIXED, GATHERS, IOCTL, LAST_COMMAND, LOCK_COMMAND, MASKS, MESSAGE, MESSAGE_FLAGS,
+    MOST_BYTES, MOST_EVENTS, MOST_PIECES, MOST_POLLED, MOST_RANDOM, NEEDS_FILE, OPENS, OTHER_COMMAND, OUTPUT, PATH,
+    PATH_IS_SECOND, POLLS, RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL, TABLE_LEN, TWO_PATHS, WRITES,
 };
 
 /// Calls that never wait, whatever their arguments.
@@ -110,8 +110,16 @@ const ON_PATHS: &[i64] = &[
 ];
 
 /// Calls whose first argument must be a file or a directory of a local file system, a pipe, a socket, a terminal or `/dev/null`.
-const ON_FILES: &[i64] =
-    &[libc::SYS_read, libc::SYS_write, libc::SYS_pread64, libc::SYS_pwrite64, libc::SYS_getdents64, libc::SYS_getdents];
+const ON_FILES: &[i64] = &[
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_pread64,
+    libc::SYS_pwrite64,
+    libc::SYS_writev,
+    libc::SYS_pwritev,
+    libc::SYS_getdents64,
+    libc::SYS_getdents,
+];
 
 /// The same, with flags and an address.
 const MESSAGES: &[i64] = &[libc::SYS_sendto, libc::SYS_recvfrom];
@@ -135,16 +143,19 @@ pub fn is_taken(number: u64, args: &[u64; 6]) -> bool {
         && (!is(COMMAND) || args[1] <= LAST_COMMAND || [LOCK_COMMAND, OTHER_COMMAND].contains(&args[1]))
         && (!is(IOCTL) || [libc::TCGETS, libc::TIOCGWINSZ, libc::FIONREAD].contains(&args[1]))
         && (!is(1 << MESSAGE) || args[4] == 0 && args[3] as u32 & !MESSAGE_FLAGS == 0)
-        && (!is(1 << CONDITIONS)
-            || is(1 << MASKS)
-            || if is(1 << RANDOM) { args[1] <= MOST_RANDOM } else { wakes(args) })
+        && (!is(1 << CONDITIONS) || meets_conditions(effects, args))
         && (!is(POLLS) || if is(1 << OUTPUT) { args[2] <= MOST_EVENTS } else { args[1] <= MOST_POLLED })
 }
 
-/// Of a `futex` call.
-fn wakes(args: &[u64; 6]) -> bool {
-    const COMMAND: u64 = 0x7f;
-    args[1] & COMMAND == libc::FUTEX_WAKE as u64
+/// Of a call that has conditions of its own.
+fn meets_conditions(effects: u64, args: &[u64; 6]) -> bool {
+    const FUTEX_COMMAND: u64 = 0x7f;
+    match effects {
+        masks if masks & 1 << MASKS != 0 => true,
+        random if random & 1 << RANDOM != 0 => args[1] <= MOST_RANDOM,
+        gathers if gathers & 1 << GATHERS != 0 => args[2] <= MOST_PIECES,
+        _ => args[1] & FUTEX_COMMAND == libc::FUTEX_WAKE as u64,
+    }
 }
 
 /// Whether the call's first argument must be a known file.
@@ -198,6 +209,7 @@ fn effects(row: &Row) -> Option<u64> {
     let read = match row.inputs {
         [] => 0,
         [In::Bytes(1, Len::Arg(2))] if written == 0 => WRITES,
+        [In::Iovecs(1, 2)] if written == 0 => 1 << GATHERS | 1 << CONDITIONS,
         [In::Text(0)] => PATH,
         [In::Text(1)] => PATH | PATH_IS_SECOND,
         [In::Text(0), In::Text(1)] => PATH | TWO_PATHS,
@@ -235,6 +247,7 @@ mod tests {
         assert!(takes(libc::SYS_recvfrom, [3, 1, 4, libc::MSG_PEEK as u64, 0, 0]));
         assert!(!takes(libc::SYS_recvfrom, [3, 1, 4, libc::MSG_WAITALL as u64, 0, 0]));
         assert!(!takes(libc::SYS_sendto, [3, 1, 4, 0, 1, 16]));
+        assert!(takes(libc::SYS_writev, [3, 1, 16, 0, 0, 0]) && !takes(libc::SYS_writev, [3, 1, 17, 0, 0, 0]));
         assert!(takes(libc::SYS_futex, [1, 0x81, 1, 0, 0, 0]) && !takes(libc::SYS_futex, [1, 0x80, 1, 0, 0, 0]));
         assert!(takes(libc::SYS_getrandom, [1, 256, 0, 0, 0, 0]) && !takes(libc::SYS_getrandom, [1, 257, 0, 0, 0, 0]));
         let command = |command: i32| takes(libc::SYS_fcntl, [3, command as u64, 0, 0, 0, 0]);
