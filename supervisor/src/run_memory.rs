@@ -23,8 +23,8 @@ use crate::settings::Settings;
 
 /// What is left of a result to a slot's next user instead of being given back to the kernel at once.
 const KEPT_BYTES: u64 = 256 << 10;
-/// The same of logs, of all slots together: new pages cost more than writing to them.
-const KEPT_IN_LOGS: u64 = 256 << 20;
+/// The same of logs, of all slots together: a part of the machine's memory, within limits. New pages cost several times what writing to them does.
+const KEPT_IN_LOGS: (u64, std::ops::RangeInclusive<u64>) = (16, 64 << 20..=768 << 20);
 
 /// A mapping of a part of the run memory.
 struct View {
@@ -68,6 +68,7 @@ pub struct RunMemory {
     free: Vec<usize>,
     /// Bytes of each slot's log that have memory.
     kept: Vec<u64>,
+    most_kept: u64,
 }
 
 impl RunMemory {
@@ -88,7 +89,9 @@ impl RunMemory {
         file.set_len(file::size(MAX_SLOTS)).doing("size the run memory")?;
         let control = View::new(&file, file::CONTROL_AT, CONTROL.size).doing("map the run memory")?;
         let (free, kept) = ((0..MAX_SLOTS).rev().collect(), vec![0; MAX_SLOTS]);
-        let mut memory = Self { file: Rc::new(file), control, free, kept };
+        let (part, limits) = KEPT_IN_LOGS;
+        let most_kept = (physical_memory() / part).clamp(*limits.start(), *limits.end());
+        let mut memory = Self { file: Rc::new(file), control, free, kept, most_kept };
         memory.write_header(settings, process)?;
         Ok(memory)
     }
@@ -172,10 +175,10 @@ impl RunMemory {
         let log = slot.slot().log_len.load(Relaxed) + slot.slot().last_call_len.load(Relaxed);
         let kept = &mut self.kept[slot.index];
         *kept = (*kept).max(log.min(RECORDS.size));
-        let log = *kept;
-        if self.kept.iter().sum::<u64>() > KEPT_IN_LOGS {
+        if self.kept.iter().sum::<u64>() > self.most_kept {
             self.kept[slot.index] = 0;
-            self.free_memory(file::records_at(slot.index), log);
+            // Something may have been written behind the log's end.
+            self.free_memory(file::records_at(slot.index), RECORDS.size);
         }
         let result = slot.slot().result_len.load(Relaxed).min(RESULT.size);
         if result > KEPT_BYTES {
@@ -184,6 +187,12 @@ impl RunMemory {
         slot.slot().state.store(state::FREE, Release);
         self.free.push(slot.index);
     }
+}
+
+fn physical_memory() -> u64 {
+    // SAFETY: sysconf takes no pointers. An error is negative.
+    let [pages, size] = [libc::_SC_PHYS_PAGES, libc::_SC_PAGESIZE].map(|name| unsafe { libc::sysconf(name) }.max(0));
+    pages as u64 * size as u64
 }
 
 /// The same file on a descriptor that can't be taken for a standard one, should those have been closed.
@@ -210,6 +219,11 @@ impl ClaimedSlot {
     /// Its number.
     pub fn index(&self) -> usize {
         self.index
+    }
+
+    /// The run memory, which its log is a part of.
+    pub fn run_memory(&self) -> &File {
+        &self.file
     }
 
     fn slot(&self) -> &Slot {

@@ -1,10 +1,13 @@
-// Reads from a pipe, among thousands of small calls, what another process writes late, while signals arrive: with SA_RESTART and without.
+// Reads from a pipe or a socket, among thousands of small calls, what another process writes late, while signals arrive: with SA_RESTART and without.
+// build pipe: -O1
+// build socket: -O1 -DSOCKETS
 // rounds: 0 6
 // totals: vary
 #define _GNU_SOURCE
 #include "guest.h"
 #include <errno.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -26,6 +29,10 @@ static void answer(int from, int to)
     }
     _exit(0);
 }
+
+#ifdef SOCKETS
+#define pipe(ends) socketpair(AF_UNIX, SOCK_STREAM, 0, ends)
+#endif
 
 int main(int argc, char **argv)
 {

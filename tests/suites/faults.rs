@@ -243,6 +243,32 @@ fn slices_are_killed_again_and_again() {
     assert!(ended.stderr.contains("slice") && ended.stderr.contains("tried 3 times"), "{}", ended.stderr);
 }
 
+/// A slice is interrupted by the timer of its deadline, or of the watch behind its end: anywhere, also while a system call is replayed.
+#[test]
+fn slices_are_interrupted_all_the_time() {
+    let job = guest::named("many_calls").job(150_000);
+    let undisturbed = Running::start_job(SERIAL, &job).end();
+    let running = Running::start_job(SLICED, &job);
+    while let processes = running.processes()
+        && !processes.is_empty()
+    {
+        let slices = processes.iter().filter(|process| catches(process.pid, libc::SIGPROF));
+        for slice in slices {
+            (0..1000).take_while(|_| slice.send_if_alive(libc::SIGPROF)).for_each(drop);
+        }
+    }
+    let ended = running.end();
+    assert_eq!((ended.status.code(), &ended.stdout), (Some(0), &undisturbed.stdout), "{}", ended.stderr);
+    assert_eq!(parse_total(&ended.stderr), parse_total(&undisturbed.stderr), "{}", ended.stderr);
+}
+
+/// Whether a process has set a handler for a signal.
+fn catches(pid: i32, signal: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 != 0)
+}
+
 #[test]
 fn the_collector_is_killed() {
     let running = Running::start(SLICED, 4 * SECOND);

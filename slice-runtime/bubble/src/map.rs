@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  0x5548_0000_0000  HEAP          private  48 GiB   heap of the image (Rust allocator), grows up
+//!                    LOGS          run      32 GiB   in the master only, and not in its forks: slices' logs, for the in-process recorder
 //!  0x5554_0000_0000  RECORDS       run       1 GiB   the slice's own log (its slot's part of the run memory)
 //!  0x5554_4000_0000  RESULT        run       1 GiB   the slice's own encoded result
 //!  0x5554_8000_0000  CONTROL       run     128 MiB   run header, slot control blocks
@@ -67,6 +68,11 @@ const GIB: u64 = 1 << 30;
 pub const BUBBLE: Region = Region::new(0x5548_0000_0000, 0x5555_5000_0000 - 0x5548_0000_0000);
 /// Heap of the image.
 pub const HEAP: Region = Region::new(0x5548_0000_0000, 48 * GIB);
+/// In the master only, where slices have their heap, and not in its forks: the logs of slices, a part for each slot, to which the recorder
+/// inside it writes.
+pub const LOGS: Region = Region::new(HEAP.start, 32 * GIB);
+/// Bytes of [`LOGS`] that a slot has: so much of its log can be written there.
+pub const LOG_PART: u64 = 128 * MIB;
 /// The slice's log: records that the control process wrote for it.
 pub const RECORDS: Region = Region::new(0x5554_0000_0000, GIB);
 /// The slice's encoded result.
@@ -102,6 +108,9 @@ pub const CACHE_OWN: Region = Region::new(0x5555_2000_0000, 256 * MIB);
 
 /// Tables of this process's own code cache.
 pub const TABLES_OWN: Region = Region::new(0x5555_3000_0000, 512 * MIB);
+
+const _: () = assert!(LOGS.size <= HEAP.size && LOG_PART <= RECORDS.size);
+const _: () = assert!(crate::shared::MAX_SLOTS as u64 * LOG_PART <= LOGS.size);
 
 /// Offsets in the run memory of what is mapped from it.
 pub mod file {

@@ -5,6 +5,9 @@
 //! anything has changed that the runtime would not do in the same way once more: a call that isn't the recorded one, memory that
 //! can't be accessed directly, an input of a rare kind. See [`engine::shortcut`] for what it owes to the engine.
 //!
+//! What interrupts it are a slice's own timers ([`super::interruption`]): of its deadline, and of the watch behind its end. Up to its last look at
+//! `interrupted` that is enough; behind it the signal's handler sends it back, and what the last instructions have done is done once more.
+//!
 //! Named invariant *once more*: until the record is used up, nothing has changed but memory that the record names, and it has
 //! not changed at all if the call also reads memory that must still be as it was.
 

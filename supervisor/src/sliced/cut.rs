@@ -133,11 +133,11 @@ impl Sliced<'_> {
             // The fork has cost the signal; sent again it comes before another instruction.
             send(self.master.pid, signal);
         }
-        self.master.arm(&mut stopped, Amount::default())?;
+        let slot = self.parts.memory.claim(state::BOOTING)?;
+        self.master.arm(&mut stopped, &slot, Amount::default())?;
         self.resume(stopped, 0)?;
         self.parts.statistics.held(since.elapsed());
         self.parts.statistics.stopped_time += since.elapsed();
-        let slot = self.parts.memory.claim(state::BOOTING)?;
         if let Some(end) = &mut cut.end {
             end.successor = slot.index() as u32;
         }

@@ -45,12 +45,20 @@ const INSIDE_FOR_A_STOP: u32 = 100;
 impl Amount {
     /// Calls that may still be recorded inside the app; 0 if none may be recorded.
     pub fn left(self, limit: CallLimit) -> u32 {
-        let (weight, most, most_bytes) = match limit {
-            CallLimit::Calls(most) => (1, most, MOST_BYTES_ON_REQUEST),
-            CallLimit::Stops(most) => (INSIDE_FOR_A_STOP, most, MOST_BYTES),
+        let (weight, most) = match limit {
+            CallLimit::Calls(most) => (1, most),
+            CallLimit::Stops(most) => (INSIDE_FOR_A_STOP, most),
         };
         let used = self.stopped.saturating_mul(weight).saturating_add(self.inside);
-        if self.bytes < most_bytes { most.saturating_mul(weight).saturating_sub(used) } else { 0 }
+        if self.bytes < most_bytes(limit) { most.saturating_mul(weight).saturating_sub(used) } else { 0 }
+    }
+}
+
+/// Bytes of log after which a slice ends.
+pub fn most_bytes(limit: CallLimit) -> usize {
+    match limit {
+        CallLimit::Calls(_) => MOST_BYTES_ON_REQUEST,
+        CallLimit::Stops(_) => MOST_BYTES,
     }
 }
 

@@ -15,11 +15,11 @@ use tracee::{BREAKPOINTS, Parent, Stop, Stopped, TraceError};
 
 use super::calls::Call;
 use super::clock::Wish;
-use super::decide::Amount;
+use super::decide::{Amount, most_bytes};
 use super::ends::call_end;
 use super::files::KeptFiles;
 use super::huge_pages::HugePages;
-use super::in_process::InProcess;
+use super::in_process::{InProcess, Room};
 use super::limits::OwnLimits;
 use super::next::{Cut, Next, Then};
 use super::processor::Processor;
@@ -31,6 +31,7 @@ use crate::entry::Prepared;
 use crate::error::Failure;
 use crate::family::Heritage;
 use crate::report::Boundary;
+use crate::run_memory::ClaimedSlot;
 use crate::settings::{CallLimit, Settings};
 use crate::takeover::access;
 
@@ -206,17 +207,24 @@ impl Master {
         Ok(Next::Cut(stopped, Cut { kind: Boundary::Exec, end, then: Then::Image }))
     }
 
-    /// Hands it over to the recorder inside it, if it is to go on without a signal and all is as usual. `recorded`: for the slice, so far.
+    /// Hands it over to the recorder inside it, if it is to go on without a signal and all is as usual. `recorded`: for the slice in `slot`,
+    /// so far.
     ///
     /// # Errors
     /// If it was killed.
-    pub fn arm(&mut self, stopped: &mut Stopped, recorded: Amount) -> Result<(), Failure> {
+    pub fn arm(&mut self, stopped: &mut Stopped, slot: &ClaimedSlot, recorded: Amount) -> Result<(), Failure> {
         let is_busy = self.is_in_call() || self.interrupted.is_some() || self.awaits_breakpoint;
         let is_called = self.is_due || self.interrupt_sent || self.put_off.is_some();
         if is_busy || is_called || self.has_company || !self.unstable.is_empty() {
             return Ok(());
         }
-        self.in_process.arm(stopped, self.prepared.gate, recorded.left(self.call_limit))
+        let room = Room {
+            records: recorded.left(self.call_limit),
+            bytes: recorded.bytes as u64..most_bytes(self.call_limit) as u64,
+            run: slot.run_memory(),
+            slot: slot.index(),
+        };
+        self.in_process.arm(stopped, self.prepared.gate, &room)
     }
 
     /// It was killed without another stop. Where it has killed itself the slice ends at that call.

@@ -338,7 +338,7 @@ impl Sliced<'_> {
         match next {
             Next::Resume(mut stopped, signal) => {
                 if let Some(slice) = self.slices.recording.as_ref().filter(|_| signal == 0) {
-                    self.master.arm(&mut stopped, slice.amount())?;
+                    self.master.arm(&mut stopped, slice.slot(), slice.amount())?;
                 }
                 self.master.renew_interrupt(&stopped)?;
                 self.resume(stopped, signal)?;

@@ -40,6 +40,11 @@ impl Recording {
         Self { number, slot, log_len: 0, records: 0, inside: 0, before: (0, 0), last_call_len: 0 }
     }
 
+    /// Where its log is.
+    pub fn slot(&self) -> &ClaimedSlot {
+        &self.slot
+    }
+
     /// What was recorded so far.
     pub fn amount(&self) -> Amount {
         Amount { stopped: self.records - self.inside, inside: self.inside, bytes: self.log_len }
@@ -64,11 +69,20 @@ impl Recording {
             return Ok(());
         }
         self.slot.write_log(self.log_len, bytes)?;
-        self.log_len += bytes.len();
+        self.extend(bytes.len(), records);
+        Ok(())
+    }
+
+    /// As many records were written to the log inside the app.
+    pub fn extend(&mut self, bytes: usize, records: u32) {
+        if records == 0 {
+            // The last record is still the last.
+            return;
+        }
+        self.log_len += bytes;
         self.records += records;
         self.inside += records;
         self.before = (self.log_len, self.records);
-        Ok(())
     }
 
     /// Bytes of log that are left.

@@ -1,8 +1,8 @@
 //! The list of steps that the loader executes in a taken-over process.
 
 use bubble::map::{
-    BUBBLE, BUFFER, CACHE_ALIAS, CACHE_OWN, CACHE_SHARED, CONTROL, IMAGE, LIBC_HEAP, LOCAL, RECORDS, RESULT, Region,
-    STACK, TABLES, TABLES_OWN, THREADS, file,
+    BUBBLE, BUFFER, CACHE_ALIAS, CACHE_OWN, CACHE_SHARED, CONTROL, HEAP, IMAGE, LIBC_HEAP, LOCAL, RECORDS, RESULT,
+    Region, STACK, TABLES, TABLES_OWN, THREADS, file,
 };
 use machine::{Gpr, Registers};
 
@@ -142,6 +142,8 @@ fn map_image(steps: &mut Vec<Step>, source: Source, segments: &[Segment]) {
 
 fn map_private(steps: &mut Vec<Step>) {
     for (name, region, protection) in [
+        // Forks of a master that had logs there have holes.
+        ("reserve HEAP", HEAP, libc::PROT_NONE),
         ("map LIBC_HEAP", LIBC_HEAP, READ_WRITE),
         ("map STACK", STACK, READ_WRITE),
         ("map THREADS", THREADS, READ_WRITE),

@@ -1,13 +1,15 @@
-//! Where the in-process recorder keeps what, from the start of [`bubble::map::RECORDER`].
+//! Where the in-process recorder keeps what, from the start of [`bubble::map::RECORDER`]. Records go to the slice's log itself, if
+//! that could be mapped ([`super::logs`]).
 //!
 //! ```text
 //!   CODE_AT     the recorder's code, then one stub for each patched site        private, read and executed
 //!   DATA_AT     words that it shares with the control process, its small stack   shared memory
 //!   TABLE_AT    one entry for each system call                                  shared memory
-//!   RECORDS_AT  records that the control process hasn't taken yet               shared memory
+//!   RECORDS_AT  records that the control process copies to the slice's log      shared memory
 //! ```
 
 use bubble::map::RECORDER;
+use syscall_replay::effects::HASHED;
 
 /// The code.
 pub const CODE_AT: u64 = 0;
@@ -60,6 +62,8 @@ pub const FILES: u64 = DATA_AT + 0x300;
 pub const CLOSED: u64 = DATA_AT + 0x400;
 /// A bit for each known one that may wait, a pipe or a terminal.
 pub const WAITS: u64 = DATA_AT + 0x480;
+/// A bit for each known one that is a socket.
+pub const SOCKETS: u64 = DATA_AT + 0x980;
 /// The list that `poll` gets.
 pub const POLLED: u64 = DATA_AT + 0x700;
 /// What is written to such a one in one go: more may be written in part when an interrupt comes.
@@ -73,6 +77,8 @@ pub const KEPT_BITS: u64 = 4096;
 /// The recorder's stack grows down from here.
 pub const STACK_END: u64 = DATA_AT + 0x1000;
 
+/// Pieces are put together here.
+pub const SCRATCH: u64 = TABLE_AT + TABLE_LEN * 16;
 /// An entry is two words: the record's first word (0: the call isn't recorded here), and what the call does.
 pub const TABLE_AT: u64 = DATA_AT + 0x1000;
 /// System calls that have an entry.
@@ -114,6 +120,26 @@ pub const MOST_POLLED: u64 = 64;
 /// Events that `epoll_wait` may report.
 pub const MOST_EVENTS: u64 = 0x1_0000;
 
+/// A bit's number, as the others from here on. Sends to a socket or receives from it: only without an address and with [`MESSAGE_FLAGS`].
+pub const MESSAGE: u32 = 35;
+/// Has its own conditions: one of the following.
+pub const CONDITIONS: u32 = 36;
+/// Sets the signal mask: none of [`super::NEEDED_SIGNALS`] may become blocked. The others: up to [`MOST_RANDOM`] random bytes; waking of
+/// a futex's waiters.
+pub const MASKS: u32 = 37;
+/// See [`MASKS`].
+pub const RANDOM: u32 = 38;
+/// See [`MASKS`]. Reads bytes from where an array of pieces says, at most [`MOST_PIECES`].
+pub const GATHERS: u32 = 39;
+/// Pieces of what is written by one call.
+pub const MOST_PIECES: u64 = 16;
+/// So many random bytes are never broken off.
+pub const MOST_RANDOM: u64 = 256;
+/// Flags of a call that sends or receives which change nothing about what it writes and whether it waits, but for `MSG_DONTWAIT`.
+pub const MESSAGE_FLAGS: u32 = (libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL | libc::MSG_PEEK | libc::MSG_MORE) as u32;
+/// What may be received in one go: its place is looked at beforehand.
+pub const MOST_RECEIVED: u64 = 0x4_0000;
+
 /// `F_SETLK`: its locks are the process's, and no mapping holds them.
 pub const LOCK_COMMAND: u64 = 6;
 /// `F_SETFL`. None of the commands up to this has to do with locks.
@@ -123,11 +149,11 @@ pub const OTHER_COMMAND: u64 = 1030;
 /// The longest path.
 pub const MOST_PATH: u64 = 1000;
 
-/// Records wait here.
+/// Records wait here that can't be written to a slice's log.
 pub const RECORDS_AT: u64 = DATA_AT + 0x4000;
 /// The most bytes that a call may read for the recorder to take it.
 pub const MOST_BYTES: u64 = 0x10_0000;
-/// So many bytes of records are enough: then they are taken. More wouldn't stay in a core's own cache, which costs more than a stop now and then.
+/// So many bytes of records are enough there: then they are taken. More wouldn't stay in a core's own cache, which costs more than a stop now and then.
 pub const ENOUGH_BYTES: u64 = 0x10_0000;
 /// Room that a record needs besides those bytes, or at most if it holds none.
 pub const MOST_RECORD: u64 = 0x800;
@@ -141,6 +167,7 @@ pub const fn in_master(offset: u64) -> u64 {
     RECORDER.start + offset
 }
 
+const _: () = assert!(POLLED + MOST_POLLED * 8 <= SOCKETS && SOCKETS + MAX_FILES / 8 < STACK_END - 0x100);
 const _: () = assert!(KEPT_BITS.is_power_of_two() && KEPT + KEPT_BITS / 8 < STACK_END);
-const _: () = assert!(CODE_END <= DATA_AT && TABLE_AT + TABLE_LEN * 16 <= RECORDS_AT);
+const _: () = assert!(CODE_END <= DATA_AT && SCRATCH + HASHED as u64 <= RECORDS_AT);
 const _: () = assert!(ENOUGH_BYTES + MOST_BYTES + MOST_RECORD <= RECORDS_BYTES);

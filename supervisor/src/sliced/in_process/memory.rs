@@ -9,8 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::layout::{
     CLOSED, DATA_AT, DEVICES, ENOUGH_BYTES, FILES, KEPT, KEPT_BITS, LIMIT, MAX_DEVICES, MAX_FILES, NEXT, RECORDS_AT,
-    RECORDS_BYTES, ROOM, SELECTOR, SHARED_BYTES, STOP, TABLE_AT, WAITS, in_master,
+    RECORDS_BYTES, ROOM, SELECTOR, SHARED_BYTES, SOCKETS, STOP, TABLE_AT, WAITS, in_master,
 };
+use super::set_up::Descriptor;
 use super::table;
 
 /// Written by the one side only while the other stands still.
@@ -72,14 +73,20 @@ impl Shared {
         self.word(STOP).store(stop.into(), Relaxed);
     }
 
-    /// No records are there; at most `most` may come.
-    pub fn clear(&self, most: u64) {
+    /// At most `most` records may come, the first of which goes to the address `start`. No record begins where less than the longest one's
+    /// room without what it reads is left before `limit`.
+    pub fn begin(&self, most: u64, start: u64, limit: u64) {
         self.word(ROOM).store(most, Relaxed);
-        self.word(NEXT).store(in_master(RECORDS_AT), Relaxed);
-        self.word(LIMIT).store(in_master(RECORDS_AT + ENOUGH_BYTES), Relaxed);
+        self.word(NEXT).store(start, Relaxed);
+        self.word(LIMIT).store(limit, Relaxed);
     }
 
-    /// Bytes of the records that have come since.
+    /// As `begin`, in this memory.
+    pub fn begin_here(&self, most: u64) {
+        self.begin(most, in_master(RECORDS_AT), in_master(RECORDS_AT + ENOUGH_BYTES));
+    }
+
+    /// Bytes of the records that have come since, in this memory.
     pub fn records(&self) -> &[u8] {
         let len = (self.get(NEXT) - in_master(RECORDS_AT)).min(RECORDS_BYTES) as usize;
         let start = (RECORDS_AT - DATA_AT) as usize;
@@ -87,16 +94,23 @@ impl Shared {
         unsafe { std::slice::from_raw_parts(self.start.add(start).as_ptr(), len) }
     }
 
-    /// Files of these devices become known inside the master, and pipes. If there are none, nothing does.
-    pub fn set_devices(&self, devices: &[u64]) {
+    /// Files of these devices become known inside the master, pipes and sockets. `None`: nothing does.
+    pub fn set_devices(&self, devices: Option<&[u64]>) {
+        const NO_DEVICE: &[u64] = &[u64::MAX];
+        let devices = devices.map_or(&[][..], |known| if known.is_empty() { NO_DEVICE } else { known });
         for n in 0..MAX_DEVICES {
             self.word(DEVICES + n as u64 * 8).store(devices.get(n).copied().unwrap_or(0), Relaxed);
         }
     }
 
-    /// Descriptors that are known, and whether they may wait.
-    pub fn files(&self) -> impl Iterator<Item = (u64, bool)> {
-        self.bits(FILES).map(|fd| (fd, self.get(WAITS + fd / 64 * 8) >> (fd % 64) & 1 != 0))
+    /// Descriptors that are known, and what they are.
+    pub fn files(&self) -> impl Iterator<Item = (u64, Descriptor)> {
+        let has = |offset: u64, fd: u64| self.get(offset + fd / 64 * 8) >> (fd % 64) & 1 != 0;
+        self.bits(FILES).map(move |fd| match (has(SOCKETS, fd), has(WAITS, fd)) {
+            (true, _) => (fd, Descriptor::Socket),
+            (false, true) => (fd, Descriptor::Restarts),
+            (false, false) => (fd, Descriptor::AtOnce),
+        })
     }
 
     /// Descriptors that were closed.
@@ -118,17 +132,20 @@ impl Shared {
         }
     }
 
-    /// These descriptors are known, some of which may wait, and none was closed.
-    pub fn set_files(&self, files: impl Iterator<Item = (u64, bool)>) {
-        let mut words = [[0; 2]; (MAX_FILES / 64) as usize];
-        for (fd, waits) in files {
-            let [known, waiting] = &mut words[(fd / 64) as usize];
-            *known |= 1 << (fd % 64);
-            *waiting |= u64::from(waits) << (fd % 64);
+    /// These descriptors are known, if they are of a known kind, and none was closed.
+    pub fn set_files(&self, files: impl Iterator<Item = (u64, Descriptor)>) {
+        let mut words = [[0; 3]; (MAX_FILES / 64) as usize];
+        for (fd, kind) in files {
+            let [known, waiting, sockets] = &mut words[(fd / 64) as usize];
+            let set = |word: &mut u64, is: bool| *word |= u64::from(is) << (fd % 64);
+            set(known, kind != Descriptor::Other);
+            set(waiting, kind == Descriptor::Restarts);
+            set(sockets, kind == Descriptor::Socket);
         }
-        for (n, [known, waiting]) in words.into_iter().enumerate() {
+        for (n, [known, waiting, sockets]) in words.into_iter().enumerate() {
             self.word(FILES + n as u64 * 8).store(known, Relaxed);
             self.word(WAITS + n as u64 * 8).store(waiting, Relaxed);
+            self.word(SOCKETS + n as u64 * 8).store(sockets, Relaxed);
             self.word(CLOSED + n as u64 * 8).store(0, Relaxed);
         }
     }
@@ -148,15 +165,20 @@ mod tests {
     #[test]
     fn it_starts_without_records() {
         let shared = Shared::new().unwrap();
-        shared.clear(7);
+        shared.begin_here(7);
         assert_eq!((shared.records().len(), shared.get(ROOM)), (0, 7));
-        shared.set_files([(1, false), (70, true)].into_iter());
-        assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [2, 64]);
-        assert!(shared.files().eq([(1, false), (70, true)]) && shared.closed().eq([]));
+        let known = [(1, Descriptor::AtOnce), (65, Descriptor::Socket), (70, Descriptor::Restarts)];
+        shared.set_files(known.into_iter().chain([(2, Descriptor::Other)]));
+        assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [2, 66]);
+        assert!(shared.files().eq(known) && shared.closed().eq([]));
         shared.set_kept([3 * KEPT_BITS + 65].into_iter());
         assert_eq!([shared.get(KEPT), shared.get(KEPT + 8)], [0, 2]);
-        shared.set_devices(&[7]);
+        shared.set_devices(Some(&[7]));
         assert_eq!([shared.get(DEVICES), shared.get(DEVICES + 8)], [7, 0]);
+        shared.set_devices(Some(&[]));
+        assert_ne!(shared.get(DEVICES), 0);
+        shared.set_devices(None);
+        assert_eq!(shared.get(DEVICES), 0);
         shared.set_files([].into_iter());
         assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [0, 0]);
     }

@@ -13,15 +13,18 @@
 //! What the app could see of it: its own code, while it reads that between two small calls.
 
 mod code;
+mod conditions;
 mod events;
 mod holes;
 mod layout;
+mod logs;
 mod memory;
 mod places;
 mod policy;
 mod set_up;
 mod settle;
 mod sites;
+mod sockets;
 mod stub;
 mod table;
 
@@ -31,6 +34,8 @@ use machine::{Memory, flags};
 use syscall_replay::is_error;
 use tracee::Stopped;
 
+use self::logs::Logs;
+pub use self::logs::Room;
 use self::memory::Shared;
 use self::places::Places;
 use self::policy::Policy;
@@ -42,6 +47,10 @@ use crate::error::Failure;
 
 /// Longest path that is looked at.
 const MOST_PATH: usize = 4096;
+
+/// Signals by which the recorder stops.
+const NEEDED_SIGNALS: u64 =
+    1 << (libc::SIGSYS - 1) | 1 << (libc::SIGTRAP - 1) | 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
 
 /// The recorder of a master.
 pub struct InProcess {
@@ -57,6 +66,9 @@ pub struct InProcess {
     is_armed: bool,
     /// Records that it may write since then.
     most: u64,
+    logs: Logs,
+    /// The app wants its memory locked.
+    locks_memory: bool,
     sites: Sites,
     policy: Policy,
     /// Signals that the app ignores, if that is known.
@@ -85,6 +97,8 @@ impl InProcess {
             is_impossible: false,
             is_armed: false,
             most: 0,
+            logs: Logs::default(),
+            locks_memory: false,
             sites: Sites::default(),
             policy: Policy::new(),
             ignored: None,
@@ -171,9 +185,16 @@ impl InProcess {
             };
         if shows_maps {
             self.maps_files.insert(result);
-            if self.is_set_up {
-                self.tear_down(stopped, gate)?;
+        }
+        if !is_error(result) {
+            match number as i64 {
+                libc::SYS_mlockall => self.locks_memory = true,
+                libc::SYS_munlockall => self.locks_memory = false,
+                _ => {}
             }
+        }
+        if self.is_set_up && (shows_maps || self.locks_memory) {
+            self.tear_down(stopped, gate)?;
         }
         match number as i64 {
             libc::SYS_rt_sigaction => self.ignored = None,
@@ -193,30 +214,34 @@ impl InProcess {
     }
 
     /// Hands the master, which stands still anywhere in the app's own code, over to the recorder, if that is worth while and possible.
-    /// `most`: records that it may write. `gate`: a `syscall` instruction.
+    /// `gate`: a `syscall` instruction.
     ///
     /// # Errors
     /// If the master was killed.
-    pub fn arm(&mut self, stopped: &mut Stopped, gate: u64, most: u32) -> Result<(), Failure> {
-        let is_wanted = self.is_wanted && self.policy.is_wanted() && most > 0;
-        if !is_wanted || self.is_impossible || !self.maps_files.is_empty() || !self.can_stop(stopped)? {
+    pub fn arm(&mut self, stopped: &mut Stopped, gate: u64, room: &Room<'_>) -> Result<(), Failure> {
+        let is_wanted = self.is_wanted && self.policy.is_wanted() && room.records > 0;
+        let is_unwanted = !self.maps_files.is_empty() || self.locks_memory;
+        if !is_wanted || self.is_impossible || is_unwanted || !self.can_stop(stopped)? {
             return Ok(());
         }
         if !self.is_set_up && !self.set_up(stopped, gate)? {
             self.is_impossible = true;
             return Ok(());
         }
-        let Some(shared) = &self.shared else { return Ok(()) };
         if !self.sites.prepare(stopped) {
             self.policy.disappoint();
             return Ok(());
         }
-        shared.clear(most.into());
-        let known = self.files.iter().filter(|(_, kind)| **kind != Descriptor::Other && !self.shares_files);
-        shared.set_files(known.map(|(fd, kind)| (*fd, *kind == Descriptor::Restarts)));
-        shared.set_devices(if self.shares_files { &[] } else { &self.devices });
+        let place = self.logs.place(stopped, gate, room)?;
+        let Some(shared) = &self.shared else { return Ok(()) };
+        match &place {
+            Some(place) => shared.begin(room.records.into(), place.start, place.end),
+            None => shared.begin_here(room.records.into()),
+        }
+        shared.set_files(self.files.iter().filter(|_| !self.shares_files).map(|(fd, kind)| (*fd, *kind)));
+        shared.set_devices((!self.shares_files).then_some(&self.devices));
         shared.set_kept(all_kept().into_iter().map(|(_, inode)| inode));
-        self.most = most.into();
+        self.most = room.records.into();
         shared.set_blocking(true);
         self.is_armed = true;
         self.patch(true)
@@ -224,14 +249,12 @@ impl InProcess {
 
     /// Whether the signals arrive by which the recorder stops: one that is blocked or ignored would lose the app's setting.
     fn can_stop(&mut self, stopped: &Stopped) -> Result<bool, Failure> {
-        const NEEDED: u64 =
-            1 << (libc::SIGSYS - 1) | 1 << (libc::SIGTRAP - 1) | 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
         let ignored = *self.ignored.get_or_insert_with(|| {
             let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok();
-            status.and_then(|status| Dispositions::parse(&status)).map_or(NEEDED, |set| set.ignored)
+            status.and_then(|status| Dispositions::parse(&status)).map_or(NEEDED_SIGNALS, |set| set.ignored)
         });
         let is_traced_by_itself = stopped.registers()?.app().rflags & flags::TF != 0;
-        Ok((ignored | stopped.signal_mask()?) & NEEDED == 0 && !is_traced_by_itself)
+        Ok((ignored | stopped.signal_mask()?) & NEEDED_SIGNALS == 0 && !is_traced_by_itself)
     }
 
     fn patch(&self, patched: bool) -> Result<(), Failure> {

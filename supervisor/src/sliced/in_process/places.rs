@@ -3,12 +3,14 @@
 unsafe extern "C" {
     static superpin_recorder_start: u8;
     static superpin_recorder_decided: u8;
+    static superpin_recorder_knows: u8;
     static superpin_recorder_probes: u8;
     static superpin_recorder_probed: u8;
     static superpin_recorder_calls: u8;
     static superpin_recorder_called: u8;
     static superpin_recorder_leaves: u8;
     static superpin_recorder_left: u8;
+    static superpin_recorder_behind: u8;
     static superpin_recorder_done: u8;
     static superpin_recorder_done_stop: u8;
     static superpin_recorder_unreadable: u8;
@@ -34,10 +36,14 @@ fn offset(place: *const u8) -> u64 {
 pub struct Places {
     /// The control process's wish to stop was looked at: what comes after it makes the call.
     pub decided: u64,
+    /// From here on, up to `probes`, it looks at the descriptor that the call is about.
+    pub knows: u64,
     /// From here on the app's memory is read, which may not be there, with any values in three of its registers.
     pub probes: u64,
-    /// And up to here.
+    /// And up to here. The call is still to be made.
     pub probed: u64,
+    /// What comes from here on is behind the call again.
+    pub behind: u64,
     /// From here on the call is made, perhaps with another timeout.
     pub calls: u64,
     /// Behind the call.
@@ -63,8 +69,10 @@ impl Places {
     pub fn get() -> Self {
         Self {
             decided: offset(&raw const superpin_recorder_decided),
+            knows: offset(&raw const superpin_recorder_knows),
             probes: offset(&raw const superpin_recorder_probes),
             probed: offset(&raw const superpin_recorder_probed),
+            behind: offset(&raw const superpin_recorder_behind),
             calls: offset(&raw const superpin_recorder_calls),
             called: offset(&raw const superpin_recorder_called),
             leaves: offset(&raw const superpin_recorder_leaves),
@@ -75,5 +83,37 @@ impl Places {
             bail: offset(&raw const superpin_recorder_bail),
             bail_stop: offset(&raw const superpin_recorder_bail_stop),
         }
+    }
+
+    /// Where it goes on from the place `at` if it is to stop, and wouldn't come there by itself: it has looked at our wish to stop for the last time before
+    /// the call, which it may wait in, or before it goes back.
+    pub fn turn(&self, at: u64) -> Option<u64> {
+        let Self {
+            decided, knows, probes, probed, behind, calls, called, leaves, left, done, unreadable, bail, ..
+        } = *self;
+        let turns = [
+            (probes..probed, unreadable),
+            (calls..called, unreadable),
+            (decided..calls, bail),
+            (knows..probes, bail),
+            (probed..behind, bail),
+            (leaves..left, done),
+        ];
+        turns.into_iter().find(|(from, _)| from.contains(&at)).map(|(_, to)| to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_to_stop_makes_no_call_first() {
+        const SYSCALL: [u8; 2] = [0x0f, 0x05];
+        let places = Places::get();
+        let calls: Vec<usize> =
+            code().windows(2).enumerate().filter(|(_, w)| *w == SYSCALL).map(|(at, _)| at).collect();
+        assert!(calls.len() >= 5 && calls.iter().all(|at| places.turn(*at as u64).is_some()), "{calls:x?}");
+        assert!([places.called, places.behind, places.done].into_iter().all(|at| places.turn(at).is_none()));
     }
 }

@@ -1,15 +1,17 @@
 //! How the recorder comes into a program image, and which files it may know.
 
+use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-use bubble::map::RECORDER;
+use bubble::map::{LOGS, RECORDER, Region};
 use machine::Memory;
 use nix::sys::statfs::{BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, FsType, OVERLAYFS_SUPER_MAGIC, TMPFS_MAGIC, statfs};
 use tracee::{Remote, Stopped};
 
 use super::InProcess;
 use super::layout::{CODE_AT, CODE_END, DATA_AT, MAX_FILES, SELECTOR, SHARED_BYTES, in_master};
+use super::logs::Logs;
 use super::memory::Shared;
 use super::places;
 use crate::error::Failure;
@@ -47,6 +49,7 @@ impl InProcess {
     /// If the master was killed.
     pub(super) fn tear_down(&mut self, stopped: &mut Stopped, gate: u64) -> Result<(), Failure> {
         self.is_set_up = false;
+        self.logs = Logs::default();
         remove(stopped, gate)
     }
 }
@@ -59,10 +62,21 @@ fn map(stopped: &mut Stopped, gate: u64, shared: &Shared) -> Result<bool, Failur
     if remote.call(libc::SYS_mmap, [code, DATA_AT, protection, fixed, u64::MAX, 0])? != code as i64 {
         return Ok(false);
     }
-    let path = format!("/proc/{}/fd/{}\0", std::process::id(), shared.file().as_raw_fd());
+    if remote.memory().write(code, places::code()).is_err() {
+        return Ok(false);
+    }
+    let data = Region { start: in_master(DATA_AT), size: SHARED_BYTES };
+    let dispatch = [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, code, DATA_AT, in_master(SELECTOR), 0];
+    Ok(map_shared(&mut remote, data, shared.file(), 0)?
+        && advise(&mut remote, Region { start: code, size: DATA_AT })?
+        && remote.call(libc::SYS_prctl, dispatch)? == 0)
+}
+
+/// Maps a part of a file of the control process. False if that can't be done. There must be code of the recorder's already.
+pub(super) fn map_shared(remote: &mut Remote<'_>, to: Region, file: &File, offset: u64) -> Result<bool, Failure> {
+    let path = format!("/proc/{}/fd/{}\0", std::process::id(), file.as_raw_fd());
     let path_at = in_master(CODE_END);
-    let writes = [(code, places::code()), (path_at, path.as_bytes())];
-    if writes.into_iter().any(|(at, bytes)| remote.memory().write(at, bytes).is_err()) {
+    if remote.memory().write(path_at, path.as_bytes()).is_err() {
         return Ok(false);
     }
     let flags = (libc::O_RDWR | libc::O_CLOEXEC) as u64;
@@ -70,26 +84,35 @@ fn map(stopped: &mut Stopped, gate: u64, shared: &Shared) -> Result<bool, Failur
     if fd < 0 {
         return Ok(false);
     }
-    let (data, fixed) = (in_master(DATA_AT), (libc::MAP_SHARED | libc::MAP_FIXED) as u64);
+    let fixed = (libc::MAP_SHARED | libc::MAP_FIXED) as u64;
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as u64;
-    let mapped = remote.call(libc::SYS_mmap, [data, SHARED_BYTES, protection, fixed, fd as u64, 0])?;
+    let mapped = remote.call(libc::SYS_mmap, [to.start, to.size, protection, fixed, fd as u64, offset])?;
     remote.call(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0])?;
-    let advise = |remote: &mut Remote<'_>, advice: i32| {
-        remote.call(libc::SYS_madvise, [RECORDER.start, RECORDER.size, advice as u64, 0, 0, 0])
-    };
-    let dispatch = [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, code, DATA_AT, in_master(SELECTOR), 0];
-    Ok(mapped == data as i64
-        && advise(&mut remote, libc::MADV_DONTFORK)? == 0
-        && advise(&mut remote, libc::MADV_DONTDUMP)? == 0
-        && remote.call(libc::SYS_prctl, dispatch)? == 0)
+    Ok(mapped == to.start as i64 && advise(remote, to)?)
 }
 
-/// Makes the recorder's place a part of the reservation again.
+/// Forks and core files are to be without it.
+fn advise(remote: &mut Remote<'_>, region: Region) -> Result<bool, Failure> {
+    for advice in [libc::MADV_DONTFORK, libc::MADV_DONTDUMP] {
+        if remote.call(libc::SYS_madvise, [region.start, region.size, advice as u64, 0, 0, 0])? != 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Makes the recorder's places a part of the reservation again.
 fn remove(stopped: &mut Stopped, gate: u64) -> Result<(), Failure> {
     let mut remote = Remote::new(stopped, gate)?;
     remote.call(libc::SYS_prctl, [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0, 0])?;
+    reserve(&mut remote, RECORDER)?;
+    reserve(&mut remote, LOGS)
+}
+
+/// Makes it a part of the reservation again.
+pub(super) fn reserve(remote: &mut Remote<'_>, region: Region) -> Result<(), Failure> {
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED) as u64;
-    remote.call(libc::SYS_mmap, [RECORDER.start, RECORDER.size, 0, flags, u64::MAX, 0])?;
+    remote.call(libc::SYS_mmap, [region.start, region.size, 0, flags, u64::MAX, 0])?;
     Ok(())
 }
 
@@ -102,6 +125,8 @@ pub(super) enum Descriptor {
     AtOnce,
     /// Reading and writing are made again by the kernel if something breaks them off before anything was done: a pipe, a terminal.
     Restarts,
+    /// Reading and writing may wait: it is asked first whether they do.
+    Socket,
     /// Nothing is known.
     Other,
 }
@@ -130,6 +155,7 @@ pub(super) fn look_at(pid: i32, fd: u64) -> Descriptor {
     match kind.is_file() || kind.is_dir() {
         true if is_local() => Descriptor::Local(metadata.dev()),
         false if kind.is_fifo() => Descriptor::Restarts,
+        false if kind.is_socket() => Descriptor::Socket,
         _ => Descriptor::Other,
     }
 }
@@ -150,6 +176,8 @@ mod tests {
         assert_eq!([at(&open("/proc/self/status")), at(&open("/proc"))], [Descriptor::Other; 2]);
         let (reader, _writer) = std::io::pipe().unwrap();
         assert_eq!(at(&File::from(OwnedFd::from(reader))), Descriptor::Restarts);
+        let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        assert_eq!(at(&File::from(OwnedFd::from(socket))), Descriptor::Socket);
         let folder = open(env!("CARGO_MANIFEST_DIR"));
         assert_eq!(at(&folder), Descriptor::Local(folder.metadata().unwrap().dev()));
         assert_eq!([look_at(me, MAX_FILES), look_at(-1, 0)], [Descriptor::Other; 2]);

@@ -14,9 +14,7 @@ use bubble::map::RECORDER;
 use tracee::{Mode, Stop, Stopped, TraceError, UserRegisters};
 
 use super::InProcess;
-use super::layout::{AFTER, CODE_END, FLAGS, R10, R11, RBX, RCX, RDI, RDX, ROOM, RSI, RSP, STACK_END, in_master};
-use super::places::Places;
-use super::set_up::Descriptor;
+use super::layout::{AFTER, CODE_END, FLAGS, NEXT, R10, R11, RBX, RCX, RDI, RDX, ROOM, RSI, RSP, STACK_END, in_master};
 use crate::error::Failure;
 use crate::sliced::master::Master;
 use crate::sliced::slices::Recording;
@@ -157,17 +155,7 @@ impl InProcess {
     fn run_to_stop(&self, mut stopped: Stopped, mut registers: UserRegisters) -> Result<Stopped, Failure> {
         let Some(shared) = &self.shared else { return Ok(stopped) };
         let at = registers.rip().wrapping_sub(RECORDER.start);
-        let Places { probes, probed, calls, called, .. } = self.places;
-        let turn = if (probes..probed).contains(&at) || (calls..called).contains(&at) {
-            Some(self.places.unreadable)
-        } else if (self.places.decided..self.places.called).contains(&at) {
-            Some(self.places.bail)
-        } else if (self.places.leaves..self.places.left).contains(&at) {
-            Some(self.places.done)
-        } else {
-            None
-        };
-        if let Some(place) = turn {
+        if let Some(place) = self.places.turn(at) {
             // It has looked at our wish to stop already, and may wait in the call, or fault, if it goes on. The stack pointer may be the app's again.
             registers.set_rip(in_master(place));
             registers.set(Gpr::Rsp, in_master(STACK_END));
@@ -206,16 +194,22 @@ impl InProcess {
         let Some(shared) = &self.shared else { return Ok(0) };
         shared.set_blocking(false);
         let records = self.most - shared.get(ROOM);
-        let appended = slice.map_or(Ok(()), |slice| slice.append(shared.records(), records as u32));
+        let appended = match (slice, self.logs.written(shared.get(NEXT))) {
+            (Some(slice), Some(bytes)) => {
+                slice.extend(bytes, records as u32);
+                Ok(())
+            }
+            (Some(slice), None) => slice.append(shared.records(), records as u32),
+            (None, _) => Ok(()),
+        };
         self.recorded += records;
         self.policy.made(records);
         self.is_armed = false;
         for fd in shared.closed() {
             self.files.remove(&fd);
         }
-        let kind = |waits| if waits { Descriptor::Restarts } else { Descriptor::AtOnce };
-        for (fd, waits) in shared.files() {
-            self.files.entry(fd).or_insert(kind(waits));
+        for (fd, kind) in shared.files() {
+            self.files.entry(fd).or_insert(kind);
         }
         self.patch(false)?;
         appended.map(|()| records)

@@ -7,9 +7,9 @@ use syscall_replay::log::SYSCALL;
 use syscall_replay::table::{Class, In, Len, Out, Row, row};
 
 use super::layout::{
-    CLOSES, COMMAND, FIXED, IOCTL, LAST_COMMAND, LOCK_COMMAND, MOST_BYTES, MOST_EVENTS, MOST_POLLED, NEEDS_FILE, OPENS,
-    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLS, READS, ROOM_ARGUMENT, SECOND_IS_NULL, TABLE_LEN, TWO_PATHS,
-    WRITES,
+    CLOSES, COMMAND, CONDITIONS, FIXED, GATHERS, IOCTL, LAST_COMMAND, LOCK_COMMAND, MASKS, MESSAGE, MESSAGE_FLAGS,
+    MOST_BYTES, MOST_EVENTS, MOST_PIECES, MOST_POLLED, MOST_RANDOM, NEEDS_FILE, OPENS, OTHER_COMMAND, OUTPUT, PATH,
+    PATH_IS_SECOND, POLLS, RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL, TABLE_LEN, TWO_PATHS, WRITES,
 };
 
 /// Calls that never wait, whatever their arguments.
@@ -51,6 +51,20 @@ const ALWAYS: &[i64] = &[
     libc::SYS_fgetxattr,
     libc::SYS_flistxattr,
     libc::SYS_fadvise64,
+    libc::SYS_fchdir,
+    libc::SYS_pipe,
+    libc::SYS_pipe2,
+    libc::SYS_socket,
+    libc::SYS_socketpair,
+    libc::SYS_listen,
+    libc::SYS_shutdown,
+    libc::SYS_setsockopt,
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_eventfd2,
+    libc::SYS_timerfd_create,
+    libc::SYS_timerfd_settime,
+    libc::SYS_timerfd_gettime,
 ];
 
 /// Calls that look at paths, or change what they name.
@@ -82,6 +96,9 @@ const ON_PATHS: &[i64] = &[
     libc::SYS_lchown,
     libc::SYS_fchownat,
     libc::SYS_utimensat,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
     libc::SYS_chdir,
     libc::SYS_rename,
     libc::SYS_renameat,
@@ -92,9 +109,20 @@ const ON_PATHS: &[i64] = &[
     libc::SYS_symlinkat,
 ];
 
-/// Calls whose first argument must be a file or a directory of a local file system, a pipe, a terminal or `/dev/null`.
-const ON_FILES: &[i64] =
-    &[libc::SYS_read, libc::SYS_write, libc::SYS_pread64, libc::SYS_pwrite64, libc::SYS_getdents64, libc::SYS_getdents];
+/// Calls whose first argument must be a file or a directory of a local file system, a pipe, a socket, a terminal or `/dev/null`.
+const ON_FILES: &[i64] = &[
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_pread64,
+    libc::SYS_pwrite64,
+    libc::SYS_writev,
+    libc::SYS_pwritev,
+    libc::SYS_getdents64,
+    libc::SYS_getdents,
+];
+
+/// The same, with flags and an address.
+const MESSAGES: &[i64] = &[libc::SYS_sendto, libc::SYS_recvfrom];
 
 /// Calls that wait until something happens: the recorder makes them without waiting.
 const POLLING: &[i64] = &[libc::SYS_poll, libc::SYS_epoll_wait, libc::SYS_epoll_pwait];
@@ -114,7 +142,20 @@ pub fn is_taken(number: u64, args: &[u64; 6]) -> bool {
         && (!is(SECOND_IS_NULL) || args[1] == 0)
         && (!is(COMMAND) || args[1] <= LAST_COMMAND || [LOCK_COMMAND, OTHER_COMMAND].contains(&args[1]))
         && (!is(IOCTL) || [libc::TCGETS, libc::TIOCGWINSZ, libc::FIONREAD].contains(&args[1]))
+        && (!is(1 << MESSAGE) || args[4] == 0 && args[3] as u32 & !MESSAGE_FLAGS == 0)
+        && (!is(1 << CONDITIONS) || meets_conditions(effects, args))
         && (!is(POLLS) || if is(1 << OUTPUT) { args[2] <= MOST_EVENTS } else { args[1] <= MOST_POLLED })
+}
+
+/// Of a call that has conditions of its own.
+fn meets_conditions(effects: u64, args: &[u64; 6]) -> bool {
+    const FUTEX_COMMAND: u64 = 0x7f;
+    match effects {
+        masks if masks & 1 << MASKS != 0 => true,
+        random if random & 1 << RANDOM != 0 => args[1] <= MOST_RANDOM,
+        gathers if gathers & 1 << GATHERS != 0 => args[2] <= MOST_PIECES,
+        _ => args[1] & FUTEX_COMMAND == libc::FUTEX_WAKE as u64,
+    }
 }
 
 /// Whether the call's first argument must be a known file.
@@ -134,6 +175,10 @@ fn entry(number: u64) -> [u64; 2] {
         libc::SYS_open | libc::SYS_openat => OPENS,
         libc::SYS_ioctl => IOCTL | NEEDS_FILE,
         known if ON_FILES.contains(&known) => NEEDS_FILE,
+        known if MESSAGES.contains(&known) => NEEDS_FILE | 1 << MESSAGE,
+        libc::SYS_rt_sigprocmask => 1 << CONDITIONS | 1 << MASKS,
+        libc::SYS_getrandom => 1 << CONDITIONS | 1 << RANDOM,
+        libc::SYS_futex => 1 << CONDITIONS,
         known if POLLING.contains(&known) => POLLS,
         known if ALWAYS.contains(&known) || ON_PATHS.contains(&known) => 0,
         _ => return [0; 2],
@@ -152,6 +197,9 @@ fn effects(row: &Row) -> Option<u64> {
         ([Out::Bytes(at, Len::ResultUpTo(most))], false) => {
             READS | u64::from(*at) << OUTPUT | u64::from(*most) << ROOM_ARGUMENT
         }
+        ([Out::Bytes(1, Len::ResultUpTo(2)), Out::Counted(4, 5)], false) => READS | 1 << OUTPUT | 2 << ROOM_ARGUMENT,
+        // A signal mask has 8 bytes, or the call fails.
+        ([Out::Bytes(2, Len::Arg(3))], false) if row.number as i64 == libc::SYS_rt_sigprocmask => fixed(2, 8),
         ([Out::Bytes(at, Len::Fixed(len))], false) => fixed(*at, *len),
         ([Out::Bytes(0, Len::Fixed(len)), Out::Bytes(1, _)], false) => fixed(0, *len) | SECOND_IS_NULL,
         ([Out::Bytes(0, Len::ArgTimes(1, 8))], true) => 0,
@@ -161,6 +209,7 @@ fn effects(row: &Row) -> Option<u64> {
     let read = match row.inputs {
         [] => 0,
         [In::Bytes(1, Len::Arg(2))] if written == 0 => WRITES,
+        [In::Iovecs(1, 2)] if written == 0 => 1 << GATHERS | 1 << CONDITIONS,
         [In::Text(0)] => PATH,
         [In::Text(1)] => PATH | PATH_IS_SECOND,
         [In::Text(0), In::Text(1)] => PATH | TWO_PATHS,
@@ -175,8 +224,17 @@ mod tests {
 
     #[test]
     fn every_listed_call_is_taken() {
+        const CONDITIONAL: &[i64] = &[libc::SYS_rt_sigprocmask, libc::SYS_getrandom, libc::SYS_futex];
         let others = &[libc::SYS_close, libc::SYS_fcntl, libc::SYS_ioctl];
-        for number in ALWAYS.iter().chain(ON_FILES).chain(ON_PATHS).chain(POLLING).chain(others) {
+        for number in ALWAYS
+            .iter()
+            .chain(ON_FILES)
+            .chain(ON_PATHS)
+            .chain(POLLING)
+            .chain(MESSAGES)
+            .chain(CONDITIONAL)
+            .chain(others)
+        {
             assert!(is_known(*number as u64), "{number}");
         }
         assert!(ON_FILES.iter().all(|&number| needs_file(number as u64)) && !needs_file(libc::SYS_lseek as u64));
@@ -186,6 +244,12 @@ mod tests {
         assert!(
             takes(libc::SYS_readlinkat, [0, 0, 0, 9, 0, 0]) && !takes(libc::SYS_readlinkat, [0, 0, 0, u64::MAX, 0, 0])
         );
+        assert!(takes(libc::SYS_recvfrom, [3, 1, 4, libc::MSG_PEEK as u64, 0, 0]));
+        assert!(!takes(libc::SYS_recvfrom, [3, 1, 4, libc::MSG_WAITALL as u64, 0, 0]));
+        assert!(!takes(libc::SYS_sendto, [3, 1, 4, 0, 1, 16]));
+        assert!(takes(libc::SYS_writev, [3, 1, 16, 0, 0, 0]) && !takes(libc::SYS_writev, [3, 1, 17, 0, 0, 0]));
+        assert!(takes(libc::SYS_futex, [1, 0x81, 1, 0, 0, 0]) && !takes(libc::SYS_futex, [1, 0x80, 1, 0, 0, 0]));
+        assert!(takes(libc::SYS_getrandom, [1, 256, 0, 0, 0, 0]) && !takes(libc::SYS_getrandom, [1, 257, 0, 0, 0, 0]));
         let command = |command: i32| takes(libc::SYS_fcntl, [3, command as u64, 0, 0, 0, 0]);
         assert!(command(libc::F_SETFL) && command(libc::F_DUPFD_CLOEXEC));
         assert!(
