@@ -163,7 +163,7 @@ impl Master {
             registers.set(Gpr::Rax, result);
             stopped.set_registers(&registers)?;
         }
-        let returns_from_handler = call.pending.rule.class == Class::Special(Special::SignalReturn);
+        let returns_from_handler = is_signal_return(&call.pending);
         // rax is then the app's own, whatever it says.
         if is_restart(result) && !returns_from_handler {
             slice.log(|log| self.recorder.exit(call.pending, result, &stopped, log, &mut self.files));
@@ -250,6 +250,11 @@ impl Master {
         Ok(())
     }
 
+    /// Whether it is in the call by which a handler returns.
+    pub(super) fn returns_from_handler(&self) -> bool {
+        self.call.as_ref().is_some_and(|call| is_signal_return(&call.pending))
+    }
+
     /// Whether it is in a call before which the last slice has ended.
     pub(super) fn is_alone(&self) -> bool {
         matches!(self.call, Some(Call { then: Then::Write { .. }, .. }))
@@ -299,4 +304,8 @@ impl Master {
             _ => {}
         }
     }
+}
+
+fn is_signal_return(call: &Pending) -> bool {
+    call.rule.class == Class::Special(Special::SignalReturn)
 }

@@ -133,6 +133,7 @@ impl Sliced<'_> {
             // The fork has cost the signal; sent again it comes before another instruction.
             send(self.master.pid, signal);
         }
+        self.master.hold.after_boundary(since.elapsed());
         self.master.arm(&mut stopped, Amount::default())?;
         self.resume(stopped, 0)?;
         self.parts.statistics.held(since.elapsed());

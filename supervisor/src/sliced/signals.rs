@@ -145,7 +145,12 @@ impl Master {
         let by_instruction = is_synchronous(signal, info.si_code) && signal != libc::SIGTRAP;
         let (kind, then) = match what {
             Delivery::Pass => return Ok(Next::Resume(stopped, signal)),
-            Delivery::Handler => (Boundary::Signal, Then::Handler(signal)),
+            Delivery::Handler => {
+                if !is_synchronous(signal, info.si_code) {
+                    self.hold.expect();
+                }
+                (Boundary::Signal, Then::Handler(signal))
+            }
             Delivery::Death => (Boundary::Exit, Then::Death { signal, by_instruction }),
         };
         let registers = stopped.registers()?;
