@@ -17,7 +17,9 @@ use super::next::{Cut, Next, Then};
 use super::processor;
 use super::shared_maps::{is_reshaped, is_shared_with_children, others_attach, written_by_others};
 use super::slices::Recording;
-use super::unfollowed::{OTHER_NUMBERS, SECOND_THREAD, SHARED_PROCESS, give_up, numbers_children_anew, shares_all};
+use super::unfollowed::{
+    OTHER_NUMBERS, SECOND_THREAD, SHARED_PROCESS, TRAP_FLAG, give_up, numbers_children_anew, shares_all, traps_itself,
+};
 use super::written;
 use crate::error::Failure;
 use crate::report::Boundary;
@@ -169,6 +171,10 @@ impl Master {
             slice.log(|log| self.recorder.exit(call.pending, result, &stopped, log, &mut self.files));
             self.interrupted = Some(call.pending.number);
             return Ok(Next::Resume(stopped, 0));
+        }
+        if returns_from_handler && traps_itself(&stopped)? {
+            let stop = Stop::SyscallExit { result: result as i64 };
+            return Ok(Next::GiveUp(stopped, stop, Failure::Unsupported(TRAP_FLAG.to_owned())));
         }
         if let Some(before) = &call.memory
             && let Err(error) = before.compare(&stopped, &call.pending, result)
