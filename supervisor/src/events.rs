@@ -23,6 +23,11 @@ pub enum Event {
         /// The process of which it is one.
         process: i32,
     },
+    /// Signals of a process have been held back for long enough.
+    Hold {
+        /// The process.
+        process: i32,
+    },
     /// A collector has answered.
     Collector,
     /// A signal that somebody sent to end the run.
@@ -76,7 +81,7 @@ impl Events {
             match signal {
                 libc::SIGCHLD => return Event::Child,
                 // SAFETY: a timer's signal carries the number that the timer was given.
-                TIMER_SIGNAL => return Event::Timer { process: unsafe { info.si_value() }.sival_ptr as usize as i32 },
+                TIMER_SIGNAL => return of_timer(unsafe { info.si_value() }.sival_ptr as usize),
                 PIPE_SIGNAL | libc::SIGIO => return Event::Collector,
                 _ if ENDING.contains(&signal) => {
                     return Event::Ended { signal, from_terminal: info.si_code == libc::SI_KERNEL };
@@ -86,6 +91,30 @@ impl Events {
             }
         }
     }
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// [`Event::Timer`].
+    Slice,
+    /// [`Event::Hold`].
+    Hold,
+}
+
+/// In the number that a timer's signal carries: it is for [`Purpose::Hold`].
+const FOR_HOLD: usize = 1 << 32;
+
+impl Purpose {
+    /// The number that the signal of a timer for `process` carries.
+    pub fn value(self, process: i32) -> usize {
+        process as usize | if self == Self::Hold { FOR_HOLD } else { 0 }
+    }
+}
+
+fn of_timer(value: usize) -> Event {
+    let process = value as i32;
+    if value & FOR_HOLD == 0 { Event::Timer { process } } else { Event::Hold { process } }
 }
 
 /// A set of signals.

@@ -50,6 +50,9 @@ pub fn main(tools: &[ToolInfo], args: Vec<OsString>) -> i32 {
         }
         Ok(cli::Request::Run(settings)) => start(*settings, tools, &args).unwrap_or_else(|failure| {
             eprintln!("superpin: {failure}");
+            if let Some(limits) = own_limits::behind(&failure) {
+                eprintln!("superpin: {limits}");
+            }
             failure.status()
         }),
         Err(text) => {

@@ -1,7 +1,10 @@
 //! Limits of this process, which are those of the app at its start and were meant for that alone.
 
-use bubble::map::BUBBLE;
+use bubble::map::{BUBBLE, file};
+use bubble::shared::MAX_SLOTS;
 use syscall_replay::limits::to_kernel;
+
+use crate::error::Failure;
 
 /// What this process may need more of than the app: descriptors of the files that the app maps, bytes in the run memory, processor time, memory,
 /// signals that wait to be taken.
@@ -34,4 +37,29 @@ pub fn raise() -> Vec<(libc::__rlimit_resource_t, libc::rlimit)> {
         }
     }
     of_app
+}
+
+/// What a run needs at least of what may be limited, and how shells name the limit.
+const NEEDED: [(libc::__rlimit_resource_t, u64, &str); 6] = [
+    (libc::RLIMIT_AS, BUBBLE.size, "-v"),
+    (libc::RLIMIT_DATA, 1 << 30, "-d"),
+    (libc::RLIMIT_FSIZE, file::size(MAX_SLOTS), "-f"),
+    (libc::RLIMIT_NOFILE, 64, "-n"),
+    (libc::RLIMIT_NPROC, 16, "-u"),
+    (libc::RLIMIT_SIGPENDING, 64, "-i"),
+];
+
+/// If the kernel has refused something: what limits of this process are so low that this may be why.
+pub fn behind(failure: &Failure) -> Option<String> {
+    if !matches!(failure, Failure::System { .. } | Failure::Trace(_) | Failure::Slice { .. }) {
+        return None;
+    }
+    let is_tight = |resource, needed| {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: `limit` is a valid place.
+        unsafe { libc::getrlimit(resource, &raw mut limit) == 0 && limit.rlim_cur < needed }
+    };
+    let tight = NEEDED.into_iter().filter(|(resource, needed, _)| is_tight(*resource, *needed));
+    let names: Vec<String> = tight.map(|(_, _, option)| format!("`ulimit {option}`")).collect();
+    (!names.is_empty()).then(|| format!("a limit may be the reason: see {}", names.join(", ")))
 }

@@ -1,7 +1,8 @@
 // Sets the trap flag by popf, as programs do that look for a debugger: a trap after each instruction.
 // rounds: 0 200
 // totals: vary
-// refused: trap flag
+// refused sliced: superpin: the app has set the trap flag
+// refused serial: the app has set the trap flag
 #define _GNU_SOURCE
 #include "guest.h"
 #include <signal.h>

@@ -304,3 +304,13 @@ fn an_app_starts_with_the_limits_that_superpin_was_given() {
         assert!(parse_total(&told).is_some(), "{told}");
     }
 }
+
+#[test]
+fn hard_limits_that_are_too_low_are_named() {
+    for (option, value) in [("v", "30000000"), ("f", "10"), ("n", "10"), ("d", "100000")] {
+        let script = format!("ulimit -{option} {value}; exec \"$0\" -sp 1 -t icount2 -- true");
+        let run = Command::new("/bin/bash").args(["-c", &script]).arg(binary()).output().unwrap();
+        let told = text(&run.stderr);
+        assert!(run.status.code() == Some(125) && told.contains(&format!("`ulimit -{option}`")), "{option}: {told}");
+    }
+}

@@ -202,13 +202,24 @@ impl SliceGuest {
             );
         };
         self.memory_checks += 1;
-        match verify::compare(first_state, rsp, self.end.frame, images::stored()) {
+        match verify::compare(first_state, rsp, self.end.frame, images::stored(), self.pushed_by_call(rsp)) {
             Ok(difference) => {
                 self.is_verified |= difference.is_none();
                 difference
             }
             Err(error) => self.fail(&format_args!("cannot compare its end with the next slice's start: {error}")),
         }
+    }
+
+    /// What an indirect call before which the slice ends stores: where the processor then finds an address that nothing can have, it takes back all
+    /// but that.
+    fn pushed_by_call(&self, rsp: u64) -> Option<verify::Difference> {
+        let pc = self.end.registers.rip;
+        let mut code = [0; isa::MAX_LEN];
+        let len = self.memory.read_prefix(pc, &mut code);
+        let instruction = isa::Instruction::decode(&code[..len], AppPc(pc)).ok()?;
+        (instruction.kind() == isa::Kind::CallIndirect)
+            .then(|| verify::Difference { address: rsp.wrapping_sub(8), expected: instruction.next_pc().0 })
     }
 
     fn missed(&self, came_to: &dyn std::fmt::Display) -> ! {
@@ -377,11 +388,12 @@ impl Guest for SliceGuest {
         ))
     }
 
-    fn unsupported(&mut self, reason: &str, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+    fn unsupported(&mut self, reason: &str, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
         if self.watch.is_some() {
             return Flow::Leave;
         }
-        self.fail(&reason)
+        let end = sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory);
+        self.fail(&format_args!("{reason}; compared with its end: {end}"))
     }
 
     fn interrupted(&mut self, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {

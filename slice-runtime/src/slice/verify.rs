@@ -8,8 +8,9 @@
 //! part of what the engine compares inline, so that the same false match isn't looked at again.
 //!
 //! Not compared: the bubble, what the kernel provides (vdso), what lies below the stack pointer's red zone, the frame of a
-//! signal that was delivered at the boundary, and what the processor
-//! alone decides of images that the app made of its vector registers ([`sigmatch::Images`]).
+//! signal that was delivered at the boundary, what the processor
+//! alone decides of images that the app made of its vector registers ([`sigmatch::Images`]), and the return address of a call that
+//! the processor refused when it had stored that.
 
 use std::fs::File;
 use std::io;
@@ -37,17 +38,24 @@ pub struct Difference {
 }
 
 /// Compares this process's app memory with that of process `other`, whose stack pointer is `rsp` as well, leaving out
-/// the range `frame`, and what storing `images` left open. `None`: equal.
+/// the range `frame`, and what storing `images` left open. The other process may have executed the store of `pushed`. `None`: equal.
 ///
 /// # Errors
 /// If the other process can't be looked at.
-pub fn compare(other: libc::pid_t, rsp: u64, frame: [u64; 2], images: &Images) -> io::Result<Option<Difference>> {
+pub fn compare(
+    other: libc::pid_t,
+    rsp: u64,
+    frame: [u64; 2],
+    images: &Images,
+    pushed: Option<Difference>,
+) -> io::Result<Option<Difference>> {
     let maps = proc::read_to_string("self/maps")?;
     let mut pagemaps = Pagemaps {
         here: proc::open("self/pagemap")?,
         there: proc::open(format!("{other}/pagemap"))?,
         other: Here::of(other),
         images,
+        pushed,
         buffers: Default::default(),
     };
     for (range, pages) in maps.lines().filter_map(comparable) {
@@ -103,6 +111,7 @@ struct Pagemaps<'a> {
     there: File,
     other: Here,
     images: &'a Images,
+    pushed: Option<Difference>,
     buffers: Buffers,
 }
 
@@ -168,7 +177,8 @@ impl Pagemaps<'_> {
         Ok((0..len / 8).map(|n| n * 8).find_map(|at| {
             let (address, got, expected) = (start + at as u64, word(mine, at), word(theirs, at));
             let differs = got != expected && !self.images.leave_open(address, got, expected);
-            differs.then_some(Difference { address, expected })
+            let difference = Difference { address, expected };
+            (differs && self.pushed != Some(difference)).then_some(difference)
         }))
     }
 }
@@ -222,6 +232,7 @@ mod tests {
                 there: File::open(format!("/proc/{pid}/pagemap")).unwrap(),
                 other: Here::of(pid),
                 images: &images,
+                pushed: None,
                 buffers: Buffers::default(),
             };
             let end = start + 4 * PAGE;
@@ -230,6 +241,11 @@ mod tests {
             let expected = Difference { address: start + 8000, expected: 1 };
             assert_eq!(pagemaps.compare(start, end, Pages::Suspect).unwrap(), Some(expected));
             assert_eq!(pagemaps.compare(start, end, Pages::All).unwrap(), Some(expected));
+            pagemaps.pushed = Some(expected);
+            assert_eq!(pagemaps.compare(start, end, Pages::Suspect).unwrap(), None);
+            memory[1001] = 7;
+            let next = Difference { address: start + 8008, expected: 1 };
+            assert_eq!(pagemaps.compare(start, end, Pages::Suspect).unwrap(), Some(next));
         });
     }
 

@@ -79,12 +79,11 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// The slice timer of `process` has run down.
-    pub fn time_is_over(&mut self, process: i32) {
-        if let Stage::Follows(follower) = &mut self.stage
-            && self.pid == process
-        {
-            follower.time_is_over();
+    /// What follows it, if it is `process` and not over.
+    pub fn follower_of(&mut self, process: i32) -> Option<&mut (dyn Follower<'a> + 'a)> {
+        match &mut self.stage {
+            Stage::Follows(follower) if self.pid == process => Some(follower.as_mut()),
+            _ => None,
         }
     }
 

@@ -28,6 +28,8 @@ pub trait Follower<'a> {
     fn other_ended(&mut self, pid: i32, exit: Exit);
     /// The slice timer has run down.
     fn time_is_over(&mut self) {}
+    /// Its signals have been held back for long enough.
+    fn hold_is_over(&mut self) {}
     /// The collector has answered.
     fn collector_answered(&mut self);
     /// Somebody wants the run to end.
@@ -92,7 +94,8 @@ impl<'a> Family<'a> {
     fn wait(&mut self, events: &Events) {
         match events.wait() {
             Event::Child => {}
-            Event::Timer { process } => self.members.iter_mut().for_each(|member| member.time_is_over(process)),
+            Event::Timer { process } => self.of_process(process, |follower| follower.time_is_over()),
+            Event::Hold { process } => self.of_process(process, |follower| follower.hold_is_over()),
             Event::Collector => self.members.iter_mut().for_each(Member::collector_answered),
             Event::Ended { signal, from_terminal } => {
                 // What the app has started is the app's to end, as long as it is there.
@@ -102,6 +105,10 @@ impl<'a> Family<'a> {
                 }
             }
         }
+    }
+
+    fn of_process(&mut self, process: i32, what: impl Fn(&mut (dyn Follower<'a> + 'a))) {
+        self.members.iter_mut().filter_map(|member| member.follower_of(process)).for_each(what);
     }
 
     fn drain(&mut self) -> Result<(), Failure> {

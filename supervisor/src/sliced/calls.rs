@@ -17,7 +17,9 @@ use super::next::{Cut, Next, Then};
 use super::processor;
 use super::shared_maps::{is_reshaped, is_shared_with_children, others_attach, written_by_others};
 use super::slices::Recording;
-use super::unfollowed::{OTHER_NUMBERS, SECOND_THREAD, SHARED_PROCESS, give_up, numbers_children_anew, shares_all};
+use super::unfollowed::{
+    OTHER_NUMBERS, SECOND_THREAD, SHARED_PROCESS, TRAP_FLAG, give_up, numbers_children_anew, shares_all, traps_itself,
+};
 use super::written;
 use crate::error::Failure;
 use crate::report::Boundary;
@@ -163,12 +165,16 @@ impl Master {
             registers.set(Gpr::Rax, result);
             stopped.set_registers(&registers)?;
         }
-        let returns_from_handler = call.pending.rule.class == Class::Special(Special::SignalReturn);
+        let returns_from_handler = is_signal_return(&call.pending);
         // rax is then the app's own, whatever it says.
         if is_restart(result) && !returns_from_handler {
             slice.log(|log| self.recorder.exit(call.pending, result, &stopped, log, &mut self.files));
             self.interrupted = Some(call.pending.number);
             return Ok(Next::Resume(stopped, 0));
+        }
+        if returns_from_handler && traps_itself(&stopped)? {
+            let stop = Stop::SyscallExit { result: result as i64 };
+            return Ok(Next::GiveUp(stopped, stop, Failure::Unsupported(TRAP_FLAG.to_owned())));
         }
         if let Some(before) = &call.memory
             && let Err(error) = before.compare(&stopped, &call.pending, result)
@@ -250,6 +256,11 @@ impl Master {
         Ok(())
     }
 
+    /// Whether it is in the call by which a handler returns.
+    pub(super) fn returns_from_handler(&self) -> bool {
+        self.call.as_ref().is_some_and(|call| is_signal_return(&call.pending))
+    }
+
     /// Whether it is in a call before which the last slice has ended.
     pub(super) fn is_alone(&self) -> bool {
         matches!(self.call, Some(Call { then: Then::Write { .. }, .. }))
@@ -299,4 +310,8 @@ impl Master {
             _ => {}
         }
     }
+}
+
+fn is_signal_return(call: &Pending) -> bool {
+    call.rule.class == Class::Special(Special::SignalReturn)
 }

@@ -133,6 +133,7 @@ impl Sliced<'_> {
             // The fork has cost the signal; sent again it comes before another instruction.
             send(self.master.pid, signal);
         }
+        self.master.hold.after_boundary(since.elapsed());
         let slot = self.parts.memory.claim(state::BOOTING)?;
         self.master.arm(&mut stopped, &slot, Amount::default())?;
         self.resume(stopped, 0)?;

@@ -157,12 +157,37 @@ pub struct Dispositions {
 impl Dispositions {
     /// From the text of /proc/PID/status.
     pub fn parse(status: &str) -> Option<Self> {
-        let field = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-            u64::from_str_radix(line.trim(), 16).ok()
-        };
-        Some(Self { caught: field("SigCgt:")?, ignored: field("SigIgn:")? })
+        Some(Self { caught: signal_set(status, "SigCgt:")?, ignored: signal_set(status, "SigIgn:")? })
     }
+}
+
+/// Signals that wait to be delivered to a process, as bit sets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pending {
+    thread: u64,
+    process: u64,
+}
+
+impl Pending {
+    /// What waits now. `None` if /proc doesn't tell.
+    pub fn of(pid: i32) -> Option<Self> {
+        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
+    }
+
+    fn parse(status: &str) -> Option<Self> {
+        Some(Self { thread: signal_set(status, "SigPnd:")?, process: signal_set(status, "ShdPnd:")? })
+    }
+
+    /// All of them.
+    pub fn any(self) -> u64 {
+        self.thread | self.process
+    }
+}
+
+/// A field of /proc/PID/status that is a set of signals.
+fn signal_set(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    u64::from_str_radix(line.trim(), 16).ok()
 }
 
 /// Decides what a signal that is about to be delivered will do.
@@ -284,7 +309,8 @@ mod tests {
 
     #[test]
     fn signals_do_what_the_process_has_set() {
-        let status = "Name:\tx\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000002\n";
+        let status = "Name:\tx\nSigPnd:\t0000000000000001\nShdPnd:\t0000000000002000\nSigIgn:\t0000000000001000\n\
+            SigCgt:\t0000000000000002\n";
         let set = Dispositions::parse(status).unwrap();
         assert_eq!(delivery(libc::SIGINT, set), Delivery::Handler);
         assert_eq!(delivery(libc::SIGPIPE, set), Delivery::Pass);
@@ -293,6 +319,7 @@ mod tests {
         assert_eq!(delivery(libc::SIGTSTP, set), Delivery::Pass);
         assert_eq!(delivery(libc::SIGKILL, set), Delivery::Death);
         assert!(Dispositions::parse("").is_none());
+        assert_eq!(Pending::parse(status).map(Pending::any), Some(0x2001));
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Master {
     /// # Errors
     /// If the master was killed.
     pub fn renew_interrupt(&self, stopped: &Stopped) -> Result<(), TraceError> {
-        if self.is_due && self.interrupt_sent && !self.is_in_call() { stopped.interrupt() } else { Ok(()) }
+        if self.interrupt_sent && !self.is_in_call() { stopped.interrupt() } else { Ok(()) }
     }
 }
 

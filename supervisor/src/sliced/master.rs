@@ -18,6 +18,7 @@ use super::clock::Wish;
 use super::decide::{Amount, most_bytes};
 use super::ends::call_end;
 use super::files::KeptFiles;
+use super::hold::Hold;
 use super::huge_pages::HugePages;
 use super::in_process::{InProcess, Room};
 use super::limits::OwnLimits;
@@ -72,6 +73,8 @@ pub struct Master {
     pub random: RandomInstructions,
     /// Records its calls without stops.
     pub in_process: InProcess,
+    /// Signals that wait until it has got on.
+    pub(super) hold: Hold,
     pub(super) huge_pages: HugePages,
     pub(super) call_limit: CallLimit,
     pub(super) verify_calls: bool,
@@ -114,6 +117,7 @@ impl Master {
             processor: Processor::new(pid),
             random: RandomInstructions::new(),
             in_process: InProcess::new(pid, settings.record_in_process && !settings.check_calls),
+            hold: Hold::default(),
             huge_pages: HugePages::new(settings.huge_pages),
             call_limit: settings.call_limit,
             verify_calls: settings.verify_calls,
@@ -214,7 +218,7 @@ impl Master {
     /// If it was killed.
     pub fn arm(&mut self, stopped: &mut Stopped, slot: &ClaimedSlot, recorded: Amount) -> Result<(), Failure> {
         let is_busy = self.is_in_call() || self.interrupted.is_some() || self.awaits_breakpoint;
-        let is_called = self.is_due || self.interrupt_sent || self.put_off.is_some();
+        let is_called = self.is_due || self.interrupt_sent || self.put_off.is_some() || self.hold.is_on();
         if is_busy || is_called || self.has_company || !self.unstable.is_empty() {
             return Ok(());
         }

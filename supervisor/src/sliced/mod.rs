@@ -12,6 +12,7 @@ mod cut;
 mod decide;
 mod ends;
 pub(crate) mod files;
+mod hold;
 mod huge_pages;
 mod in_process;
 mod interrupts;
@@ -37,6 +38,7 @@ use machine::Gpr;
 use syscall_replay::is_restart;
 use tracee::{Change, Exit, Parent, Report, Running, Stop, Stopped, is_breakpoint};
 
+use self::hold::Hold;
 use self::master::Master;
 use self::next::{Cut, Next, Then};
 use self::proximity::Proximity;
@@ -129,11 +131,12 @@ impl<'a> Follower<'a> for Sliced<'a> {
     fn time_is_over(&mut self) {
         proximity::leave();
         self.master.is_due = true;
-        if let Phase::Running(running) = &self.phase
-            && !self.master.is_in_call()
-            && !self.master.interrupt_sent
-        {
-            self.master.interrupt_sent = running.interrupt().is_ok();
+        self.interrupt();
+    }
+
+    fn hold_is_over(&mut self) {
+        if self.master.hold.is_over() {
+            self.interrupt();
         }
     }
 
@@ -175,6 +178,7 @@ impl<'a> Follower<'a> for Sliced<'a> {
 impl Sliced<'_> {
     fn begin(&mut self, mut process: Stopped, origin: Origin) -> Result<(), Failure> {
         self.timer = Timer::new(self.master.pid)?;
+        self.master.hold = Hold::new(self.master.pid)?;
         let cut = match origin {
             Origin::Image => Cut { kind: Boundary::Exec, end: None, then: Then::Image },
             Origin::Copy(heritage) => {
@@ -184,6 +188,16 @@ impl Sliced<'_> {
             }
         };
         self.cut(process, cut, Moment::now())
+    }
+
+    /// Interrupts the master if it executes code of its own.
+    fn interrupt(&mut self) {
+        if let Phase::Running(running) = &self.phase
+            && !self.master.is_in_call()
+            && !self.master.interrupt_sent
+        {
+            self.master.interrupt_sent = running.interrupt().is_ok();
+        }
     }
 
     /// Does something that may fail. If the control of the master is lost by that, the master can't go on.
@@ -310,7 +324,9 @@ impl Sliced<'_> {
             return Ok(());
         }
         let Phase::Running(running) = std::mem::replace(&mut self.phase, Phase::Alone) else { return Ok(()) };
-        let Change::Stopped(stopped, stop) = running.observe(report)? else { return Ok(()) };
+        let Change::Stopped(mut stopped, stop) = running.observe(report)? else { return Ok(()) };
+        let leaves_call = matches!(stop, Stop::SyscallExit { .. }) && !self.master.returns_from_handler();
+        self.master.hold.stopped(&mut stopped, leaves_call)?;
         self.parts.statistics.stops += 1;
         self.proximity.stopped(&mut self.master.processor);
         let (stopped, stop) = match stop {
@@ -382,7 +398,10 @@ impl Sliced<'_> {
         }
     }
 
-    fn resume(&mut self, stopped: Stopped, signal: i32) -> Result<(), Failure> {
+    fn resume(&mut self, mut stopped: Stopped, signal: i32) -> Result<(), Failure> {
+        if signal == 0 && self.failure.is_none() && !self.master.is_in_call() {
+            self.master.hold.goes_on(&mut stopped)?;
+        }
         self.phase = Phase::Running(stopped.resume(self.master.in_process.mode(), signal)?);
         Ok(())
     }

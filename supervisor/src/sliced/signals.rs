@@ -2,7 +2,7 @@
 
 use bubble::shared::SharedContents;
 use syscall_replay::is_restart;
-use tracee::{Stopped, is_breakpoint};
+use tracee::{Stop, Stopped, is_breakpoint};
 
 use super::clock;
 use super::decide::{CutPoint, Delivery, Dispositions, delivery, is_synchronous};
@@ -12,6 +12,7 @@ use super::master::Master;
 use super::next::{Cut, Next, Then};
 use super::random::{self, BEHIND_STRING};
 use super::slices::Recording;
+use super::unfollowed::{TRAP_FLAG, traps_itself};
 use super::vsyscall;
 use crate::error::Failure;
 use crate::report::Boundary;
@@ -31,6 +32,9 @@ impl Master {
         }
         if self.random.traps.has_hit(&mut stopped, &info)? {
             return self.random_result(stopped, slice);
+        }
+        if info.si_signo == libc::SIGTRAP && info.si_code == libc::TRAP_TRACE && traps_itself(&stopped)? {
+            return Ok(Next::GiveUp(stopped, Stop::Signal(info), Failure::Unsupported(TRAP_FLAG.to_owned())));
         }
         if let Some(next) = self.clock_reading(&mut stopped, &info, slice)? {
             return match next {
@@ -145,7 +149,12 @@ impl Master {
         let by_instruction = is_synchronous(signal, info.si_code) && signal != libc::SIGTRAP;
         let (kind, then) = match what {
             Delivery::Pass => return Ok(Next::Resume(stopped, signal)),
-            Delivery::Handler => (Boundary::Signal, Then::Handler(signal)),
+            Delivery::Handler => {
+                if !is_synchronous(signal, info.si_code) {
+                    self.hold.expect();
+                }
+                (Boundary::Signal, Then::Handler(signal))
+            }
             Delivery::Death => (Boundary::Exit, Then::Death { signal, by_instruction }),
         };
         let registers = stopped.registers()?;

@@ -8,15 +8,77 @@ use std::ptr;
 use std::time::Duration;
 
 use crate::error::Failure;
-use crate::events::TIMER_SIGNAL;
+use crate::events::{Purpose, TIMER_SIGNAL};
 
 /// CPU time in which a program was linked and has looked at the processor, boundaries in between included.
 const YOUTH: Duration = Duration::from_millis(50);
 
+/// A timer of the kernel's, or none yet.
+#[derive(Default)]
+pub(super) struct Alarm(Option<libc::timer_t>);
+
+impl Alarm {
+    /// A timer on that clock that isn't set yet, about a process.
+    ///
+    /// # Errors
+    /// If the kernel has no timers left, or no such clock.
+    pub(super) fn new(clock: libc::clockid_t, purpose: Purpose, process: i32) -> Result<Self, Failure> {
+        // SAFETY: the structure is plain data, for which zero is a value.
+        let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
+        event.sigev_notify = libc::SIGEV_SIGNAL;
+        event.sigev_signo = TIMER_SIGNAL;
+        event.sigev_value = libc::sigval { sival_ptr: purpose.value(process) as *mut libc::c_void };
+        let mut id: libc::timer_t = ptr::null_mut();
+        // SAFETY: both pointers are valid.
+        if unsafe { libc::timer_create(clock, &mut event, &mut id) } != 0 {
+            return Err(Failure::last("create a timer"));
+        }
+        Ok(Self(Some(id)))
+    }
+
+    /// Sends the signal once, after so much more time. An earlier setting is forgotten.
+    pub(super) fn set(&self, time: Duration) {
+        let time = libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
+        let once = libc::itimerspec { it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 }, it_value: time };
+        // SAFETY: the timer exists, `once` is valid. It fails only if the master is gone, when it isn't needed any more.
+        self.0.map(|id| unsafe { libc::timer_settime(id, 0, &once, ptr::null_mut()) });
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        // SAFETY: the timer exists and is not used any more.
+        self.0.map(|id| unsafe { libc::timer_delete(id) });
+    }
+}
+
+/// The CPU clock of a process.
+///
+/// # Errors
+/// If the process is gone.
+pub(super) fn cpu_clock(pid: i32) -> Result<libc::clockid_t, Failure> {
+    let mut clock = 0;
+    // SAFETY: `clock` is a valid place.
+    match unsafe { libc::clock_getcpuclockid(pid, &mut clock) } {
+        0 => Ok(clock),
+        error => {
+            Err(Failure::System { action: "read the app's CPU clock", source: io::Error::from_raw_os_error(error) })
+        }
+    }
+}
+
+/// What a clock shows. `None` if it is a process's that is gone.
+pub(super) fn reading(clock: libc::clockid_t) -> Option<Duration> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place.
+    let outcome = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (outcome == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+}
+
 /// A timer on one process's CPU clock, or none yet.
 #[derive(Default)]
 pub struct Timer {
-    id: Option<libc::timer_t>,
+    alarm: Alarm,
     clock: libc::clockid_t,
     /// What it had used when the present slice began.
     before: Duration,
@@ -30,26 +92,9 @@ impl Timer {
     /// # Errors
     /// If the process is gone or the kernel has no timers left.
     pub fn new(pid: i32) -> Result<Self, Failure> {
-        let mut clock = 0;
-        // SAFETY: `clock` is a valid place.
-        let error = unsafe { libc::clock_getcpuclockid(pid, &mut clock) };
-        if error != 0 {
-            return Err(Failure::System {
-                action: "read the app's CPU clock",
-                source: io::Error::from_raw_os_error(error),
-            });
-        }
-        // SAFETY: the structure is plain data, for which zero is a value.
-        let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
-        event.sigev_notify = libc::SIGEV_SIGNAL;
-        event.sigev_signo = TIMER_SIGNAL;
-        event.sigev_value = libc::sigval { sival_ptr: pid as usize as *mut libc::c_void };
-        let mut id: libc::timer_t = ptr::null_mut();
-        // SAFETY: both pointers are valid.
-        if unsafe { libc::timer_create(clock, &mut event, &mut id) } != 0 {
-            return Err(Failure::last("create the slice timer"));
-        }
-        Ok(Self { id: Some(id), clock, before: Duration::ZERO, at_exec: Duration::ZERO })
+        let clock = cpu_clock(pid)?;
+        let alarm = Alarm::new(clock, Purpose::Slice, pid)?;
+        Ok(Self { alarm, clock, before: Duration::ZERO, at_exec: Duration::ZERO })
     }
 
     /// CPU time since the last call, or the process's start. `None` if the process is gone.
@@ -69,26 +114,11 @@ impl Timer {
     }
 
     fn now(&self) -> Option<Duration> {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `time` is a valid place.
-        if unsafe { libc::clock_gettime(self.clock, &raw mut time) } != 0 {
-            return None;
-        }
-        Some(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+        reading(self.clock)
     }
 
     /// Sends the signal once, after `ms` more milliseconds of the master's CPU time. An earlier setting is forgotten.
     pub fn set(&self, ms: u64) {
-        let time = libc::timespec { tv_sec: (ms / 1000) as i64, tv_nsec: (ms % 1000 * 1_000_000) as i64 };
-        let once = libc::itimerspec { it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 }, it_value: time };
-        // SAFETY: the timer exists, `once` is valid. It fails only if the master is gone, when it isn't needed any more.
-        self.id.map(|id| unsafe { libc::timer_settime(id, 0, &once, ptr::null_mut()) });
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        // SAFETY: the timer exists and is not used any more.
-        self.id.map(|id| unsafe { libc::timer_delete(id) });
+        self.alarm.set(Duration::from_millis(ms));
     }
 }

@@ -1,6 +1,6 @@
 //! What sliced mode doesn't follow: calls after which the app goes on natively, and what is then said.
 
-use machine::Memory;
+use machine::{Memory, flags};
 use tracee::{Stop, Stopped};
 
 use super::next::Next;
@@ -18,6 +18,15 @@ pub const SHARED_PROCESS: &str = "the app starts a process that shares its memor
 /// A process namespace.
 pub const OTHER_NUMBERS: &str = "the app's next processes get a process namespace of their own: in sliced mode (-sp 1) its slices would be the first \
     there. The app went on without superpin to its end; there is no total. Serial mode is -sp 0";
+
+/// The trap flag.
+pub const TRAP_FLAG: &str = "the app has set the trap flag, which isn't followed. \
+    The app went on without superpin to its end; there is no total";
+
+/// Whether a process traps after each instruction.
+pub fn traps_itself(process: &Stopped) -> Result<bool, Failure> {
+    Ok(process.registers()?.app().rflags & flags::TF != 0)
+}
 
 /// The app goes on without us, from the entry of the call that isn't followed.
 pub fn give_up(stopped: Stopped, number: u64, args: [u64; 6], why: &str) -> Next {

@@ -51,6 +51,7 @@ impl<'a> Remote<'a> {
     pub fn call(&mut self, number: i64, args: [u64; 6]) -> Result<i64, TraceError> {
         const ARGS: [Gpr; 6] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::R10, Gpr::R8, Gpr::R9];
         let mut registers = self.registers;
+        registers.clear_trap_flag();
         registers.set_rip(self.gate);
         registers.set(Gpr::Rax, number as u64);
         for (gpr, value) in ARGS.into_iter().zip(args) {

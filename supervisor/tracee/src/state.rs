@@ -60,6 +60,11 @@ impl UserRegisters {
         self.raw.rip = rip;
     }
 
+    /// No trap after the next instruction.
+    pub(crate) fn clear_trap_flag(&mut self) {
+        self.raw.eflags &= !machine::flags::TF;
+    }
+
     /// A general register.
     pub fn get(&self, gpr: Gpr) -> u64 {
         *field(&mut { self.raw }, gpr)
