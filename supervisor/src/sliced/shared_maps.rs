@@ -302,12 +302,18 @@ fn written_parts(pid: i32, map: &Mapping) -> Vec<Range<u64>> {
     parts
 }
 
+/// Whether a page holds nothing but zeroes. As a comparison of blocks: byte by byte it would take longer than to read the page from the process.
+fn is_zero(page: &[u8]) -> bool {
+    const ZEROES: [u8; PAGE] = [0; PAGE];
+    *page == ZEROES[..page.len()]
+}
+
 fn copy_part(copy: &Stopped, map: &Mapping, part: Range<u64>, object: &File, chunk: &mut [u8]) -> Result<(), Failure> {
     let mut at = part.start;
     while at < part.end {
         let wanted = (CHUNK as u64).min(part.end - at) as usize;
         let len = copy.read_prefix(at, &mut chunk[..wanted]);
-        for (i, page) in chunk[..len].chunks(PAGE).enumerate().filter(|(_, page)| page.iter().any(|b| *b != 0)) {
+        for (i, page) in chunk[..len].chunks(PAGE).enumerate().filter(|(_, page)| !is_zero(page)) {
             let offset = map.offset + (at - map.start) + (i * PAGE) as u64;
             object.write_all_at(page, offset).doing("copy shared memory for a slice")?;
         }
@@ -322,6 +328,14 @@ fn copy_part(copy: &Stopped, map: &Mapping, part: Range<u64>, object: &File, chu
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_of_zeroes_are_told_from_others() {
+        let mut page = [0; PAGE];
+        assert!(is_zero(&page) && is_zero(&page[..100]));
+        page[PAGE - 1] = 1;
+        assert!(!is_zero(&page) && is_zero(&page[..PAGE - 1]));
+    }
 
     #[test]
     fn attachments_are_counted() {
