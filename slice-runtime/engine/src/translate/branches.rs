@@ -10,7 +10,7 @@ use bubble::switches::{Off, Optimisation};
 use isa::Instruction;
 use machine::{AppPc, CachePc, Gpr};
 
-use super::{Condition, Site, Translation, Translator, exit_id};
+use super::{Condition, Site, Translation, Translator, bit, exit_id};
 use crate::counters::Reserved;
 use crate::instrument::Point;
 use crate::landings;
@@ -45,7 +45,7 @@ impl Translator<'_> {
         let instruction = &self.trace.instructions[index];
         let free = self.absent_at_ends() != 0 && !self.has_calls(Point::Taken(index));
         if free {
-            self.absent |= 1 << Gpr::R10 as u16;
+            self.absent |= bit(Gpr::R10);
             self.mark(instruction.pc().0);
         }
         self.push_return(instruction.next_pc().0, free.then_some(Gpr::R10));

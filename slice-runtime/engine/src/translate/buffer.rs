@@ -11,8 +11,8 @@ use bubble::switches::Optimisation;
 use isa::{Condition, Fixup, Instruction, Kind, MemoryOperand, Segment};
 use machine::{AppPc, CachePc, Gpr};
 
-use super::Translator;
 use super::drain::WayToDrain;
+use super::{Translator, bit};
 use crate::descriptor::taken;
 use crate::instrument::{Arg, Buffered, Call, Point};
 use crate::statemap::{BufferMark, NOT_BORROWED, R11, borrowed};
@@ -274,7 +274,7 @@ impl Translator<'_> {
             self.code.jcc(condition, top);
             return true;
         }
-        let borrows = held.registers().any(|(r, _)| self.absent_at_ends() & 1 << r as u16 == 0);
+        let borrows = held.registers().any(|(r, _)| self.absent_at_ends() & bit(r) == 0);
         if borrows {
             let jump = self.code.jcc_near(condition);
             self.buffer.ways_out.push((jump, target, held));

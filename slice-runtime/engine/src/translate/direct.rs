@@ -19,8 +19,8 @@ use bubble::switches::Optimisation;
 use isa::{Condition, Segment};
 use machine::{AppPc, Gpr};
 
-use super::Translator;
 use super::inline::{InPlace, Spot, constant};
+use super::{Translator, bit};
 use crate::descriptor::Descriptor;
 use crate::instrument::{Arg, Call};
 use crate::statemap::Saved;
@@ -29,10 +29,6 @@ use crate::thread::ThreadState;
 
 /// The registers of the C convention for the local state and the arguments.
 const ARGUMENTS: [Gpr; 6] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::Rcx, Gpr::R8, Gpr::R9];
-
-const fn bit(r: Gpr) -> u16 {
-    1 << r as u16
-}
 
 impl Translator<'_> {
     /// Emits a call of the routine from here. `None`, with nothing emitted: the runtime must make it.

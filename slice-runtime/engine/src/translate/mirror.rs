@@ -11,20 +11,21 @@
 //! Named invariant *mirrors*: at the end of each block, and so at the start of each trace, the mirrors hold what the app's r10 and r9 hold. What
 //! the registers themselves hold there means nothing.
 
-use bubble::switches::Optimisation;
+use bubble::switches::{Off, Optimisation};
 use isa::{Condition, Kind};
-use machine::{AppPc, Gpr};
+use machine::{AppPc, CachePc, Gpr};
 
-use super::Translator;
+use super::{Translator, bit};
 use crate::instrument::{Arg, Call, Point};
 use crate::thread::{MIRRORED, SLOT_SCRATCH, ThreadState};
 
-const fn bit(r: Gpr) -> u16 {
-    1 << r as u16
-}
-
 /// The mirrored registers, one bit for each.
 pub(super) const BOTH: u16 = bit(Gpr::R10) | bit(Gpr::R9);
+
+/// See [`Translator::absent_at_ends`].
+pub(super) fn absent_at_ends(off: Off) -> u16 {
+    if off.leaves(Optimisation::Late) { BOTH } else { 0 }
+}
 
 impl Translator<'_> {
     /// Whether a register's value is only in its mirror.
@@ -34,7 +35,7 @@ impl Translator<'_> {
 
     /// What is absent at the start of a trace and may be absent at the end of a block.
     pub(super) fn absent_at_ends(&self) -> u16 {
-        if self.off.leaves(Optimisation::Late) { BOTH } else { 0 }
+        absent_at_ends(self.off)
     }
 
     /// Loads those of the registers that are absent, before an instruction.
@@ -43,12 +44,12 @@ impl Translator<'_> {
         if wanted == 0 {
             return;
         }
-        self.load_absent(wanted);
+        self.load_absent(registers);
         self.absent &= !wanted;
         self.mark(self.trace.instructions[index].pc().0);
     }
 
-    /// Loads registers that are absent, on a way that isn't the one that the trace goes on.
+    /// Loads those of the registers that are absent. That they aren't any more is for the caller to say, if this is the way that the trace goes on.
     pub(super) fn load_absent(&mut self, wanted: u16) {
         for (r, slot) in MIRRORED.into_iter().filter(|&(r, _)| self.absent & wanted & bit(r) != 0) {
             self.code.load_mem(r, ThreadState::spill_address(slot));
@@ -88,7 +89,7 @@ impl Translator<'_> {
     }
 
     /// Where a branch of the trace to `target` goes inside of it.
-    pub(super) fn inside(&self, target: AppPc) -> Option<machine::CachePc> {
+    pub(super) fn inside(&self, target: AppPc) -> Option<CachePc> {
         self.top.filter(|_| target == self.trace.head())
     }
 

@@ -162,6 +162,11 @@ pub fn translate<'a>(
     Ok(translator.finish())
 }
 
+/// A register in a set of registers.
+const fn bit(r: Gpr) -> u16 {
+    1 << r as u16
+}
+
 struct Translator<'a> {
     trace: &'a Trace,
     site: Site,
@@ -235,7 +240,7 @@ impl<'a> Translator<'a> {
             call_marks: Vec::with_capacity(trace.calls.len()),
             buffer: buffer::State::default(),
             not_taken: None,
-            absent: if rules.off.leaves(Optimisation::Late) { mirror::BOTH } else { 0 },
+            absent: mirror::absent_at_ends(rules.off),
             top: None,
             reserved: rules.counters.reserved(),
             r11: R11::Reserved,

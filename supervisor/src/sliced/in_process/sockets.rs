@@ -3,7 +3,7 @@
 //! Whether a call would wait is asked first, by `poll`; if so, and it is one that waits, the control process makes it. What is
 //! sent must be little enough to go at once wherever something goes, for it would be broken off in its middle otherwise.
 
-/// Labels 61 to 67: the descriptor, a socket, is in rdi, the entry's second word in rcx. Back to 2, or on to 59.
+/// Labels 61 to 65: the descriptor, a socket, is in rdi, the entry's second word in rcx. Back to 2, or on to 59.
 macro_rules! sockets_assembly {
     () => {
         concat!(
