@@ -6,8 +6,11 @@
 //! roles this is the system's allocator.
 //!
 //! * Pages are never given back: a slice is short, and the region is larger than memory.
+//! * Small blocks are kept when they are given back, in lists by size (`small.rs`): each translation needs a dozen, and gives them back at once.
 //! * The lock spins: it is held for some tens of instructions, and never while a guest is asked or app code runs.
 //!   A signal handler must not allocate.
+
+mod small;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
@@ -16,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use bubble::map::HEAP;
 use dlmalloc::Dlmalloc;
 
+use self::small::Small;
 use crate::boot::injected;
 
 /// By how much the heap grows at least: few system calls, and mappings that stay one.
@@ -27,7 +31,13 @@ static ALLOCATOR: ImageHeap = ImageHeap::new();
 /// The heap of the image in whichever role it runs.
 struct ImageHeap {
     locked: AtomicBool,
-    bubble: UnsafeCell<Dlmalloc<Pages>>,
+    bubble: UnsafeCell<Blocks>,
+}
+
+/// The blocks in the bubble.
+struct Blocks {
+    small: Small,
+    all: Dlmalloc<Pages>,
 }
 
 // SAFETY: `bubble` is reached through `with_bubble` alone, which holds the lock.
@@ -37,10 +47,11 @@ impl ImageHeap {
     const fn new() -> Self {
         let mut bubble = Dlmalloc::new_with_allocator(Pages { used: AtomicU64::new(0) });
         assert!(bubble.set_granularity(GRANULE));
-        Self { locked: AtomicBool::new(false), bubble: UnsafeCell::new(bubble) }
+        let blocks = Blocks { small: Small::new(), all: bubble };
+        Self { locked: AtomicBool::new(false), bubble: UnsafeCell::new(blocks) }
     }
 
-    fn with_bubble<R>(&self, work: impl FnOnce(&mut Dlmalloc<Pages>) -> R) -> R {
+    fn with_bubble<R>(&self, work: impl FnOnce(&mut Blocks) -> R) -> R {
         while self.locked.swap(true, Ordering::Acquire) {
             std::hint::spin_loop();
         }
@@ -59,7 +70,7 @@ unsafe impl GlobalAlloc for ImageHeap {
             return unsafe { System.alloc(layout) };
         }
         // SAFETY: the caller's promises are passed on.
-        self.with_bubble(|heap| unsafe { heap.malloc(layout.size(), layout.align()) })
+        self.with_bubble(|blocks| unsafe { blocks.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -68,7 +79,7 @@ unsafe impl GlobalAlloc for ImageHeap {
             return unsafe { System.alloc_zeroed(layout) };
         }
         // SAFETY: the caller's promises are passed on.
-        self.with_bubble(|heap| unsafe { heap.calloc(layout.size(), layout.align()) })
+        self.with_bubble(|blocks| unsafe { blocks.alloc_zeroed(layout) })
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
@@ -77,7 +88,7 @@ unsafe impl GlobalAlloc for ImageHeap {
             return unsafe { System.dealloc(ptr, layout) };
         }
         // SAFETY: the caller's promises are passed on.
-        self.with_bubble(|heap| unsafe { heap.free(ptr, layout.size(), layout.align()) });
+        self.with_bubble(|blocks| unsafe { blocks.dealloc(ptr, layout) });
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
@@ -86,7 +97,70 @@ unsafe impl GlobalAlloc for ImageHeap {
             return unsafe { System.realloc(ptr, layout, new_size) };
         }
         // SAFETY: the caller's promises are passed on.
-        self.with_bubble(|heap| unsafe { heap.realloc(ptr, layout.size(), layout.align(), new_size) })
+        self.with_bubble(|blocks| unsafe { blocks.realloc(ptr, layout, new_size) })
+    }
+}
+
+/// What a global allocator does, by whoever holds the lock: the contracts are `GlobalAlloc`'s.
+impl Blocks {
+    #[inline]
+    unsafe fn alloc(&mut self, layout: Layout) -> *mut u8 {
+        match small::class(layout) {
+            Some(class) => self.small.take(class).unwrap_or_else(|| self.new_small(class)),
+            // SAFETY: the caller's promises.
+            None => unsafe { self.all.malloc(layout.size(), layout.align()) },
+        }
+    }
+
+    /// A block of a class that has none left.
+    #[cold]
+    fn new_small(&mut self, class: usize) -> *mut u8 {
+        // SAFETY: a class's size isn't zero, and its alignment is a power of two.
+        unsafe { self.all.malloc(small::size_of_class(class), small::ALIGN) }
+    }
+
+    unsafe fn alloc_zeroed(&mut self, layout: Layout) -> *mut u8 {
+        if small::class(layout).is_none() {
+            // SAFETY: the caller's promises.
+            return unsafe { self.all.calloc(layout.size(), layout.align()) };
+        }
+        // SAFETY: the caller's promises; what is allocated has this size.
+        unsafe {
+            let block = self.alloc(layout);
+            if !block.is_null() {
+                block.write_bytes(0, layout.size());
+            }
+            block
+        }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&mut self, ptr: *mut u8, layout: Layout) {
+        match small::class(layout) {
+            // SAFETY: the caller gives up a block that was allocated with this layout, so of this class.
+            Some(class) => unsafe { self.small.give(class, ptr) },
+            // SAFETY: the caller's promises.
+            None => unsafe { self.all.free(ptr, layout.size(), layout.align()) },
+        }
+    }
+
+    unsafe fn realloc(&mut self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: the caller promises that the new size doesn't overflow when it is aligned.
+        let new = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
+        match (small::class(layout), small::class(new)) {
+            (Some(old), Some(new)) if old == new => ptr,
+            // SAFETY: the caller's promises.
+            (None, None) => unsafe { self.all.realloc(ptr, layout.size(), layout.align(), new_size) },
+            // SAFETY: the old block is valid for its size, the new one for its own, and they are two.
+            _ => unsafe {
+                let block = self.alloc(new);
+                if !block.is_null() {
+                    block.copy_from_nonoverlapping(ptr, layout.size().min(new_size));
+                    self.dealloc(ptr, layout);
+                }
+                block
+            },
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use object::elf::{ET_DYN, PF_R, PF_W, PF_X, PT_INTERP, PT_LOAD};
-use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
-use object::{LittleEndian, Object};
+use object::LittleEndian;
+use object::elf::{ET_DYN, FileHeader64, PF_R, PF_W, PF_X, PT_INTERP, PT_LOAD, ProgramHeader64};
+use object::read::ReadCache;
+use object::read::elf::{FileHeader, ProgramHeader};
 
 use crate::error::{Doing, Failure};
 
@@ -49,19 +50,17 @@ impl Image {
     /// If this program isn't static-PIE: it was linked with other flags than the project's.
     pub fn own() -> Result<Self, Failure> {
         let path = Path::new("/proc/self/exe");
-        let data = std::fs::read(path).doing("read the tool image")?;
         let file = File::open(path).doing("open the tool image")?;
-        let Parsed(elf) =
-            parse(&data).map_err(|why| Failure::Tool(format!("this program can't be injected: {why}")))?;
-        let le = LittleEndian;
-        let header = elf.elf_header();
-        let loads = elf.elf_program_headers().iter().filter(|p| p.p_type(le) == PT_LOAD);
-        Ok(Self {
-            file,
-            segments: loads.map(segment).collect(),
-            entry: header.e_entry(le),
-            headers: (header.e_phoff(le), header.e_phentsize(le).into(), header.e_phnum(le).into()),
-        })
+        let (segments, entry, headers) = {
+            let data = ReadCache::new(&file);
+            let (header, parts) =
+                parse(&data).map_err(|why| Failure::Tool(format!("this program can't be injected: {why}")))?;
+            let le = LittleEndian;
+            let loads = parts.iter().filter(|p| p.p_type(le) == PT_LOAD);
+            let headers = (header.e_phoff(le), header.e_phentsize(le).into(), header.e_phnum(le).into());
+            (loads.map(segment).collect(), header.e_entry(le), headers)
+        };
+        Ok(Self { file, segments, entry, headers })
     }
 }
 
@@ -71,33 +70,39 @@ impl Image {
 /// If the file isn't there or isn't a tool image; says which.
 pub fn probe(path: &str) -> Result<PathBuf, Failure> {
     let not = |why: String| Failure::Tool(format!("{path}: {why}"));
-    let data = std::fs::read(path).map_err(|error| not(format!("cannot read the tool image ({error})")))?;
-    let elf = parse(&data).map_err(|why| not(format!("is not a tool image: {why}")))?;
-    if elf.0.section_by_name(MARK).is_none() {
+    let file = File::open(path).map_err(|error| not(format!("cannot read the tool image ({error})")))?;
+    let data = ReadCache::new(file);
+    let (header, _) = parse(&data).map_err(|why| not(format!("is not a tool image: {why}")))?;
+    let sections = header.sections(LittleEndian, &data).map_err(|error| not(format!("is not a tool image: {error}")))?;
+    if sections.section_by_name(LittleEndian, MARK.as_bytes()).is_none() {
         return Err(not("is not a tool image: it was not made with `superpin_tool::image!`".into()));
     }
     Path::new(path).canonicalize().map_err(|error| not(error.to_string()))
 }
 
-struct Parsed<'a>(ElfFile64<'a, LittleEndian>);
+type Header = FileHeader64<LittleEndian>;
+type Part = ProgramHeader64<LittleEndian>;
 
-fn parse(data: &[u8]) -> Result<Parsed<'_>, String> {
-    let elf: ElfFile64<'_, LittleEndian> =
-        ElfFile64::parse(data).map_err(|_| "it is not a 64-bit ELF program".to_owned())?;
-    let header = elf.elf_header();
-    if header.e_machine(LittleEndian) != object::elf::EM_X86_64 {
+/// The headers of a program that can be injected. Only they are read: with its lines' table an image is large.
+fn parse<R: std::io::Read + std::io::Seek>(data: &ReadCache<R>) -> Result<(&Header, &[Part]), String> {
+    let le = LittleEndian;
+    let not = |_| "it is not a 64-bit ELF program".to_owned();
+    let header = Header::parse(data).map_err(not)?;
+    header.endian().map_err(not)?;
+    if header.e_machine(le) != object::elf::EM_X86_64 {
         return Err("it is a program for another processor".into());
     }
-    let interpreted = elf.elf_program_headers().iter().any(|p| p.p_type(LittleEndian) == PT_INTERP);
-    if header.e_type(LittleEndian) != ET_DYN || interpreted {
+    let parts = header.program_headers(le, data).map_err(not)?;
+    let interpreted = parts.iter().any(|p| p.p_type(le) == PT_INTERP);
+    if header.e_type(le) != ET_DYN || interpreted {
         return Err(
             "it is not static-PIE (build it with `-C target-feature=+crt-static -C relocation-model=pie`)".into()
         );
     }
-    Ok(Parsed(elf))
+    Ok((header, parts))
 }
 
-fn segment(p: &object::elf::ProgramHeader64<LittleEndian>) -> Segment {
+fn segment(p: &Part) -> Segment {
     let le = LittleEndian;
     let address = p.p_vaddr(le);
     let start = address & !(PAGE - 1);

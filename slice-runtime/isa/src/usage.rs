@@ -1,5 +1,7 @@
 //! Which registers and flags an instruction reads, writes and certainly replaces.
 
+mod common;
+
 use std::cell::RefCell;
 
 use iced_x86::{Code as Opcode, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, RflagsBits};
@@ -53,14 +55,7 @@ pub fn free_gpr(used: u16) -> Option<Gpr> {
 impl Instruction {
     /// Which registers and flags it uses.
     pub fn usage(&self) -> Usage {
-        let mut usage = with_info(self, |info| {
-            let mut usage = Usage::default();
-            for used in info.used_registers() {
-                add_register(&mut usage, used.register(), used.access());
-            }
-            usage.may_fault = info.used_memory().iter().any(|m| m.access() != OpAccess::NoMemAccess);
-            usage
-        });
+        let mut usage = common::registers(&self.iced).unwrap_or_else(|| asked(&self.iced));
         if matches!(self.iced.mnemonic(), Mnemonic::Rdsspd | Mnemonic::Rdsspq) {
             // It does nothing where there is no shadow stack.
             usage.gpr_read |= usage.gpr_written;
@@ -115,6 +110,18 @@ impl Instruction {
     }
 }
 
+/// The registers that an instruction uses and whether it accesses memory, as iced says.
+fn asked(iced: &iced_x86::Instruction) -> Usage {
+    with_iced_info(iced, |info| {
+        let mut usage = Usage::default();
+        for used in info.used_registers() {
+            add_register(&mut usage, used.register(), used.access());
+        }
+        usage.may_fault = info.used_memory().iter().any(|m| m.access() != OpAccess::NoMemAccess);
+        usage
+    })
+}
+
 fn add_register(usage: &mut Usage, register: Register, access: OpAccess) {
     let Some(r) = gpr(register) else { return };
     let bit = 1 << r as u16;
@@ -137,6 +144,7 @@ fn add_register(usage: &mut Usage, register: Register, access: OpAccess) {
 }
 
 pub(crate) fn rflags(iced: u32) -> u64 {
+    // Without branches, which nothing would predict.
     const MAP: [(u32, u64); 8] = [
         (RflagsBits::OF, flags::OF),
         (RflagsBits::SF, flags::SF),
@@ -147,7 +155,7 @@ pub(crate) fn rflags(iced: u32) -> u64 {
         (RflagsBits::DF, flags::DF),
         (RflagsBits::AC, flags::AC),
     ];
-    MAP.iter().filter(|(bit, _)| iced & bit != 0).fold(0, |all, (_, flag)| all | flag)
+    MAP.iter().fold(0, |all, &(bit, flag)| all | u64::from(iced & bit != 0) * flag)
 }
 
 /// Whether an instruction's memory operand is the kind that has an absolute 64-bit address in the instruction.
