@@ -94,8 +94,13 @@ global_asm!(
     "jmp qword ptr gs:[{entry}]",
     ".globl superpin_enter_window_end",
     "superpin_enter_window_end:",
-    // An indirect branch whose target is in r10 and not in the table. The app's r10 and r9 are in their mirrors.
+    // The same from a landing, which has the app's rcx in r9.
     ".balign 16",
+    ".globl superpin_landing_miss",
+    ".hidden superpin_landing_miss",
+    "superpin_landing_miss:",
+    "mov rcx, r9",
+    // An indirect branch whose target is in r10 and not in the table. The app's r10 and r9 are in their mirrors.
     ".globl superpin_indirect_miss",
     ".hidden superpin_indirect_miss",
     "superpin_indirect_miss:",
@@ -211,6 +216,7 @@ unsafe extern "C" {
     fn superpin_enter(thread: *mut ThreadState);
     fn superpin_leave();
     fn superpin_leave_by_stub();
+    fn superpin_landing_miss();
     fn superpin_indirect_miss();
     fn superpin_abandon();
     fn superpin_detach(thread: *mut ThreadState) -> !;
@@ -243,6 +249,11 @@ pub unsafe fn detach(thread: *mut ThreadState) -> ! {
 /// Address that a failed indirect prediction jumps to; also what empty entries of the table hold.
 pub fn indirect_miss_pc() -> u64 {
     superpin_indirect_miss as *const () as u64
+}
+
+/// The same for a landing that has the app's rcx in r9.
+pub fn landing_miss_pc() -> u64 {
+    superpin_landing_miss as *const () as u64
 }
 
 /// Address that exit stubs at a block's end jump to, with the exit's number in r10.

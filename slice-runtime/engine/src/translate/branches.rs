@@ -12,6 +12,7 @@ use machine::{AppPc, CachePc, Gpr};
 
 use super::{Condition, Site, Translation, Translator, bit, exit_id};
 use crate::counters::Reserved;
+use crate::gateway;
 use crate::instrument::Point;
 use crate::landings;
 use crate::space::SpaceId;
@@ -207,6 +208,9 @@ pub fn landing(target: AppPc, entry: Option<CachePc>, otherwise: Otherwise, site
     landing.finish(site)
 }
 
+/// Bytes of a landing's first instruction, which puts rcx into r9.
+const RCX_ASIDE: u64 = 3;
+
 struct Landing {
     code: isa::Code,
     map: Vec<MapEntry>,
@@ -220,6 +224,7 @@ impl Landing {
         let in_r9 = [borrowed(Gpr::Rcx, IN_R9), r10, r9];
         self.mark(0, Place::InR10, [r10, r9, free]);
         self.code.mov(Gpr::R9, Gpr::Rcx);
+        debug_assert_eq!(self.code.bytes.len() as u64, RCX_ASIDE);
         self.mark(0, Place::InR10, in_r9);
         if let Ok(minus) = i32::try_from(target.0.wrapping_neg() as i64) {
             self.code.lea(Gpr::Rcx, Gpr::R10, minus);
@@ -228,16 +233,23 @@ impl Landing {
             self.code.lea_sum(Gpr::Rcx, Gpr::R10, Gpr::Rcx);
         }
         let same = self.code.jrcxz();
-        self.code.mov(Gpr::Rcx, Gpr::R9);
+        let miss = gateway::landing_miss_pc();
         match otherwise {
+            // That one needn't put rcx aside: it is.
             Otherwise::Next(next) => {
-                self.code.jmp(next);
+                self.code.jmp(CachePc(next.0 + RCX_ASIDE));
             }
-            Otherwise::Table(level) => {
+            Otherwise::Miss if self.code.reaches(miss) => {
+                self.code.jmp(CachePc(miss));
+            }
+            Otherwise::Table(_) | Otherwise::Miss => {
+                self.code.mov(Gpr::Rcx, Gpr::R9);
                 self.mark(0, Place::InR10, [r10, r9, free]);
-                jump_to_landing(&mut self.code, self.off, level);
+                match otherwise {
+                    Otherwise::Table(level) => jump_to_landing(&mut self.code, self.off, level),
+                    _ => self.code.jmp_gs(ThreadState::MISS_AT),
+                }
             }
-            Otherwise::Miss => self.code.jmp_gs(ThreadState::MISS_AT),
         }
         self.code.bind(same);
         self.mark(0, Place::InR10, in_r9);
