@@ -4,7 +4,8 @@
 //! So a process that the next slice left behind before it ran ([`bubble::shared::Slot::first_state`]) keeps the state in which the
 //! master stood at the boundary, and a match of the signature is compared with it, page by page. A page that is the
 //! same physical page in both, or an unchanged page of the same file, isn't read. Memory that the app shares with others is in
-//! objects that each slice has for itself: it is read as a whole. The first word that differs becomes
+//! objects that slices have for themselves, or share as long as nothing has changed there: where the two have mapped different ones,
+//! it is read as a whole. The first word that differs becomes
 //! part of what the engine compares inline, so that the same false match isn't looked at again.
 //!
 //! Not compared: the bubble, what the kernel provides (vdso), what lies below the stack pointer's red zone, the frame of a
@@ -58,15 +59,66 @@ pub fn compare(
         pushed,
         buffers: Default::default(),
     };
-    for (range, pages) in maps.lines().filter_map(comparable) {
-        let parts = without(range, frame).into_iter().flat_map(|part| without_dead_stack(part, rsp));
-        for (start, end) in parts {
-            if let Some(difference) = pagemaps.compare(start, end, pages)? {
-                return Ok(Some(difference));
+    let mut theirs = None;
+    for line in maps.lines() {
+        let Some((range, pages)) = comparable(line) else { continue };
+        let pieces = match Lent::parse(line) {
+            None => Vec::from([(range, pages)]),
+            Some(mine) => {
+                if theirs.is_none() {
+                    theirs = Some(proc::read_to_string(format!("{other}/maps"))?);
+                }
+                mine.pieces(theirs.iter().flat_map(|maps| maps.lines()).filter_map(Lent::parse))
+            }
+        };
+        for (range, pages) in pieces {
+            let parts = without(range, frame).into_iter().flat_map(|part| without_dead_stack(part, rsp));
+            for (start, end) in parts {
+                if let Some(difference) = pagemaps.compare(start, end, pages)? {
+                    return Ok(Some(difference));
+                }
             }
         }
     }
     Ok(None)
+}
+
+/// A private mapping of memory that was copied for slices.
+struct Lent<'a> {
+    range: (u64, u64),
+    /// Offset of address 0, if it were mapped as well.
+    bias: u64,
+    object: (&'a str, &'a str),
+}
+
+impl<'a> Lent<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let mut fields = line.split_ascii_whitespace();
+        let (start, end) = fields.next()?.split_once('-')?;
+        let hex = |text| u64::from_str_radix(text, 16).ok();
+        let (start, end) = (hex(start)?, hex(end)?);
+        let is_private = fields.next()?.ends_with('p');
+        let offset = hex(fields.next()?)?;
+        let object = (fields.next()?, fields.next()?);
+        let is_memory = fields.next().is_some_and(|name| name.starts_with("/memfd:"));
+        (is_private && is_memory).then_some(Self { range: (start, end), bias: offset.wrapping_sub(start), object })
+    }
+
+    /// What of it is the same piece of the same object in another process, which has these mappings in order, and what isn't.
+    fn pieces<'b>(&self, theirs: impl Iterator<Item = Lent<'b>>) -> Vec<((u64, u64), Pages)> {
+        let (mut at, end) = self.range;
+        let mut pieces = Vec::new();
+        for same in theirs.filter(|other| other.object == self.object && other.bias == self.bias) {
+            let (from, to) = (same.range.0.max(at), same.range.1.min(end));
+            if from < to {
+                pieces.extend([((at, from), Pages::All), ((from, to), Pages::Suspect)]);
+                at = to;
+            }
+        }
+        pieces.push(((at, end), Pages::All));
+        pieces.retain(|((from, to), _)| from < to);
+        pieces
+    }
 }
 
 /// Which pages of a mapping are read.
@@ -259,6 +311,28 @@ mod tests {
         assert!(comparable("7ffff7fc1000-7ffff7fc5000 r--p 00000000 00:00 0 [vvar]").is_none());
         let bubble = format!("{:x}-{:x} rw-p 00000000 00:00 0", BUBBLE.start, BUBBLE.start + PAGE);
         assert!(comparable(&bubble).is_none());
+    }
+
+    #[test]
+    fn memory_that_both_were_lent_is_known_to_be_the_same() {
+        let line = |place: &str, inode: u64| format!("{place} 00:01 {inode} /memfd: (deleted)");
+        let mine = line("400000-409000 rw-p 00010000", 7);
+        let theirs = [
+            line("3ff000-402000 rw-p 0000f000", 7),
+            line("402000-403000 rw-p 00012000", 8),
+            line("404000-405000 rw-p 00010000", 7),
+            line("405000-406000 rw-p 00015000", 7),
+            line("406000-407000 rw-s 00016000", 7),
+        ];
+        let pieces = Lent::parse(&mine).unwrap().pieces(theirs.iter().filter_map(|line| Lent::parse(line)));
+        let expected = [
+            ((0x40_0000, 0x40_2000), Pages::Suspect),
+            ((0x40_2000, 0x40_5000), Pages::All),
+            ((0x40_5000, 0x40_6000), Pages::Suspect),
+            ((0x40_6000, 0x40_9000), Pages::All),
+        ];
+        assert_eq!(pieces, expected);
+        assert!(Lent::parse("400000-401000 rw-p 00000000 fe:00 1 /bin/x").is_none());
     }
 
     #[test]

@@ -18,9 +18,10 @@ use tracee::{Stop, Stopped, TraceError};
 use super::clock::Wish;
 use super::decide::Amount;
 use super::files::is_kept_for_the_ended;
+use super::master::Master;
 use super::next::{Cut, Then};
 use super::slices::Recording;
-use super::{Phase, Sliced, clock, kill, send, shared_maps};
+use super::{Phase, Sliced, clock, kill, send};
 use crate::entry::prepare;
 use crate::error::Failure;
 use crate::family::name_of;
@@ -117,7 +118,8 @@ impl Sliced<'_> {
         self.parts.statistics.forked(before.elapsed());
         self.master.random.traps.set(&mut stopped);
         if self.master.shares_memory {
-            shared_maps::make_private(&mut copy, gate, &self.master.unstable)?;
+            let Master { shared_copies, unstable, is_by_name, .. } = &mut self.master;
+            shared_copies.make_private(&stopped, &mut copy, gate, unstable, *is_by_name)?;
         }
         if std::mem::take(&mut self.master.is_new_image) {
             self.timer.image_begins();

@@ -25,6 +25,7 @@ use super::limits::OwnLimits;
 use super::next::{Cut, Next, Then};
 use super::processor::Processor;
 use super::random::RandomInstructions;
+use super::shared_copies::SharedCopies;
 use super::shared_maps::{Unstable, is_shared_with_children};
 use super::slices::Recording;
 use super::unfollowed::FOREIGN_CALL;
@@ -57,6 +58,8 @@ pub struct Master {
     pub children: u64,
     /// Files whose mappings change when the app writes them.
     pub unstable: Unstable,
+    /// What was copied for slices of the memory that it shares.
+    pub shared_copies: SharedCopies,
     /// Resource limits that it has set for itself.
     pub limits: OwnLimits,
     /// Reading the time stamp counter isn't trapped at the moment.
@@ -109,6 +112,7 @@ impl Master {
             has_company: false,
             children: 0,
             unstable: Unstable::default(),
+            shared_copies: SharedCopies::default(),
             limits: OwnLimits::default(),
             clock_open: true,
             clock_wish: Wish::Readings,
@@ -206,6 +210,7 @@ impl Master {
         self.shares_memory = false;
         self.has_company = false;
         self.unstable.unmapped();
+        self.shared_copies.clear();
         self.in_process.new_image();
         let end = call.and_then(|call| Some(call_end(&call.entry?, call.shared)));
         Ok(Next::Cut(stopped, Cut { kind: Boundary::Exec, end, then: Then::Image }))

@@ -1,0 +1,129 @@
+//! Reads what shared mappings hold, for copies of it.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use machine::Memory;
+use nix::errno::Errno;
+use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
+use nix::unistd::{Whence, lseek64};
+use tracee::Stopped;
+
+use super::shared_maps::Mapping;
+
+const PAGE: usize = 4096;
+/// Bytes of a mapping that are copied although the app can't read them at the moment, and it can't be found out which were written:
+/// it may only have reserved the space.
+const MOST_UNREADABLE: u64 = 64 << 20;
+
+/// Fills `buf` from address `at` of a mapping of `process`. What can't be read (behind the end of the file) becomes zeroes: it can't
+/// be read in a slice either.
+pub fn read(process: &Stopped, map: &Mapping, at: u64, buf: &mut [u8]) {
+    let len = if map.protection & libc::PROT_READ != 0 {
+        process.read_prefix(at, buf)
+    } else {
+        read_as_debugger(process.pid(), at, buf)
+    };
+    buf[len..].fill(0);
+}
+
+/// Reads what the app itself can't at the moment, but when it has changed the protection.
+fn read_as_debugger(pid: i32, at: u64, buf: &mut [u8]) -> usize {
+    let Ok(memory) = File::open(format!("/proc/{pid}/mem")) else { return 0 };
+    let mut done = 0;
+    while done < buf.len() {
+        match memory.read_at(&mut buf[done..], at + done as u64) {
+            Ok(0) | Err(_) => break,
+            Ok(n) => done += n,
+        }
+    }
+    done
+}
+
+/// Parts of a mapping in which something may have been written. Large shared memory is mostly a hole, and to read a hole would fill
+/// it with pages.
+pub fn written_parts(pid: i32, map: &Mapping) -> Vec<Range<u64>> {
+    let is_copied = map.protection & libc::PROT_READ != 0 || map.len() <= MOST_UNREADABLE;
+    let whole = Vec::from_iter(is_copied.then_some(map.start..map.end));
+    // Only the privileged may open it by that name.
+    let name = format!("/proc/{pid}/map_files/{:x}-{:x}", map.start, map.end);
+    let Ok(object) = File::open(name) else { return whole };
+    match fstatfs(&object) {
+        Ok(system) if system.filesystem_type() == TMPFS_MAGIC => {}
+        _ => return whole,
+    }
+    let (mut parts, mut at, end) = (Vec::new(), map.offset, map.offset + map.len());
+    while at < end {
+        let from = match lseek64(&object, at as i64, Whence::SeekData) {
+            Ok(from) => from as u64,
+            // Nothing follows.
+            Err(Errno::ENXIO) => break,
+            Err(_) => return whole,
+        };
+        let Ok(to) = lseek64(&object, from as i64, Whence::SeekHole) else { return whole };
+        at = (to as u64).next_multiple_of(PAGE as u64);
+        let part = (from.min(end) & !(PAGE as u64 - 1))..at.min(end);
+        if !part.is_empty() {
+            parts.push(part.start - map.offset + map.start..part.end - map.offset + map.start);
+        }
+    }
+    parts
+}
+
+/// Whether memory holds nothing but zeroes. As a comparison of blocks: byte by byte it would take longer than to read it from the process.
+pub fn is_zero(memory: &[u8]) -> bool {
+    const ZEROES: [u8; PAGE] = [0; PAGE];
+    memory.chunks(PAGE).all(|page| *page == ZEROES[..page.len()])
+}
+
+/// Writes what isn't zeroes to a new object, whose other pages stay holes.
+///
+/// # Errors
+/// If there is no memory for it.
+pub fn write(object: &File, contents: &[u8], offset: u64) -> std::io::Result<()> {
+    let mut done = 0;
+    for pages in contents.chunks(PAGE).collect::<Vec<_>>().chunk_by(|a, b| is_zero(a) == is_zero(b)) {
+        let len = pages.iter().map(|page| page.len()).sum::<usize>();
+        if !is_zero(pages[0]) {
+            object.write_all_at(&contents[done..done + len], offset + done as u64)?;
+        }
+        done += len;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shared_maps::mappings;
+    use super::*;
+
+    #[test]
+    fn pages_of_zeroes_are_told_from_others() {
+        let mut page = [0; PAGE];
+        assert!(is_zero(&page) && is_zero(&page[..100]));
+        page[PAGE - 1] = 1;
+        assert!(!is_zero(&page) && is_zero(&page[..PAGE - 1]));
+    }
+
+    #[test]
+    fn holes_of_shared_memory_are_left_out() {
+        const PAGES: usize = 64;
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping of this test's own.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), PAGES * PAGE, 3, flags, -1, 0) } as u64;
+        for page in [3, 4, 9] {
+            // SAFETY: the mapping is writable and that long.
+            unsafe { *((start + page * PAGE as u64) as *mut u8) = 1 };
+        }
+        let me = std::process::id() as i32;
+        let map = mappings(me).into_iter().find(|map| map.start == start).unwrap();
+        let parts = written_parts(me, &map);
+        let page = |n: u64| start + n * PAGE as u64;
+        if File::open(format!("/proc/self/map_files/{start:x}-{:x}", map.end)).is_err() {
+            assert_eq!(parts, vec![start..map.end; 1]);
+            return;
+        }
+        assert_eq!(parts, [page(3)..page(5), page(9)..page(10)]);
+    }
+}
