@@ -43,7 +43,7 @@ benches [OPTIONS] [PROGRAM …]
   -n ROUNDS          times that everything is run; the least times are printed (3)
   -x FACTOR          input sizes are multiplied by this (1)
   -m MEGABYTES       input size of all programs
-  -s \"OPTIONS\"       options of the sliced run (-spmsec 1000)
+  -s \"OPTIONS\"       options of a sliced run (-spmsec 1000); several make a column each
   -w \"WAY, WAY\"      measure only these ways besides native
   -dynamorio FOLDER  a release or build of DynamoRIO; else the variable DYNAMORIO_HOME
   -memtrace CLIENT   a DynamoRIO client that writes memory addresses into a buffer
@@ -54,7 +54,7 @@ struct Settings {
     rounds: usize,
     factor: f64,
     megabytes: Option<usize>,
-    sliced: Vec<String>,
+    sliced: Vec<Vec<String>>,
     ways: Option<Vec<String>>,
     peers: Peers,
     programs: Vec<&'static Workload>,
@@ -67,8 +67,7 @@ impl Settings {
             memtrace: None,
             valgrind: ways::installed("valgrind"),
         };
-        let sliced = vec!["-spmsec".into(), "1000".into()];
-        Self { rounds: 3, factor: 1.0, megabytes: None, sliced, ways: None, peers, programs: Vec::new() }
+        Self { rounds: 3, factor: 1.0, megabytes: None, sliced: Vec::new(), ways: None, peers, programs: Vec::new() }
     }
 
     fn read(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
@@ -79,7 +78,7 @@ impl Settings {
                 "-n" => settings.rounds = number(&value()?)?,
                 "-x" => settings.factor = number(&value()?)?,
                 "-m" => settings.megabytes = Some(number(&value()?)?),
-                "-s" => settings.sliced = value()?.split_whitespace().map(str::to_owned).collect(),
+                "-s" => settings.sliced.push(value()?.split_whitespace().map(str::to_owned).collect()),
                 "-w" => settings.ways = Some(value()?.split(',').map(|way| way.trim().to_owned()).collect()),
                 "-dynamorio" => settings.peers.dynamorio = Some(value()?.into()),
                 "-memtrace" => settings.peers.memtrace = Some(value()?.into()),
@@ -87,6 +86,9 @@ impl Settings {
                 "-h" | "-help" | "--help" => return Err(HELP.to_owned()),
                 name => settings.programs.push(program(name)?),
             }
+        }
+        if settings.sliced.is_empty() {
+            settings.sliced.push(vec!["-spmsec".into(), "1000".into()]);
         }
         if settings.programs.is_empty() {
             settings.programs = SUITE.iter().map(|(name, _)| workload::named(name)).collect();
@@ -102,11 +104,11 @@ impl Settings {
     fn ways(&self) -> Result<Vec<ways::Way>, String> {
         let mut all = ways::all(&self.sliced, &self.peers);
         if let Some(wanted) = &self.ways {
-            let names: Vec<_> = all.iter().map(|way| way.name).collect();
+            let names: Vec<_> = all.iter().map(|way| way.name.as_str()).collect();
             if let Some(unknown) = wanted.iter().find(|name| !names.contains(&name.as_str())) {
                 return Err(format!("no way {unknown}; there are: {}", names.join(", ")));
             }
-            all.retain(|way| way.name == ways::NATIVE || wanted.iter().any(|name| name == way.name));
+            all.retain(|way| way.name == ways::NATIVE || wanted.contains(&way.name));
         }
         Ok(all)
     }
@@ -155,6 +157,9 @@ fn main() -> ExitCode {
     }
     println!("CPU time\n\n{}", table::ratios(&ways, &rows, |times| times.cpu));
     println!("Wall time\n\n{}", table::ratios(&ways, &rows, |times| times.wall));
+    if let Some(text) = table::beyond_serial(&ways, &rows) {
+        println!("CPU time of sliced runs over native and serial together\n\n{text}");
+    }
     if ways.iter().any(|way| way.name == ways::SLICED) {
         println!("Sliced\n\n{}", table::statistics(&rows));
     }

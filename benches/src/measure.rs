@@ -8,7 +8,7 @@ use std::time::Instant;
 use suites::run::{Job, Scratch};
 use suites::superpin::parse_total;
 
-use crate::ways::{Output, Way};
+use crate::ways::{Output, SLICED, Way};
 
 /// Seconds of one run.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ pub fn measure(job: &Job, ways: &[Way], rounds: usize, repeats: bool) -> Result<
                 }
             };
             *times = Ok(times.as_ref().map_or(run.times, |before| before.least(run.times)));
-            if !run.report.is_empty() {
+            if !run.report.is_empty() && way.name == SLICED {
                 measured.report = run.report;
             }
             match (run.total.filter(|_| repeats), measured.total) {
@@ -129,8 +129,8 @@ fn timed(job: &Job) -> io::Result<Times> {
 mod tests {
     use super::*;
 
-    fn way(name: &'static str, prefix: &[&str]) -> Way {
-        Way { name, prefix: prefix.iter().map(Into::into).collect(), output: Output::Nothing }
+    fn way(name: &str, prefix: &[&str]) -> Way {
+        Way { name: name.into(), prefix: prefix.iter().map(Into::into).collect(), output: Output::Nothing }
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use crate::measure::{Measured, Times};
-use crate::ways::Way;
+use crate::ways::{SERIAL, SLICED, Way};
 
 /// One time of a run.
 type Which = fn(&Times) -> f64;
 
 /// Multiples of the first way's time, which is given in seconds; at last the geometric mean of each column.
 pub fn ratios(ways: &[Way], rows: &[(&str, Measured)], which: Which) -> String {
-    let names: Vec<_> = ways.iter().skip(1).map(|way| way.name).collect();
+    let names: Vec<_> = ways.iter().skip(1).map(|way| way.name.as_str()).collect();
     let mut text = format!("| program | instructions | native s | {} |\n", names.join(" | "));
     text += &format!("|---|--:|--:|{}\n", "--:|".repeat(names.len()));
     for (name, m) in rows {
@@ -32,6 +32,23 @@ pub fn row(name: &str, measured: &Measured, which: Which) -> String {
 fn ratio(measured: &Measured, way: usize, which: Which) -> Option<f64> {
     let time = |way: usize| measured.times[way].as_ref().ok().map(which);
     Some(time(way)? / time(0)?.max(1e-6))
+}
+
+/// What slices cost: the CPU time of sliced runs over that of the native and the serial run together, if there are both.
+pub fn beyond_serial(ways: &[Way], rows: &[(&str, Measured)]) -> Option<String> {
+    let serial = ways.iter().position(|way| way.name == SERIAL)?;
+    let sliced: Vec<usize> = (0..ways.len()).filter(|&way| ways[way].name.starts_with(SLICED)).collect();
+    if sliced.is_empty() {
+        return None;
+    }
+    let names: Vec<_> = sliced.iter().map(|&way| ways[way].name.as_str()).collect();
+    let mut text = format!("| program | {} |\n|---|{}\n", names.join(" | "), "--:|".repeat(names.len()));
+    for (name, m) in rows {
+        let over = |&way: &usize| Some(ratio(m, way, |t| t.cpu)? / (1.0 + ratio(m, serial, |t| t.cpu)?));
+        let cells: Vec<_> = sliced.iter().map(over).map(cell).collect();
+        writeln!(text, "| {name} | {} |", cells.join(" | ")).expect("a String takes all");
+    }
+    Some(text)
 }
 
 fn cell(ratio: Option<f64>) -> String {
@@ -96,7 +113,7 @@ mod tests {
     }
 
     fn ways() -> [Way; 3] {
-        ["native", "slow", "broken"].map(|name| Way { name, prefix: Vec::new(), output: Output::Nothing })
+        ["native", "slow", "broken"].map(|name| Way { name: name.into(), prefix: Vec::new(), output: Output::Nothing })
     }
 
     #[test]
@@ -106,6 +123,16 @@ mod tests {
         assert_eq!(lines[0], "| program | instructions | native s | slow | broken |");
         assert_eq!(lines[2], "| it | 7 M | 4.00 | 2.00 | failed |");
         assert_eq!(lines[4], "| geometric mean | | | 4.00 | failed |");
+    }
+
+    #[test]
+    fn sliced_runs_are_compared_with_native_and_serial_together() {
+        let ways = ["native", SERIAL, SLICED].map(|name| Way { name: name.into(), ..ways()[0].clone() });
+        let mut measured = measured(2.0);
+        measured.times[2] = Ok(Times { wall: 9.0, cpu: 18.0 });
+        let text = beyond_serial(&ways, &[("it", measured)]).unwrap();
+        assert_eq!(text.lines().last(), Some("| it | 1.50 |"));
+        assert!(beyond_serial(&ways[..2], &[]).is_none() && beyond_serial(&ways[2..], &[]).is_none());
     }
 
     #[test]

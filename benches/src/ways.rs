@@ -20,7 +20,7 @@ pub enum Output {
 #[derive(Clone, Debug)]
 pub struct Way {
     /// Heading of its column.
-    pub name: &'static str,
+    pub name: String,
     /// What is put before the program and its arguments.
     pub prefix: Vec<OsString>,
     /// What it yields.
@@ -40,7 +40,9 @@ pub struct Peers {
 
 /// The first column.
 pub const NATIVE: &str = "native";
-/// The column whose statistics are printed.
+/// The column that sliced runs are compared with, and how the names of theirs begin.
+pub const SERIAL: &str = "icount2";
+/// The first column of sliced runs, whose statistics are printed. The names of others go on with their options.
 pub const SLICED: &str = "sliced icount2";
 
 /// Tools of superpin's, run serially, and whether they count instructions.
@@ -50,15 +52,19 @@ const TOOLS: [(&str, bool); 4] = [("none", false), ("icount2", true), ("icount1"
 const SAMPLES: [(&str, &str); 2] = [("DynamoRIO bbcount", "libbbcount.so"), ("DynamoRIO inscount", "libinscount.so")];
 
 /// All ways that are possible here. What isn't installed is left out, with a line on standard error.
-pub fn all(sliced: &[String], peers: &Peers) -> Vec<Way> {
-    let mut ways = vec![Way { name: NATIVE, prefix: Vec::new(), output: Output::Nothing }];
+/// `sliced`: the options of each kind of sliced run.
+pub fn all(sliced: &[Vec<String>], peers: &Peers) -> Vec<Way> {
+    let mut ways = vec![Way { name: NATIVE.into(), prefix: Vec::new(), output: Output::Nothing }];
     for (tool, counts) in TOOLS {
         let output = if counts { Output::Instructions } else { Output::Nothing };
-        ways.push(Way { name: tool, prefix: superpin(&["-sp", "0"], tool), output });
+        ways.push(Way { name: tool.into(), prefix: superpin(&["-sp", "0"], tool), output });
     }
-    let mut options = vec!["-sp", "1"];
-    options.extend(sliced.iter().map(String::as_str));
-    ways.push(Way { name: SLICED, prefix: superpin(&options, "icount2"), output: Output::InstructionsAndReport });
+    for (n, own) in sliced.iter().enumerate() {
+        let mut options = vec!["-sp", "1"];
+        options.extend(own.iter().map(String::as_str));
+        let name = if n == 0 { SLICED.to_owned() } else { format!("{SLICED} {}", own.join(" ")) };
+        ways.push(Way { name, prefix: superpin(&options, SERIAL), output: Output::InstructionsAndReport });
+    }
     add_dynamorio(&mut ways, peers);
     match &peers.valgrind {
         Some(path) => ways.push(other("valgrind", vec![path.into(), "--tool=none".into(), "-q".into()])),
@@ -96,7 +102,7 @@ fn add_dynamorio(ways: &mut Vec<Way>, peers: &Peers) {
 }
 
 fn other(name: &'static str, prefix: Vec<OsString>) -> Way {
-    Way { name, prefix, output: Output::Nothing }
+    Way { name: name.into(), prefix, output: Output::Nothing }
 }
 
 /// The tool's own options and `--` are still to follow.
@@ -120,8 +126,10 @@ mod tests {
     #[test]
     fn what_is_not_installed_is_left_out() {
         let peers = Peers { dynamorio: Some("/nonexistent".into()), ..Peers::default() };
-        let names: Vec<_> = all(&[], &peers).iter().map(|way| way.name).collect();
-        assert_eq!(names, [NATIVE, "none", "icount2", "icount1", "memaddr", SLICED, "DynamoRIO"]);
+        let sliced = ["1000", "50"].map(|ms| vec!["-spmsec".to_owned(), ms.to_owned()]);
+        let names: Vec<_> = all(&sliced, &peers).into_iter().map(|way| way.name).collect();
+        let wanted = [NATIVE, "none", SERIAL, "icount1", "memaddr", SLICED, "sliced icount2 -spmsec 50", "DynamoRIO"];
+        assert_eq!(names, wanted);
         assert!(installed("sh").is_some() && installed("no such program").is_none());
     }
 }
