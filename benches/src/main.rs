@@ -13,6 +13,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use measure::{Measured, measure};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
 use suites::workload::{self, WORKLOADS, Workload};
 use ways::Peers;
 
@@ -57,6 +59,7 @@ struct Settings {
     sliced: Vec<Vec<String>>,
     ways: Option<Vec<String>>,
     peers: Peers,
+    processor: Option<usize>,
     programs: Vec<&'static Workload>,
 }
 
@@ -67,7 +70,16 @@ impl Settings {
             memtrace: None,
             valgrind: ways::installed("valgrind"),
         };
-        Self { rounds: 3, factor: 1.0, megabytes: None, sliced: Vec::new(), ways: None, peers, programs: Vec::new() }
+        Self {
+            rounds: 3,
+            factor: 1.0,
+            megabytes: None,
+            sliced: Vec::new(),
+            ways: None,
+            peers,
+            processor: None,
+            programs: Vec::new(),
+        }
     }
 
     fn read(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
@@ -79,6 +91,7 @@ impl Settings {
                 "-x" => settings.factor = number(&value()?)?,
                 "-m" => settings.megabytes = Some(number(&value()?)?),
                 "-s" => settings.sliced.push(value()?.split_whitespace().map(str::to_owned).collect()),
+                "-pin" => settings.processor = Some(number(&value()?)?),
                 "-w" => settings.ways = Some(value()?.split(',').map(|way| way.trim().to_owned()).collect()),
                 "-dynamorio" => settings.peers.dynamorio = Some(value()?.into()),
                 "-memtrace" => settings.peers.memtrace = Some(value()?.into()),
@@ -125,8 +138,19 @@ fn program(name: &str) -> Result<&'static Workload, String> {
     })
 }
 
+/// Keeps this process and what it starts on one processor: those of a virtual machine needn't be equally fast.
+fn pin(processor: usize) -> Result<(), String> {
+    let mut set = CpuSet::new();
+    set.set(processor)
+        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
+        .map_err(|e| format!("-pin {processor}: {e}"))
+}
+
 fn main() -> ExitCode {
-    let settings = Settings::read(std::env::args().skip(1)).and_then(|s| Ok((s.ways()?, s)));
+    let settings = Settings::read(std::env::args().skip(1)).and_then(|s| {
+        s.processor.map_or(Ok(()), pin)?;
+        Ok((s.ways()?, s))
+    });
     let (ways, settings) = match settings {
         Ok(settings) => settings,
         Err(error) => {
@@ -156,7 +180,9 @@ fn main() -> ExitCode {
         }
     }
     println!("CPU time\n\n{}", table::ratios(&ways, &rows, |times| times.cpu));
-    println!("Wall time\n\n{}", table::ratios(&ways, &rows, |times| times.wall));
+    if settings.processor.is_none() {
+        println!("Wall time\n\n{}", table::ratios(&ways, &rows, |times| times.wall));
+    }
     if let Some(text) = table::beyond_serial(&ways, &rows) {
         println!("CPU time of sliced runs over native and serial together\n\n{text}");
     }

@@ -73,7 +73,8 @@ pub fn probe(path: &str) -> Result<PathBuf, Failure> {
     let file = File::open(path).map_err(|error| not(format!("cannot read the tool image ({error})")))?;
     let data = ReadCache::new(file);
     let (header, _) = parse(&data).map_err(|why| not(format!("is not a tool image: {why}")))?;
-    let sections = header.sections(LittleEndian, &data).map_err(|error| not(format!("is not a tool image: {error}")))?;
+    let sections =
+        header.sections(LittleEndian, &data).map_err(|error| not(format!("is not a tool image: {error}")))?;
     if sections.section_by_name(LittleEndian, MARK.as_bytes()).is_none() {
         return Err(not("is not a tool image: it was not made with `superpin_tool::image!`".into()));
     }
