@@ -3,7 +3,7 @@
 //! A trace is a contiguous run of instructions. It ends at an unconditional transfer, at anything that must leave the cache,
 //! after a number of blocks or instructions, before the end of a running slice, and at the end of its mapping.
 
-use isa::{DecodeError, Kind, Reader};
+use isa::{DecodeError, Instruction, Kind, Reader};
 use machine::AppPc;
 
 use crate::instrument::Trace;
@@ -31,13 +31,18 @@ pub enum FetchFault {
     Invalid,
 }
 
-/// Builds the trace that starts at `pc`, whose code is readable in `bytes`.
+/// Builds the trace that starts at `pc`, whose code is readable in `bytes`. Its instructions go to `instructions`, an empty buffer.
 ///
 /// # Errors
 /// If there isn't even one instruction.
-pub fn build(pc: AppPc, bytes: &[u8], limits: Limits, is_end: impl Fn(AppPc) -> bool) -> Result<Trace, FetchFault> {
-    let mut trace =
-        Trace { instructions: Vec::with_capacity(16), block_ends: Vec::with_capacity(4), ..Trace::default() };
+pub fn build(
+    pc: AppPc,
+    bytes: &[u8],
+    limits: Limits,
+    is_end: impl Fn(AppPc) -> bool,
+    instructions: Vec<Instruction>,
+) -> Result<Trace, FetchFault> {
+    let mut trace = Trace { instructions, block_ends: Vec::with_capacity(4), ..Trace::default() };
     let mut reader = Reader::new(bytes, pc);
     while trace.instructions.len() < limits.instructions.min(MAX_INSTRUCTIONS) {
         let at = reader.position();
@@ -86,7 +91,7 @@ mod tests {
     const LIMITS: Limits = Limits { blocks: 2, instructions: 10, stop_after_write: false };
 
     fn lengths(bytes: &[u8], limits: Limits, end: u64) -> (usize, Vec<usize>) {
-        let trace = build(AppPc(0x1000), bytes, limits, |pc| pc.0 == end).unwrap();
+        let trace = build(AppPc(0x1000), bytes, limits, |pc| pc.0 == end, Vec::new()).unwrap();
         (trace.instructions.len(), trace.block_ends)
     }
 
@@ -107,8 +112,8 @@ mod tests {
 
     #[test]
     fn unreadable_and_invalid_heads_are_faults() {
-        let none = build(AppPc(0), &[], LIMITS, |_| false).err();
+        let none = build(AppPc(0), &[], LIMITS, |_| false, Vec::new()).err();
         assert_eq!(none, Some(FetchFault::Unreachable));
-        assert_eq!(build(AppPc(0), &[0x06; 15], LIMITS, |_| false).err(), Some(FetchFault::Invalid));
+        assert_eq!(build(AppPc(0), &[0x06; 15], LIMITS, |_| false, Vec::new()).err(), Some(FetchFault::Invalid));
     }
 }

@@ -169,13 +169,25 @@ impl Engine {
         // As in `may_enter_directly`. A check at the head is made each time.
         let loops = self.settings.linking && !self.single && check.is_none() && !self.pages.is_compared(pc.0);
         let once = self.single;
-        let rules = Rules { off, exact_faults, replays, loops, once, counters, known: &self.known, live_at };
+        let rules = Rules {
+            off,
+            exact_faults,
+            replays,
+            loops,
+            once,
+            counters,
+            known: &self.known,
+            live_at,
+            spare: &mut self.spare,
+        };
         let made = translate::translate(&trace, site, check.as_deref(), rules)
             .map_err(|e| Failed::Untranslatable(e.to_string()))?;
         self.stats.traces += 1;
         self.stats.instructions += trace.instructions.len() as u64;
         let id = self.keep(space, &locked, pc, code_len, &made, !self.single)?;
         drop(locked);
+        self.spare.take_back(made);
+        self.spare.instructions = trace.instructions;
         if std::mem::take(&mut self.single) {
             self.finishing = Some(id);
             self.made_before = self.calls_made;
@@ -215,7 +227,8 @@ impl Engine {
             // Shared code stays inside its mapping.
             bytes = &bytes[..bytes.len().min((region.file.end - pc.0) as usize)];
         }
-        let mut trace = build::build(pc, bytes, limits, is_end).map_err(Failed::Fetch)?;
+        let instructions = translate::emptied(&mut self.spare.instructions);
+        let mut trace = build::build(pc, bytes, limits, is_end, instructions).map_err(Failed::Fetch)?;
         let code_end = trace.instructions.last().expect("a trace has an instruction").next_pc().0;
         if self.regions.any_writable(pc.0, code_end) {
             self.pages.watch(pc.0, code_end);

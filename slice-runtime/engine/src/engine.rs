@@ -17,7 +17,7 @@ use crate::space::{CodeSpace, SpaceId};
 use crate::tables::{Tables, TraceId};
 use crate::templates::Inherited;
 use crate::thread::{INDIRECT_ENTRIES, SLOT_R11, ThreadState};
-use crate::translate::Known;
+use crate::translate::{Known, Spare};
 
 /// `ThreadState::exit` after a fault in the code cache.
 pub const EXIT_FAULT: u64 = u64::MAX - 1;
@@ -97,6 +97,8 @@ pub struct Engine {
     /// Counters that have cells, if translations aren't shared.
     pub(crate) counters: Counters,
     pub(crate) known: Known,
+    /// Buffers of the next translation.
+    pub(crate) spare: Spare,
     pub(crate) thread: *mut ThreadState,
     pub(crate) fault: Option<Fault>,
     /// The next trace is to hold one instruction, which is finished with it, and to be used once. See [`crate::finish`].
@@ -157,6 +159,7 @@ impl Engine {
             inherited: Inherited::default(),
             counters: Counters::default(),
             known: Known::default(),
+            spare: Spare::default(),
             thread,
             fault: None,
             single: false,

@@ -19,11 +19,11 @@ use crate::tables::ExitKind;
 /// Nothing is known about what follows a block at first. Where that leaves no place for the block's calls at which all flags are
 /// dead, it is looked up. Before an instruction that may fault flags are live only if the app can see them there: otherwise
 /// the instruction is executed again, in the end, and so is the one that overwrites them.
-pub fn live_flags(trace: &Trace, usages: &[Usage], rules: &mut Rules<'_>) -> Vec<u64> {
-    let mut live = vec![0; usages.len()];
+pub fn find_live_flags(trace: &Trace, usages: &[Usage], rules: &mut Rules<'_>, live: &mut Vec<u64>) {
+    live.resize(usages.len(), 0);
     for block in (0..trace.block_ends.len()).rev() {
         let range = trace.block(block);
-        scan(trace, usages, range.clone(), flags::ARITHMETIC, rules.exact_faults, &mut live);
+        scan(trace, usages, range.clone(), flags::ARITHMETIC, rules.exact_faults, live);
         let in_block = |call: &&Call| match call.point {
             Point::Anywhere(other) => other == block,
             point => point.index().is_some_and(|index| range.contains(&index) && live[index] != 0),
@@ -32,11 +32,10 @@ pub fn live_flags(trace: &Trace, usages: &[Usage], rules: &mut Rules<'_>) -> Vec
         let looks = block == 0 && live[0] != 0 && drain::may_drain(trace, rules.off);
         let wanted = looks || here.any(|call| !reserved::adds_to_tally(call, rules.known, rules.counters));
         if wanted && range.clone().all(|i| live[i] != 0) {
-            let after = live_after(trace, range.end, &live, rules);
-            scan(trace, usages, range, after, rules.exact_faults, &mut live);
+            let after = live_after(trace, range.end, live, rules);
+            scan(trace, usages, range, after, rules.exact_faults, live);
         }
     }
-    live
 }
 
 /// Fills in `live` for one block, after which the flags in `after` are live.

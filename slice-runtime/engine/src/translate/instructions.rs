@@ -262,13 +262,13 @@ mod tests {
     use crate::counters::Counters;
     use crate::space::SpaceId;
     use crate::statemap::{MapEntry, Place, from_bytes};
-    use crate::translate::{Known, Rules, Site, translate};
+    use crate::translate::{Known, Rules, Site, Spare, translate};
 
     #[test]
     fn a_count_branch_that_is_not_taken_is_over_before_its_way_round() {
         let limits = Limits { blocks: 2, instructions: 2, stop_after_write: false };
         // loop +0; nop; syscall
-        let trace = build::build(AppPc(0x1000), &[0xe2, 0, 0x90, 0x0f, 5], limits, |_| false).unwrap();
+        let trace = build::build(AppPc(0x1000), &[0xe2, 0, 0x90, 0x0f, 5], limits, |_| false, Vec::new()).unwrap();
         let (pc, stubs_end) = (CachePc(CACHE_OWN.start), CachePc(CACHE_OWN.start + 4096));
         let site = Site { space: SpaceId::Own, offset: 0, pc, stubs_end, first_exit: 0, arena: 0 };
         let (counters, known) = (Counters::default(), Known::default());
@@ -283,6 +283,7 @@ mod tests {
             counters: &counters,
             known: &known,
             live_at,
+            spare: &mut Spare::default(),
         };
         let made = translate(&trace, site, None, rules).unwrap();
         assert_eq!(made.code[..2], [0xe2, 5], "a jump of five bytes follows");

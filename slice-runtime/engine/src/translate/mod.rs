@@ -21,10 +21,12 @@ mod known;
 mod merge;
 mod mirror;
 mod reserved;
+mod spare;
 mod tested;
 
 pub use known::Known;
 pub use merge::merge_counters;
+pub use spare::{Spare, emptied};
 
 use std::ops::Range;
 
@@ -116,6 +118,8 @@ pub struct Rules<'a> {
     pub known: &'a Known,
     /// The arithmetic flags that may be read after an app pc is reached, see [`crate::ahead`].
     pub live_at: &'a mut dyn FnMut(AppPc) -> u64,
+    /// Buffers to be used.
+    pub spare: &'a mut Spare,
 }
 
 /// Translates `trace` for `site`, with a quick check before its first instruction if it is an end.
@@ -210,14 +214,20 @@ struct Translator<'a> {
     live_flags: Vec<u64>,
     /// For each block-level call: the index of the instruction before which it is made.
     placed: Vec<Option<usize>>,
+    /// Where buffers go back to.
+    spare: &'a mut Spare,
 }
 
 impl<'a> Translator<'a> {
     fn new(trace: &'a Trace, site: Site, mut rules: Rules<'a>) -> Self {
-        let usages: Vec<_> = trace.instructions.iter().map(isa::Instruction::usage).collect();
-        let live_flags = calls::live_flags(trace, &usages, &mut rules);
+        let mut usages = emptied(&mut rules.spare.usages);
+        usages.extend(trace.instructions.iter().map(isa::Instruction::usage));
+        let mut live_flags = emptied(&mut rules.spare.live_flags);
+        calls::find_live_flags(trace, &usages, &mut rules, &mut live_flags);
+        let placed = calls::place(trace, &live_flags, &rules);
+        let spare = rules.spare;
         Self {
-            placed: calls::place(trace, &live_flags, &rules),
+            placed,
             off: rules.off,
             live_flags,
             replays: rules.replays,
@@ -228,14 +238,13 @@ impl<'a> Translator<'a> {
             once: rules.once,
             counters: rules.counters,
             known: rules.known,
-            // The usual trace has about ten instructions in three blocks.
-            code: Code::with_capacity(site.pc, 16 * (trace.instructions.len() + 4)),
-            stubs: Code::new(site.stubs_end),
-            exits: Vec::with_capacity(4),
-            pending: Vec::with_capacity(4),
+            code: Code { bytes: emptied(&mut spare.code), base: site.pc },
+            stubs: Code { bytes: emptied(&mut spare.stubs), base: site.stubs_end },
+            exits: emptied(&mut spare.exits),
+            pending: emptied(&mut spare.pending),
             returns: Vec::new(),
             descriptors: Vec::with_capacity(trace.calls.len()),
-            map: Vec::with_capacity(2 * trace.instructions.len() + 8),
+            map: emptied(&mut spare.map),
             block_calls: Vec::with_capacity(trace.calls.len()),
             call_marks: Vec::with_capacity(trace.calls.len()),
             buffer: buffer::State::default(),
@@ -245,6 +254,7 @@ impl<'a> Translator<'a> {
             reserved: rules.counters.reserved(),
             r11: R11::Reserved,
             r11_changed: false,
+            spare,
         }
     }
 
@@ -345,10 +355,11 @@ impl<'a> Translator<'a> {
         let each = if is_near { NEAR_STUB } else { FAR_STUB };
         let start = self.site.stubs_end.0 - (self.pending.len() * each) as u64;
         if apart {
-            self.stubs = Code::with_capacity(CachePc(start), self.pending.len() * each);
+            self.stubs.base = CachePc(start);
         }
         self.absent = mirror::BOTH;
-        for (exit, at) in std::mem::take(&mut self.pending) {
+        let pending = std::mem::take(&mut self.pending);
+        for &(exit, at) in &pending {
             let here = if apart { self.stubs.here() } else { self.code.here() };
             let rel = here.0.wrapping_sub(self.site.pc.0 + at as u64 + 4) as u32;
             self.code.bytes[at..at + 4].copy_from_slice(&rel.to_le_bytes());
@@ -363,6 +374,7 @@ impl<'a> Translator<'a> {
             }
         }
         debug_assert!(self.stubs.here() == self.site.stubs_end);
+        self.pending = pending;
     }
 
     fn literals(&mut self) {
@@ -383,15 +395,20 @@ impl<'a> Translator<'a> {
     fn finish(self) -> Translation {
         let descriptors = size_of_val(self.descriptors.as_slice());
         let (marks, call_marks) = (as_bytes(&self.buffer.marks), as_bytes(&self.call_marks));
-        let parts = [as_bytes(&self.descriptors), as_bytes(&self.map), as_bytes(&self.block_calls), marks, call_marks];
-        let arena = parts.concat();
+        let mut arena = emptied(&mut self.spare.arena);
+        for part in [as_bytes(&self.descriptors), as_bytes(&self.map), as_bytes(&self.block_calls), marks, call_marks] {
+            arena.extend_from_slice(part);
+        }
+        let map_len = self.map.len() as u32;
+        (self.spare.usages, self.spare.live_flags) = (self.usages, self.live_flags);
+        (self.spare.map, self.spare.pending) = (self.map, self.pending);
         Translation {
             code: self.code.bytes,
             stubs: self.stubs.bytes,
             exits: self.exits,
             arena,
             map: self.site.arena + descriptors as u32,
-            map_len: self.map.len() as u32,
+            map_len,
             block_calls: self.block_calls.len() as u32,
             buffer_marks: self.buffer.marks.len() as u32,
             call_marks: self.call_marks.len() as u32,
