@@ -155,7 +155,7 @@ pub(crate) fn rflags(iced: u32) -> u64 {
         (RflagsBits::DF, flags::DF),
         (RflagsBits::AC, flags::AC),
     ];
-    MAP.iter().fold(0, |all, &(bit, flag)| all | u64::from(iced & bit != 0) * flag)
+    MAP.iter().fold(0, |all, &(bit, flag)| all + u64::from(iced & bit != 0) * flag)
 }
 
 /// Whether an instruction's memory operand is the kind that has an absolute 64-bit address in the instruction.
