@@ -339,6 +339,9 @@ impl Sliced<'_> {
         let slice = self.slices.recording.as_mut();
         let (stopped, stop) = self.master.settle(stopped, stop, slice)?;
         self.parts.statistics.recorded_in_process = self.master.in_process.recorded;
+        if std::mem::take(&mut self.master.in_process.has_lost_record) {
+            self.fail(no_memory_for_log());
+        }
         let Some(stop) = stop else {
             if self.failure.is_none() {
                 self.master.renew_interrupt(&stopped)?;
@@ -458,6 +461,13 @@ impl Sliced<'_> {
         }
         Ok(stopped.detach(0)?)
     }
+}
+
+/// The kernel has refused a page of a log.
+fn no_memory_for_log() -> Failure {
+    let why = "the kernel has no memory for what system calls have read and written (see vm.overcommit_memory and the limits of the \
+               container); -spsysrecs or -spmsec with a smaller number need less at a time";
+    Failure::Unsupported(why.into())
 }
 
 fn ended_early(exit: Exit) -> Failure {

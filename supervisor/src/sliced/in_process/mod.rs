@@ -83,6 +83,8 @@ pub struct InProcess {
     shares_files: bool,
     /// System calls that it has recorded.
     pub recorded: u64,
+    /// There was no memory for the record of a call that was made.
+    pub has_lost_record: bool,
 }
 
 impl InProcess {
@@ -107,6 +109,7 @@ impl InProcess {
             devices: Vec::new(),
             shares_files: false,
             recorded: 0,
+            has_lost_record: false,
         }
     }
 

@@ -6,7 +6,8 @@
 //! | at an instruction that isn't patched (SIGSYS) | it goes back to before that |
 //! | there, or where what the call reads can't be read, but an interrupt came before the signal | it goes on to the signal |
 //! | at the recorder's own stop before a call | it goes back to before the patched instruction |
-//! | in the recorder, where what the call reads can't be read | it goes back to before the patched instruction |
+//! | in the recorder, where what the call reads can't be read, or there is no memory for the record | it goes back to before the patched instruction |
+//! | there, behind the call | it looks as if the patched instruction had made the call, and the run fails: there is no record of it |
 //! | in the recorder or on the way to it | it goes on to one of the recorder's two stops, before the call or behind it |
 //! | behind a call that was broken off | it looks as if the patched instruction had made that call |
 
@@ -14,7 +15,9 @@ use bubble::map::RECORDER;
 use tracee::{Mode, Stop, Stopped, TraceError, UserRegisters};
 
 use super::InProcess;
-use super::layout::{AFTER, CODE_END, FLAGS, NEXT, R10, R11, RBX, RCX, RDI, RDX, ROOM, RSI, RSP, STACK_END, in_master};
+use super::layout::{
+    AFTER, CODE_END, FLAGS, NEXT, R10, R11, RBX, RCX, RDI, RDX, RESULT, ROOM, RSI, RSP, STACK_END, in_master,
+};
 use crate::error::Failure;
 use crate::sliced::master::Master;
 use crate::sliced::slices::Recording;
@@ -36,6 +39,8 @@ enum Came {
     IntoCall(u64),
     /// A call was broken off, and will be made again unless a handler runs.
     OutOfCall(u64),
+    /// A call was made that can't be recorded.
+    WithoutRecord,
 }
 
 impl Master {
@@ -73,6 +78,10 @@ impl Master {
                 return Ok((stopped, None));
             }
             Came::OutOfCall(number) => self.interrupted = Some(number),
+            Came::WithoutRecord => {
+                self.in_process.has_lost_record = true;
+                return Ok((stopped, Some(Stop::Interrupted)));
+            }
             Came::Stopped => {}
         }
         Ok((stopped, Some(stop)))
@@ -114,9 +123,17 @@ impl InProcess {
                 self.to_site(&mut stopped, at)?;
                 return Ok((stopped, Came::ToCall));
             }
-            Stop::Signal(info) if is_fault(info) && (self.places.probes..self.places.probed).contains(&at) => {
-                // The app has passed an address at which there is nothing. The kernel will tell it so.
-                registers.set_rip(in_master(self.places.unreadable));
+            Stop::Signal(info) if is_fault(info) && at < CODE_END => {
+                let Some(place) = self.places.turn(at) else {
+                    self.as_if_called(&mut registers);
+                    let result = self.shared.as_ref().map_or(0, |shared| shared.get(RESULT));
+                    registers.set(Gpr::Rax, result);
+                    stopped.set_registers(&registers)?;
+                    return Ok((stopped, Came::WithoutRecord));
+                };
+                // The app has passed an address at which there is nothing, as the kernel will tell it. Or a page of the log can't be had, as
+                // the kernel will tell the control process.
+                registers.set_rip(in_master(place));
                 registers.set(Gpr::Rsp, in_master(STACK_END));
                 stopped.set_registers(&registers)?;
                 let mut stopped = stopped.run_to_trap()?;
