@@ -305,6 +305,29 @@ fn superpin_is_killed() {
     }
 }
 
+/// The same for any process of a run while the recorder in the app writes to the logs of slices, which the app has mapped for that.
+#[test]
+fn one_is_killed_while_logs_are_mapped() {
+    let job = guest::named("many_calls").job(ENDLESS);
+    for kind in [Kind::Superpin, Kind::App, Kind::Waiting] {
+        let running = Running::start_job(SLICED, &job);
+        let app = running.find(Kind::App).pid;
+        let has_log =
+            || fs::read_to_string(format!("/proc/{app}/maps")).is_ok_and(|maps| maps.contains("/memfd:superpin-run"));
+        let give_up = Instant::now() + NEVER;
+        while !has_log() {
+            assert!(Instant::now() < give_up, "no log was mapped\n{}", running.told());
+            sleep(Duration::from_millis(2));
+        }
+        running.find(kind).send_if_alive(libc::SIGKILL);
+        if kind == Kind::Waiting {
+            // The run goes on, or fails and lets the app go on.
+            Process { pid: app, kind: Kind::App }.send_if_alive(libc::SIGKILL);
+        }
+        running.end();
+    }
+}
+
 /// Ctrl-C reaches the whole group: the app ends by it, superpin reports that and gives the total so far.
 #[test]
 fn ctrl_c() {

@@ -14,11 +14,13 @@
 
 mod code;
 mod conditions;
+mod descriptors;
 mod events;
 mod holes;
 mod layout;
 mod logs;
 mod memory;
+mod paths;
 mod places;
 mod policy;
 mod set_up;
