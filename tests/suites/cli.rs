@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -313,4 +314,33 @@ fn hard_limits_that_are_too_low_are_named() {
         let told = text(&run.stderr);
         assert!(run.status.code() == Some(125) && told.contains(&format!("`ulimit -{option}`")), "{option}: {told}");
     }
+}
+
+/// What shared memory holds is found out in another way where its object can't be opened by the name that /proc has for it.
+#[test]
+fn shared_memory_is_copied_for_ordinary_users_as_well() {
+    /// Nobody's.
+    const USER: u32 = 54322;
+    // SAFETY: geteuid has no preconditions.
+    if unsafe { libc::geteuid() } != 0 {
+        // The guests are run by an ordinary user then.
+        return;
+    }
+    let folder = Scratch::new().unwrap();
+    let guest = guest::named("shared_partly_written");
+    let copies = [binary(), guest.executable()].map(|from| {
+        let to = folder.cwd().join(from.file_name().unwrap());
+        fs::copy(from, &to).unwrap();
+        to
+    });
+    let open_to_all = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+    folder.cwd().ancestors().take(2).for_each(open_to_all);
+    let printed = ["-sp 0", "-sp 1 -spmsec 5 -spverify 1"].map(|options| {
+        let mut command = Command::new(&copies[0]);
+        command.args(options.split(' ')).args(["-t", "icount2", "--"]).arg(&copies[1]).arg(guest.large.to_string());
+        let output = command.uid(USER).gid(USER).current_dir(folder.cwd()).env_clear().output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        (text(&output.stdout), text(&output.stderr))
+    });
+    assert_eq!(printed[0], printed[1]);
 }

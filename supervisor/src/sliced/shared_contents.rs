@@ -4,18 +4,22 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use bubble::map::ENTRY;
 use machine::Memory;
 use nix::errno::Errno;
 use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use nix::unistd::{Whence, lseek64};
-use tracee::Stopped;
+use tracee::{Remote, Stopped, TraceError};
 
 use super::shared_maps::Mapping;
+use crate::error::Failure;
 
 const PAGE: usize = 4096;
 /// Bytes of a mapping that are copied although the app can't read them at the moment, and it can't be found out which were written:
 /// it may only have reserved the space.
 const MOST_UNREADABLE: u64 = 64 << 20;
+/// Less is read sooner than asked about.
+const WORTH_ASKING: u64 = 1 << 20;
 
 /// Fills `buf` from address `at` of a mapping of `process`. What can't be read (behind the end of the file) becomes zeroes: it can't
 /// be read in a slice either.
@@ -41,8 +45,59 @@ fn read_as_debugger(pid: i32, at: u64, buf: &mut [u8]) -> usize {
     done
 }
 
-/// Parts of a mapping in which something may have been written. Large shared memory is mostly a hole, and to read a hole would fill
-/// it with pages.
+/// Parts of a mapping of the master's in which something may have been written, by the mapping or, in a fork, by what the kernel tells about its pages. Large shared
+/// memory is mostly a hole, and to read a hole would fill it with pages.
+///
+/// # Errors
+/// If the fork was killed.
+pub fn written_parts_of(
+    master: &Stopped,
+    copy: &mut Stopped,
+    gate: u64,
+    map: &Mapping,
+) -> Result<Vec<Range<u64>>, Failure> {
+    let parts = written_parts(master.pid(), map);
+    let whole = map.start..map.end;
+    let is_told = parts.as_slice() != std::slice::from_ref(&whole) || map.len() < WORTH_ASKING || !map.is_anonymous;
+    if is_told || is_swapping() { Ok(parts) } else { resident_parts(copy, gate, map) }
+}
+
+/// Whether any memory of this machine is in its swap space.
+fn is_swapping() -> bool {
+    let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let field = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    field("SwapTotal:").is_none() || field("SwapTotal:") != field("SwapFree:")
+}
+
+/// Where there are pages at all, of an anonymous mapping and as long as none are in swap space: where there are none, nothing was written. Asked by `mincore` in
+/// the fork, which gets a place for the answer where it will be set up as a slice.
+fn resident_parts(copy: &mut Stopped, gate: u64, map: &Mapping) -> Result<Vec<Range<u64>>, Failure> {
+    let (pid, page) = (copy.pid(), PAGE as u64);
+    let mut remote = Remote::new(copy, gate)?;
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let place = [ENTRY.start, ENTRY.size, protection as u64, kind as u64, u64::MAX, 0];
+    remote.expect("map memory in it", libc::SYS_mmap, place)?;
+    let mut parts: Vec<Range<u64>> = Vec::new();
+    for start in (map.start..map.end).step_by((ENTRY.size * page) as usize) {
+        let len = (map.end - start).min(ENTRY.size * page);
+        if remote.call(libc::SYS_mincore, [start, len, ENTRY.start, 0, 0, 0])? != 0 {
+            return Ok(Vec::from_iter(Some(map.start..map.end)));
+        }
+        let mut told = vec![0; len.div_ceil(page) as usize];
+        remote.memory().read(ENTRY.start, &mut told).map_err(|source| TraceError::Memory { pid, source })?;
+        for (n, _) in told.iter().enumerate().filter(|(_, told)| **told & 1 != 0) {
+            let at = start + n as u64 * page;
+            match parts.last_mut() {
+                Some(part) if part.end == at => part.end += page,
+                _ => parts.push(at..at + page),
+            }
+        }
+    }
+    Ok(parts)
+}
+
+/// Parts of a mapping in which something may have been written, as far as that can be found out by looking at it.
 pub fn written_parts(pid: i32, map: &Mapping) -> Vec<Range<u64>> {
     let is_copied = map.protection & libc::PROT_READ != 0 || map.len() <= MOST_UNREADABLE;
     let whole = Vec::from_iter(is_copied.then_some(map.start..map.end));

@@ -66,7 +66,7 @@ impl SharedCopies {
 
 /// Maps in the copy what the master's mapping holds, from layers that are brought up to date.
 fn lend(layers: &mut Layers, master: &Stopped, copy: &mut Stopped, gate: u64, map: &Mapping) -> Result<(), Failure> {
-    let parts = contents::written_parts(master.pid(), map);
+    let parts = contents::written_parts_of(master, copy, gate, map)?;
     let is_written = |place: &std::ops::Range<u64>| {
         let at = parts.partition_point(|part| part.end <= place.start);
         parts.get(at).is_some_and(|part| part.start < place.end)

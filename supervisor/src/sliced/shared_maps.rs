@@ -19,7 +19,7 @@ pub(super) struct Mapping {
     /// Whether it can change although nobody maps it for writing: it is no file on disk.
     is_memory: bool,
     /// Whether only the app and its children can have it.
-    is_anonymous: bool,
+    pub is_anonymous: bool,
 }
 
 impl Mapping {
