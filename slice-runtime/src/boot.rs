@@ -24,6 +24,7 @@ use bubble::map::{BUBBLE, ENTRY, IMAGE};
 use bubble::shared::{RunHeader, TOOL_ARGS_BYTES};
 
 use crate::libc_shims::keep_malloc_in_the_bubble;
+use crate::picture;
 use crate::slot::{OwnSlot, header};
 use crate::tool::RunningTool;
 
@@ -48,15 +49,17 @@ pub unsafe fn start(
     make_tool: impl FnOnce(&[&OsStr], &BootBlock) -> Result<Box<dyn RunningTool>, String>,
 ) -> ! {
     assert!(ENTRY.contains(boot_block) && boot_block.is_multiple_of(align_of::<BootBlock>() as u64));
+    std::panic::set_hook(Box::new(report_panic));
+    keep_malloc_in_the_bubble();
+    forget_thread_registrations();
+    give_back_copied_tunables();
+    // SAFETY: the caller promises a boot block there. What depends on it comes below: from the picture on this may be another slice.
+    unsafe { picture::take(boot_block as *const BootBlock) };
     // SAFETY: the caller promises a boot block there; it is aligned and stays.
     let boot = unsafe { &*(boot_block as *const BootBlock) };
     assert_eq!(boot.magic, BOOT_MAGIC, "the boot block at {boot_block:#x} was not written by this version");
     // SAFETY: the control process gave the slot to this process alone, and mapped its part of the run memory.
     let slot = unsafe { OwnSlot::take(boot.slot) };
-    std::panic::set_hook(Box::new(report_panic));
-    keep_malloc_in_the_bubble();
-    forget_thread_registrations();
-    give_back_copied_tunables();
     // SAFETY: CONTROL is mapped.
     let tool = match make_tool(&tool_args(unsafe { header() }), boot) {
         Ok(tool) => tool,

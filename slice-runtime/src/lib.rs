@@ -6,6 +6,7 @@
 //!
 //! * [`heap`]: the Rust allocator, which serves from the bubble's HEAP.
 //! * `libc_shims`: the program break as the image's libc sees it, which is the bubble's LIBC_HEAP.
+//! * `picture`: what all slices need alike is started once.
 //! * [`slot`]: this process's face in the run memory: waiting for the end to be known, handing in the result.
 //! * [`tool`]: what the runtime wants from a tool. `superpin-tool` implements it for what authors write.
 //! * `slice` and `serial`: for whom the engine runs: a slice that replays, or the app itself.
@@ -19,6 +20,7 @@ pub mod boot;
 mod dispatch;
 pub mod heap;
 mod libc_shims;
+mod picture;
 mod serial;
 mod slice;
 pub mod slot;

@@ -38,6 +38,11 @@ fn current() -> usize {
     }
 }
 
+/// Bytes of LIBC_HEAP, from its start, that libc has taken.
+pub fn taken() -> u64 {
+    current() as u64 - map::LIBC_HEAP.start
+}
+
 /// Moves the break to `to`; whether it is there now.
 fn move_to(to: usize) -> bool {
     let moved = if injected() {

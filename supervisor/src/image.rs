@@ -44,6 +44,13 @@ pub struct Image {
 }
 
 impl Image {
+    /// Where its data lie, relative to the base: first address and the first behind. `None` if other segments lie between.
+    pub fn data(&self) -> Option<[u64; 2]> {
+        let is_data = |segment: &&Segment| segment.protection & libc::PROT_WRITE != 0;
+        let [start, end] = [self.segments.iter().find(is_data)?.start, self.segments.iter().rfind(is_data)?.end];
+        self.segments.iter().filter(|s| s.start < end && s.end > start).all(|s| is_data(&s)).then_some([start, end])
+    }
+
     /// The image of this process.
     ///
     /// # Errors
@@ -132,6 +139,9 @@ mod tests {
         assert!(image.segments.windows(2).all(|w| w[0].end <= w[1].start));
         let code = image.segments.iter().find(|s| (s.start..s.end).contains(&image.entry)).unwrap();
         assert!(code.protection & libc::PROT_EXEC != 0);
+        let [start, end] = image.data().unwrap();
+        let writable = image.segments.iter().filter(|s| s.protection & libc::PROT_WRITE != 0);
+        assert!(writable.clone().count() > 0 && writable.clone().all(|s| s.start >= start && s.end <= end));
     }
 
     #[test]

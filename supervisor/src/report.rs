@@ -84,6 +84,8 @@ pub struct Statistics {
     pub children: u64,
     /// Slices that were lost and begun again from their first state.
     pub begun_again: u64,
+    /// Slices that were begun from a picture of an image that had started.
+    pub slices_from_picture: u64,
     /// Where slices ended in a state that recurs: the app's instruction pointers there.
     ambiguous: Vec<u64>,
     /// Slices during which other processes wrote to memory of the app's.
@@ -119,6 +121,7 @@ impl Statistics {
             result_bytes: 0,
             children: 0,
             begun_again: 0,
+            slices_from_picture: 0,
             ambiguous: Vec::new(),
             written_by_others: Vec::new(),
             ends: list_ends.then(BTreeMap::new),
@@ -209,6 +212,7 @@ impl Statistics {
         line("child_processes", self.children.to_string());
         line("slices", self.slices.to_string());
         line("slices_begun_again", self.begun_again.to_string());
+        line("slices_from_picture", self.slices_from_picture.to_string());
         line("forks", self.forks.to_string());
         for (kind, name) in BOUNDARIES {
             line(&format!("boundaries_{name}"), self.boundaries[kind as usize].to_string());

@@ -16,10 +16,13 @@ use std::time::Duration;
 
 use bubble::boot::BOOT_MAGIC;
 use bubble::map::{CONTROL, RECORDS, RESULT, file};
+use bubble::picture::{Contents, HEADER_AT, PictureHeader};
 use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, RunHeader, SliceStats, Slot, TOOL_ARGS_BYTES, slot_at, state};
+use bubble::switches::Optimisation;
 
 use crate::error::{Doing, Failure};
 use crate::settings::Settings;
+use crate::takeover::StepNames;
 
 /// What is left of a result to a slot's next user instead of being given back to the kernel at once.
 const KEPT_BYTES: u64 = 256 << 10;
@@ -69,6 +72,8 @@ pub struct RunMemory {
     /// Bytes of each slot's log that have memory.
     kept: Vec<u64>,
     most_kept: u64,
+    /// Whether slices go on from a picture.
+    has_pictures: bool,
 }
 
 impl RunMemory {
@@ -91,7 +96,8 @@ impl RunMemory {
         let (free, kept) = ((0..MAX_SLOTS).rev().collect(), vec![0; MAX_SLOTS]);
         let (part, limits) = KEPT_IN_LOGS;
         let most_kept = (physical_memory() / part).clamp(*limits.start(), *limits.end());
-        let mut memory = Self { file: Rc::new(file), control, free, kept, most_kept };
+        let has_pictures = settings.off.leaves(Optimisation::Picture);
+        let mut memory = Self { file: Rc::new(file), control, free, kept, most_kept, has_pictures };
         memory.write_header(settings, process)?;
         Ok(memory)
     }
@@ -99,6 +105,17 @@ impl RunMemory {
     /// The memfd.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Whether a slice that starts without a picture is to leave one behind.
+    pub fn wants_picture(&self) -> bool {
+        self.has_pictures
+    }
+
+    /// The picture that a slice has left behind, if any.
+    pub fn picture(&self) -> Option<Contents> {
+        // SAFETY: the header lies within CONTROL, which is mapped.
+        unsafe { PictureHeader::read(self.control.start.add(HEADER_AT).cast().as_ptr()) }
     }
 
     fn write_header(&mut self, settings: &Settings, process: Option<i32>) -> Result<(), Failure> {
@@ -147,7 +164,7 @@ impl RunMemory {
         // SAFETY: the slot lies within CONTROL, which stays mapped as long as this memory lives, and slots are
         // dropped before it.
         let slot = unsafe { self.control.start.add(slot_at(index)) }.cast::<Slot>();
-        let claimed = ClaimedSlot { index, slot, log, file: self.file.clone() };
+        let claimed = ClaimedSlot { index, slot, log, file: self.file.clone(), steps: StepNames::default() };
         claimed.slot().records.store(0, Relaxed);
         claimed.slot().log_len.store(0, Relaxed);
         claimed.slot().last_call_len.store(0, Relaxed);
@@ -213,6 +230,8 @@ pub struct ClaimedSlot {
     log: View,
     /// The run memory.
     file: Rc<File>,
+    /// What its process was taken over by.
+    pub steps: StepNames,
 }
 
 impl ClaimedSlot {

@@ -11,14 +11,13 @@ use tracee::{Change, Exit, Mode, Report, Running, Stop, Stopped};
 use crate::entry::{Prepared, gate_of, prepare};
 use crate::error::Failure;
 use crate::family::{Birth, Follower, Heritage, Kind, Origin, name_of, run_to};
-use crate::image::Image;
 use crate::run::{Outcome, Parts};
 use crate::run_memory::ClaimedSlot;
 use crate::sliced::files::Kept;
 use crate::sliced::limits::OwnLimits;
 use crate::sliced::shared_maps::Unstable;
 use crate::takeover::access::is_by_name;
-use crate::takeover::{self, step_failure, take_over};
+use crate::takeover::{self, StepNames, take_over};
 
 /// Follows a process to its end.
 pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Follower<'a> {
@@ -128,13 +127,14 @@ impl Serial<'_> {
             signal_mask: process.signal_mask()?,
             shares_memory: false,
             file_pages: &[],
+            picture: None,
             is_by_name: is_by_name(self.pid),
             brk: prepared.brk,
             forked: None,
         };
-        self.slot = Some(slot);
+        let slot = self.slot.insert(slot);
         self.images += 1;
-        take_over(&mut process, prepared.gate, &role, self.parts.image, &self.parts.memory)?;
+        slot.steps = take_over(&mut process, prepared.gate, &role, self.parts.image, &self.parts.memory)?;
         self.app = Some(process.resume(Mode::Free, 0)?);
         Ok(())
     }
@@ -195,14 +195,14 @@ impl Serial<'_> {
             }
             (state::FAILED, _) => Err(Failure::Slice { slice, report: slot.report() }),
             (_, Some(Exit::Signal(signal))) => Err(Failure::Killed(signal)),
-            (_, exit) => Err(Failure::Slice { slice, report: unfinished(exit, self.parts.image) }),
+            (_, exit) => Err(Failure::Slice { slice, report: unfinished(exit, &slot.steps) }),
         }
     }
 }
 
-fn unfinished(exit: Option<Exit>, image: &Image) -> String {
+fn unfinished(exit: Option<Exit>, steps: &StepNames) -> String {
     match exit {
-        Some(Exit::Code(code)) => match step_failure(code, false, image) {
+        Some(Exit::Code(code)) => match steps.failed(code) {
             Some(step) => format!("the app could not be taken over: it failed to {step}"),
             None => format!("the app ended with {code} before its result was complete"),
         },

@@ -205,6 +205,23 @@ fn slices_inherit_landings() {
     assert!(inherited.1 < own.1 / 4.0, "{inherited:?}, {own:?}");
 }
 
+/// What a slice starts is started for all slices after it. The first two may begin before there is a picture.
+#[test]
+fn slices_go_on_from_a_picture() {
+    let run = |options: &[&str]| {
+        let slices = ["-sp", "1", "-spsysrecs", "0", "-spmp", "1"];
+        let counted =
+            count_with("icount2", &[&slices, options].concat(), &guest::named("many_targets").job(30)).unwrap();
+        assert_eq!(counted.outcome.status, 0, "{:?}", counted.outcome);
+        let [slices, pictured] = ["slices", "slices_from_picture"].map(|name| counted.statistic(name).unwrap());
+        (counted.total, slices, pictured)
+    };
+    let (total, slices, pictured) = run(&[]);
+    assert!(slices > 20.0 && pictured >= slices - 2.0, "{pictured} of {slices}");
+    let (same, _, none) = run(&["-engine", "no-picture"]);
+    assert_eq!((same, none), (total, 0.0));
+}
+
 #[test]
 fn what_the_app_closes_is_closed() {
     // The app closes its input, a pipe that it has inherited and its output, and then waits.

@@ -45,6 +45,9 @@ pub struct BootBlock {
     pub proc: i32,
     /// Descriptor of the run memory in the control process, where this process may open it by its name; else negative.
     pub run_memory: i32,
+    /// First address of the image's own data, and the first behind: a slice leaves a picture of it (and more) behind, if there is none yet. Both 0 if
+    /// it isn't to.
+    pub image_data: [u64; 2],
     /// When the fork was made, on the monotonic clock, in nanoseconds. 0 in a serial run.
     pub forked_at: u64,
     /// Captured registers of the app.

@@ -9,9 +9,11 @@
 //! * [`map`]: the drawing. Every address of the bubble is decided there and nowhere else.
 //! * [`shared`]: what lies in the *run memory*, one memfd that the control process and all slices map.
 //! * [`switches`]: the engine's optimisations by name, since the control process reads them.
+//! * [`picture`]: what a started image's memory holds, for slices to go on from.
 //! * [`boot`]: what a taken-over process finds when its image starts.
 
 pub mod boot;
 pub mod map;
+pub mod picture;
 pub mod shared;
 pub mod switches;

@@ -14,6 +14,7 @@
 //!  0x5554_f800_0000  ENTRY         private   1 MiB   boot block
 //!  0x5554_f900_0000  STACK         private  16 MiB   the image's stack (grows down from the region's end)
 //!  0x5554_fa00_0000  RECORDER      mixed     4 MiB   in the master only, and not in its forks: the in-process recorder
+//!  0x5554_fb00_0000  PICTURE       run      16 MiB   in a run's first slice only, and only while it starts: see [`crate::picture`]
 //!  0x5555_0000_0000  THREADS       private 128 MiB   thread states, reached through GS
 //!  0x5555_0800_0000  LOCAL         private  96 MiB   the tool's local state
 //!  0x5555_0e00_0000  BUFFER        private   1 MiB   values on their way from translated code to the tool; nothing is mapped
@@ -93,6 +94,8 @@ pub const ENTRY: Region = Region::new(0x5554_f800_0000, MIB);
 pub const STACK: Region = Region::new(0x5554_f900_0000, 16 * MIB);
 /// The recorder that runs inside the master: code, its data, and records on their way to the control process. Not in forks.
 pub const RECORDER: Region = Region::new(0x5554_fa00_0000, 4 * MIB);
+/// Where a slice writes the picture of its image.
+pub const PICTURE: Region = Region::new(0x5554_fb00_0000, 16 * MIB);
 /// Thread states.
 pub const THREADS: Region = Region::new(0x5555_0000_0000, 128 * MIB);
 /// Tool-local state.
@@ -114,7 +117,7 @@ const _: () = assert!(crate::shared::MAX_SLOTS as u64 * LOG_PART <= LOGS.size);
 
 /// Offsets in the run memory of what is mapped from it.
 pub mod file {
-    use super::{CACHE_SHARED, CONTROL, RECORDS, RESULT, TABLES};
+    use super::{CACHE_SHARED, CONTROL, PICTURE, RECORDS, RESULT, TABLES};
 
     /// [`CONTROL`] starts the file.
     pub const CONTROL_AT: u64 = 0;
@@ -122,8 +125,10 @@ pub mod file {
     pub const TABLES_AT: u64 = CONTROL_AT + CONTROL.size;
     /// [`CACHE_SHARED`] and [`super::CACHE_ALIAS`].
     pub const CACHE_AT: u64 = TABLES_AT + TABLES.size;
+    /// [`PICTURE`].
+    pub const PICTURE_AT: u64 = CACHE_AT + CACHE_SHARED.size;
     /// Where the slots' logs and results start.
-    pub const SLOTS_AT: u64 = CACHE_AT + CACHE_SHARED.size;
+    pub const SLOTS_AT: u64 = PICTURE_AT + PICTURE.size;
 
     /// Offset of a slot's [`RECORDS`].
     pub const fn records_at(slot: usize) -> u64 {
@@ -159,6 +164,7 @@ mod tests {
             ENTRY,
             STACK,
             RECORDER,
+            PICTURE,
             THREADS,
             LOCAL,
             BUFFER,

@@ -47,11 +47,13 @@ pub enum Optimisation {
     Call,
     /// Recorded system calls replayed without entering the runtime. Instead: by the runtime.
     Shortcut,
+    /// Slices go on from a picture of an image that has started. Instead: each starts it anew.
+    Picture,
 }
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 20] = [
+    pub const ALL: [Optimisation; 21] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -72,6 +74,7 @@ impl Optimisation {
         Optimisation::Remember,
         Optimisation::Call,
         Optimisation::Shortcut,
+        Optimisation::Picture,
     ];
 
     /// Its name on the command line.
@@ -97,6 +100,7 @@ impl Optimisation {
             Optimisation::Remember => "remember",
             Optimisation::Call => "call",
             Optimisation::Shortcut => "shortcut",
+            Optimisation::Picture => "picture",
         }
     }
 }

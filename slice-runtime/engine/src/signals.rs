@@ -86,7 +86,7 @@ const STACK_BYTES: usize = 256 << 10;
 /// Takes over fault signals, on a stack of their own.
 pub fn start(engine: &mut Engine) {
     ENGINE.store(engine, Ordering::Release);
-    let stack = Box::leak(vec![0_u8; STACK_BYTES].into_boxed_slice());
+    let stack = Box::leak(Box::<[u8]>::new_uninit_slice(STACK_BYTES));
     let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK_BYTES };
     // SAFETY: the stack lives for ever.
     let r = unsafe { libc::sigaltstack(&raw const stack, std::ptr::null_mut()) };

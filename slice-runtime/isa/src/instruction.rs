@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use iced_x86::{Code as Opcode, Decoder, DecoderError, DecoderOptions, Formatter, GasFormatter, Mnemonic, OpKind};
+use iced_x86::{
+    Code as Opcode, Decoder, DecoderError, DecoderOptions, Encoder, Formatter, GasFormatter, Mnemonic, OpKind,
+};
 use machine::AppPc;
 
 use crate::condition::Condition;
@@ -27,6 +29,14 @@ pub fn mnemonics() -> &'static [&'static str] {
         let starts = std::iter::once(0).chain(ends.iter().copied());
         starts.zip(&ends).map(|(start, &end)| &all[start..end]).collect()
     })
+}
+
+/// Makes what the first decoder and the first encoder of a process make, so that none after them has to: tables of a megabyte.
+pub fn prepare() {
+    const NOP: &[u8] = &[0x90];
+    let nop = Decoder::new(64, NOP, DecoderOptions::NONE).decode();
+    let encoded = Encoder::new(64).encode(&nop, 0);
+    assert!(encoded.is_ok_and(|len| len == NOP.len()), "a nop is a nop");
 }
 
 /// Bytes of the longest instruction.

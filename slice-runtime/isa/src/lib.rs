@@ -25,7 +25,7 @@ mod usage;
 
 pub use code::{Code, Fixup};
 pub use condition::Condition;
-pub use instruction::{DecodeError, Instruction, MAX_LEN, MNEMONICS, Reader, mnemonics};
+pub use instruction::{DecodeError, Instruction, MAX_LEN, MNEMONICS, Reader, mnemonics, prepare};
 pub use kind::{Kind, Segment, VolatileKind};
 pub use operands::{IndirectOperand, MemoryOperand, MemoryOperands};
 pub use usage::{Usage, free_gpr};

@@ -196,13 +196,16 @@ impl Sliced<'_> {
             forked: Some(start.forked),
             shares_memory: self.master.shares_memory,
             file_pages: &self.master.file_pages(),
+            picture: self.parts.memory.picture(),
             is_by_name: self.master.is_by_name,
         };
+        self.parts.statistics.slices_from_picture += u64::from(role.picture.is_some());
         let pid = copy.pid();
         let recording = Recording::new(number, pid, start.slot);
         let place = if start.is_slice { &mut self.slices.recording } else { &mut self.slices.witness };
-        *place = Some(recording);
+        let recording = place.insert(recording);
         let taken = take_over(&mut copy, prepared.gate, &role, self.parts.image, &self.parts.memory);
+        let taken = taken.map(|steps| recording.is_taken_over_by(steps));
         if let Err(error) = taken.and_then(|()| copy.detach(0)) {
             kill(pid);
             return Err(Failure::Slice { slice: number, report: error.to_string() });

@@ -264,7 +264,7 @@ impl Sliced<'_> {
             return self.parts.collector.ended(exit, &mut self.parts.memory);
         }
         self.try_call_again()?;
-        match self.slices.ended(pid, exit, self.parts.image)? {
+        match self.slices.ended(pid, exit)? {
             Ended::Finished(number, slot) => {
                 self.parts.statistics.finished(&slot.stats(), slot.result_len());
                 self.parts.statistics.ended_at(number, slot.end(), &slot.stats(), slot.end_recurs());

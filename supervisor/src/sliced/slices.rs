@@ -10,10 +10,9 @@ use tracee::Exit;
 use super::decide::Amount;
 use super::kill;
 use crate::error::Failure;
-use crate::image::Image;
 use crate::report::Statistics;
 use crate::run_memory::{ClaimedSlot, RunMemory};
-use crate::takeover::step_failure;
+use crate::takeover::StepNames;
 
 /// How often a slice is begun again before the run fails.
 const MAX_ATTEMPTS: u32 = 2;
@@ -43,6 +42,11 @@ impl Recording {
     /// Where its log is.
     pub fn slot(&self) -> &ClaimedSlot {
         &self.slot
+    }
+
+    /// Its process is taken over by these.
+    pub fn is_taken_over_by(&mut self, steps: StepNames) {
+        self.slot.steps = steps;
     }
 
     /// What was recorded so far.
@@ -208,11 +212,11 @@ impl Slices {
     ///
     /// # Errors
     /// If that means that a slice can't finish.
-    pub fn ended(&mut self, pid: i32, exit: Exit, image: &Image) -> Result<Ended, Failure> {
+    pub fn ended(&mut self, pid: i32, exit: Exit) -> Result<Ended, Failure> {
         if let Some(at) = self.running.iter().position(|slice| slice.slot.take_runner(pid)) {
             let RunningSlice { number, slot } = &self.running[at];
             if slot.state() != state::FINISHED {
-                return begin_again(*number, slot, &mut self.lost, state::RELEASED, exit, image);
+                return begin_again(*number, slot, &mut self.lost, state::RELEASED, exit);
             }
             let RunningSlice { number, slot } = self.running.swap_remove(at);
             self.let_run();
@@ -221,13 +225,13 @@ impl Slices {
         }
         let waiting = self.recording.iter().chain(self.due.iter().map(|(recording, _)| recording));
         if let Some(slice) = waiting.into_iter().find(|slice| slice.slot.take_runner(pid)) {
-            return begin_again(slice.number, &slice.slot, &mut self.lost, state::BOOTING, exit, image);
+            return begin_again(slice.number, &slice.slot, &mut self.lost, state::BOOTING, exit);
         }
         match &self.witness {
             Some(witness) if witness.slot.runner() == Some(pid) && witness.slot.first_state().is_none() => {
-                Err(Failure::Slice { slice: witness.number, report: why(&witness.slot, exit, image) })
+                Err(Failure::Slice { slice: witness.number, report: why(&witness.slot, exit) })
             }
-            _ => self.keeper_ended(pid, exit, image),
+            _ => self.keeper_ended(pid, exit),
         }
     }
 
@@ -248,7 +252,7 @@ impl Slices {
     }
 
     /// The process may have kept a first state that is still wanted.
-    fn keeper_ended(&mut self, pid: i32, exit: Exit, image: &Image) -> Result<Ended, Failure> {
+    fn keeper_ended(&mut self, pid: i32, exit: Exit) -> Result<Ended, Failure> {
         self.keepers.retain(|_, keeper| *keeper != pid);
         self.ending.remove(&pid);
         let waiting = self.recording.iter().chain(&self.witness).chain(self.due.iter().map(|(slice, _)| slice));
@@ -257,7 +261,7 @@ impl Slices {
             if slot.first_state() == Some(pid) {
                 slot.lose_first_state();
                 if slot.runner().is_none() {
-                    return Err(Failure::Slice { slice: number, report: why(slot, exit, image) });
+                    return Err(Failure::Slice { slice: number, report: why(slot, exit) });
                 }
             }
         }
@@ -285,9 +289,8 @@ fn begin_again(
     lost: &mut BTreeMap<u64, String>,
     from: u32,
     exit: Exit,
-    image: &Image,
 ) -> Result<Ended, Failure> {
-    let report = why(slot, exit, image);
+    let report = why(slot, exit);
     let first = lost.entry(slice).or_insert_with(|| report.clone());
     if slot.first_state().is_some() && slot.attempts() < MAX_ATTEMPTS && slot.may_be_tried_again() {
         slot.begin_again(from);
@@ -302,10 +305,10 @@ fn begin_again(
 }
 
 /// Why a slice has not finished.
-fn why(slot: &ClaimedSlot, exit: Exit, image: &Image) -> String {
+fn why(slot: &ClaimedSlot, exit: Exit) -> String {
     match (slot.state(), exit) {
         (state::FAILED, _) => slot.report(),
-        (state::BOOTING, Exit::Code(code)) => match step_failure(code, true, image) {
+        (state::BOOTING, Exit::Code(code)) => match slot.steps.failed(code) {
             Some(step) => format!("it could not be taken over: it failed to {step}"),
             None => format!("it ended with {code} while it was being taken over"),
         },

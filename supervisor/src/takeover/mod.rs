@@ -9,7 +9,7 @@
 //! Some twenty system calls set the process up. To have each made as a remote call would cost two context switches
 //! apiece, so only the first is (it maps ENTRY); then the *loader*, a few instructions of position-independent
 //! code, executes a list of steps inside the process and jumps to the image's entry point. A step that fails makes
-//! the process exit with [`step_failure`]'s status.
+//! the process exit with a status by which [`StepNames`] tells which.
 
 pub mod access;
 mod limits;
@@ -21,6 +21,7 @@ use std::os::fd::AsRawFd;
 
 use bubble::boot::{BOOT_MAGIC, BootBlock, Mode};
 use bubble::map::{ENTRY, IMAGE};
+use bubble::picture::Contents;
 use machine::{Memory, XState};
 use tracee::{Remote, Stopped, TraceError};
 
@@ -28,7 +29,7 @@ use crate::image::Image;
 use crate::moment::Moment;
 use crate::run_memory::RunMemory;
 
-pub use steps::step_failure;
+pub use steps::StepNames;
 
 const LOADER_AT: u64 = ENTRY.start + (64 << 10);
 /// Nothing is pending or restarted, interrupts on: how flags look in user code that has done nothing.
@@ -52,12 +53,14 @@ pub struct Role<'a> {
     pub shares_memory: bool,
     /// Pages of private file mappings that are to be the file's again.
     pub file_pages: &'a [u64],
+    /// What an earlier slice has left behind for this one to go on from.
+    pub picture: Option<Contents>,
     /// Whether the process may open the control process's descriptors by their names.
     pub is_by_name: bool,
 }
 
 /// Maps the image into a stopped process and points it at the image's entry. It runs when it is resumed or detached.
-/// From now on all its signals are blocked, until the image decides otherwise.
+/// From now on all its signals are blocked, until the image decides otherwise. Returns what it does until then.
 ///
 /// # Errors
 /// If the process was killed, or its memory can't be set up.
@@ -67,7 +70,7 @@ pub fn take_over(
     role: &Role<'_>,
     image: &Image,
     run: &RunMemory,
-) -> Result<(), TraceError> {
+) -> Result<StepNames, TraceError> {
     let mut registers = process.registers()?;
     let xstate = process.xstate()?;
     let pid = process.pid();
@@ -78,7 +81,10 @@ pub fn take_over(
     map_entry(process, gate)?;
     let own = [run.file().as_raw_fd(), image.file.as_raw_fd()];
     let passed = if role.is_by_name { None } else { Some(access::pass(process, gate, LOADER_AT, own)?) };
-    let boot = boot_block(role, &registers.app(), &xstate, passed, run);
+    let mut boot = boot_block(role, &registers.app(), &xstate, passed, run);
+    if role.mode == Mode::Slice && run.wants_picture() && role.picture.is_none() {
+        boot.image_data = image.data().map_or([0; 2], |data| data.map(in_image));
+    }
     // SAFETY: a boot block is plain data without padding that matters; it is only looked at as bytes.
     let bytes = unsafe { std::slice::from_raw_parts((&raw const *boot).cast::<u8>(), size_of::<BootBlock>()) };
     process.write(ENTRY.start, bytes).map_err(memory_failed)?;
@@ -88,6 +94,8 @@ pub fn take_over(
         passed,
         slot: role.slot,
         slice: role.mode == Mode::Slice,
+        picture: role.picture,
+        makes_picture: boot.image_data != [0; 2],
         file_pages: role.file_pages,
     };
     let loader = steps::assemble(LOADER_AT, &plan, image, &start_stack::build(image));
@@ -96,7 +104,8 @@ pub fn take_over(
     registers.set_app(&loader.registers(CLEAN_FLAGS));
     registers.set_syscall_number(-1);
     process.set_signal_mask(u64::MAX)?;
-    process.set_registers(&registers)
+    process.set_registers(&registers)?;
+    Ok(loader.names)
 }
 
 fn boot_block(
@@ -117,6 +126,7 @@ fn boot_block(
         brk: role.brk,
         proc: passed.map_or(-1, |passed| passed.proc),
         run_memory: passed.map_or(run.file().as_raw_fd(), |_| -1),
+        image_data: [0; 2],
         forked_at: role.forked.map_or(0, Moment::nanoseconds),
         registers: *registers,
         xstate: xstate.clone(),

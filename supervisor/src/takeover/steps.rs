@@ -1,9 +1,10 @@
 //! The list of steps that the loader executes in a taken-over process.
 
 use bubble::map::{
-    BUBBLE, BUFFER, CACHE_ALIAS, CACHE_OWN, CACHE_SHARED, CONTROL, HEAP, IMAGE, LIBC_HEAP, LOCAL, RECORDS, RESULT,
-    Region, STACK, TABLES, TABLES_OWN, THREADS, file,
+    BUBBLE, BUFFER, CACHE_ALIAS, CACHE_OWN, CACHE_SHARED, CONTROL, HEAP, IMAGE, LIBC_HEAP, LOCAL, PICTURE, RECORDS,
+    RESULT, Region, STACK, TABLES, TABLES_OWN, THREADS, file,
 };
+use bubble::picture::Contents;
 use machine::{Gpr, Registers};
 
 use super::access::Passed;
@@ -28,6 +29,10 @@ pub struct Plan<'a> {
     pub slot: usize,
     /// Whether this is a slice, which gives up what it inherited, or the app itself, which keeps it.
     pub slice: bool,
+    /// What a slice before has left behind for this one to go on from.
+    pub picture: Option<Contents>,
+    /// Whether this one is to leave that behind.
+    pub makes_picture: bool,
     /// Pages of private file mappings that are to be the file's again.
     pub file_pages: &'a [u64],
 }
@@ -38,6 +43,8 @@ pub struct Loader {
     steps_at: u64,
     /// To be written there.
     pub bytes: Vec<u8>,
+    /// What it does.
+    pub names: StepNames,
 }
 
 impl Loader {
@@ -109,21 +116,33 @@ fn renounce(steps: &mut Vec<Step>, passed: Option<Passed>) {
     }
 }
 
-fn map_run_memory(steps: &mut Vec<Step>, source: Source, slot: usize) {
+fn map_run_memory(steps: &mut Vec<Step>, source: Source, plan: &Plan<'_>) {
     steps.push(open("open the run memory", source, libc::O_RDWR));
     steps.push(map_run("map CONTROL", CONTROL, file::CONTROL_AT));
     steps.push(map_run("map TABLES", TABLES, file::TABLES_AT));
     steps.push(map_run("map CACHE_ALIAS", CACHE_ALIAS, file::CACHE_AT));
     let cache = (CACHE_SHARED.start, CACHE_SHARED.size);
     steps.push(map_file("map CACHE_SHARED", cache, READ_EXECUTE, libc::MAP_PRIVATE, file::CACHE_AT));
-    steps.push(map_run("map RECORDS", RECORDS, file::records_at(slot)));
-    steps.push(map_run("map RESULT", RESULT, file::result_at(slot)));
+    steps.push(map_run("map RECORDS", RECORDS, file::records_at(plan.slot)));
+    steps.push(map_run("map RESULT", RESULT, file::result_at(plan.slot)));
+    if plan.makes_picture {
+        steps.push(map_run("map PICTURE", PICTURE, file::PICTURE_AT));
+    }
+    for (piece, at) in plan.picture.iter().flat_map(Contents::placed) {
+        let place = (piece.start, piece.len);
+        steps.push(map_file("map a piece of the picture", place, READ_WRITE, libc::MAP_PRIVATE, at));
+        if piece.zeroes > 0 {
+            let args = [piece.start + piece.len, piece.zeroes, READ_WRITE as u64, 0, 0, 0];
+            steps.push(step("open memory behind a piece of the picture", libc::SYS_mprotect, args, 0));
+        }
+    }
     steps.push(close());
 }
 
-fn map_image(steps: &mut Vec<Step>, source: Source, segments: &[Segment]) {
+/// A picture holds the image's data as well.
+fn map_image(steps: &mut Vec<Step>, source: Source, segments: &[Segment], with_data: bool) {
     steps.push(open("open the image", source, libc::O_RDONLY));
-    for segment in segments {
+    for segment in segments.iter().filter(|s| with_data || s.protection & libc::PROT_WRITE == 0) {
         let start = in_image(segment.start);
         let place = (start, segment.file_len);
         steps.push(map_file("map the image", place, segment.protection, libc::MAP_PRIVATE, segment.offset));
@@ -168,9 +187,9 @@ fn list(plan: &Plan<'_>, image: &Image, paths: [u64; 2], stack: (u64, u64, u64))
         Some(passed) => [passed.run, passed.image].map(Source::Descriptor),
         None => paths.map(Source::Path),
     };
-    map_run_memory(&mut steps, run, plan.slot);
-    map_image(&mut steps, program, &image.segments);
     map_private(&mut steps);
+    map_run_memory(&mut steps, run, plan);
+    map_image(&mut steps, program, &image.segments, plan.picture.is_none());
     for page in plan.file_pages {
         // What the slice would see otherwise has the same meaning, but isn't shared with other slices.
         let advice = [*page, PAGE, libc::MADV_DONTNEED as u64, 0, 0, 0];
@@ -181,6 +200,10 @@ fn list(plan: &Plan<'_>, image: &Image, paths: [u64; 2], stack: (u64, u64, u64))
         for fd in [passed.run, passed.image].into_iter().chain(proc) {
             steps.push(step("close a file", libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0], 0));
         }
+    }
+    if let Some(picture) = plan.picture {
+        steps.push(step("go on from the picture", 0, [picture.stack, picture.resume, 0, 0, 0, 0], ENDS));
+        return steps;
     }
     let (to, from, len) = stack;
     steps.push(step("copy the initial stack", 0, [to, from, len, 0, 0, 0], COPIES));
@@ -206,15 +229,19 @@ pub fn assemble(at: u64, plan: &Plan<'_>, image: &Image, stack: &start_stack::St
     for step in &steps {
         bytes.extend(step.words.iter().flat_map(|word| word.to_le_bytes()));
     }
-    Loader { at, steps_at, bytes }
+    Loader { at, steps_at, bytes, names: StepNames(steps.iter().map(|step| step.name).collect()) }
 }
 
-/// If `status` is what the loader exits with when a step fails: which one, in words.
-pub fn step_failure(status: i32, slice: bool, image: &Image) -> Option<&'static str> {
-    let plan = Plan { supervisor: 0, own: [0; 2], passed: None, slot: 0, slice, file_pages: &[] };
-    let steps = list(&plan, image, [0; 2], (0, 0, 0));
-    let index = usize::try_from(status.checked_sub(FAILURE_BASE)?).ok()?;
-    steps.get(index).map(|step| step.name)
+/// The steps that a process is taken over by, by name.
+#[derive(Clone, Debug, Default)]
+pub struct StepNames(Vec<&'static str>);
+
+impl StepNames {
+    /// If `status` is what the loader exits with when a step fails: which one.
+    pub fn failed(&self, status: i32) -> Option<&'static str> {
+        let index = usize::try_from(status.checked_sub(FAILURE_BASE)?).ok()?;
+        self.0.get(index).copied()
+    }
 }
 
 const _: () = assert!(STEP_BYTES == size_of::<[u64; 8]>() as u64);
@@ -224,22 +251,27 @@ const _: () = assert!(IMAGE.start.is_multiple_of(4096));
 mod tests {
     use super::*;
 
+    fn names(slice: bool, picture: Option<Contents>) -> StepNames {
+        let makes_picture = slice && picture.is_none();
+        let plan =
+            Plan { supervisor: 0, own: [0; 2], passed: None, slot: 0, slice, picture, makes_picture, file_pages: &[] };
+        let image = Image::own().unwrap();
+        assemble(0, &plan, &image, &start_stack::build(&image)).names
+    }
+
     #[test]
     fn a_failed_step_is_named_by_its_status() {
-        let image = Image::own().unwrap();
-        assert_eq!(step_failure(FAILURE_BASE, true, &image), Some("die with superpin"));
-        assert_eq!(step_failure(FAILURE_BASE, false, &image), Some("open the run memory"));
-        assert_eq!(step_failure(0, true, &image), None);
-        assert_eq!(step_failure(125, true, &image), None);
-        assert!(
-            list(
-                &Plan { supervisor: 0, own: [0; 2], passed: None, slot: 0, slice: true, file_pages: &[] },
-                &image,
-                [0; 2],
-                (0, 0, 0)
-            )
-            .len()
-                < 64
-        );
+        for picture in [None, Some(Contents::default())] {
+            let slice = names(true, picture);
+            assert_eq!(slice.failed(FAILURE_BASE), Some("die with superpin"));
+            assert_eq!([0, 125, 255].map(|status| slice.failed(status)), [None; 3]);
+            let last = FAILURE_BASE + slice.0.len() as i32 - 1;
+            assert_eq!(slice.failed(last).is_some_and(|name| name.contains("picture")), picture.is_some());
+            assert!(slice.0.contains(&"map PICTURE") != picture.is_some());
+            assert!(slice.0.len() < 64);
+        }
+        let serial = names(false, None);
+        assert_eq!(serial.failed(FAILURE_BASE), Some("reserve HEAP"));
+        assert!(!serial.0.contains(&"map PICTURE"));
     }
 }

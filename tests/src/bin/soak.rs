@@ -13,7 +13,8 @@ use suites::superpin::{Counted, SERIAL, count_with, total_of};
 /// The tools to choose from, the cheapest one most often.
 const TOOLS: [&str; 6] = ["icount2", "icount2", "icount2", "icount1", "memaddr", "dcache"];
 /// Optimisations of the engine of which one is off now and then.
-const SWITCHES: [&str; 14] = [
+const SWITCHES: [&str; 15] = [
+    "no-picture",
     "no-merge",
     "no-anywhere",
     "no-ahead",
