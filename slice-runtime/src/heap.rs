@@ -64,7 +64,7 @@ impl ImageHeap {
 
 /// Bytes of HEAP, from its start, that are accessible.
 pub(crate) fn used() -> u64 {
-    ALLOCATOR.with_bubble(|heap| heap.allocator().used.load(Ordering::Relaxed))
+    ALLOCATOR.with_bubble(|blocks| blocks.all.allocator().used.load(Ordering::Relaxed))
 }
 
 // SAFETY: both allocators keep the contract; the role never changes, so memory goes back to where it came from.
