@@ -59,14 +59,22 @@ pub fn written_parts_of(
     let parts = written_parts(master.pid(), map);
     let whole = map.start..map.end;
     let is_told = parts.as_slice() != std::slice::from_ref(&whole) || map.len() < WORTH_ASKING || !map.is_anonymous;
-    if is_told || is_swapping() { Ok(parts) } else { resident_parts(copy, gate, map) }
+    if is_told || is_swapping() {
+        return Ok(parts);
+    }
+    let resident = resident_parts(copy, gate, map)?;
+    // A page that went to swap space meanwhile would seem to be none.
+    Ok(if is_swapping() { parts } else { resident })
 }
 
-/// Whether any memory of this machine is in its swap space.
+/// Whether any memory of this machine is in its swap space. Asked of the kernel itself: /proc/meminfo is a container's own story in some of them.
 fn is_swapping() -> bool {
-    let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let field = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    field("SwapTotal:").is_none() || field("SwapTotal:") != field("SwapFree:")
+    // SAFETY: the structure is plain data, which the call fills in.
+    let (result, told) = unsafe {
+        let mut told: libc::sysinfo = std::mem::zeroed();
+        (libc::sysinfo(&raw mut told), told)
+    };
+    result != 0 || told.totalswap != told.freeswap
 }
 
 /// Where there are pages at all, of an anonymous mapping and as long as none are in swap space: where there are none, nothing was written. Asked by `mincore` in
