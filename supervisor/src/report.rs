@@ -94,8 +94,8 @@ pub struct Statistics {
     ends: Option<BTreeMap<u64, String>>,
     boundaries: [u64; BOUNDARIES.len()],
     slice: SliceStats,
-    /// Nanoseconds from a fork to its first instruction: the longest.
-    longest_boot: u64,
+    /// Nanoseconds from each fork until its slice was ready for its first instruction.
+    boots: Vec<u64>,
 }
 
 impl Statistics {
@@ -127,7 +127,7 @@ impl Statistics {
             ends: list_ends.then(BTreeMap::new),
             boundaries: [0; BOUNDARIES.len()],
             slice: SliceStats::default(),
-            longest_boot: 0,
+            boots: Vec::new(),
         }
     }
 
@@ -175,7 +175,9 @@ impl Statistics {
         sum.cpu_ns += stats.cpu_ns;
         sum.boot_cpu_ns += stats.boot_cpu_ns;
         sum.boot_ns += stats.boot_ns;
-        self.longest_boot = self.longest_boot.max(stats.boot_ns);
+        if stats.boot_ns > 0 {
+            self.boots.push(stats.boot_ns);
+        }
         self.children += stats.children;
     }
 
@@ -233,7 +235,10 @@ impl Statistics {
         line("fork_longest_us", self.longest_fork.as_micros().to_string());
         line("take_over_ms", ms(self.take_over_time));
         line("slice_boot_ms", ms(Duration::from_nanos(self.slice.boot_ns)));
-        line("slice_boot_longest_us", (self.longest_boot / 1000).to_string());
+        let mut boots = self.boots.clone();
+        boots.sort_unstable();
+        line("slice_boot_median_us", (boots.get(boots.len() / 2).unwrap_or(&0) / 1000).to_string());
+        line("slice_boot_longest_us", (boots.last().unwrap_or(&0) / 1000).to_string());
         line("slice_boot_cpu_ms", ms(Duration::from_nanos(self.slice.boot_cpu_ns)));
         line("slice_cpu_ms", ms(Duration::from_nanos(self.slice.cpu_ns)));
         line("translate_ms", ms(Duration::from_nanos(self.slice.translate_ns)));
@@ -338,8 +343,12 @@ mod tests {
         let stats = SliceStats { traces: 2, entries: [1, 2, 3, 4, 5], ..SliceStats::default() };
         statistics.finished(&stats, 10);
         statistics.finished(&stats, 5);
+        for boot_ns in [9_000, 1_000, 2_000] {
+            statistics.finished(&SliceStats { boot_ns, ..SliceStats::default() }, 0);
+        }
         let text = statistics.text();
-        for line in ["slices: 2", "traces: 4", "entries_other: 10", "result_bytes: 15"] {
+        let boots = ["slice_boot_median_us: 2", "slice_boot_longest_us: 9"];
+        for line in ["slices: 5", "traces: 4", "entries_other: 10", "result_bytes: 15"].into_iter().chain(boots) {
             assert!(text.lines().any(|l| l == line), "{line} in {text}");
         }
     }

@@ -11,7 +11,7 @@ use tracee::{Remote, Stopped, TraceError};
 /// Smaller mappings add too little to a fork.
 const LEAST: u64 = 4 << 20;
 /// Larger ones than this part of the machine's memory are more likely reserved than used.
-const PART_OF_MEMORY: u64 = 16;
+const PART_OF_MEMORY: u64 = 4;
 const PAGE: u64 = 4096;
 
 /// Who asks.
