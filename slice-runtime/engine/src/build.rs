@@ -22,6 +22,9 @@ pub struct Limits {
 /// Instructions a trace can have at most: it must not span more than one page boundary.
 pub const MAX_INSTRUCTIONS: usize = 256;
 
+/// Bytes of app code that it can have at most.
+pub const MAX_BYTES: u64 = (MAX_INSTRUCTIONS * isa::MAX_LEN) as u64;
+
 /// Why no trace could be made: the app faults when it fetches its first instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchFault {

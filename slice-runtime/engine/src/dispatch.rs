@@ -7,7 +7,7 @@ use bubble::switches::{Off, Optimisation};
 use machine::{AppPc, CachePc, flags};
 
 use crate::ahead::Ahead;
-use crate::build::{self, FetchFault, Limits};
+use crate::build::{self, FetchFault, Limits, MAX_BYTES};
 use crate::end::End;
 use crate::engine::Engine;
 use crate::guest::{Fault, Flow, Guest};
@@ -216,12 +216,13 @@ impl Engine {
             instructions: if self.single { 1 } else { self.settings.max_instructions },
             stop_after_write: compared,
         };
-        let end = self.end.as_ref().map(|end| end.registers.rip);
-        let tables = self.space(space).tables;
-        let ends = &tables.header().ends;
-        let is_end = |pc: AppPc| {
-            Some(pc.0) == end || space == SpaceId::Shared && ends.iter().any(|e| e.load(Ordering::Relaxed) == pc.0)
-        };
+        let mut ends = Vec::from_iter(self.end.as_ref().map(|end| end.registers.rip));
+        if space == SpaceId::Shared {
+            // Whoever adds one holds the lock, as the caller does. Nearly always there is none near here.
+            let all = self.space(space).tables.header().ends.iter().map(|end| end.load(Ordering::Relaxed));
+            ends.extend(all.filter(|end| end.wrapping_sub(pc.0) < MAX_BYTES));
+        }
+        let is_end = |pc: AppPc| ends.contains(&pc.0);
         let mut bytes = self.code_bytes(pc);
         if space == SpaceId::Shared {
             // Shared code stays inside its mapping.
