@@ -335,8 +335,7 @@ impl Engine {
         }
         if from == SpaceId::Shared {
             let code = self.space(from);
-            let source = code.tables.at_offset(exit.site).map(|(id, _)| code.tables.trace(id).pc);
-            let inside = source.is_some_and(|pc| self.regions.same(pc.0, exit.pc.0));
+            let inside = self.regions.same(code.tables.trace(exit.from).pc.0, exit.pc.0);
             if to == SpaceId::Own || !inside {
                 return;
             }

@@ -195,6 +195,13 @@ impl Code {
         self.fixup_before_here(1)
     }
 
+    /// A transaction that is over at once, or never begins: where there are transactions, eax may have changed behind it.
+    pub fn empty_transaction(&mut self) {
+        // xbegin, whose abort goes behind the xend.
+        self.put(&[0xc7, 0xf8, 3, 0, 0, 0]);
+        self.put(&[0x0f, 0x01, 0xd5]);
+    }
+
     /// `jmp target`.
     pub fn jmp_reg(&mut self, target: Gpr) {
         self.with_registers(false, &[0xff], 4, target as u8);

@@ -1,6 +1,6 @@
 //! Oracle test of what the translator writes itself: iced's reading of the bytes.
 
-use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter};
+use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Mnemonic};
 use isa::{Code, Condition};
 use machine::{CachePc, Gpr};
 
@@ -149,6 +149,16 @@ fn forward_jumps_are_bound() {
 }
 
 #[test]
+fn an_empty_transaction_goes_on_behind_its_end_in_any_case() {
+    let mut code = Code::new(CachePc(BASE));
+    code.empty_transaction();
+    let two: Vec<_> = Decoder::with_ip(64, &code.bytes, BASE, DecoderOptions::NONE).iter().collect();
+    let names: Vec<_> = two.iter().map(|i| i.mnemonic()).collect();
+    assert_eq!(names, [Mnemonic::Xbegin, Mnemonic::Xend]);
+    assert_eq!(two[0].near_branch_target(), code.here().0);
+}
+
+#[test]
 #[should_panic(expected = "127 bytes")]
 fn a_short_jump_that_does_not_reach_is_a_bug() {
     let mut code = Code::new(CachePc(BASE));
@@ -164,7 +174,7 @@ fn nops_have_their_length() {
         code.nop(n);
         assert_eq!(code.bytes.len(), n);
         let decoded = Decoder::with_ip(64, &code.bytes, BASE, DecoderOptions::NONE).iter().collect::<Vec<_>>();
-        assert!(decoded.iter().all(|i| i.mnemonic() == iced_x86::Mnemonic::Nop));
+        assert!(decoded.iter().all(|i| i.mnemonic() == Mnemonic::Nop));
         assert_eq!(decoded.len(), n.div_ceil(9));
     }
 }

@@ -110,11 +110,14 @@ impl Locked<'_> {
         unsafe { (&mut (*self.tables.layout).arena)[at..at + bytes.len()].copy_from_slice(bytes) }
     }
 
-    /// Stores exits after the last one in use without taking them into use.
+    /// Stores exits of the next trace after the last one in use without taking them into use.
     pub fn write_exits(&self, exits: &[Exit]) {
-        let at = self.next_exit() as usize;
+        let (at, from) = (self.next_exit() as usize, TraceId(self.tables.len()));
         // SAFETY: as in `write_arena`.
-        unsafe { (&mut (*self.tables.layout).exits)[at..at + exits.len()].copy_from_slice(exits) }
+        let places = unsafe { &mut (&mut (*self.tables.layout).exits)[at..at + exits.len()] };
+        for (place, exit) in places.iter_mut().zip(exits) {
+            *place = Exit { from, ..*exit };
+        }
     }
 
     /// The first trace of a page's list, from `next` on, that is still valid; those before it needn't be found any more. Code that is changed

@@ -94,8 +94,8 @@ pub struct Exit {
     pub site: u32,
     /// See [`ExitKind`].
     pub argument: u32,
-    /// Explicit padding.
-    pub reserved: u32,
+    /// The trace that it leaves. Known when it is written to the tables.
+    pub from: TraceId,
 }
 
 /// One translated trace.

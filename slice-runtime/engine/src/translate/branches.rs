@@ -297,7 +297,7 @@ pub fn stale(pc: AppPc, space: SpaceId, id: TraceId, site: Site) -> Translation 
     code.store_gs_imm32(ThreadState::EXIT_AT, exit_id(site.space, site.first_exit));
     code.jmp_gs(ThreadState::LEAVE_AT);
     let map = MapEntry::new(pc.0, 0, Place::Left, R11::Reserved, mirrored());
-    let exit = Exit { pc, kind: ExitKind::Stale, site: space as u32, argument: id.0, reserved: 0 };
+    let exit = Exit { pc, kind: ExitKind::Stale, site: space as u32, argument: id.0, from: id };
     Translation {
         code: code.bytes,
         stubs: Vec::new(),

@@ -73,7 +73,7 @@ impl Translator<'_> {
             Kind::Volatile(VolatileKind::Rdtsc) => self.leave_after(ExitKind::Rdtsc, next),
             Kind::Volatile(VolatileKind::Rdtscp) => self.leave_after(ExitKind::Rdtscp, next),
             Kind::Volatile(VolatileKind::Cpuid) => self.leave_after(ExitKind::Cpuid, next),
-            Kind::XBegin { abort } => self.transaction_start(instruction, abort)?,
+            Kind::XBegin { abort } => self.transaction_start(abort),
             Kind::SegmentBase { write, segment, register, wide } => {
                 self.segment_base(instruction, write, segment, register, wide);
             }
@@ -213,16 +213,13 @@ impl Translator<'_> {
         self.mark_not_taken(index);
     }
 
-    /// A transaction aborts at once, with no reason given: allowed at any time, and repeatable.
-    fn transaction_start(&mut self, instruction: &Instruction, abort: AppPc) -> Result<(), Untranslatable> {
-        if !std::arch::is_x86_feature_detected!("rtm") {
-            self.code.copy(instruction);
-            return Ok(());
-        }
+    /// A transaction aborts at once, with no reason given: allowed at any time, and repeatable. Where there are none the instruction isn't known. That can't be
+    /// asked for: there are processors that don't admit to have transactions and abort them all. So one is begun.
+    fn transaction_start(&mut self, abort: AppPc) {
+        self.code.empty_transaction();
         self.code.mov_imm(Gpr::Rax, 0);
         self.mark_left(abort.0);
         self.exit_jump(abort);
-        Ok(())
     }
 
     /// FS is the app's own while translated code runs; GS isn't.

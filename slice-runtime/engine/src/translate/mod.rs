@@ -40,7 +40,7 @@ use crate::gateway;
 use crate::instrument::Trace;
 use crate::space::SpaceId;
 use crate::statemap::{BlockCall, CallMark, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed};
-use crate::tables::{Exit, ExitKind};
+use crate::tables::{Exit, ExitKind, TraceId};
 use crate::thread::ThreadState;
 
 /// Where a translation will lie.
@@ -294,7 +294,7 @@ impl<'a> Translator<'a> {
     }
 
     fn add_exit(&mut self, kind: ExitKind, pc: AppPc, argument: u32) -> usize {
-        self.exits.push(Exit { pc, kind, site: 0, argument, reserved: 0 });
+        self.exits.push(Exit { pc, kind, site: 0, argument, from: TraceId(0) });
         self.exits.len() - 1
     }
 
