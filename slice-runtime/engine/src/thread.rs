@@ -62,7 +62,7 @@ pub struct ThreadState {
     pub leave_by_stub: u64,
     /// Where exits at system calls jump to: as `leave`, unless there is a shortcut, see [`crate::shortcut`].
     pub syscall: u64,
-    /// Where a landing jumps to when the target is another one.
+    /// Where an indirect branch jumps to that isn't looked up, and a landing that can't reach the gateway's own place for it, when the target is another one.
     pub miss: u64,
     /// 1 when [`crate::interrupt`] was called and not yet answered.
     pub interrupted: u64,

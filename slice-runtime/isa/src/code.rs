@@ -32,11 +32,6 @@ impl Code {
         Code { bytes: Vec::new(), base }
     }
 
-    /// The same with room for so many bytes: a buffer that grows is copied again and again.
-    pub fn with_capacity(base: CachePc, bytes: usize) -> Code {
-        Code { bytes: Vec::with_capacity(bytes), base }
-    }
-
     /// Address of the next byte.
     pub fn here(&self) -> CachePc {
         CachePc(self.base.0 + self.bytes.len() as u64)
