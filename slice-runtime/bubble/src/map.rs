@@ -1,6 +1,7 @@
 //! The drawing of the bubble.
 //!
 //! ```text
+//!  0x5508_0000_0000  TARGETS       private 256 GiB   where indirect branches go, in serial runs
 //!  0x5548_0000_0000  HEAP          private  48 GiB   heap of the image (Rust allocator), grows up
 //!                    LOGS          run      32 GiB   in the master only, and not in its forks: slices' logs, for the in-process recorder
 //!  0x5554_0000_0000  RECORDS       run       1 GiB   the slice's own log (its slot's part of the run memory)
@@ -15,7 +16,8 @@
 //!  0x5554_f900_0000  STACK         private  16 MiB   the image's stack (grows down from the region's end)
 //!  0x5554_fa00_0000  RECORDER      mixed     4 MiB   in the master only, and not in its forks: the in-process recorder
 //!  0x5554_fb00_0000  PICTURE       run      16 MiB   in a run's first slice only, and only while it starts: see [`crate::picture`]
-//!  0x5555_0000_0000  THREADS       private 128 MiB   thread states, reached through GS
+//!  0x5555_0000_0000  THREADS       private  64 MiB   thread states, reached through GS
+//!  0x5555_0400_0000  TARGET_WINDOWS private 256 KiB  where in TARGETS to look; after it 2 MiB at least are never mapped
 //!  0x5555_0800_0000  LOCAL         private  96 MiB   the tool's local state
 //!  0x5555_0e00_0000  BUFFER        private   1 MiB   values on their way from translated code to the tool; nothing is mapped
 //!                                                    after it, so that a full buffer is noticed by a fault
@@ -62,11 +64,14 @@ impl Region {
     }
 }
 
+const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// The whole reservation.
-pub const BUBBLE: Region = Region::new(0x5548_0000_0000, 0x5555_5000_0000 - 0x5548_0000_0000);
+pub const BUBBLE: Region = Region::new(TARGETS.start, 0x5555_5000_0000 - TARGETS.start);
+/// Where indirect branches go, in serial runs: windows of 32 GiB each.
+pub const TARGETS: Region = Region::new(0x5508_0000_0000, 256 * GIB);
 /// Heap of the image.
 pub const HEAP: Region = Region::new(0x5548_0000_0000, 48 * GIB);
 /// In the master only, where slices have their heap, and not in its forks: the logs of slices, a part for each slot, to which the recorder
@@ -97,7 +102,9 @@ pub const RECORDER: Region = Region::new(0x5554_fa00_0000, 4 * MIB);
 /// Where a slice writes the picture of its image.
 pub const PICTURE: Region = Region::new(0x5554_fb00_0000, 16 * MIB);
 /// Thread states.
-pub const THREADS: Region = Region::new(0x5555_0000_0000, 128 * MIB);
+pub const THREADS: Region = Region::new(0x5555_0000_0000, 64 * MIB);
+/// Where in [`TARGETS`] the windows are: a table that is entered by bits of a target. Of what follows it nothing may be mapped for 2 MiB.
+pub const TARGET_WINDOWS: Region = Region::new(0x5555_0400_0000, 256 * KIB);
 /// Tool-local state.
 pub const LOCAL: Region = Region::new(0x5555_0800_0000, 96 * MIB);
 /// What translated code writes for the tool to take in bulk: small enough to stay in a core's own cache.
@@ -153,6 +160,7 @@ mod tests {
     #[test]
     fn regions_lie_in_order_inside_the_bubble() {
         let all = [
+            TARGETS,
             HEAP,
             RECORDS,
             RESULT,
@@ -166,6 +174,7 @@ mod tests {
             RECORDER,
             PICTURE,
             THREADS,
+            TARGET_WINDOWS,
             LOCAL,
             BUFFER,
             BUFFER_GUARD,
@@ -177,6 +186,7 @@ mod tests {
             assert!(pair[0].end() <= pair[1].start, "{pair:?}");
         }
         assert!(all[all.len() - 1].end() <= BUBBLE.end());
+        assert!(TARGET_WINDOWS.end() + 2 * MIB <= LOCAL.start);
         assert!(all.iter().all(|r| r.start % 4096 == 0 && r.size % 4096 == 0));
     }
 

@@ -27,6 +27,8 @@ pub enum Optimisation {
     Operands,
     /// Landings of indirect branches. Instead: each goes through the runtime.
     Landings,
+    /// Indirect branches of serial runs by a map of all targets, see the engine's `targets.rs`. Instead: by landings.
+    Targets,
     /// Neighbouring targets of indirect branches are looked up in one cache line. Instead: several lines apart.
     Neighbours,
     /// Where the landing of a return is found is asked for when the call is made. Instead: when the return comes.
@@ -53,7 +55,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 21] = [
+    pub const ALL: [Optimisation; 22] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -64,6 +66,7 @@ impl Optimisation {
         Optimisation::Late,
         Optimisation::Operands,
         Optimisation::Landings,
+        Optimisation::Targets,
         Optimisation::Neighbours,
         Optimisation::Prefetch,
         Optimisation::Inherit,
@@ -90,6 +93,7 @@ impl Optimisation {
             Optimisation::Late => "late",
             Optimisation::Operands => "operands",
             Optimisation::Landings => "landings",
+            Optimisation::Targets => "targets",
             Optimisation::Neighbours => "neighbours",
             Optimisation::Prefetch => "prefetch",
             Optimisation::Inherit => "inherit",
@@ -121,10 +125,10 @@ impl Off {
 
     /// The same without what takes instructions that this processor doesn't have.
     pub fn on_this_processor(self) -> Off {
-        if std::arch::is_x86_feature_detected!("bmi2") {
-            return self;
+        if !std::arch::is_x86_feature_detected!("bmi2") {
+            return Off(self.0 | 1 << Optimisation::Neighbours as u32 | 1 << Optimisation::Targets as u32);
         }
-        Off(self.0 | 1 << Optimisation::Neighbours as u32)
+        if has_slow_extract() { Off(self.0 | 1 << Optimisation::Targets as u32) } else { self }
     }
 
     /// Reads a list as in `no-ahead,no-cells`; `none` turns all off.
@@ -143,6 +147,14 @@ impl Off {
             })
         })
     }
+}
+
+/// Whether `pext` is microcode: on AMD's processors before Zen 3.
+fn has_slow_extract() -> bool {
+    use std::arch::x86_64::__cpuid;
+    let (name, version) = (__cpuid(0), __cpuid(1).eax);
+    let family = (version >> 8 & 15) + (version >> 20 & 255);
+    (name.ebx, name.edx, name.ecx) == (0x6874_7541, 0x6974_6e65, 0x444d_4163) && family < 0x19
 }
 
 #[cfg(test)]

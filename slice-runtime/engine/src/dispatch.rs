@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use bubble::switches::{Off, Optimisation};
+use isa::Kind;
 use machine::{AppPc, CachePc, flags};
 
 use crate::ahead::Ahead;
@@ -16,7 +17,7 @@ use crate::pages::PAGE;
 use crate::regions::Regions;
 use crate::space::SpaceId;
 use crate::tables::{Exit, ExitKind, Trace, TraceId};
-use crate::translate::{self, Rules, Site, Translation};
+use crate::translate::{self, Lookup, Rules, Site, Translation};
 
 /// `si_code` of faults.
 const ILL_ILLOPN: i32 = 2;
@@ -45,6 +46,7 @@ pub(crate) enum Failed {
 impl Engine {
     /// The trace for the app's `rip`; `None` if the guest wants to leave.
     pub(crate) fn dispatch(&mut self, guest: &mut dyn Guest) -> Option<Found> {
+        self.leave_failed_targets();
         loop {
             let pc = AppPc(self.cpu().registers.rip);
             if let Some(found) = self.find(pc) {
@@ -159,6 +161,7 @@ impl Engine {
         let checks = space == SpaceId::Own && !self.single;
         let check = self.end.as_ref().filter(|end| checks && end.registers.rip == pc.0).map(End::conditions);
         let site = self.site(space, &locked);
+        let lookup = self.lookup_for(&trace);
         let exact_faults = self.settings.exact_faults;
         let shared = self.shared.as_ref().map(|shared| shared.tables);
         let counters = shared.as_ref().map_or(&self.counters, |tables| &tables.header().counters);
@@ -177,6 +180,7 @@ impl Engine {
             once,
             counters,
             known: &self.known,
+            lookup,
             live_at,
             spare: &mut self.spare,
         };
@@ -196,6 +200,17 @@ impl Engine {
             self.stats.translate_ns += TIMED * start.elapsed().as_nanos() as u64;
         }
         Ok((space, id))
+    }
+
+    /// How the trace's indirect branch finds its target. Where it may go, or come back to, is made ready for.
+    fn lookup_for(&mut self, trace: &instrument::Trace) -> Lookup {
+        if !self.targets.are_used() {
+            return Lookup::Landings;
+        }
+        let last = trace.instructions.last().expect("a trace has an instruction");
+        self.targets.expect_all(trace.head(), last.next_pc());
+        let asks = self.settings.off.leaves(Optimisation::Prefetch) && matches!(last.kind(), Kind::Call { .. });
+        Lookup::Targets { ask_for: if asks { self.targets.ask_for(last.next_pc()) } else { None } }
     }
 
     /// Selects and instruments the trace at `pc`, and watches its pages if they can be written.

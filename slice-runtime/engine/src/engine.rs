@@ -15,6 +15,7 @@ use crate::shortcut::Shortcut;
 use crate::signals;
 use crate::space::{CodeSpace, SpaceId};
 use crate::tables::{Tables, TraceId};
+use crate::targets::{Targets, WINDOW_BITS};
 use crate::templates::Inherited;
 use crate::thread::{INDIRECT_ENTRIES, SLOT_R11, ThreadState};
 use crate::translate::{Known, Spare};
@@ -96,6 +97,8 @@ pub struct Engine {
     pub(crate) inherited: Inherited,
     /// Counters that have cells, if translations aren't shared.
     pub(crate) counters: Counters,
+    /// Where indirect branches go, if translations aren't shared.
+    pub(crate) targets: Targets,
     pub(crate) known: Known,
     /// Buffers of the next translation.
     pub(crate) spare: Spare,
@@ -158,6 +161,7 @@ impl Engine {
             behind: None,
             inherited: Inherited::default(),
             counters: Counters::default(),
+            targets: Targets::default(),
             known: Known::default(),
             spare: Spare::default(),
             thread,
@@ -182,12 +186,14 @@ impl Engine {
             }
         }
         engine.thread().buffer = map::BUFFER.start;
+        engine.thread().target_bits = WINDOW_BITS;
         engine.thread().dropped_bits = u64::from(dropped_bits(settings.off));
         for space in [Some(&engine.own), engine.shared.as_ref()].into_iter().flatten() {
             // SAFETY: the thread state is mapped and belongs to this engine.
             unsafe { (*thread).exits[space.id as usize] = space.tables.exits_address() };
         }
         signals::start(&mut engine);
+        engine.begin_targets();
         engine
     }
 
@@ -301,6 +307,9 @@ impl Control for Engine {
             return;
         }
         let end = start.saturating_add(len);
+        if start == 0 && self.targets.are_used() {
+            self.distrust_targets();
+        }
         let inherited = self.leave_template(start, end);
         self.regions.forget();
         self.known.forget_pages();

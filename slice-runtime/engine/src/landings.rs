@@ -70,6 +70,10 @@ impl Engine {
         if !self.settings.off.leaves(Optimisation::Landings) || !self.may_enter_directly(space, id) {
             return Next::Cache(entry);
         }
+        if self.targets.are_used() {
+            self.targets.put(target, entry);
+            return Next::Cache(entry);
+        }
         let leads_there = |new: &New| (new.target, new.end) == (target, entry) && flushes == self.flushes;
         let ahead = ahead.filter(leads_there);
         if space == SpaceId::Shared && self.use_shared_landing(target, id, ahead.as_ref()) {
@@ -86,7 +90,8 @@ impl Engine {
 
     /// If there is no trace for `target` yet, it can lie right behind its landing: no jump, and less of the cache is touched.
     fn landing_before_trace(&mut self, target: AppPc) -> Option<New> {
-        let lasting = !self.single && self.settings.linking && !self.pages.is_compared(target.0);
+        let lasting =
+            !self.single && !self.targets.are_used() && self.settings.linking && !self.pages.is_compared(target.0);
         if !lasting || !self.settings.off.leaves(Optimisation::Landings) || self.find(target).is_some() {
             return None;
         }
@@ -141,6 +146,9 @@ impl Engine {
 
     /// Takes this process's own landings out of the table.
     pub(crate) fn clear_indirect(&mut self) {
+        if self.targets.are_used() {
+            return self.targets.clear();
+        }
         self.landings.fill(0);
         if !self.clear_view() {
             let empty = gateway::indirect_miss_pc();

@@ -137,6 +137,10 @@ extern "C" fn handle(signal: i32, info: &libc::siginfo_t, context: &mut libc::uc
             context.uc_mcontext.gregs[libc::REG_RIP as usize] = place as i64;
             return 0;
         }
+        if let Some(place) = engine.after_lookup(pc).filter(|_| signal == libc::SIGSEGV) {
+            context.uc_mcontext.gregs[libc::REG_RIP as usize] = place as i64;
+            return 0;
+        }
         if !fill_in(engine, CachePc(pc), context, fs_base) {
             runtime_fault(signal, pc, context);
         }

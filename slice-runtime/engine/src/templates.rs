@@ -48,6 +48,9 @@ impl Engine {
         if std::mem::replace(&mut self.inherited.begun, true) {
             return;
         }
+        if self.targets.are_used() {
+            return;
+        }
         let found = self.registered().and_then(|set| self.shared_tables()?.template_for(&set));
         if !found.is_some_and(|found| self.view(found)) {
             self.clear_indirect();

@@ -72,6 +72,8 @@ pub struct ThreadState {
     pub is_r11_reserved: u64,
     /// See [`crate::landings::dropped_bits`].
     pub dropped_bits: u64,
+    /// See [`crate::targets::WINDOW_BITS`].
+    pub target_bits: u64,
     /// Addresses of the records of exits, by the number of their space.
     pub exits: [u64; 2],
     /// How often the quick check of the slice's end was made.
@@ -196,6 +198,8 @@ impl ThreadState {
     pub const LEAVE_BY_STUB_AT: u32 = offset_of!(ThreadState, leave_by_stub) as u32;
     /// GS offset of `miss`.
     pub const MISS_AT: u32 = offset_of!(ThreadState, miss) as u32;
+    /// GS offset of `target_bits`.
+    pub const TARGET_BITS_AT: u32 = offset_of!(ThreadState, target_bits) as u32;
     /// GS offset of one of the tables of indirect branches.
     pub const fn indirect_at(level: Level) -> u32 {
         let before = level as usize * size_of::<[AtomicU64; INDIRECT_ENTRIES]>();

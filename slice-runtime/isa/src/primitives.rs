@@ -59,6 +59,16 @@ impl Code {
         self.put(&[0xc4, extended | VEX_MAP_0F3A, 0x7b, 0xf0, 0xc0 | low(dst) << 3 | low(src), bits]);
     }
 
+    /// `dst` = the bits of `src` that are set in `gs:[offset]`, packed together: `pext`, an instruction of BMI2.
+    pub fn extract_bits_gs(&mut self, dst: Gpr, src: Gpr, offset: u32) {
+        const VEX_MAP_0F38: u8 = 2;
+        // VEX has some bits inverted: the fourth ones of `dst`, of an index and of a base, and `src`. An address without base and index follows.
+        let extended = 0xe0 ^ high(dst) << 7;
+        let source = (!(src as u8) & 15) << 3;
+        self.put(&[0x65, 0xc4, extended | VEX_MAP_0F38, 0x80 | source | 2, 0xf5, low(dst) << 3 | 4, 0x25]);
+        self.put(&offset.to_le_bytes());
+    }
+
     /// `dst = low 32 bits of src`.
     pub fn movzx32(&mut self, dst: Gpr, src: Gpr) {
         self.with_registers(false, &[STORE], src as u8, dst as u8);
@@ -137,11 +147,28 @@ impl Code {
         self.with_gs(&[LOAD], dst as u8, offset);
     }
 
+    /// `dst = gs:[index * 8 + offset]`; `index` isn't rsp.
+    pub fn load_gs_indexed(&mut self, dst: Gpr, index: Gpr, offset: u32) {
+        self.load_address(dst, &gs_indexed(index, offset));
+    }
+
+    /// Asks for the cache line at `[base]`, in all caches.
+    pub fn prefetch(&mut self, base: Gpr) {
+        self.with_address(false, &[0x0f, 0x18], 1, &Address::at(base, 0));
+    }
+
     /// `gs:[offset] = value`, sign-extended to 64 bits.
     pub fn store_gs_imm32(&mut self, offset: u32, value: i32) {
         self.with_gs(&[0xc7], 0, offset);
         self.put_i32(value);
     }
+}
+
+/// `gs:[index * 8 + offset]`.
+fn gs_indexed(index: Gpr, offset: u32) -> Address {
+    debug_assert!(index != Gpr::Rsp);
+    let segment = Some(Segment::Gs);
+    Address { index: Some(index), scale: 8, displacement: i64::from(offset), segment, ..Address::default() }
 }
 
 /// Jumps, calls and the stack.
@@ -223,17 +250,15 @@ impl Code {
         self.with_address(false, &[0xff], 4, &address);
     }
 
+    /// `jmp [base + index * 8]`; `index` isn't rsp.
+    pub fn jmp_indexed(&mut self, base: Gpr, index: Gpr) {
+        debug_assert!(index != Gpr::Rsp);
+        self.with_address(false, &[0xff], 4, &Address { index: Some(index), scale: 8, ..Address::at(base, 0) });
+    }
+
     /// `jmp gs:[index * 8 + offset]`; `index` isn't rsp.
     pub fn jmp_gs_indexed(&mut self, index: Gpr, offset: u32) {
-        debug_assert!(index != Gpr::Rsp);
-        let address = Address {
-            index: Some(index),
-            scale: 8,
-            displacement: i64::from(offset),
-            segment: Some(Segment::Gs),
-            ..Address::default()
-        };
-        self.with_address(false, &[0xff], 4, &address);
+        self.with_address(false, &[0xff], 4, &gs_indexed(index, offset));
     }
 
     /// `ret`.

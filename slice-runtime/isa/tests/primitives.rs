@@ -68,6 +68,13 @@ fn small_forms() {
     assert_eq!(text(|c| c.load32(Gpr::R9, Gpr::Rcx, 4)), "mov 4(%rcx),%r9d");
     assert_eq!(text(|c| c.store_gs_imm32(0x20, -1)), "movq $-1,%gs:0x20");
     assert_eq!(text(|c| c.jmp_gs(0x20)), "jmpq *%gs:0x20");
+    assert_eq!(text(|c| c.extract_bits_gs(Gpr::R9, Gpr::R10, 0x80)), "pext %gs:0x80,%r10,%r9");
+    assert_eq!(text(|c| c.extract_bits_gs(Gpr::Rax, Gpr::R15, 0x80)), "pext %gs:0x80,%r15,%rax");
+    assert_eq!(text(|c| c.extract_bits_gs(Gpr::R14, Gpr::Rdi, 8)), "pext %gs:8,%rdi,%r14");
+    assert_eq!(text(|c| c.load_gs_indexed(Gpr::R9, Gpr::R10, 0x800)), "mov %gs:0x800(,%r10,8),%r9");
+    assert_eq!(text(|c| c.jmp_indexed(Gpr::R9, Gpr::R10)), "jmpq *(%r9,%r10,8)");
+    assert_eq!(text(|c| c.jmp_indexed(Gpr::R13, Gpr::Rax)), "jmpq *(%r13,%rax,8)");
+    assert_eq!(text(|c| c.prefetch(Gpr::R9)), "prefetcht0 (%r9)");
     assert_eq!(text(|c| c.jmp_gs_indexed(Gpr::R13, 0x800)), "jmpq *%gs:0x800(,%r13,8)");
     assert_eq!(text(|c| c.push_imm32(-5)), "push $-5");
     assert_eq!(text(|c| c.set_condition(Condition::E, Gpr::R8)), "sete %r8b; movzbl %r8b,%r8d");

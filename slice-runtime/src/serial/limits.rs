@@ -16,7 +16,7 @@ pub fn call(call: &Call, memory: &mut dyn Memory) -> Option<u64> {
     answer((call.number, call.args), me, memory, |resource, new| {
         let own = match resource {
             libc::RLIMIT_AS => BUBBLE.size,
-            libc::RLIMIT_DATA => own_data(),
+            libc::RLIMIT_DATA => own_data() + engine::mapped_later(),
             _ => return None,
         };
         Some(address_space(new, own, |new| exchange(resource, new)))
@@ -30,7 +30,7 @@ fn exchange(resource: u32, new: Option<Limits>) -> Result<Limits, i32> {
     if is_error(result) { Err(-(result as i64) as i32) } else { Ok(old) }
 }
 
-/// Private, writable memory of the image's: always the same. To be called first before the app runs: it may leave us no descriptor to
+/// Private, writable memory of the image's before the app runs. To be called first before the app runs: it may leave us no descriptor to
 /// find that out.
 pub fn own_data() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();

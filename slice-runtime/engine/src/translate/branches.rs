@@ -10,7 +10,7 @@ use bubble::switches::{Off, Optimisation};
 use isa::Instruction;
 use machine::{AppPc, CachePc, Gpr};
 
-use super::{Condition, Site, Translation, Translator, bit, exit_id};
+use super::{Condition, Lookup, Site, Translation, Translator, bit, exit_id};
 use crate::counters::Reserved;
 use crate::gateway;
 use crate::instrument::Point;
@@ -18,6 +18,7 @@ use crate::landings;
 use crate::space::SpaceId;
 use crate::statemap::{IN_R9, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed, mirrored};
 use crate::tables::{Exit, ExitKind, TraceId};
+use crate::targets;
 use crate::thread::{Level, MIRROR_R9, MIRROR_R10, SLOT_R11, SLOT_SCRATCH, ThreadState};
 
 const R10_AT: u64 = ThreadState::spill_address(MIRROR_R10);
@@ -26,7 +27,7 @@ const R9_AT: u64 = ThreadState::spill_address(MIRROR_R9);
 impl Translator<'_> {
     /// Pushes the app's return address, without touching flags. `free` needn't hold anything; without it a literal is needed, which costs a cache line.
     fn push_return(&mut self, address: u64, free: Option<Gpr>) {
-        if self.off.leaves(Optimisation::Prefetch) {
+        if self.off.leaves(Optimisation::Prefetch) && matches!(self.lookup, Lookup::Landings) {
             self.code.prefetch_mem(ThreadState::indirect_address(landings::index_of(AppPc(address), self.off)));
         }
         if let Ok(immediate) = i32::try_from(address as i64) {
@@ -46,8 +47,13 @@ impl Translator<'_> {
         let instruction = &self.trace.instructions[index];
         let free = self.absent_at_ends() != 0 && !self.has_calls(Point::Taken(index));
         if free {
-            self.absent |= bit(Gpr::R10);
+            let asked = if let Lookup::Targets { ask_for } = self.lookup { ask_for } else { None };
+            self.absent |= bit(Gpr::R10) | if asked.is_some() { bit(Gpr::R9) } else { 0 };
             self.mark(instruction.pc().0);
+            if let Some(place) = asked {
+                self.code.mov_imm(Gpr::R9, place);
+                self.code.prefetch(Gpr::R9);
+            }
         }
         self.push_return(instruction.next_pc().0, free.then_some(Gpr::R10));
     }
@@ -74,7 +80,10 @@ impl Translator<'_> {
         if self.once {
             return self.code.jmp_gs(ThreadState::MISS_AT);
         }
-        jump_to_landing(&mut self.code, self.off, Level::First);
+        match self.lookup {
+            Lookup::Landings => jump_to_landing(&mut self.code, self.off, Level::First),
+            Lookup::Targets { .. } => targets::go(&mut self.code),
+        }
     }
 
     fn load_target(&mut self, instruction: &Instruction) {

@@ -279,6 +279,7 @@ mod tests {
             once: false,
             counters: &counters,
             known: &known,
+            lookup: crate::translate::Lookup::Landings,
             live_at,
             spare: &mut Spare::default(),
         };

@@ -100,6 +100,18 @@ pub struct Untranslatable {
     reason: &'static str,
 }
 
+/// How an indirect branch finds the translation of its target.
+#[derive(Clone, Copy, Debug)]
+pub enum Lookup {
+    /// By landings, see `branches`.
+    Landings,
+    /// By the map of targets, see [`crate::targets`].
+    Targets {
+        /// Where the word of the call's return is, if it is to be asked for.
+        ask_for: Option<u64>,
+    },
+}
+
 /// What holds for all translations of a run.
 pub struct Rules<'a> {
     /// Optimisations that are off.
@@ -116,6 +128,8 @@ pub struct Rules<'a> {
     pub counters: &'a Counters,
     /// What was found out about routines.
     pub known: &'a Known,
+    /// How an indirect branch finds its target.
+    pub lookup: Lookup,
     /// The arithmetic flags that may be read after an app pc is reached, see [`crate::ahead`].
     pub live_at: &'a mut dyn FnMut(AppPc) -> u64,
     /// Buffers to be used.
@@ -181,6 +195,8 @@ struct Translator<'a> {
     once: bool,
     counters: &'a Counters,
     known: &'a Known,
+    /// See [`Rules::lookup`].
+    lookup: Lookup,
     code: Code,
     stubs: Code,
     exits: Vec<Exit>,
@@ -238,6 +254,7 @@ impl<'a> Translator<'a> {
             once: rules.once,
             counters: rules.counters,
             known: rules.known,
+            lookup: rules.lookup,
             code: Code { bytes: emptied(&mut spare.code), base: site.pc },
             stubs: Code { bytes: emptied(&mut spare.stubs), base: site.stubs_end },
             exits: emptied(&mut spare.exits),
