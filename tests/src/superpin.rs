@@ -53,7 +53,7 @@ pub const FOLLOWED: Mode = serial("serial-follow", "icount2", &["-sp", "0", "-fo
 
 /// All of the engine's optimisations off but two, without which a run takes a hundred times as long: routines in place and
 /// landings. The engine's differential test has them off too, but for the last, which isn't the engine's.
-const UNOPTIMISED: &str = "no-merge,no-anywhere,no-ahead,no-cells,no-mirror,no-operands,no-picture";
+const UNOPTIMISED: &str = "no-merge,no-anywhere,no-ahead,no-cells,no-mirror,no-operands,no-slots,no-picture";
 
 /// Every mode that every guest is run in.
 pub const MODES: &[Mode] = &[

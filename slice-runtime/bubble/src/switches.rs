@@ -29,6 +29,8 @@ pub enum Optimisation {
     Landings,
     /// Indirect branches of serial runs by a map of all targets, see the engine's `targets.rs`. Instead: by landings.
     Targets,
+    /// Branches through words that can't be written are translated as direct ones. Instead: the word is loaded and its target looked up.
+    Slots,
     /// Neighbouring targets of indirect branches are looked up in one cache line. Instead: several lines apart.
     Neighbours,
     /// Where the landing of a return is found is asked for when the call is made. Instead: when the return comes.
@@ -55,7 +57,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 22] = [
+    pub const ALL: [Optimisation; 23] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -67,6 +69,7 @@ impl Optimisation {
         Optimisation::Operands,
         Optimisation::Landings,
         Optimisation::Targets,
+        Optimisation::Slots,
         Optimisation::Neighbours,
         Optimisation::Prefetch,
         Optimisation::Inherit,
@@ -94,6 +97,7 @@ impl Optimisation {
             Optimisation::Operands => "operands",
             Optimisation::Landings => "landings",
             Optimisation::Targets => "targets",
+            Optimisation::Slots => "slots",
             Optimisation::Neighbours => "neighbours",
             Optimisation::Prefetch => "prefetch",
             Optimisation::Inherit => "inherit",

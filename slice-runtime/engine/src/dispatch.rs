@@ -156,6 +156,7 @@ impl Engine {
             }
         }
         let trace = self.select(space, pc, guest)?;
+        let through_slot = if space == SpaceId::Own && !self.single { self.through_slot(&trace) } else { None };
         let code_len = trace.instructions.iter().map(isa::Instruction::len).sum::<usize>();
         // An instruction that is only finished was begun elsewhere than at the end.
         let checks = space == SpaceId::Own && !self.single;
@@ -165,8 +166,8 @@ impl Engine {
         let exact_faults = self.settings.exact_faults;
         let shared = self.shared.as_ref().map(|shared| shared.tables);
         let counters = shared.as_ref().map_or(&self.counters, |tables| &tables.header().counters);
-        let regions = &mut self.regions;
         let off = self.settings.off;
+        let regions = &mut self.regions;
         let live_at = &mut |at| live_flags_at(regions, at, pc, exact_faults, off);
         let replays = self.settings.replays;
         // As in `may_enter_directly`. A check at the head is made each time.
@@ -182,6 +183,7 @@ impl Engine {
             known: &self.known,
             lookup,
             live_at,
+            through_slot,
             spare: &mut self.spare,
         };
         let made = translate::translate(&trace, site, check.as_deref(), rules)
@@ -257,6 +259,12 @@ impl Engine {
             translate::merge_counters(&mut trace, &self.known);
         }
         Ok(trace)
+    }
+
+    /// Where the trace's last instruction goes, if it is a branch through a slot.
+    fn through_slot(&mut self, trace: &instrument::Trace) -> Option<AppPc> {
+        let slot = trace.instructions.last().and_then(translate::slot)?;
+        self.settings.off.leaves(Optimisation::Slots).then(|| self.regions.constant_target(slot)).flatten()
     }
 
     /// Readable code from `pc` on.

@@ -335,6 +335,12 @@ impl Control for Engine {
         }
     }
 
+    fn look_again(&mut self) {
+        if !self.regions.slots_hold() {
+            self.flush_own();
+        }
+    }
+
     fn arm(&mut self, registers: &Registers) {
         self.to_arm = Some(*registers);
     }

@@ -68,6 +68,9 @@ pub trait Control {
     /// protected because it translated code from them become writable.
     fn before_write(&mut self, start: u64, len: u64);
 
+    /// Another process has run in the app's memory, for a short while: what can't be written by the app itself is looked at again, as far as data goes.
+    fn look_again(&mut self);
+
     /// From now on ask [`Guest::end_reached`] when the app is about to execute the instruction at `registers.rip` with
     /// general registers as in `registers` (some are compared before the guest is asked, it compares the rest).
     fn arm(&mut self, registers: &Registers);

@@ -26,6 +26,7 @@ mod places;
 mod regions;
 pub mod shortcut;
 mod signals;
+mod slots;
 mod space;
 mod statemap;
 mod tables;

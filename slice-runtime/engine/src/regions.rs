@@ -10,10 +10,11 @@
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use machine::{Here, Memory, proc};
+use machine::{AppPc, Here, Memory, proc};
 
 use crate::ahead::Findings;
 use crate::pages::PAGE;
+use crate::slots::Slots;
 use crate::tables::{FileRegion, RegionSet, Tables};
 
 /// One mapping.
@@ -41,6 +42,8 @@ pub struct Regions {
     looked_at: Vec<(u64, u64)>,
     /// What was found there.
     pub findings: Findings,
+    /// Words that indirect branches go through.
+    slots: Slots,
 }
 
 impl Regions {
@@ -115,11 +118,38 @@ impl Regions {
         unsafe { std::slice::from_raw_parts(pc as *const u8, (end - pc) as usize) }
     }
 
-    /// Whether [`Regions::constant_code`] gave out code of a mapping that `start .. end` overlaps. Forgets it.
+    /// Where a branch through the word at `slot` goes, if nothing can change that but a system call of the app's.
+    pub fn constant_target(&mut self, slot: u64) -> Option<AppPc> {
+        let at = self.position(slot)?;
+        if !self.slots.rely_on(slot, &self.list[at]) {
+            return None;
+        }
+        // SAFETY: the whole word lies in a mapping that can be read.
+        let target = unsafe { (slot as *const u64).read() };
+        let target = self.find(target).filter(|region| region.execute).map(|_| AppPc(target))?;
+        self.slots.remember(slot, target);
+        Some(target)
+    }
+
+    /// Whether all words that [`Regions::constant_target`] gave out still lead where they did. Forgets them otherwise.
+    pub fn slots_hold(&mut self) -> bool {
+        let slots = self.slots.take_all();
+        if slots.is_empty() {
+            return true;
+        }
+        self.forget();
+        let hold = slots.into_iter().all(|(slot, target)| self.constant_target(slot) == Some(target));
+        if !hold {
+            self.slots.take_all();
+        }
+        hold
+    }
+
+    /// Whether [`Regions::constant_code`] gave out code of a mapping that `start .. end` overlaps, or [`Regions::constant_target`] a word. Forgets it.
     pub fn take_looked_at(&mut self, start: u64, end: u64) -> bool {
         let before = self.looked_at.len();
         self.looked_at.retain(|&(s, e)| end <= s || e <= start);
-        self.looked_at.len() != before
+        self.slots.take(start, end) || self.looked_at.len() != before
     }
 
     /// Mappings changed.

@@ -10,6 +10,8 @@ pub struct Child {
     pub cpu: Cpu,
     /// Whether its dispositions are copies of ours.
     pub dispositions: bool,
+    /// Whether it runs in our memory, while we wait.
+    pub shares_memory: bool,
 }
 
 impl Child {
@@ -35,7 +37,7 @@ impl Child {
         if has(libc::CLONE_SETTLS) {
             cpu.registers.fs_base = tls;
         }
-        Some(Self { cpu, dispositions: flags & CLONE_CLEAR_SIGHAND == 0 })
+        Some(Self { cpu, dispositions: flags & CLONE_CLEAR_SIGHAND == 0, shares_memory: has(libc::CLONE_VM) })
     }
 }
 

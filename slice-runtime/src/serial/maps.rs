@@ -14,6 +14,7 @@ use syscall_replay::is_error;
 
 use super::Call;
 use super::calls::raw_syscall;
+use super::own_memory::is_own_file;
 
 /// The kernel's buffer for such a file.
 const BUFFER: usize = 4096;
@@ -71,7 +72,7 @@ impl MapsFiles {
 
     fn opened(&mut self, path: u64, result: u64, memory: &dyn Memory) {
         let asked = memory.read_c_string(path, MOST_PATH).unwrap_or_default();
-        if asked.ends_with(b"maps") && shows_own_maps(result) {
+        if asked.ends_with(b"maps") && is_own_file(result, "maps") {
             self.files.insert(result as i32, Reading::default());
         }
     }
@@ -110,20 +111,6 @@ impl Reading {
         given.append(&mut fresh);
         given
     }
-}
-
-/// Whether the descriptor is `/proc/<this process>/maps` or the same of its only thread.
-fn shows_own_maps(fd: u64) -> bool {
-    let link = format!("/proc/self/fd/{}\0", fd as i32);
-    let mut target = [0; 128];
-    let args = [link.as_ptr() as u64, target.as_mut_ptr() as u64, target.len() as u64, 0, 0, 0];
-    let len = raw_syscall(libc::SYS_readlink as u64, args);
-    if is_error(len) {
-        return false;
-    }
-    let me = raw_syscall(libc::SYS_getpid as u64, [0; 6]);
-    let target = &target[..len as usize];
-    target == format!("/proc/{me}/maps").as_bytes() || target == format!("/proc/{me}/task/{me}/maps").as_bytes()
 }
 
 /// The kernel's text, now, with the bubble as one line.

@@ -28,7 +28,7 @@ pub fn call(number: u64, args: [u64; 6], control: &mut dyn Control) -> Option<u6
         // Their extent isn't among the arguments; they are rare.
         libc::SYS_shmat | libc::SYS_shmdt | libc::SYS_remap_file_pages | libc::SYS_process_madvise => {
             let result = raw_syscall(number, args);
-            control.code_changed(0, ALL);
+            changed_anywhere(control);
             result
         }
         _ => return None,
@@ -39,6 +39,11 @@ pub fn call(number: u64, args: [u64; 6], control: &mut dyn Control) -> Option<u6
 /// Lifts every write protection that the engine put on app memory: another process is going to use it.
 pub fn release_all(control: &mut dyn Control) {
     control.before_write(0, ALL);
+}
+
+/// Any memory may have been written, protected or not.
+pub fn changed_anywhere(control: &mut dyn Control) {
+    control.code_changed(0, ALL);
 }
 
 fn map(args: [u64; 6], control: &mut dyn Control) -> u64 {

@@ -22,6 +22,7 @@ mod limits;
 mod maps;
 mod memory;
 mod native;
+mod own_memory;
 
 use bubble::shared::SliceStats;
 use engine::instrument::Trace;
@@ -42,6 +43,7 @@ use child::Child;
 use deliver::Death;
 pub(crate) use deliver::grow_stack;
 use maps::MapsFiles;
+use own_memory::OwnMemory;
 
 /// Length of the `syscall` instruction.
 const SYSCALL_LEN: u64 = 2;
@@ -60,6 +62,7 @@ pub struct SerialGuest {
     signals: Signals,
     memory: Here,
     maps: MapsFiles,
+    own_memory: OwnMemory,
     begun: Begun,
     ending: Option<Ending>,
     /// Processes that the app has started.
@@ -71,8 +74,8 @@ impl SerialGuest {
     pub fn new(mut signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>) -> Self {
         signals.start();
         limits::own_data();
-        let (maps, begun) = (MapsFiles::default(), Begun::default());
-        Self { slot, tool, signals, memory: Here::new(), maps, begun, ending: None, children: 0 }
+        let (maps, own_memory, begun) = (MapsFiles::default(), OwnMemory::default(), Begun::default());
+        Self { slot, tool, signals, memory: Here::new(), maps, own_memory, begun, ending: None, children: 0 }
     }
 
     /// Hands in the result and ends the process as the app did. To be called when the engine was left.
@@ -180,13 +183,21 @@ impl SerialGuest {
         for range in effects::writable(rule, &call.args, &self.memory) {
             control.before_write(range.address, range.len);
         }
+        let writes_unseen = self.own_memory.is_written_by(&call);
+        if writes_unseen {
+            memory::release_all(control);
+        }
         let waiting_mask = self.waiting_mask(&call);
         let result = match calls::interruptible(call.number, call.args, arrival::flag()) {
             Ok(result) => result,
             Err(why) => return self.deliver_before_call(why, cpu, control),
         };
+        if writes_unseen {
+            memory::changed_anywhere(control);
+        }
         if !is_error(result) {
             self.maps.after(&call, result, &self.memory);
+            self.own_memory.after(&call, result);
         }
         cpu.registers.finish_syscall(result);
         let interrupted = result as i64 == -i64::from(libc::EINTR);
@@ -246,6 +257,9 @@ impl SerialGuest {
         let result = native::split(call.number, call.args, &child.cpu, &self.signals, child.dispositions);
         self.children += u64::from(!is_error(result));
         self.signals.set_mask(self.signals.mask());
+        if child.shares_memory {
+            control.look_again();
+        }
         cpu.registers.finish_syscall(result);
         self.deliver_waiting(None, cpu, control)
     }

@@ -174,6 +174,8 @@ mod tests {
 
         fn before_write(&mut self, _start: u64, _len: u64) {}
 
+        fn look_again(&mut self) {}
+
         fn arm(&mut self, _registers: &machine::Registers) {}
 
         fn require_word(&mut self, _address: u64, _word: u64) {}

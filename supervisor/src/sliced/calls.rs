@@ -67,6 +67,7 @@ impl Master {
                 Class::Boundary
             }
             Class::Replay if self.unstable.is_written(self.pid, number, &args) => Class::Boundary,
+            Class::Replay if self.own_memory.is_written(self.pid, number, &args) => Class::Boundary,
             class => class,
         };
         let (class, then) = match self.unstable.lock(self.pid, number, &args) {
@@ -78,6 +79,9 @@ impl Master {
             false => (class, Then::Fork),
         };
         let file = written::by_path(&stopped, self.pid, number, &args);
+        if let Some(file) = file {
+            self.own_memory.opens(file);
+        }
         let (class, then) = match file.filter(|file| self.files.holds(*file) || is_kept_for_the_ended(*file)) {
             Some(file) => (Class::Boundary, Then::Write { file, number, args }),
             None => (class, then),

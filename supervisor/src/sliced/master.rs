@@ -23,6 +23,7 @@ use super::huge_pages::HugePages;
 use super::in_process::{InProcess, Room};
 use super::limits::OwnLimits;
 use super::next::{Cut, Next, Then};
+use super::own_memory::OwnMemory;
 use super::processor::Processor;
 use super::random::RandomInstructions;
 use super::shared_copies::SharedCopies;
@@ -58,6 +59,8 @@ pub struct Master {
     pub children: u64,
     /// Files whose mappings change when the app writes them.
     pub unstable: Unstable,
+    /// Whether it may write its memory by a file.
+    pub own_memory: OwnMemory,
     /// What was copied for slices of the memory that it shares.
     pub shared_copies: SharedCopies,
     /// Resource limits that it has set for itself.
@@ -112,6 +115,7 @@ impl Master {
             has_company: false,
             children: 0,
             unstable: Unstable::default(),
+            own_memory: OwnMemory::default(),
             shared_copies: SharedCopies::default(),
             limits: OwnLimits::default(),
             clock_open: true,

@@ -21,6 +21,7 @@ pub(crate) mod limits;
 mod lingering;
 mod master;
 mod next;
+mod own_memory;
 pub(crate) mod processor;
 pub(crate) mod proximity;
 mod random;

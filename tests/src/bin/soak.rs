@@ -13,7 +13,7 @@ use suites::superpin::{Counted, SERIAL, count_with, total_of};
 /// The tools to choose from, the cheapest one most often.
 const TOOLS: [&str; 6] = ["icount2", "icount2", "icount2", "icount1", "memaddr", "dcache"];
 /// Optimisations of the engine of which one is off now and then.
-const SWITCHES: [&str; 15] = [
+const SWITCHES: [&str; 16] = [
     "no-picture",
     "no-merge",
     "no-anywhere",
@@ -21,6 +21,7 @@ const SWITCHES: [&str; 15] = [
     "no-cells",
     "no-mirror",
     "no-operands",
+    "no-slots",
     "no-hold",
     "no-tally",
     "no-keep",

@@ -60,6 +60,7 @@ impl Translator<'_> {
                 self.calls_taken(index, block, Some(target), self.offset());
                 self.exit_jump(target);
             }
+            Kind::JumpIndirect | Kind::CallIndirect if self.branch_through_slot(index) => {}
             Kind::JumpIndirect => self.indirect_jump(index, block),
             Kind::CallIndirect => self.indirect_call(index, block),
             Kind::Return { extra_pop } => self.indirect_return(index, block, extra_pop),
@@ -281,6 +282,7 @@ mod tests {
             known: &known,
             lookup: crate::translate::Lookup::Landings,
             live_at,
+            through_slot: None,
             spare: &mut Spare::default(),
         };
         let made = translate(&trace, site, None, rules).unwrap();

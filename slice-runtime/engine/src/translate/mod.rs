@@ -21,11 +21,13 @@ mod known;
 mod merge;
 mod mirror;
 mod reserved;
+mod slots;
 mod spare;
 mod tested;
 
 pub use known::Known;
 pub use merge::merge_counters;
+pub use slots::slot;
 pub use spare::{Spare, emptied};
 
 use std::ops::Range;
@@ -132,6 +134,8 @@ pub struct Rules<'a> {
     pub lookup: Lookup,
     /// The arithmetic flags that may be read after an app pc is reached, see [`crate::ahead`].
     pub live_at: &'a mut dyn FnMut(AppPc) -> u64,
+    /// Where the trace's last instruction goes, if it is an indirect branch of which that is known, see [`crate::slots`].
+    pub through_slot: Option<AppPc>,
     /// Buffers to be used.
     pub spare: &'a mut Spare,
 }
@@ -193,6 +197,8 @@ struct Translator<'a> {
     loops: bool,
     /// See [`Rules::once`].
     once: bool,
+    /// See [`Rules::through_slot`].
+    through_slot: Option<AppPc>,
     counters: &'a Counters,
     known: &'a Known,
     /// See [`Rules::lookup`].
@@ -252,6 +258,7 @@ impl<'a> Translator<'a> {
             site,
             loops: rules.loops,
             once: rules.once,
+            through_slot: rules.through_slot,
             counters: rules.counters,
             known: rules.known,
             lookup: rules.lookup,

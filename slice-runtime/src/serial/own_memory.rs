@@ -1,0 +1,60 @@
+//! Calls that write the app's memory by its file (`/proc/self/mem`), whatever its protection, or by the process's number. The engine is told
+//! of neither by what is known about the call.
+
+use syscall_replay::is_error;
+
+use super::Call;
+use super::calls::raw_syscall;
+
+/// Whether the app may have the file of its memory open for writing.
+#[derive(Default)]
+pub struct OwnMemory {
+    is_open: bool,
+}
+
+impl OwnMemory {
+    /// The app has made a call that succeeded: takes note of that file. What the app's program had before an exec is the memory of the program that it was then.
+    pub fn after(&mut self, call: &Call, result: u64) {
+        let flags = match call.number as i64 {
+            libc::SYS_open => call.args[1],
+            libc::SYS_openat => call.args[2],
+            // They are in memory, and it is rare.
+            libc::SYS_openat2 => libc::O_RDWR as u64,
+            _ => return,
+        };
+        self.is_open |= flags as i32 & libc::O_ACCMODE != libc::O_RDONLY && is_own_file(result, "mem");
+    }
+
+    /// Whether a call may write the app's memory in such a way.
+    pub fn is_written_by(&self, call: &Call) -> bool {
+        let descriptor = match call.number as i64 {
+            libc::SYS_process_vm_writev => return call.args[0] as i32 == own_number(),
+            _ if !self.is_open => return false,
+            libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_writev | libc::SYS_pwritev | libc::SYS_pwritev2 => {
+                call.args[0]
+            }
+            libc::SYS_sendfile => call.args[0],
+            libc::SYS_copy_file_range | libc::SYS_splice => call.args[2],
+            _ => return false,
+        };
+        is_own_file(descriptor, "mem")
+    }
+}
+
+/// Whether the descriptor is `/proc/<this process>/<name>` or the same of its only thread.
+pub fn is_own_file(fd: u64, name: &str) -> bool {
+    let link = format!("/proc/self/fd/{}\0", fd as i32);
+    let mut target = [0; 128];
+    let args = [link.as_ptr() as u64, target.as_mut_ptr() as u64, target.len() as u64, 0, 0, 0];
+    let len = raw_syscall(libc::SYS_readlink as u64, args);
+    if is_error(len) {
+        return false;
+    }
+    let me = own_number();
+    let target = &target[..len as usize];
+    [format!("/proc/{me}/{name}"), format!("/proc/{me}/task/{me}/{name}")].iter().any(|own| target == own.as_bytes())
+}
+
+fn own_number() -> i32 {
+    raw_syscall(libc::SYS_getpid as u64, [0; 6]) as i32
+}
