@@ -156,7 +156,7 @@ impl Engine {
             }
         }
         let trace = self.select(space, pc, guest)?;
-        let through_slot = if space == SpaceId::Own && !self.single { self.through_slot(&trace) } else { None };
+        let through_slot = self.through_slot(space, &locked, &trace);
         let code_len = trace.instructions.iter().map(isa::Instruction::len).sum::<usize>();
         // An instruction that is only finished was begun elsewhere than at the end.
         let checks = space == SpaceId::Own && !self.single;
@@ -259,12 +259,6 @@ impl Engine {
             translate::merge_counters(&mut trace, &self.known);
         }
         Ok(trace)
-    }
-
-    /// Where the trace's last instruction goes, if it is a branch through a slot.
-    fn through_slot(&mut self, trace: &instrument::Trace) -> Option<AppPc> {
-        let slot = trace.instructions.last().and_then(translate::slot)?;
-        self.settings.off.leaves(Optimisation::Slots).then(|| self.regions.constant_target(slot)).flatten()
     }
 
     /// Readable code from `pc` on.

@@ -192,6 +192,7 @@ impl Engine {
             // SAFETY: the thread state is mapped and belongs to this engine.
             unsafe { (*thread).exits[space.id as usize] = space.tables.exits_address() };
         }
+        engine.clear_cells();
         signals::start(&mut engine);
         engine.begin_targets();
         engine

@@ -47,6 +47,7 @@ impl Engine {
         let cpu = self.cpu_unbound();
         let flow = match exit.kind {
             ExitKind::Direct => return self.after_direct(guest, space, exit),
+            ExitKind::Slot => return self.after_slot(guest, space, exit),
             ExitKind::Stale => return self.after_stale(guest, exit),
             ExitKind::Call => return self.after_call(space, exit),
             ExitKind::Interrupted => {

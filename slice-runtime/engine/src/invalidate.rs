@@ -75,6 +75,7 @@ impl Engine {
         self.own.flush();
         self.finishing = None;
         self.clear_indirect();
+        self.clear_cells();
         for id in self.hidden.clone() {
             self.make_stale(SpaceId::Shared, id);
         }

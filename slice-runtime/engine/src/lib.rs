@@ -9,6 +9,7 @@
 mod ahead;
 pub mod buffer;
 mod build;
+mod cells;
 mod counters;
 mod descriptor;
 mod dispatch;

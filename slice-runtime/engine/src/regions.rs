@@ -5,7 +5,8 @@
 //! executable, unwritable mapping of a file of which no page was ever changed (`/proc/self/pagemap` tells anonymous
 //! pages from file pages), and when the mapping as a whole is the one that was first registered for these addresses.
 //! Named invariant *closed regions*: shared code links only inside one registered mapping, so a slice in which
-//! the mapping is another one never comes across its code.
+//! the mapping is another one never comes across its code. It leaves one mapping for another through words of each process's own: the tables of
+//! indirect branches, and [`crate::cells`].
 
 use std::io;
 use std::os::unix::fs::FileExt;

@@ -26,6 +26,8 @@ pub const SLOT_SCRATCH: usize = 2;
 pub const SLOT_HELD: usize = 6;
 /// The app's r11 while that is used for something else, see `translate::reserved`.
 pub const SLOT_R11: usize = 8;
+/// Cells of branches through slots: see [`crate::cells`].
+pub const SLOT_CELLS: usize = 1 << 12;
 /// Entries of the indirect-branch table: one for each value of 16 bits of the target.
 pub const INDIRECT_ENTRIES: usize = 1 << 16;
 
@@ -80,6 +82,8 @@ pub struct ThreadState {
     pub quick_checks: u64,
     /// Cells of counters, see [`crate::counters`].
     pub cells: [[u64; CELLS]; WORDS],
+    /// Where branches through slots in shared code go, see [`crate::cells`].
+    pub slots: [u64; SLOT_CELLS],
     /// See [`IndirectTables`].
     pub indirect: IndirectTables,
 }
@@ -200,6 +204,11 @@ impl ThreadState {
     pub const MISS_AT: u32 = offset_of!(ThreadState, miss) as u32;
     /// GS offset of `target_bits`.
     pub const TARGET_BITS_AT: u32 = offset_of!(ThreadState, target_bits) as u32;
+    /// GS offset of a branch's cell.
+    pub const fn slot_at(cell: u32) -> u32 {
+        offset_of!(ThreadState, slots) as u32 + cell * 8
+    }
+
     /// GS offset of one of the tables of indirect branches.
     pub const fn indirect_at(level: Level) -> u32 {
         let before = level as usize * size_of::<[AtomicU64; INDIRECT_ENTRIES]>();

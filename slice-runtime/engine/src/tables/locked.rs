@@ -8,6 +8,7 @@ use super::{
     ARENA_BYTES, Exit, FileRegion, INDEX_ENTRIES, MAX_EXITS, MAX_REGIONS, MAX_TRACES, Tables, Trace, TraceId,
     filter_of, slot_of,
 };
+use crate::thread::SLOT_CELLS;
 
 /// Proof that the table's lock is held; gives it back when dropped.
 pub struct Locked<'a> {
@@ -67,6 +68,17 @@ impl Locked<'_> {
         unsafe { (&mut (*self.tables.layout).header.region)[count] = *wanted };
         self.tables.header().regions.store(count as u32 + 1, Ordering::Release);
         true
+    }
+
+    /// A cell that no branch has yet, if there is one.
+    pub fn take_cell(&self) -> Option<u32> {
+        let cells = &self.tables.header().cells;
+        let number = cells.load(Ordering::Relaxed);
+        if number as usize == SLOT_CELLS {
+            return None;
+        }
+        cells.store(number + 1, Ordering::Relaxed);
+        Some(number)
     }
 
     /// Number that the next exit gets.
@@ -193,4 +205,18 @@ fn alive(pid: u32) -> bool {
     let r = unsafe { libc::kill(pid as i32, 0) };
     // SAFETY: errno of this thread.
     r == 0 || unsafe { *libc::__errno_location() } != libc::ESRCH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::templates::tests::tables;
+    use super::*;
+
+    #[test]
+    fn each_cell_is_taken_once() {
+        let tables = tables();
+        let locked = tables.lock();
+        assert!((0..SLOT_CELLS as u32).all(|n| locked.take_cell() == Some(n)));
+        assert_eq!(locked.take_cell(), None);
+    }
 }

@@ -54,6 +54,8 @@ pub struct TraceId(pub u32);
 pub enum ExitKind {
     /// To the app pc `pc`; `site` is the offset of a rel32 that may be patched to link the exit.
     Direct = 1,
+    /// A branch through a slot, at `pc`, whose cell (`argument`) says nothing yet; `site` is the offset of what does it otherwise.
+    Slot,
     /// A `syscall` instruction; `pc` is the address after it.
     Syscall,
     /// `rdtsc`; `pc` is the address after it.
@@ -158,6 +160,8 @@ pub struct Header {
     /// Counters that have cells in the code of these tables.
     pub counters: Counters,
     region: [FileRegion; MAX_REGIONS],
+    /// Cells in use, see [`crate::cells`].
+    cells: AtomicU32,
     /// Templates in use.
     templates: AtomicU32,
     /// The mappings that each is for.

@@ -27,7 +27,7 @@ mod tested;
 
 pub use known::Known;
 pub use merge::merge_counters;
-pub use slots::slot;
+pub use slots::{ThroughSlot, slot};
 pub use spare::{Spare, emptied};
 
 use std::ops::Range;
@@ -134,8 +134,8 @@ pub struct Rules<'a> {
     pub lookup: Lookup,
     /// The arithmetic flags that may be read after an app pc is reached, see [`crate::ahead`].
     pub live_at: &'a mut dyn FnMut(AppPc) -> u64,
-    /// Where the trace's last instruction goes, if it is an indirect branch of which that is known, see [`crate::slots`].
-    pub through_slot: Option<AppPc>,
+    /// How the trace's last instruction goes where it goes, if it is a branch through a slot, see [`crate::slots`].
+    pub through_slot: Option<ThroughSlot>,
     /// Buffers to be used.
     pub spare: &'a mut Spare,
 }
@@ -198,7 +198,7 @@ struct Translator<'a> {
     /// See [`Rules::once`].
     once: bool,
     /// See [`Rules::through_slot`].
-    through_slot: Option<AppPc>,
+    through_slot: Option<ThroughSlot>,
     counters: &'a Counters,
     known: &'a Known,
     /// See [`Rules::lookup`].

@@ -1,9 +1,22 @@
-//! Indirect branches through words that can't be written, see [`crate::slots`]: nothing is loaded and nothing looked up.
+//! Indirect branches through words that can't be written, see [`crate::slots`]: nothing is looked up, and in a process's own code nothing loaded.
 
 use isa::{Instruction, Kind};
+use machine::{AppPc, Gpr};
 
-use super::Translator;
+use super::{Translator, exit_id};
 use crate::instrument::Point;
+use crate::statemap::{Place, mirrored};
+use crate::tables::ExitKind;
+use crate::thread::ThreadState;
+
+/// How a branch through a slot goes where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThroughSlot {
+    /// Directly.
+    To(AppPc),
+    /// Where the cell of this number says, see [`crate::cells`]. A jump.
+    ByCell(u32),
+}
 
 /// The word at a fixed address that an indirect branch goes through, if it does.
 pub fn slot(instruction: &Instruction) -> Option<u64> {
@@ -12,15 +25,32 @@ pub fn slot(instruction: &Instruction) -> Option<u64> {
 }
 
 impl Translator<'_> {
-    /// Emits the trace's last instruction as a direct branch. False, with nothing emitted, if that isn't known to go to one place. Calls of a tool's
-    /// routines on its way would look for its target where other indirect branches leave it, so there it is one of those.
+    /// Emits the trace's last instruction as a branch through a slot. False if it must be emitted as any other, perhaps behind what was. Calls of
+    /// a tool's routines on its way would look for its target where other indirect branches leave it, so then it is one of those.
     pub(super) fn branch_through_slot(&mut self, index: usize) -> bool {
-        let Some(target) = self.through_slot.filter(|_| !self.has_calls(Point::Taken(index))) else { return false };
+        match self.through_slot.filter(|_| !self.has_calls(Point::Taken(index))) {
+            Some(ThroughSlot::To(target)) => self.branch_to(index, target),
+            Some(ThroughSlot::ByCell(cell)) => self.jump_by_cell(index, cell),
+            None => return false,
+        }
+        matches!(self.through_slot, Some(ThroughSlot::To(_)))
+    }
+
+    fn branch_to(&mut self, index: usize, target: AppPc) {
         if self.trace.instructions[index].kind() == Kind::CallIndirect {
             self.call_pushes(index);
             self.mark_left(target.0);
         }
         self.exit_jump(target);
-        true
+    }
+
+    /// Jumps where the cell says. As long as that is nothing, this is an exit stub.
+    fn jump_by_cell(&mut self, index: usize, cell: u32) {
+        let pc = self.trace.instructions[index].pc();
+        self.mark_with(pc.0, Place::Static, mirrored());
+        let exit = self.add_exit(ExitKind::Slot, pc, cell);
+        self.code.mov_imm(Gpr::R10, exit_id(self.site.space, self.site.first_exit + exit as u32) as u64);
+        self.code.jmp_gs(ThreadState::slot_at(cell));
+        self.exits[exit].site = self.site.offset + self.offset();
     }
 }
