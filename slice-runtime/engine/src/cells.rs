@@ -7,7 +7,7 @@
 
 use bubble::switches::Optimisation;
 use isa::{Instruction, Kind};
-use machine::{AppPc, CachePc};
+use machine::CachePc;
 
 use crate::engine::{Engine, Next};
 use crate::gateway;
@@ -51,9 +51,7 @@ impl Engine {
         let flushes = self.flushes;
         let Some((to, id)) = self.dispatch(guest) else { return Next::Leave };
         let entry: CachePc = self.entry_of(to, id);
-        // It may have come elsewhere, by a fault.
-        let is_there = AppPc(self.cpu().registers.rip) == target && flushes == self.flushes;
-        if is_there && self.may_enter_directly(to, id) {
+        if self.has_come_to(target, flushes) && self.may_enter_directly(to, id) {
             self.thread().slots[exit.argument as usize] = entry.0;
         }
         Next::Cache(entry)

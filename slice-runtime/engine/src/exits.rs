@@ -92,7 +92,7 @@ impl Engine {
         self.stats.entries[0] += 1;
         let flushes = self.flushes;
         let Some((space, id)) = self.dispatch(guest) else { return Next::Leave };
-        if flushes == self.flushes {
+        if self.has_come_to(exit.pc, flushes) {
             self.link(from, exit, space, id);
         }
         Next::Cache(self.entry_of(space, id))
@@ -104,10 +104,16 @@ impl Engine {
         let flushes = self.flushes;
         let Some((space, id)) = self.dispatch(guest) else { return Next::Leave };
         let entry = self.entry_of(space, id);
-        if flushes == self.flushes && self.may_enter_directly(space, id) {
+        if self.has_come_to(exit.pc, flushes) && self.may_enter_directly(space, id) {
             self.redirect(stale.0, stale.1, entry);
         }
         Next::Cache(entry)
+    }
+
+    /// Whether what was found for the app's state may be entered at the next time without asking: it is where the app was going to, and not the handler of a fault that
+    /// it met there, and nothing was flushed meanwhile.
+    pub(crate) fn has_come_to(&mut self, target: AppPc, flushes: u32) -> bool {
+        AppPc(self.cpu().registers.rip) == target && flushes == self.flushes
     }
 
     fn after_call(&mut self, space: SpaceId, exit: &Exit) -> Next {
