@@ -59,6 +59,9 @@ impl Master {
         self.last_recorded = None;
         let entered = self.recorder.enter(number, args, &stopped);
         self.in_process.before(&stopped, number, &args);
+        if self.in_process.recorded > 0 {
+            self.own_memory.opens_unseen();
+        }
         self.random.before_call(&mut stopped, number, &args);
         let state = SliceState { recorded: slice.amount(), limit: self.call_limit, is_due: self.is_due };
         let class = match entered.class {
