@@ -1,5 +1,5 @@
 // Direct jumps to where nothing is and to what can't be executed, again and again: the handler is told of each.
-// rounds: 0 40
+// rounds: 0 20
 // blocks: differ
 #define _GNU_SOURCE
 #include "guest.h"
