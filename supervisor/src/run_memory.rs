@@ -18,7 +18,7 @@ use bubble::boot::BOOT_MAGIC;
 use bubble::map::{CONTROL, RECORDS, RESULT, file};
 use bubble::picture::{Contents, HEADER_AT, PictureHeader};
 use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, RunHeader, SliceStats, Slot, TOOL_ARGS_BYTES, slot_at, state};
-use bubble::switches::Optimisation;
+use bubble::switches::{Off, Optimisation, TARGETS_FROM_MS};
 
 use crate::error::{Doing, Failure};
 use crate::settings::Settings;
@@ -74,6 +74,13 @@ pub struct RunMemory {
     most_kept: u64,
     /// Whether slices go on from a picture.
     has_pictures: bool,
+}
+
+/// Optimisations that are off in the run.
+fn off(settings: &Settings) -> Off {
+    let off = settings.off.on_this_processor();
+    // Each slice fills a map of targets for itself.
+    if settings.sliced && settings.slice_ms < TARGETS_FROM_MS { off.and(Optimisation::Targets) } else { off }
 }
 
 impl RunMemory {
@@ -138,7 +145,7 @@ impl RunMemory {
             sharing: settings.sharing.into(),
             cache_bytes: settings.cache_bytes,
             tool_args_len: args.len() as u32,
-            off: settings.off.on_this_processor(),
+            off: off(settings),
             cpuid_processor: crate::sliced::processor::for_cpuid(),
             process: process.unwrap_or(0) as u32,
             reserved: 0,
@@ -401,7 +408,7 @@ mod tests {
             linking: true,
             sharing: true,
             cache_bytes: 1 << 20,
-            off: bubble::switches::Off::default(),
+            off: Off::default(),
             report: None,
             tool: "count".into(),
             tool_options: vec!["-o".into(), "x".into()],

@@ -1,7 +1,7 @@
 //! The drawing of the bubble.
 //!
 //! ```text
-//!  0x5508_0000_0000  TARGETS       private 256 GiB   where indirect branches go, in serial runs
+//!  0x5508_0000_0000  TARGETS       private 256 GiB   where indirect branches go
 //!  0x5548_0000_0000  HEAP          private  48 GiB   heap of the image (Rust allocator), grows up
 //!                    LOGS          run      32 GiB   in the master only, and not in its forks: slices' logs, for the in-process recorder
 //!  0x5554_0000_0000  RECORDS       run       1 GiB   the slice's own log (its slot's part of the run memory)
@@ -70,7 +70,7 @@ const GIB: u64 = 1 << 30;
 
 /// The whole reservation.
 pub const BUBBLE: Region = Region::new(TARGETS.start, 0x5555_5000_0000 - TARGETS.start);
-/// Where indirect branches go, in serial runs: windows of 32 GiB each.
+/// Where indirect branches go: windows of 32 GiB each.
 pub const TARGETS: Region = Region::new(0x5508_0000_0000, 256 * GIB);
 /// Heap of the image.
 pub const HEAP: Region = Region::new(0x5548_0000_0000, 48 * GIB);

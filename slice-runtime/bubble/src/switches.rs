@@ -27,7 +27,7 @@ pub enum Optimisation {
     Operands,
     /// Landings of indirect branches. Instead: each goes through the runtime.
     Landings,
-    /// Indirect branches of serial runs by a map of all targets, see the engine's `targets.rs`. Instead: by landings.
+    /// Indirect branches of serial runs and long slices by a map of all targets, see the engine's `targets.rs`. Instead: by landings.
     Targets,
     /// Branches through words that can't be written are translated as direct ones. Instead: the word is loaded and its target looked up.
     Slots,
@@ -113,6 +113,9 @@ impl Optimisation {
     }
 }
 
+/// Milliseconds of a slice from which on [`Optimisation::Targets`] pays in it.
+pub const TARGETS_FROM_MS: u64 = 200;
+
 /// Which optimisations are off. As a number: one bit for each.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,12 +130,17 @@ impl Off {
         self.0 & 1 << optimisation as u32 == 0
     }
 
+    /// The same with another one off.
+    pub const fn and(self, optimisation: Optimisation) -> Off {
+        Off(self.0 | 1 << optimisation as u32)
+    }
+
     /// The same without what takes instructions that this processor doesn't have.
     pub fn on_this_processor(self) -> Off {
         if !std::arch::is_x86_feature_detected!("bmi2") {
-            return Off(self.0 | 1 << Optimisation::Neighbours as u32 | 1 << Optimisation::Targets as u32);
+            return self.and(Optimisation::Neighbours).and(Optimisation::Targets);
         }
-        if has_slow_extract() { Off(self.0 | 1 << Optimisation::Targets as u32) } else { self }
+        if has_slow_extract() { self.and(Optimisation::Targets) } else { self }
     }
 
     /// Reads a list as in `no-ahead,no-cells`; `none` turns all off.

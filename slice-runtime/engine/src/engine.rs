@@ -194,7 +194,9 @@ impl Engine {
         }
         engine.clear_cells();
         signals::start(&mut engine);
-        engine.begin_targets();
+        if !settings.replays {
+            engine.begin_targets();
+        }
         engine
     }
 
@@ -309,7 +311,7 @@ impl Control for Engine {
         }
         let end = start.saturating_add(len);
         if start == 0 && self.targets.are_used() {
-            self.distrust_targets();
+            self.distrust_zero();
         }
         let inherited = self.leave_template(start, end);
         self.regions.forget();

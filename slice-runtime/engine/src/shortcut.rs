@@ -20,10 +20,11 @@ use crate::engine::Engine;
 pub mod at {
     use std::mem::offset_of;
 
+    use bubble::map;
     use machine::{Gpr, Registers};
 
     use crate::guest::Cpu;
-    use crate::thread::{Level, MIRROR_R9, MIRROR_R10, SLOT_R11, ThreadState};
+    use crate::thread::{MIRROR_R9, MIRROR_R10, SLOT_R11, ThreadState};
 
     /// Where `leave` stores a register: a place to keep it.
     pub const fn register(r: Gpr) -> usize {
@@ -48,10 +49,16 @@ pub mod at {
     pub const EXITS: usize = offset_of!(ThreadState, exits);
     /// Words of an exit, the first of which is the app pc after the call.
     pub const EXIT_WORDS: usize = size_of::<crate::tables::Exit>() / 8;
+    /// 1 if targets are looked up in the map of targets, 0 if in the table of landings.
+    pub const LOOKS_IN_MAP: usize = offset_of!(ThreadState, looks_in_map);
+    /// The bits of a target that choose its window in the map.
+    pub const TARGET_BITS: usize = offset_of!(ThreadState, target_bits);
+    /// The map's windows: for each value of these bits where the word of address 0 would be.
+    pub const WINDOWS: usize = (map::TARGET_WINDOWS.start - map::THREADS.start) as usize;
     /// How many of the lowest bits of a target its place in the table of indirect branches doesn't depend on, 32 bits; the next 16 say it.
     pub const DROPPED_BITS: usize = offset_of!(ThreadState, dropped_bits);
     /// That table: an address for each place.
-    pub const INDIRECT: usize = ThreadState::indirect_at(Level::First) as usize;
+    pub const INDIRECT: u64 = ThreadState::indirect_address(0);
 }
 
 /// A shortcut's places.
@@ -65,12 +72,14 @@ pub struct Shortcut {
     pub window: Range<u64>,
     /// Where it goes on if it is interrupted there.
     pub interrupted: u64,
+    /// Its last instruction, which jumps to the app's next code. If that faults, it is as if it were interrupted.
+    pub jump: u64,
 }
 
 impl Shortcut {
     /// Where it goes on if `pc`, which raised a fault, is in it.
     pub(crate) fn after_fault(&self, pc: u64) -> Option<u64> {
-        self.code.contains(&pc).then_some(self.gives_up)
+        self.code.contains(&pc).then_some(if pc == self.jump { self.interrupted } else { self.gives_up })
     }
 
     /// Where it goes on if it was interrupted at `pc` and doesn't notice that by itself.

@@ -1,4 +1,4 @@
-//! Where indirect branches go, in a process that shares no translations: a word for each *byte* of app code, so that a target's place says all about it and nothing
+//! Where indirect branches go: a word for each *byte* of app code, so that a target's place says all about it and nothing
 //! has to be compared. A landing's comparison without flags costs as much as the rest of an indirect branch; this spares it, and a second jump.
 //!
 //! ```text
@@ -15,18 +15,21 @@
 //! * bits 61 to 63 get lost in the multiplication, so they belong to the window's number: those of 32768 and more lie where nothing is mapped.
 //!
 //! A fault at these instructions, or at address 0, goes on at the gateway's miss ([`Engine::after_lookup`]), as do words of pages that are in use and have no target.
-//! A fault costs a hundred times what a miss does; so pages are put to use for the targets that are to be expected before a branch goes there.
+//! A fault costs some ten times what a miss does; so pages are put to use for the targets that are to be expected before a branch goes there. If the app maps
+//! address 0, which takes privileges, all pages of a part are put to use at once.
+//!
+//! Each process has its own map, and starts with an empty one. So slices use it only if they are long ([`bubble::switches::TARGETS_FROM_MS`]). The other way is landings
+//! (see `translate::branches`), which slices have in common; translations are shared, so all slices of a run go the same way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bubble::map::{TARGET_WINDOWS, TARGETS};
+use bubble::map::{Region, TARGET_WINDOWS, TARGETS};
 use bubble::switches::Optimisation;
 use isa::{Code, Instruction};
 use machine::{AppPc, CachePc, Gpr};
 
 use crate::engine::Engine;
 use crate::gateway;
-use crate::space::SpaceId;
 use crate::statemap::Place;
 use crate::thread::ThreadState;
 
@@ -34,6 +37,7 @@ use crate::thread::ThreadState;
 pub const WINDOW_BITS: u64 = 0x7fff << 32 | 7 << 61;
 /// Windows that targets may have: as many as there are values of bits 32 to 46.
 const NUMBERS: u64 = 1 << 15;
+const _: () = assert!(TARGET_WINDOWS.size == NUMBERS * 8);
 /// Those below this number are needed where eight times an address is an address.
 const LOW_NUMBERS: u64 = 1 << 12;
 /// App memory that a window is for.
@@ -64,8 +68,10 @@ pub fn mapped_later() -> u64 {
 pub struct Targets {
     /// Whether it is used at all.
     used: bool,
-    /// Whether it can't be used any longer.
+    /// Whether there is a target that can't have a word.
     failed: bool,
+    /// Whether all pages are put to use at once.
+    full: bool,
     /// Bits 32 to 46 of the app memory that each window is for, from the second one on.
     windows: Vec<u64>,
     parts: Vec<Part>,
@@ -84,12 +90,15 @@ struct Part {
 
 impl Part {
     /// Maps its words, or takes all of them out.
-    fn map(start: u64) -> bool {
-        let mapped = map(start, PART_BYTES);
+    fn map(start: u64, full: bool) -> bool {
+        let mapped = map(Region { start, size: PART_BYTES }, READ_WRITE);
         // A huge page would be the words of a quarter of a megabyte of code, most of which is never jumped to.
         for advice in [libc::MADV_NOHUGEPAGE, libc::MADV_DONTDUMP].into_iter().filter(|_| mapped) {
             // SAFETY: advice about what was just mapped; a kernel that doesn't know it is as good.
             unsafe { libc::madvise(start as *mut _, PART_BYTES as usize, advice) };
+        }
+        if mapped && full {
+            (0..PAGES_OF_PART).for_each(|page| fill(start + page * PAGE));
         }
         mapped
     }
@@ -100,18 +109,24 @@ impl Part {
         let (number, bit) = ((page / 64) as usize, 1 << (page % 64));
         if self.used[number] & bit == 0 {
             self.used[number] |= bit;
-            words(place).iter().for_each(|word| word.store(gateway::indirect_miss_pc(), Ordering::Relaxed));
+            fill(place);
         }
     }
 }
 
+/// Puts the page around `place` to use.
+fn fill(place: u64) {
+    words(place).iter().for_each(|word| word.store(gateway::indirect_miss_pc(), Ordering::Relaxed));
+}
+
+const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+
 /// Maps a piece of the bubble that is there for it, filled with zeroes.
-fn map(start: u64, size: u64) -> bool {
-    let (protection, fixed) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_FIXED | libc::MAP_NORESERVE);
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | fixed;
-    let place = start as *mut libc::c_void;
+fn map(piece: Region, protection: i32) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
+    let place = piece.start as *mut libc::c_void;
     // SAFETY: nothing else is there, and no translated code runs.
-    unsafe { libc::mmap(place, size as usize, protection, flags, -1, 0) == place }
+    unsafe { libc::mmap(place, piece.size as usize, protection, flags, -1, 0) == place }
 }
 
 /// Whether the app may have as much private memory as it likes. If not ours would count, too.
@@ -152,7 +167,8 @@ impl Targets {
 
     /// Makes this the way in which translated code looks targets up, if memory can be had.
     fn begin(&mut self) {
-        self.used = may_map_more() && map(TARGET_WINDOWS.start, NUMBERS * 8);
+        // An engine before this one may have left its own map there.
+        self.used = map(TARGETS, libc::PROT_NONE) && map(TARGET_WINDOWS, READ_WRITE);
         if self.used {
             (0..LOW_NUMBERS).for_each(|number| set_window(number, base(0, number)));
         }
@@ -161,8 +177,8 @@ impl Targets {
     /// Takes all targets out.
     pub fn clear(&mut self) {
         for part in &mut self.parts {
-            self.failed |= !Part::map(part.start);
-            part.used.fill(0);
+            assert!(Part::map(part.start, self.full), "cannot clear the map of targets");
+            part.used.fill(if self.full { u64::MAX } else { 0 });
         }
         self.targets = 0;
     }
@@ -187,10 +203,11 @@ impl Targets {
         if self.parts.get(self.last).is_none_or(|part| part.start != start) {
             self.last = match self.parts.iter().position(|part| part.start == start) {
                 Some(known) => known,
-                None if !may_map_more() || !Part::map(start) => return None,
+                None if !may_map_more() || !Part::map(start, self.full) => return None,
                 None => {
                     MAPPED.fetch_add(PART_BYTES, Ordering::Relaxed);
-                    self.parts.push(Part { start, used: Box::new([0; _]) });
+                    let used = if self.full { u64::MAX } else { 0 };
+                    self.parts.push(Part { start, used: Box::new([used; _]) });
                     self.parts.len() - 1
                 }
             };
@@ -230,28 +247,35 @@ impl Targets {
 }
 
 impl Engine {
-    /// Decides whether targets are looked up in the map: not where translations are shared, or slices replay calls in translated code, which
-    /// uses landings; nor where traces expect r10 and r9 to be loaded, or where address 0 is mapped.
+    /// Decides whether targets are looked up in the map: not where traces expect r10 and r9 to be loaded.
+    ///
+    /// In a serial run also not where memory is limited. Slices go the same way in any case, since they share translations.
     pub(crate) fn begin_targets(&mut self) {
         let needed = [Optimisation::Targets, Optimisation::Landings, Optimisation::Late];
         let wanted = self.settings.linking && needed.into_iter().all(|o| self.settings.off.leaves(o));
-        if wanted && self.shared.is_none() && !self.settings.replays && self.regions.find(0).is_none() {
+        let slice = self.settings.replays;
+        if wanted && (slice || may_map_more()) {
+            self.targets.full = self.regions.find(0).is_some();
             self.targets.begin();
+            assert!(self.targets.used || !slice, "cannot map a table of targets: {}", std::io::Error::last_os_error());
+            self.thread().looks_in_map = u64::from(self.targets.used);
         }
     }
 
-    /// Looks targets up by landings from now on if the map can't be used any longer. Translations are dropped then.
+    /// Looks targets up by landings from now on if there are some that the map can't have. Translations are dropped then. In a slice such branches go
+    /// through the runtime.
     pub(crate) fn leave_failed_targets(&mut self) {
-        if self.targets.used && self.targets.failed {
+        if self.targets.used && self.targets.failed && !self.settings.replays {
             self.targets.clear();
             self.targets.used = false;
             self.flush_own();
         }
     }
 
-    /// Address 0 may be mapped.
-    pub(crate) fn distrust_targets(&mut self) {
-        self.targets.failed = true;
+    /// From now on address 0 may be mapped.
+    pub(crate) fn distrust_zero(&mut self) {
+        self.targets.full = true;
+        self.targets.clear();
     }
 
     /// Where a thread goes on that faulted at `pc`, if it looked up a target then.
@@ -260,10 +284,10 @@ impl Engine {
             return None;
         }
         let looked = pc == 0
-            || self.locate(CachePc(pc)).is_some_and(|(space, _, entry, _)| {
+            || self.locate(CachePc(pc)).is_some_and(|(_, _, entry, _)| {
                 // SAFETY: the cache is mapped, and there is more of the bubble behind it.
                 let bytes = unsafe { std::slice::from_raw_parts(pc as *const u8, isa::MAX_LEN) };
-                space == SpaceId::Own && entry.place() == Place::InR10 && is_lookup(bytes)
+                entry.place() == Place::InR10 && is_lookup(bytes)
             });
         looked.then(gateway::indirect_miss_pc)
     }

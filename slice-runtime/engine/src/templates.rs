@@ -48,6 +48,9 @@ impl Engine {
         if std::mem::replace(&mut self.inherited.begun, true) {
             return;
         }
+        if self.settings.replays {
+            self.begin_targets();
+        }
         if self.targets.are_used() {
             return;
         }

@@ -74,6 +74,8 @@ pub struct ThreadState {
     pub is_r11_reserved: u64,
     /// See [`crate::landings::dropped_bits`].
     pub dropped_bits: u64,
+    /// 1 if targets are looked up in the map of [`crate::targets`], 0 if by landings.
+    pub looks_in_map: u64,
     /// See [`crate::targets::WINDOW_BITS`].
     pub target_bits: u64,
     /// Addresses of the records of exits, by the number of their space.

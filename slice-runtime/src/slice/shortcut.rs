@@ -164,12 +164,20 @@ global_asm!(
     "imul rdx, rdx, {EXIT_BYTES}",
     "mov rcx, [rcx + rdx]",
     "mov r10, rcx",
-    // r9: the place in the table, see `Engine::index_of`.
-    "mov r9, rcx",
+    // r9: the address of the target's word, in the map of targets or in the table of landings, see `Engine::index_of`.
+    "cmp qword ptr gs:[{looks_in_map}], 0",
+    "je 33f",
+    "pext r9, r10, gs:[{target_bits}]",
+    "mov r9, gs:[r9 * 8 + {windows}]",
+    "lea r9, [r9 + r10 * 8]",
+    "jmp 34f",
+    "33: mov r9, rcx",
     "mov ecx, gs:[{dropped_bits}]",
     "shr r9, cl",
     "movzx r9d, r9w",
-    "mov rcx, r10",
+    "movabs rcx, {indirect}",
+    "lea r9, [rcx + r9 * 8]",
+    "34: mov rcx, r10",
     "mov rdx, [rsp]",
     "cmp qword ptr gs:[{is_r11_reserved}], 0",
     "je 31f",
@@ -186,7 +194,8 @@ global_asm!(
     "jne superpin_shortcut_interrupted",
     "popfq",
     "mov rsp, gs:[{rsp}]",
-    "jmp qword ptr gs:[r9 * 8 + {indirect}]",
+    "superpin_shortcut_jump:",
+    "jmp qword ptr [r9]",
     "superpin_shortcut_window_end:",
     "superpin_shortcut_interrupted:",
     "mov rsp, gs:[{runtime_rsp}]",
@@ -279,6 +288,9 @@ global_asm!(
     exits = const at::EXITS,
     indirect = const at::INDIRECT,
     dropped_bits = const at::DROPPED_BITS,
+    looks_in_map = const at::LOOKS_IN_MAP,
+    target_bits = const at::TARGET_BITS,
+    windows = const at::WINDOWS,
     inputs = sym INPUTS,
     interrupted = const at::INTERRUPTED,
     is_r11_reserved = const at::IS_R11_RESERVED,
@@ -304,6 +316,7 @@ unsafe extern "C" {
     static superpin_shortcut_window: u8;
     static superpin_shortcut_window_end: u8;
     static superpin_shortcut_interrupted: u8;
+    static superpin_shortcut_jump: u8;
     static superpin_shortcut_gives_up: u8;
     static superpin_shortcut_end: u8;
 }
@@ -339,6 +352,7 @@ impl Replaying {
             gives_up: at(&raw const superpin_shortcut_gives_up),
             window: at(&raw const superpin_shortcut_window)..at(&raw const superpin_shortcut_window_end),
             interrupted: at(&raw const superpin_shortcut_interrupted),
+            jump: at(&raw const superpin_shortcut_jump),
         };
         // SAFETY: it does what the engine asks for.
         unsafe { engine.take_shortcut(shortcut) };
