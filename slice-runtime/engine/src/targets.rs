@@ -72,6 +72,8 @@ pub struct Targets {
     failed: bool,
     /// Whether all pages are put to use at once.
     full: bool,
+    /// Whether what is mapped may count against a limit of the app's.
+    limited: bool,
     /// Bits 32 to 46 of the app memory that each window is for, from the second one on.
     windows: Vec<u64>,
     parts: Vec<Part>,
@@ -92,11 +94,6 @@ impl Part {
     /// Maps its words, or takes all of them out.
     fn map(start: u64, full: bool) -> bool {
         let mapped = map(Region { start, size: PART_BYTES }, READ_WRITE);
-        // A huge page would be the words of a quarter of a megabyte of code, most of which is never jumped to.
-        for advice in [libc::MADV_NOHUGEPAGE, libc::MADV_DONTDUMP].into_iter().filter(|_| mapped) {
-            // SAFETY: advice about what was just mapped; a kernel that doesn't know it is as good.
-            unsafe { libc::madvise(start as *mut _, PART_BYTES as usize, advice) };
-        }
         if mapped && full {
             (0..PAGES_OF_PART).for_each(|page| fill(start + page * PAGE));
         }
@@ -125,8 +122,15 @@ const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 fn map(piece: Region, protection: i32) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
     let place = piece.start as *mut libc::c_void;
-    // SAFETY: nothing else is there, and no translated code runs.
-    unsafe { libc::mmap(place, piece.size as usize, protection, flags, -1, 0) == place }
+    // SAFETY: nothing else is there, and no translated code runs. The advice is about what was just mapped; a kernel that doesn't know it is as good.
+    unsafe {
+        let mapped = libc::mmap(place, piece.size as usize, protection, flags, -1, 0) == place;
+        // A huge page would be the words of a quarter of a megabyte of code, most of which is never jumped to.
+        for advice in [libc::MADV_NOHUGEPAGE, libc::MADV_DONTDUMP].into_iter().filter(|_| mapped) {
+            libc::madvise(place, piece.size as usize, advice);
+        }
+        mapped
+    }
 }
 
 /// Whether the app may have as much private memory as it likes. If not ours would count, too.
@@ -203,7 +207,7 @@ impl Targets {
         if self.parts.get(self.last).is_none_or(|part| part.start != start) {
             self.last = match self.parts.iter().position(|part| part.start == start) {
                 Some(known) => known,
-                None if !may_map_more() || !Part::map(start, self.full) => return None,
+                None if self.limited && !may_map_more() || !Part::map(start, self.full) => return None,
                 None => {
                     MAPPED.fetch_add(PART_BYTES, Ordering::Relaxed);
                     let used = if self.full { u64::MAX } else { 0 };
@@ -256,6 +260,7 @@ impl Engine {
         let slice = self.settings.replays;
         if wanted && (slice || may_map_more()) {
             self.targets.full = self.regions.find(0).is_some();
+            self.targets.limited = !slice;
             self.targets.begin();
             assert!(self.targets.used || !slice, "cannot map a table of targets: {}", std::io::Error::last_os_error());
             self.thread().looks_in_map = u64::from(self.targets.used);
