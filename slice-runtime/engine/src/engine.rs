@@ -310,11 +310,11 @@ impl Control for Engine {
             return;
         }
         let end = start.saturating_add(len);
-        if start == 0 && self.targets.are_used() {
-            self.distrust_zero();
-        }
         let inherited = self.leave_template(start, end);
         self.regions.forget();
+        if start == 0 && self.targets.are_used() && self.regions.find(0).is_some() {
+            self.targets.fill();
+        }
         self.known.forget_pages();
         self.pages.forget(start, end);
         self.drop_own(start, end);

@@ -187,6 +187,12 @@ impl Targets {
         self.targets = 0;
     }
 
+    /// Address 0 is mapped: from now on all pages are put to use at once. Takes all targets out.
+    pub fn fill(&mut self) {
+        self.full = true;
+        self.clear();
+    }
+
     /// Where a target's word is.
     fn place(&mut self, target: AppPc) -> Option<u64> {
         let number = target.0 / APP_BYTES;
@@ -275,12 +281,6 @@ impl Engine {
             self.targets.used = false;
             self.flush_own();
         }
-    }
-
-    /// From now on address 0 may be mapped.
-    pub(crate) fn distrust_zero(&mut self) {
-        self.targets.full = true;
-        self.targets.clear();
     }
 
     /// Where a thread goes on that faulted at `pc`, if it looked up a target then.
