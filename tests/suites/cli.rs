@@ -193,7 +193,8 @@ fn elf_header(class: u8, machine: u16) -> Vec<u8> {
 #[test]
 fn slices_inherit_landings() {
     let misses = |options: &[&str]| {
-        let slices = ["-sp", "1", "-spsysrecs", "0", "-spmp", "1"];
+        // Long slices have no landings.
+        let slices = ["-sp", "1", "-spsysrecs", "0", "-spmp", "1", "-spmsec", "100"];
         let counted =
             count_with("icount2", &[&slices, options].concat(), &guest::named("many_targets").job(30)).unwrap();
         assert_eq!(counted.outcome.status, 0, "{:?}", counted.outcome);
@@ -205,7 +206,8 @@ fn slices_inherit_landings() {
     assert!(inherited.1 < own.1 / 4.0, "{inherited:?}, {own:?}");
 }
 
-/// What a slice starts is started for all slices after it. The first two may begin before there is a picture.
+/// What a slice starts is started for all slices after it. The first two may begin before there is a picture, and the third if it is the second that takes it;
+/// the fourth begins when the second has ended.
 #[test]
 fn slices_go_on_from_a_picture() {
     let run = |options: &[&str]| {
@@ -217,7 +219,7 @@ fn slices_go_on_from_a_picture() {
         (counted.total, slices, pictured)
     };
     let (total, slices, pictured) = run(&[]);
-    assert!(slices > 20.0 && pictured >= slices - 2.0, "{pictured} of {slices}");
+    assert!(slices > 20.0 && pictured >= slices - 3.0, "{pictured} of {slices}");
     let (same, _, none) = run(&["-engine", "no-picture"]);
     assert_eq!((same, none), (total, 0.0));
 }

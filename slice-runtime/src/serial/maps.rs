@@ -169,10 +169,12 @@ mod tests {
 
     #[test]
     fn the_bubble_is_one_line() {
-        let text = b"1000-2000 r--p 0 x\n554800000000-554800001000 rw-p y\n555000000000-555000001000 ---p z\n555555554000-555555555000 r--p w\n";
-        let expected =
-            "1000-2000 r--p 0 x\n554800000000-555550000000 ---p 00000000 00:00 0 \n555555554000-555555555000 r--p w\n";
-        assert_eq!(String::from_utf8(without_bubble(text)).unwrap(), expected);
+        let (start, end) = (BUBBLE.start, BUBBLE.end());
+        let (before, after) = ("1000-2000 r--p 0 x\n", "555555554000-555555555000 r--p w\n");
+        let inside = format!("{start:x}-{:x} rw-p y\n555000000000-555000001000 ---p z\n", start + 4096);
+        let expected = format!("{before}{start:x}-{end:x} ---p 00000000 00:00 0 \n{after}");
+        let text = format!("{before}{inside}{after}");
+        assert_eq!(String::from_utf8(without_bubble(text.as_bytes())).unwrap(), expected);
     }
 
     /// What reads of `wanted` bytes each give until the end.
