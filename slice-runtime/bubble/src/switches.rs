@@ -33,7 +33,7 @@ pub enum Optimisation {
     Slots,
     /// Neighbouring targets of indirect branches are looked up in one cache line. Instead: several lines apart.
     Neighbours,
-    /// Where the landing of a return is found is asked for when the call is made. Instead: when the return comes.
+    /// Where the landing of a return is found, or its word in a large program's map, is asked for when the call is made. Instead: when the return comes.
     Prefetch,
     /// Landings, and where they are found, in common for all slices. Instead: each slice makes its own.
     Inherit,

@@ -97,7 +97,7 @@ pub struct Engine {
     pub(crate) inherited: Inherited,
     /// Counters that have cells, if translations aren't shared.
     pub(crate) counters: Counters,
-    /// Where indirect branches go, if translations aren't shared.
+    /// Where indirect branches go, unless landings are used.
     pub(crate) targets: Targets,
     pub(crate) known: Known,
     /// Buffers of the next translation.
@@ -194,6 +194,7 @@ impl Engine {
         }
         engine.clear_cells();
         signals::start(&mut engine);
+        // In a slice when it runs: until then its memory may not be asked about. What a serial run maps is to be there before the app's limits are.
         if !settings.replays {
             engine.begin_targets();
         }
