@@ -17,7 +17,7 @@ use crate::sliced::files::Kept;
 use crate::sliced::limits::OwnLimits;
 use crate::sliced::shared_maps::Unstable;
 use crate::takeover::access::is_by_name;
-use crate::takeover::{self, StepNames, take_over};
+use crate::takeover::{self, StepNames, enter, take_over};
 
 /// Follows a process to its end.
 pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Follower<'a> {
@@ -128,13 +128,14 @@ impl Serial<'_> {
             shares_memory: false,
             file_pages: &[],
             picture: None,
-            is_by_name: is_by_name(self.pid),
             brk: prepared.brk,
             forked: None,
         };
         let slot = self.slot.insert(slot);
         self.images += 1;
-        slot.steps = take_over(&mut process, prepared.gate, &role, self.parts.image, &self.parts.memory)?;
+        let by_name = is_by_name(self.pid);
+        let entered = enter(&mut process, prepared.gate, role.mode, by_name, self.parts.image, &self.parts.memory)?;
+        slot.steps = take_over(&mut process, entered, &role, self.parts.image, &self.parts.memory)?;
         self.app = Some(process.resume(Mode::Free, 0)?);
         Ok(())
     }

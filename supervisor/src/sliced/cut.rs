@@ -28,7 +28,7 @@ use crate::family::name_of;
 use crate::moment::Moment;
 use crate::report::Boundary;
 use crate::run_memory::ClaimedSlot;
-use crate::takeover::{self, take_over};
+use crate::takeover::{self, Entered, take_over};
 
 /// By how much a slice may be slower than the app. Most are so by 2 to 10.
 const SLOWDOWN: u32 = 100;
@@ -121,6 +121,12 @@ impl Sliced<'_> {
             let Master { shared_copies, unstable, is_by_name, .. } = &mut self.master;
             shared_copies.make_private(&stopped, &mut copy, gate, unstable, *is_by_name)?;
         }
+        let is_by_name = self.master.is_by_name;
+        let entered = takeover::enter(&mut copy, gate, Role::Slice, is_by_name, self.parts.image, &self.parts.memory);
+        let entered = entered.map_err(|error| {
+            kill(copy.pid());
+            Failure::Slice { slice: self.slices.next_number(), report: error.to_string() }
+        })?;
         if std::mem::take(&mut self.master.is_new_image) {
             self.timer.image_begins();
         }
@@ -144,9 +150,12 @@ impl Sliced<'_> {
         if let Some(end) = &mut cut.end {
             end.successor = slot.index() as u32;
         }
-        self.release(&mut cut);
+        self.end_recording(&mut cut);
         let is_slice = !matches!(cut.then, Then::Death { .. });
-        self.start(copy, Start { signal_mask, slot, is_slice, forked: before })
+        self.start(copy, Start { entered, signal_mask, slot, is_slice, forked: before })?;
+        // Only now: the slice whose end this was might take the processor on which the copy has been so far.
+        self.slices.let_run();
+        Ok(())
     }
 
     /// Memory or processes are short: the slice goes on if it can, or waits until others give theirs back.
@@ -167,10 +176,15 @@ impl Sliced<'_> {
     }
 
     fn release(&mut self, cut: &mut Cut) {
+        self.end_recording(cut);
+        self.slices.let_run();
+    }
+
+    fn end_recording(&mut self, cut: &mut Cut) {
         if let Some(end) = cut.end.take() {
             self.parts.statistics.boundary(cut.kind);
             let bound = self.cpu_bound();
-            self.slices.release(end, bound, &mut self.parts.statistics);
+            self.slices.end_recording(end, bound, &mut self.parts.statistics);
         }
     }
 
@@ -197,14 +211,13 @@ impl Sliced<'_> {
             shares_memory: self.master.shares_memory,
             file_pages: &self.master.file_pages(),
             picture: self.parts.memory.picture(),
-            is_by_name: self.master.is_by_name,
         };
         self.parts.statistics.slices_from_picture += u64::from(role.picture.is_some());
         let pid = copy.pid();
         let recording = Recording::new(number, pid, start.slot);
         let place = if start.is_slice { &mut self.slices.recording } else { &mut self.slices.witness };
         let recording = place.insert(recording);
-        let taken = take_over(&mut copy, prepared.gate, &role, self.parts.image, &self.parts.memory);
+        let taken = take_over(&mut copy, start.entered, &role, self.parts.image, &self.parts.memory);
         let taken = taken.map(|steps| recording.is_taken_over_by(steps));
         if let Err(error) = taken.and_then(|()| copy.detach(0)) {
             kill(pid);
@@ -217,6 +230,7 @@ impl Sliced<'_> {
 
 /// How a fork of the master goes on.
 struct Start {
+    entered: Entered,
     signal_mask: u64,
     slot: ClaimedSlot,
     /// When the fork was made.

@@ -323,7 +323,8 @@ impl Sliced<'_> {
                 let end = self.master.end_of_killed().ok_or_else(|| ended_early(exit))?;
                 self.parts.statistics.boundary(Boundary::Exit);
                 let bound = self.cpu_bound();
-                self.slices.release(end, bound, &mut self.parts.statistics);
+                self.slices.end_recording(end, bound, &mut self.parts.statistics);
+                self.slices.let_run();
             }
             return Ok(());
         }

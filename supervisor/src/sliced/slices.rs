@@ -187,19 +187,19 @@ impl Slices {
         self.next - 1
     }
 
-    /// The end of the recorded slice is known: it may run, as soon as the limit allows.
+    /// The end of the recorded slice is known: it is due to run.
     /// `bound`: CPU time that it may use; zero: as much as it likes.
-    pub fn release(&mut self, end: Box<End>, bound: Duration, statistics: &mut Statistics) {
+    pub fn end_recording(&mut self, end: Box<End>, bound: Duration, statistics: &mut Statistics) {
         if let Some(recording) = self.recording.take() {
             recording.slot.set_cpu_bound(bound);
             statistics.records += u64::from(recording.records);
             statistics.log_bytes += recording.log_len as u64;
             self.due.push_back((recording, end));
-            self.let_run();
         }
     }
 
-    fn let_run(&mut self) {
+    /// As many of those that are due run as the limit allows.
+    pub fn let_run(&mut self) {
         while self.running.len() < self.limit
             && let Some((mut slice, end)) = self.due.pop_front()
         {

@@ -55,8 +55,36 @@ pub struct Role<'a> {
     pub file_pages: &'a [u64],
     /// What an earlier slice has left behind for this one to go on from.
     pub picture: Option<Contents>,
-    /// Whether the process may open the control process's descriptors by their names.
-    pub is_by_name: bool,
+}
+
+/// A process that has room for the boot block and the loader. What is left to do needs no call of its own.
+pub struct Entered {
+    /// What it can't open by name, and got.
+    passed: Option<access::Passed>,
+}
+
+/// Maps what a process needs to be taken over. `is_by_name`: whether it may open the control process's descriptors by their names.
+///
+/// Each call that is made in it waits until it has a processor, which, with more processes than processors, may be another
+/// one's time slice of milliseconds: where somebody else is to run meanwhile, this comes first.
+///
+/// # Errors
+/// If the process was killed, or its memory can't be set up.
+pub fn enter(
+    process: &mut Stopped,
+    gate: u64,
+    mode: Mode,
+    is_by_name: bool,
+    image: &Image,
+    run: &RunMemory,
+) -> Result<Entered, TraceError> {
+    if mode == Mode::Slice {
+        limits::lift(process.pid());
+    }
+    map_entry(process, gate)?;
+    let own = [run.file().as_raw_fd(), image.file.as_raw_fd()];
+    let passed = if is_by_name { None } else { Some(access::pass(process, gate, LOADER_AT, own)?) };
+    Ok(Entered { passed })
 }
 
 /// Maps the image into a stopped process and points it at the image's entry. It runs when it is resumed or detached.
@@ -66,7 +94,7 @@ pub struct Role<'a> {
 /// If the process was killed, or its memory can't be set up.
 pub fn take_over(
     process: &mut Stopped,
-    gate: u64,
+    entered: Entered,
     role: &Role<'_>,
     image: &Image,
     run: &RunMemory,
@@ -74,13 +102,8 @@ pub fn take_over(
     let mut registers = process.registers()?;
     let xstate = process.xstate()?;
     let pid = process.pid();
-    if role.mode == Mode::Slice {
-        limits::lift(pid);
-    }
     let memory_failed = |source| TraceError::Memory { pid, source };
-    map_entry(process, gate)?;
-    let own = [run.file().as_raw_fd(), image.file.as_raw_fd()];
-    let passed = if role.is_by_name { None } else { Some(access::pass(process, gate, LOADER_AT, own)?) };
+    let passed = entered.passed;
     let mut boot = boot_block(role, &registers.app(), &xstate, passed, run);
     if role.mode == Mode::Slice && run.wants_picture() && role.picture.is_none() {
         boot.image_data = image.data().map_or([0; 2], |data| data.map(in_image));
@@ -90,7 +113,7 @@ pub fn take_over(
     process.write(ENTRY.start, bytes).map_err(memory_failed)?;
     let plan = steps::Plan {
         supervisor: std::process::id(),
-        own,
+        own: [run.file().as_raw_fd(), image.file.as_raw_fd()],
         passed,
         slot: role.slot,
         slice: role.mode == Mode::Slice,
