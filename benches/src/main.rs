@@ -9,7 +9,7 @@ mod measure;
 mod table;
 mod ways;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use measure::{Measured, measure};
@@ -114,8 +114,8 @@ impl Settings {
         self.megabytes.unwrap_or(((own as f64 * self.factor).round() as usize).max(1))
     }
 
-    fn ways(&self) -> Result<Vec<ways::Way>, String> {
-        let mut all = ways::all(&self.sliced, &self.peers);
+    fn ways(&self, kept: &Path) -> Result<Vec<ways::Way>, String> {
+        let mut all = ways::all(&self.sliced, &self.peers, kept);
         if let Some(wanted) = &self.ways {
             let names: Vec<_> = all.iter().map(|way| way.name.as_str()).collect();
             if let Some(unknown) = wanted.iter().find(|name| !names.contains(&name.as_str())) {
@@ -149,9 +149,10 @@ fn pin(processor: usize) -> Result<(), String> {
 fn main() -> ExitCode {
     let settings = Settings::read(std::env::args().skip(1)).and_then(|s| {
         s.processor.map_or(Ok(()), pin)?;
-        Ok((s.ways()?, s))
+        let kept = tempfile::tempdir().map_err(|error| format!("a folder for translations: {error}"))?;
+        Ok((s.ways(kept.path())?, s, kept))
     });
-    let (ways, settings) = match settings {
+    let (ways, settings, _kept) = match settings {
         Ok(settings) => settings,
         Err(error) => {
             eprintln!("benches: {error}");

@@ -44,6 +44,8 @@ pub const NATIVE: &str = "native";
 pub const SERIAL: &str = "icount2";
 /// The first column of sliced runs, whose statistics are printed. The names of others go on with their options.
 pub const SLICED: &str = "sliced icount2";
+/// Serially, with the translations of rounds before.
+const PERSIST: &str = "icount2 -persist";
 
 /// Tools of superpin's, run serially, and whether they count instructions.
 const TOOLS: [(&str, bool); 4] = [("none", false), ("icount2", true), ("icount1", true), ("memaddr", false)];
@@ -52,13 +54,16 @@ const TOOLS: [(&str, bool); 4] = [("none", false), ("icount2", true), ("icount1"
 const SAMPLES: [(&str, &str); 2] = [("DynamoRIO bbcount", "libbbcount.so"), ("DynamoRIO inscount", "libinscount.so")];
 
 /// All ways that are possible here. What isn't installed is left out, with a line on standard error.
-/// `sliced`: the options of each kind of sliced run.
-pub fn all(sliced: &[Vec<String>], peers: &Peers) -> Vec<Way> {
+/// `sliced`: the options of each kind of sliced run. `kept`: where translations are kept from round to round.
+pub fn all(sliced: &[Vec<String>], peers: &Peers, kept: &Path) -> Vec<Way> {
     let mut ways = vec![Way { name: NATIVE.into(), prefix: Vec::new(), output: Output::Nothing }];
     for (tool, counts) in TOOLS {
         let output = if counts { Output::Instructions } else { Output::Nothing };
         ways.push(Way { name: tool.into(), prefix: superpin(&["-sp", "0"], tool), output });
     }
+    let mut prefix = superpin(&["-sp", "0"], SERIAL);
+    prefix.splice(1..1, ["-persist".into(), kept.into()]);
+    ways.push(Way { name: PERSIST.into(), prefix, output: Output::Instructions });
     for (n, own) in sliced.iter().enumerate() {
         let mut options = vec!["-sp", "1"];
         options.extend(own.iter().map(String::as_str));
@@ -127,8 +132,9 @@ mod tests {
     fn what_is_not_installed_is_left_out() {
         let peers = Peers { dynamorio: Some("/nonexistent".into()), ..Peers::default() };
         let sliced = ["1000", "50"].map(|ms| vec!["-spmsec".to_owned(), ms.to_owned()]);
-        let names: Vec<_> = all(&sliced, &peers).into_iter().map(|way| way.name).collect();
-        let wanted = [NATIVE, "none", SERIAL, "icount1", "memaddr", SLICED, "sliced icount2 -spmsec 50", "DynamoRIO"];
+        let names: Vec<_> = all(&sliced, &peers, Path::new("kept")).into_iter().map(|way| way.name).collect();
+        let wanted =
+            [NATIVE, "none", SERIAL, "icount1", "memaddr", PERSIST, SLICED, "sliced icount2 -spmsec 50", "DynamoRIO"];
         assert_eq!(names, wanted);
         assert!(installed("sh").is_some() && installed("no such program").is_none());
     }

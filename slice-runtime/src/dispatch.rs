@@ -76,13 +76,14 @@ fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
         max_blocks: header.max_blocks as usize,
         max_instructions: header.max_instructions as usize,
         linking: header.linking != 0,
-        // A serial run has nobody to share with.
-        sharing: header.sharing != 0 && boot.mode == Mode::Slice,
+        // A serial run has nobody to share with but other runs.
+        sharing: header.sharing != 0 && (boot.mode == Mode::Slice || header.keeps_code != 0),
+        outlives_run: header.keeps_code != 0,
         cache_bytes: header.cache_bytes,
         off: header.off,
         slot: boot.slot as usize,
-        // In a slice no fault reaches the app; in a serial run the guest says when one can.
-        exact_faults: false,
+        // In a slice no fault reaches the app; in a serial run the guest says when one can, unless the translations are there already.
+        exact_faults: boot.mode == Mode::Serial && header.keeps_code != 0,
         replays: boot.mode == Mode::Slice,
         run_memory: (boot.run_memory >= 0).then_some((boot.supervisor, boot.run_memory)),
     }

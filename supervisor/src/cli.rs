@@ -4,7 +4,8 @@
 //! so the arguments are rewritten on their way in, and help and errors on their way out. What stands between the
 //! tool's name and `--` is the tool's, except options that are superpin's own.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use bubble::switches::Off;
 use clap::{ArgAction, CommandFactory, Parser};
@@ -83,6 +84,9 @@ struct Arguments {
     /// Share translations between slices (1) or not (0)
     #[arg(long = "share", value_name = "0|1", default_value = "1", help_heading = "Engine", value_parser = switch, action = ArgAction::Set)]
     share: bool,
+    /// Keep translations in a folder, and begin with those that earlier runs of the same program, tool and options have left there
+    #[arg(long = "persist", value_name = "FOLDER", help_heading = "Engine")]
+    persist: Option<OsString>,
     /// Bytes of each code cache
     #[arg(long = "cache-bytes", value_name = "N", default_value_t = 256 << 20, help_heading = "Engine", value_parser = clap::value_parser!(u64).range(32 << 10..=256 << 20))]
     cache_bytes: u64,
@@ -129,7 +133,8 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     if tool == "help" {
         return Ok(Request::Print(tool_list(tools)));
     }
-    if let Some(info) = tools.iter().find(|t| t.name == tool)
+    let info = tools.iter().find(|t| t.name == tool);
+    if let Some(info) = info
         && split.tool_options.iter().any(|o| o == "-h" || o == "--help" || o == "-help")
     {
         return Ok(Request::Print((info.help)()));
@@ -138,6 +143,11 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         return Err(format!(
             "error: no app: name it and its arguments after `--`, as in `superpin -t {tool} -- ls -l`\n"
         ));
+    }
+    let options: Vec<&OsStr> = split.tool_options.iter().map(OsString::as_os_str).collect();
+    if parsed.persist.is_some() && (parsed.aslr || !parsed.share) {
+        let why = "error: -persist keeps translations that are shared between runs, at the same addresses: it needs -aslr 0 and -share 1\n";
+        return Err(why.into());
     }
     Ok(Request::Run(Box::new(Settings {
         sliced: parsed.sp,
@@ -158,6 +168,8 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         off: parsed.engine,
         check_calls: parsed.check_calls,
         report: parsed.report.map(|to| if to == "-" { ReportTarget::Stderr } else { ReportTarget::File(to.into()) }),
+        persist: parsed.persist.map(PathBuf::from),
+        tool_identity: info.map(|info| (info.identity)(&options)).unwrap_or_default(),
         tool,
         tool_options: split.tool_options,
         app: parsed.app,
@@ -254,8 +266,13 @@ fn single_dashes(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const TOOLS: [ToolInfo; 1] =
-        [ToolInfo { name: "icount2", about: "Counts", check: |_| Ok(()), help: || "icount2 help".into() }];
+    const TOOLS: [ToolInfo; 1] = [ToolInfo {
+        name: "icount2",
+        about: "Counts",
+        check: |_| Ok(()),
+        identity: |options| format!("{options:?}"),
+        help: || "icount2 help".into(),
+    }];
 
     fn parse_text(line: &str) -> Result<Request, String> {
         let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
@@ -292,6 +309,15 @@ mod tests {
         assert_eq!(s.tool_options, ["-o", "file", "--deep", "3", "x"]);
         assert_eq!(s.slice_ms, 5);
         assert_eq!(s.app, ["app", "--", "y"]);
+    }
+
+    #[test]
+    fn what_is_kept_needs_the_same_addresses() {
+        let s = run("-persist /tmp/x -t icount2 -v -- app");
+        assert_eq!((s.persist, s.tool_identity.as_str()), (Some("/tmp/x".into()), "[\"-v\"]"));
+        for other in ["-aslr 1", "-share 0"] {
+            assert!(parse_text(&format!("-persist x {other} -t icount2 -- app")).unwrap_err().contains("-persist"));
+        }
     }
 
     #[test]

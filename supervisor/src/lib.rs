@@ -8,6 +8,7 @@
 //!   `own_limits`: the descriptors and limits that it was started with;
 //! * `entry`: a program before its first instruction; `takeover`: how a stopped process becomes a slice;
 //! * `family`: the processes of a run, and the loop; `serial`: what follows one of them serially; `sliced`: in slices;
+//! * `kept_code`: translations that outlive a run;
 //! * `events`: the one place that sleeps.
 
 mod cli;
@@ -18,6 +19,7 @@ mod events;
 mod family;
 mod image;
 mod inherited;
+mod kept_code;
 mod moment;
 mod own_limits;
 mod program;

@@ -90,6 +90,12 @@ pub struct Statistics {
     ambiguous: Vec<u64>,
     /// Slices during which other processes wrote to memory of the app's.
     written_by_others: Vec<u64>,
+    /// Bytes of translations that were kept by runs before.
+    pub kept_loaded: u64,
+    /// Bytes of translations that were kept for runs after this.
+    pub kept_saved: u64,
+    /// Why translations weren't kept.
+    pub kept_not: Option<String>,
     /// How each slice ended, if that was asked for.
     ends: Option<BTreeMap<u64, String>>,
     boundaries: [u64; BOUNDARIES.len()],
@@ -124,6 +130,9 @@ impl Statistics {
             slices_from_picture: 0,
             ambiguous: Vec::new(),
             written_by_others: Vec::new(),
+            kept_loaded: 0,
+            kept_saved: 0,
+            kept_not: None,
             ends: list_ends.then(BTreeMap::new),
             boundaries: [0; BOUNDARIES.len()],
             slice: SliceStats::default(),
@@ -250,6 +259,11 @@ impl Statistics {
             line("translate_cycles_per_instruction", format!("{:.0}", each * mhz / 1000.0));
         }
         line("cache_bytes", self.slice.cache_bytes.to_string());
+        line("kept_bytes_loaded", self.kept_loaded.to_string());
+        line("kept_bytes_saved", self.kept_saved.to_string());
+        if let Some(why) = &self.kept_not {
+            line("kept_not", why.clone());
+        }
         for (name, n) in ["code", "branch", "syscall", "emulate", "other"].into_iter().zip(self.slice.entries) {
             line(&format!("entries_{name}"), n.to_string());
         }

@@ -12,6 +12,7 @@ use crate::events::Events;
 use crate::family::Family;
 use crate::image::Image;
 use crate::inherited::{Inherited, names_stdout};
+use crate::kept_code::KeptCode;
 use crate::own_limits;
 use crate::program;
 use crate::report::Statistics;
@@ -22,6 +23,8 @@ use crate::settings::{Settings, ToolInfo};
 pub struct Parts<'a> {
     /// The run memory.
     pub memory: RunMemory,
+    /// Translations from and for other runs.
+    pub kept: KeptCode,
     /// The tool image.
     pub image: &'a Image,
     /// The collector.
@@ -39,9 +42,10 @@ impl<'a> Parts<'a> {
     /// If the kernel has no memory or processes for them.
     pub fn new(settings: &Settings, image: &'a Image, process: Option<i32>) -> Result<Self, Failure> {
         let memory = RunMemory::new(settings, process)?;
+        let kept = KeptCode::new(settings, image, &memory)?;
         let collector = Collector::start(&memory, names_stdout(&settings.tool_options))?;
         let statistics = Statistics::new(settings.verify_calls);
-        Ok(Self { memory, image, collector, statistics, name: String::new() })
+        Ok(Self { memory, kept, image, collector, statistics, name: String::new() })
     }
 }
 

@@ -19,6 +19,8 @@ use bubble::map::{CONTROL, RECORDS, RESULT, file};
 use bubble::picture::{Contents, HEADER_AT, PictureHeader};
 use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, RunHeader, SliceStats, Slot, TOOL_ARGS_BYTES, slot_at, state};
 use bubble::switches::{Off, Optimisation, TARGETS_FROM_MS};
+use nix::errno::Errno;
+use nix::unistd::{Whence, lseek};
 
 use crate::error::{Doing, Failure};
 use crate::settings::Settings;
@@ -79,8 +81,9 @@ pub struct RunMemory {
 /// Optimisations that are off in the run.
 fn off(settings: &Settings) -> Off {
     let off = settings.off.on_this_processor();
-    // Each slice fills a map of targets for itself.
-    if settings.sliced && settings.slice_ms < TARGETS_FROM_MS { off.and(Optimisation::Targets) } else { off }
+    // Each process fills a map of targets for itself. Tables of landings are kept for the next slice, or the next run.
+    let is_short = if settings.sliced { settings.slice_ms < TARGETS_FROM_MS } else { settings.persist.is_some() };
+    if is_short { off.and(Optimisation::Targets) } else { off }
 }
 
 impl RunMemory {
@@ -112,6 +115,47 @@ impl RunMemory {
     /// The memfd.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Optimisations that are off in this run.
+    pub fn off(&self) -> Off {
+        // SAFETY: CONTROL starts with the header, which was written when the memory was made.
+        unsafe { (*self.control.start.cast::<RunHeader>().as_ptr()).off }
+    }
+
+    /// What is used, as offset and length, of parts of the memory that are given likewise.
+    ///
+    /// # Errors
+    /// If the kernel doesn't tell.
+    pub fn extents(&self, parts: &[[u64; 2]]) -> io::Result<Vec<[u64; 2]>> {
+        let seek = |from: u64, whence| match lseek(&self.file, from as i64, whence) {
+            Ok(at) => Ok(Some(at as u64)),
+            Err(Errno::ENXIO) => Ok(None),
+            Err(error) => Err(io::Error::from(error)),
+        };
+        let mut extents = Vec::new();
+        for &[start, len] in parts {
+            let (mut at, end) = (start, start + len);
+            while let Some(data) = seek(at, Whence::SeekData)?.filter(|data| *data < end) {
+                at = seek(data, Whence::SeekHole)?.map_or(end, |hole| hole.min(end));
+                extents.push([data, at - data]);
+            }
+        }
+        Ok(extents)
+    }
+
+    /// Makes parts of it, given as offset and length, zeroes.
+    pub fn forget(&self, parts: &[[u64; 2]]) {
+        parts.iter().for_each(|&[start, len]| self.free_memory(start, len));
+    }
+
+    /// Shows a part of it.
+    ///
+    /// # Errors
+    /// If it can't be mapped.
+    pub fn with_view<T>(&self, offset: u64, len: usize, look: impl FnOnce(*const u8) -> T) -> io::Result<T> {
+        let view = View::new(&self.file, offset, len as u64)?;
+        Ok(look(view.start.as_ptr()))
     }
 
     /// Whether a slice that starts without a picture is to leave one behind.
@@ -148,7 +192,7 @@ impl RunMemory {
             off: off(settings),
             cpuid_processor: crate::sliced::processor::for_cpuid(),
             process: process.unwrap_or(0) as u32,
-            reserved: 0,
+            keeps_code: settings.persist.is_some().into(),
             tool_args,
         };
         // SAFETY: CONTROL starts with the header, is large enough and page-aligned; no slice exists yet.
@@ -386,11 +430,12 @@ fn wake(word: &AtomicU32) {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::settings::{CallLimit, Settings};
 
-    fn settings() -> Settings {
+    /// Of a short run.
+    pub fn settings() -> Settings {
         Settings {
             sliced: true,
             slice_ms: 1,
@@ -410,8 +455,10 @@ mod tests {
             cache_bytes: 1 << 20,
             off: Off::default(),
             report: None,
+            persist: None,
             tool: "count".into(),
             tool_options: vec!["-o".into(), "x".into()],
+            tool_identity: String::new(),
             app: vec![],
         }
     }

@@ -119,6 +119,8 @@ impl Serial<'_> {
     }
 
     fn start(&mut self, mut process: Stopped, prepared: Prepared) -> Result<(), Failure> {
+        let Parts { kept, memory, statistics, .. } = &mut self.parts;
+        kept.begin(self.pid, memory, statistics);
         let slot = self.parts.memory.claim(state::RELEASED)?;
         let role = takeover::Role {
             mode: Role::Serial,

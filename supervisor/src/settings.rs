@@ -14,6 +14,8 @@ pub struct ToolInfo {
     pub about: &'static str,
     /// Checks the tool's options without any other effect; the error is a text for the user.
     pub check: fn(&[&OsStr]) -> Result<(), String>,
+    /// What the tool's options say, but for where it prints: runs of which this is the same instrument alike.
+    pub identity: fn(&[&OsStr]) -> String,
     /// Help on the tool's options.
     pub help: fn() -> String,
 }
@@ -75,10 +77,14 @@ pub struct Settings {
     pub check_calls: bool,
     /// Statistics at the end.
     pub report: Option<ReportTarget>,
+    /// The folder where translations are kept for later runs.
+    pub persist: Option<PathBuf>,
     /// Name of the tool.
     pub tool: String,
     /// Its options.
     pub tool_options: Vec<OsString>,
+    /// See [`ToolInfo::identity`].
+    pub tool_identity: String,
     /// The app and its arguments.
     pub app: Vec<OsString>,
 }

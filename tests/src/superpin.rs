@@ -21,6 +21,8 @@ pub struct Mode {
     pub sliced: bool,
     /// Whether it is so slow that guests do a tenth of their work.
     pub slow: bool,
+    /// Whether it begins with the translations of a run before, which is made first.
+    pub persists: bool,
 }
 
 impl Mode {
@@ -32,14 +34,18 @@ impl Mode {
     const fn slow(self) -> Self {
         Self { slow: true, ..self }
     }
+
+    const fn persists(self) -> Self {
+        Self { persists: true, ..self }
+    }
 }
 
 const fn serial(name: &'static str, tool: &'static str, options: &'static [&'static str]) -> Mode {
-    Mode { name, tool, options, sliced: false, slow: false }
+    Mode { name, tool, options, sliced: false, slow: false, persists: false }
 }
 
 const fn sliced(name: &'static str, tool: &'static str, options: &'static [&'static str]) -> Mode {
-    Mode { name, tool, options, sliced: true, slow: false }
+    Mode { name, tool, options, sliced: true, slow: false, persists: false }
 }
 
 /// The mode that all others are compared with.
@@ -85,6 +91,9 @@ pub const MODES: &[Mode] = &[
     serial("serial-memaddr-tiny-cache", "memaddr", &["-sp", "0", "-cache-bytes", "65536", "-trace-blocks", "1"]).slow(),
     sliced("5ms-memaddr", "memaddr", &["-sp", "1", "-spmsec", "5"]),
     sliced("sysrecs-3-dcache", "dcache", &["-sp", "1", "-spsysrecs", "3", "-spmsec", "20"]),
+    serial("serial-persist", "icount2", &["-sp", "0", "-follow", "1"]).persists(),
+    sliced("5ms-persist", "icount1", &["-sp", "1", "-spmsec", "5"]).persists(),
+    sliced("200ms-persist", "icount2", &["-sp", "1", "-spmsec", "200"]).persists(),
     sliced("5ms-unshared", "icount2", &["-sp", "1", "-spmsec", "5", "-share", "0"]),
 ];
 

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::io;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -26,7 +27,7 @@ fn check(mode: &Mode, guest: &'static Guest) -> Result<(), String> {
     let rounds = if mode.slow { guest.large.div_ceil(10) } else { guest.large };
     let native = native(guest, rounds)?;
     let options: Vec<&str> = mode.options.iter().copied().chain(guest.options.iter().map(String::as_str)).collect();
-    let mut counted = count_with(mode.tool, &options, &guest.job(rounds)).map_err(|e| e.to_string())?;
+    let mut counted = run_in(mode, &options, guest, rounds).map_err(|e| e.to_string())?;
     if guest.by_chance && counted.total.is_some() {
         return Ok(());
     }
@@ -58,6 +59,23 @@ fn check(mode: &Mode, guest: &'static Guest) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn run_in(mode: &Mode, options: &[&str], guest: &Guest, rounds: u64) -> io::Result<Counted> {
+    if !mode.persists {
+        return count_with(mode.tool, options, &guest.job(rounds));
+    }
+    let folder = tempfile::tempdir()?;
+    let persist = ["-persist", folder.path().to_str().expect("the path is text")];
+    let options: Vec<&str> = persist.iter().chain(options).copied().collect();
+    let first = count_with(mode.tool, &options, &guest.job(rounds))?;
+    let second = count_with(mode.tool, &options, &guest.job(rounds))?;
+    let [saved, loaded] =
+        [(&first, "kept_bytes_saved"), (&second, "kept_bytes_loaded")].map(|(run, name)| run.statistic(name));
+    match (saved > Some(0.0), loaded > Some(0.0)) {
+        (true, false) => Err(io::Error::other(format!("kept, but not used\n{}\n{}", first.report, second.report))),
+        _ => Ok(second),
+    }
 }
 
 /// Removes the warning from standard error: it must be there.

@@ -10,9 +10,11 @@
 //! * [`shared`]: what lies in the *run memory*, one memfd that the control process and all slices map.
 //! * [`switches`]: the engine's optimisations by name, since the control process reads them.
 //! * [`picture`]: what a started image's memory holds, for slices to go on from.
+//! * [`code_files`]: which files the shared code is from.
 //! * [`boot`]: what a taken-over process finds when its image starts.
 
 pub mod boot;
+pub mod code_files;
 pub mod map;
 pub mod picture;
 pub mod shared;

@@ -76,8 +76,8 @@ pub struct RunHeader {
     pub cpuid_processor: u32,
     /// The process of which this is the memory, if it was started by the app; 0 for the app itself.
     pub process: u32,
-    /// Explicit padding, 0.
-    pub reserved: u32,
+    /// Whether shared translations are there from a run before, or are kept for a run after this (1): serial runs have them too.
+    pub keeps_code: u32,
     /// Tool name, then its options, each ended by a zero byte.
     pub tool_args: [u8; TOOL_ARGS_BYTES],
 }

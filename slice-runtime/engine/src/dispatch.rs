@@ -236,7 +236,7 @@ impl Engine {
         let mut ends = Vec::from_iter(self.end.as_ref().map(|end| end.registers.rip));
         if space == SpaceId::Shared {
             // Whoever adds one holds the lock, as the caller does. Nearly always there is none near here.
-            let all = self.space(space).tables.header().ends.iter().map(|end| end.load(Ordering::Relaxed));
+            let all = self.space(space).tables.of_one_run().ends.iter().map(|end| end.load(Ordering::Relaxed));
             ends.extend(all.filter(|end| end.wrapping_sub(pc.0) < MAX_BYTES));
         }
         let is_end = |pc: AppPc| ends.contains(&pc.0);

@@ -42,6 +42,8 @@ pub struct Settings {
     pub linking: bool,
     /// Whether translations of unchanging files are shared through the run memory.
     pub sharing: bool,
+    /// Whether what is shared is also for other runs, or from them.
+    pub outlives_run: bool,
     /// Bytes of each code cache that may be used.
     pub cache_bytes: u64,
     /// Optimisations that are off.
@@ -152,7 +154,7 @@ impl Engine {
             settings,
             own: space(SpaceId::Own, own.0, own.1, own.2),
             shared: settings.sharing.then(|| space(SpaceId::Shared, shared.0, shared.1, shared.2)),
-            regions: Regions::default(),
+            regions: Regions::new(settings.outlives_run),
             pages: CodePages::default(),
             end: None,
             to_arm: None,

@@ -91,7 +91,7 @@ impl Engine {
         if let Some(shared) = &self.shared {
             let tables = shared.tables;
             let locked = tables.lock();
-            tables.header().ends[self.settings.slot].store(pc, Ordering::SeqCst);
+            tables.of_one_run().ends[self.settings.slot].store(pc, Ordering::SeqCst);
             drop(locked);
             if self.is_shared(AppPc(pc)) {
                 // An end that can't be fetched or translated can't be reached by shared code either.
@@ -112,7 +112,7 @@ impl Engine {
     /// This process looks for its end no more.
     pub fn disarm(&mut self) {
         if let Some(shared) = &self.shared {
-            shared.tables.header().ends[self.settings.slot].store(0, Ordering::SeqCst);
+            shared.tables.of_one_run().ends[self.settings.slot].store(0, Ordering::SeqCst);
         }
     }
 }

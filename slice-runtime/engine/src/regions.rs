@@ -3,20 +3,24 @@
 //! Translations may be shared between slices only if the code is provably the same in all of them. A slice's own
 //! observation decides, so it doesn't matter which slice runs first: code is shared when it lies in a private,
 //! executable, unwritable mapping of a file of which no page was ever changed (`/proc/self/pagemap` tells anonymous
-//! pages from file pages), and when the mapping as a whole is the one that was first registered for these addresses.
+//! pages from file pages), and when the mapping as a whole is the one that was first registered for these addresses. If
+//! translations outlive the run, its file must moreover be what it was then.
 //! Named invariant *closed regions*: shared code links only inside one registered mapping, so a slice in which
 //! the mapping is another one never comes across its code. It leaves one mapping for another through words of each process's own: the tables of
 //! indirect branches, and [`crate::cells`].
 
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use bubble::code_files::{FileRegion, FileVersion};
 use machine::{AppPc, Here, Memory, proc};
 
 use crate::ahead::Findings;
 use crate::pages::PAGE;
 use crate::slots::Slots;
-use crate::tables::{FileRegion, RegionSet, Tables};
+use crate::tables::{RegionSet, Tables};
 
 /// One mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +35,22 @@ pub struct Region {
     pub execute: bool,
     /// Whether it is private.
     pub private: bool,
+    /// The file's path, as the kernel tells it.
+    path: Option<Rc<str>>,
     /// Whether its code is shared, once that was decided.
     shared: Option<bool>,
+}
+
+impl Region {
+    /// What the file is now, if any further change of it will show.
+    fn settled_version(&self) -> Option<FileVersion> {
+        let metadata = std::fs::metadata(self.path.as_deref()?).ok()?;
+        if !self.file.is_of(&metadata) {
+            return None;
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos();
+        Some(FileVersion::of(&metadata)).filter(|version| version.is_settled(i64::try_from(now).unwrap_or(0)))
+    }
 }
 
 /// The mappings, read when first asked for and again after [`Regions::forget`].
@@ -45,9 +63,16 @@ pub struct Regions {
     pub findings: Findings,
     /// Words that indirect branches go through.
     slots: Slots,
+    /// Whether translations are shared with other runs, in which files may have changed.
+    outlives_run: bool,
 }
 
 impl Regions {
+    /// `outlives_run`: translations are shared with other runs, in which files may have changed.
+    pub fn new(outlives_run: bool) -> Self {
+        Self { outlives_run, ..Self::default() }
+    }
+
     /// The mapping that contains `address`.
     pub fn find(&mut self, address: u64) -> Option<&Region> {
         self.position(address).map(|n| &self.list[n])
@@ -60,7 +85,10 @@ impl Regions {
         };
         if region.shared.is_none() {
             let candidate = region.private && region.execute && !region.write && region.file.inode != 0;
-            let shared = candidate && is_unchanged(&region.file) && tables.lock().register_region(&region.file);
+            let version = if self.outlives_run { region.settled_version() } else { Some(FileVersion::default()) };
+            let path = region.path.as_deref().unwrap_or_default().as_bytes();
+            let register = |version| tables.lock().register_region(&region.file, version, path);
+            let shared = candidate && is_unchanged(&region.file) && version.is_some_and(register);
             region.shared = Some(shared);
         }
         region.shared == Some(true)
@@ -197,18 +225,19 @@ fn guess(address: u64) -> Vec<Region> {
     let read = Here::new().read(start, &mut [0]).is_ok();
     let file = FileRegion { start, end: start + PAGE, offset: 0, device: 0, inode: 0 };
     // Not private: translations are compared with the code each time, since it may be writable.
-    let region = Region { file, read, write: false, execute: true, private: false, shared: Some(false) };
+    let region = Region { file, read, write: false, execute: true, private: false, path: None, shared: Some(false) };
     if read { vec![region] } else { Vec::new() }
 }
 
 fn parse_line(line: &str) -> Option<Region> {
-    let mut fields = line.split_ascii_whitespace();
+    let mut fields = line.splitn(6, ' ');
     let (start, end) = fields.next()?.split_once('-')?;
     let permissions = fields.next()?.as_bytes();
     let hex = |digits| u64::from_str_radix(digits, 16).ok();
     let offset = hex(fields.next()?)?;
     let (major, minor) = fields.next()?.split_once(':')?;
     let inode = fields.next()?.parse().ok()?;
+    let path = fields.next().map(str::trim_start).filter(|path| path.starts_with('/')).map(Rc::from);
     let device = hex(major)? << 32 | hex(minor)?;
     Some(Region {
         file: FileRegion { start: hex(start)?, end: hex(end)?, offset, device, inode },
@@ -216,6 +245,7 @@ fn parse_line(line: &str) -> Option<Region> {
         write: permissions[1] == b'w',
         execute: permissions[2] == b'x',
         private: permissions[3] == b'p',
+        path,
         shared: None,
     })
 }
@@ -237,6 +267,12 @@ mod tests {
         };
         assert_eq!(region.file, file);
         assert!(region.read && !region.write && region.execute && region.private);
+        assert_eq!(region.path.as_deref(), Some("/usr/lib/libc.so.6"));
+        let with_blank = parse_line("1000-2000 r--p 00000000 08:01 7                  /a b (deleted)").unwrap();
+        assert_eq!((with_blank.file.inode, with_blank.path.as_deref()), (7, Some("/a b (deleted)")));
+        let without = parse_line("1000-2000 rw-p 00000000 00:00 0 ").unwrap();
+        assert_eq!((without.file.inode, without.path), (0, None));
+        assert!(parse_line("1000-2000 rw-p 00000000 00:00 0                          [heap]").unwrap().path.is_none());
     }
 
     #[test]

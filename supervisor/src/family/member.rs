@@ -110,12 +110,13 @@ impl<'a> Member<'a> {
                 return Verdict::Later(Self { stage: Stage::Follows(follower), ..self });
             }
             Stage::Follows(follower) => {
-                let (outcome, parts) = follower.conclude();
+                let (outcome, mut parts) = follower.conclude();
                 let exit = match (outcome.failure, outcome.exit) {
                     (Some(failure), _) => return Verdict::Done { name: parts.name, result: Err(failure) },
                     (None, None) => return Verdict::Done { name: parts.name, result: Err(Failure::Interrupted) },
                     (None, Some(exit)) => exit,
                 };
+                parts.kept.save(&parts.memory, &mut parts.statistics);
                 Box::new(Printing { exit, parts, asked: false, failure: None })
             }
             Stage::Prints(printing) => printing,

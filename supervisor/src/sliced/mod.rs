@@ -182,6 +182,8 @@ impl<'a> Follower<'a> for Sliced<'a> {
 impl Sliced<'_> {
     fn begin(&mut self, mut process: Stopped, origin: Origin) -> Result<(), Failure> {
         self.timer = Timer::new(self.master.pid)?;
+        let Parts { kept, memory, statistics, .. } = &mut self.parts;
+        kept.begin(self.master.pid, memory, statistics);
         self.master.hold = Hold::new(self.master.pid)?;
         let cut = match origin {
             Origin::Image => Cut { kind: Boundary::Exec, end: None, then: Then::Image },

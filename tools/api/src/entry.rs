@@ -6,7 +6,7 @@ use slice_runtime::RunningTool;
 
 use crate::collector::{Collect, collect};
 use crate::injected::inject;
-use crate::options::{configure, help};
+use crate::options::{configure, help, identity};
 use crate::tool::{SliceInfo, Tool};
 
 /// A tool in one of its roles, or what is wrong with its options.
@@ -19,6 +19,7 @@ pub struct Entry {
     pub(crate) about: &'static str,
     /// Checks options without any other effect.
     pub(crate) check: fn(&[&OsStr]) -> Result<(), String>,
+    pub(crate) identity: fn(&[&OsStr]) -> String,
     pub(crate) help: fn() -> String,
     /// Safe to call in a taken-over process only, and once.
     pub(crate) inject: unsafe fn(&[&OsStr], SliceInfo) -> Made<dyn RunningTool>,
@@ -32,6 +33,7 @@ impl Entry {
             name: T::NAME,
             about: T::ABOUT,
             check: |options| configure::<T>(options).map(drop),
+            identity: identity::<T>,
             help: help::<T>,
             inject: inject::<T>,
             collect: collect::<T>,

@@ -64,7 +64,13 @@ pub unsafe fn main(argc: c_int, argv: *const *const c_char, tools: &[Entry]) -> 
 
 /// What the control process wants to know of a tool in its own image.
 fn info(tool: &Entry) -> supervisor::ToolInfo {
-    supervisor::ToolInfo { name: tool.name, about: tool.about, check: tool.check, help: tool.help }
+    supervisor::ToolInfo {
+        name: tool.name,
+        about: tool.about,
+        check: tool.check,
+        identity: tool.identity,
+        help: tool.help,
+    }
 }
 
 /// # Safety

@@ -43,6 +43,17 @@ pub fn configure<T: Tool>(args: &[&OsStr]) -> Result<Configured<T>, String> {
     Ok(Configured { tool, output: line.output })
 }
 
+/// What the options say, but for where to print: runs of which this is the same instrument alike. Empty if the options are wrong.
+pub fn identity<T: Tool>(args: &[&OsStr]) -> String {
+    let command = command::<T>();
+    let args = with_two_dashes(&command, args);
+    let Ok(matches) = command.try_get_matches_from(args) else { return String::new() };
+    let ids = matches.ids().filter(|id| id.as_str() != "output");
+    let mut values: Vec<String> = ids.map(|id| format!("{id} {:?}", matches.get_raw(id.as_str()))).collect();
+    values.sort();
+    values.join("\n")
+}
+
 /// Long options may be written with one dash, as everywhere in superpin.
 fn with_two_dashes(command: &clap::Command, args: &[&OsStr]) -> Vec<OsString> {
     let is_short = |c: char| command.get_arguments().any(|arg| arg.get_short() == Some(c));

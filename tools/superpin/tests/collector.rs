@@ -34,7 +34,7 @@ impl RunMemory {
             off: bubble::switches::Off::default(),
             cpuid_processor: 0,
             process: 0,
-            reserved: 0,
+            keeps_code: 0,
             tool_args,
         };
         // SAFETY: a header is plain integers, and `header` lives while its bytes are borrowed.

@@ -2,12 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use bubble::code_files::{CodeFiles, FileRegion, FileVersion};
 use machine::AppPc;
 
-use super::{
-    ARENA_BYTES, Exit, FileRegion, INDEX_ENTRIES, MAX_EXITS, MAX_REGIONS, MAX_TRACES, Tables, Trace, TraceId,
-    filter_of, slot_of,
-};
+use super::{ARENA_BYTES, Exit, INDEX_ENTRIES, MAX_EXITS, MAX_TRACES, Tables, Trace, TraceId, filter_of, slot_of};
 use crate::thread::SLOT_CELLS;
 
 /// Proof that the table's lock is held; gives it back when dropped.
@@ -20,7 +18,7 @@ impl Drop for Locked<'_> {
         if !self.tables.shared {
             return;
         }
-        let header = self.tables.header();
+        let header = self.tables.of_one_run();
         header.lock.store(0, Ordering::SeqCst);
         if header.waiters.load(Ordering::SeqCst) != 0 {
             futex_wake(&header.lock);
@@ -36,11 +34,11 @@ impl Tables {
         }
         // SAFETY: getpid has no preconditions.
         let me = unsafe { libc::getpid() } as u32;
-        let lock = &self.header().lock;
+        let lock = &self.of_one_run().lock;
         while let Err(holder) = lock.compare_exchange(0, me, Ordering::SeqCst, Ordering::Relaxed) {
-            self.header().waiters.fetch_add(1, Ordering::SeqCst);
+            self.of_one_run().waiters.fetch_add(1, Ordering::SeqCst);
             let woken = futex_wait(lock, holder);
-            self.header().waiters.fetch_sub(1, Ordering::SeqCst);
+            self.of_one_run().waiters.fetch_sub(1, Ordering::SeqCst);
             if !woken && !alive(holder) {
                 // By *death* the tables are consistent: whoever succeeds here just goes on.
                 if lock.compare_exchange(holder, me, Ordering::Acquire, Ordering::Relaxed).is_ok() {
@@ -53,21 +51,15 @@ impl Tables {
 }
 
 impl Locked<'_> {
-    /// Whether code of this mapping may be shared: no other mapping that overlaps it was registered before.
-    pub fn register_region(&self, wanted: &FileRegion) -> bool {
-        let count = self.tables.header().regions.load(Ordering::Relaxed) as usize;
-        // SAFETY: the lock is held; entries below the count don't change.
-        let known = unsafe { &(&(*self.tables.layout).header.region)[..count] };
-        if let Some(other) = known.iter().find(|r| r.start < wanted.end && wanted.start < r.end) {
-            return other == wanted;
+    /// Whether code of this mapping, of a file with this path, may be shared: no other mapping that overlaps it was registered before,
+    /// nor the same one of another version of the file.
+    pub fn register_region(&self, wanted: &FileRegion, version: FileVersion, path: &[u8]) -> bool {
+        let known = self.tables.registered();
+        if let Some(number) = known.iter().position(|r| r.start < wanted.end && wanted.start < r.end) {
+            return known[number] == *wanted && self.tables.versions()[number] == version;
         }
-        if count == MAX_REGIONS {
-            return false;
-        }
-        // SAFETY: the lock is held; the entry above the count belongs to the holder.
-        unsafe { (&mut (*self.tables.layout).header.region)[count] = *wanted };
-        self.tables.header().regions.store(count as u32 + 1, Ordering::Release);
-        true
+        // SAFETY: the tables are mapped, and the lock is held.
+        unsafe { CodeFiles::add(&raw mut (*self.tables.layout).files, wanted, version, path) }
     }
 
     /// A cell that no branch has yet, if there is one.

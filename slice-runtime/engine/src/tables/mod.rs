@@ -4,8 +4,10 @@
 //! a process's own cache has its tables in private memory. All references are indices and offsets, never pointers.
 //!
 //! ```text
-//!   0        Header   lock, cursors, ends of the slices that are running
-//!   4 KiB    index    hash of app pc -> trace number + 1, open addressing
+//!   0        OfOneRun lock, ends of the slices that are running
+//!   4 KiB    files    which mappings the code is from
+//!            Header   cursors
+//!            index    hash of app pc -> trace number + 1, open addressing
 //!            pages    hash of app page -> newest trace that starts in such a page; older ones through `next_in_page`
 //!            traces   Trace records, in the order of their code in the cache
 //!            exits    Exit records
@@ -28,6 +30,7 @@ pub use templates::{RegionSet, TEMPLATES_AT};
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use bubble::code_files::{CodeFiles, OF_ONE_RUN};
 use machine::AppPc;
 
 use crate::counters::Counters;
@@ -137,29 +140,20 @@ pub struct Trace {
 /// The fixed part.
 #[repr(C)]
 pub struct Header {
-    /// Process id of the lock's holder, 0 if free.
-    lock: AtomicU32,
     /// Traces published.
     traces: AtomicU32,
     /// Exits in use.
     exits: AtomicU32,
-    /// Processes that wait for the lock.
-    waiters: AtomicU32,
-    /// Mapped files whose code is shared; see [`crate::regions`].
-    regions: AtomicU32,
     /// Cache offset of the first free byte.
     code: AtomicU64,
     /// Bytes used at the cache's end, by stubs.
     stubs: AtomicU64,
     /// Arena offset of the first free byte.
     arena: AtomicU64,
-    /// Ends (app pcs, 0 = none) of the slices that are looking for theirs: no new trace runs across one.
-    pub ends: [AtomicU64; MAX_ENDS],
     /// Bits for the heads that the index has, see [`filter_of`].
     filter: [AtomicU64; FILTER_WORDS],
     /// Counters that have cells in the code of these tables.
     pub counters: Counters,
-    region: [FileRegion; MAX_REGIONS],
     /// Cells in use, see [`crate::cells`].
     cells: AtomicU32,
     /// Templates in use.
@@ -168,27 +162,21 @@ pub struct Header {
     template_sets: [RegionSet; MAX_TEMPLATES],
 }
 
-/// A mapping of a file, by its place and its contents' identity.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileRegion {
-    /// First address.
-    pub start: u64,
-    /// First address after it.
-    pub end: u64,
-    /// Offset in the file.
-    pub offset: u64,
-    /// Device.
-    pub device: u64,
-    /// Inode.
-    pub inode: u64,
+/// What concerns the processes of one run.
+#[repr(C, align(4096))]
+pub struct OfOneRun {
+    /// Process id of the lock's holder, 0 if free.
+    lock: AtomicU32,
+    /// Processes that wait for the lock.
+    waiters: AtomicU32,
+    /// Ends (app pcs, 0 = none) of the slices that are looking for theirs: no new trace runs across one.
+    pub ends: [AtomicU64; MAX_ENDS],
 }
-
-/// Mapped files whose code can be shared in one run; further ones are translated by each slice for itself.
-const MAX_REGIONS: usize = 1024;
 
 #[repr(C)]
 struct Layout {
+    of_one_run: OfOneRun,
+    files: CodeFiles,
     header: Header,
     index: [AtomicU32; INDEX_ENTRIES],
     pages: [AtomicU32; PAGE_HEADS],
@@ -200,6 +188,7 @@ struct Layout {
 
 const _: () = assert!(size_of::<Layout>() <= bubble::map::TABLES_OWN.size as usize);
 const _: () = assert!(size_of::<Layout>() <= bubble::map::TABLES.size as usize);
+const _: () = assert!(size_of::<OfOneRun>() as u64 == OF_ONE_RUN);
 const _: () = assert!(size_of::<Trace>().is_multiple_of(8) && size_of::<Exit>() == 24);
 
 /// A table, wherever it lies.
@@ -224,6 +213,12 @@ impl Tables {
     pub fn header(&self) -> &Header {
         // SAFETY: `at` promised mapped memory; all fields are atomics.
         unsafe { &(*self.layout).header }
+    }
+
+    /// What concerns this run only.
+    pub fn of_one_run(&self) -> &OfOneRun {
+        // SAFETY: as in `header`.
+        unsafe { &(*self.layout).of_one_run }
     }
 
     fn index(&self) -> &[AtomicU32; INDEX_ENTRIES] {

@@ -7,7 +7,9 @@
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{FileRegion, Layout, Locked, MAX_REGIONS, Tables};
+use bubble::code_files::{FileRegion, FileVersion, MAX_FILES};
+
+use super::{Layout, Locked, Tables};
 use crate::thread::{IndirectTables, Level};
 
 /// Templates that a run has at most; a process whose mappings would need a further one has a table of its own.
@@ -18,7 +20,7 @@ pub const TEMPLATES_AT: u64 = offset_of!(Layout, templates) as u64;
 
 /// A set of registered mappings, by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RegionSet([u64; MAX_REGIONS / 64]);
+pub struct RegionSet([u64; MAX_FILES / 64]);
 
 impl RegionSet {
     /// Adds one.
@@ -45,9 +47,14 @@ impl RegionSet {
 impl Tables {
     /// The mappings that were registered so far, in the order of their numbers.
     pub fn registered(&self) -> &[FileRegion] {
-        let count = self.header().regions.load(Ordering::Acquire) as usize;
-        // SAFETY: entries below the count don't change.
-        unsafe { &(&(*self.layout).header.region)[..count] }
+        // SAFETY: `at` promised mapped memory.
+        unsafe { &(*self.layout).files }.regions()
+    }
+
+    /// What their files were then.
+    pub fn versions(&self) -> &[FileVersion] {
+        // SAFETY: `at` promised mapped memory.
+        unsafe { &(*self.layout).files }.versions()
     }
 
     /// The template for these mappings, or else for most of them, with the set that it is for.

@@ -31,6 +31,7 @@ const SETTINGS: Settings = Settings {
     max_instructions: 64,
     linking: true,
     sharing: false,
+    outlives_run: false,
     cache_bytes: 64 << 20,
     off: Off(0),
     slot: 0,
