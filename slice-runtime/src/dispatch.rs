@@ -4,7 +4,7 @@ use bubble::boot::{BootBlock, Mode};
 use bubble::shared::{RunHeader, SliceStats};
 use engine::{Control, Cpu, Engine, Settings, Stats};
 
-use crate::serial::{SerialGuest, Signals};
+use crate::serial::{SerialGuest, Signals, open_at_start};
 use crate::slice::{SliceGuest, aliases, first_state};
 use crate::slot::{OwnSlot, cpu_time, exit_now, header, time_of};
 use crate::tool::RunningTool;
@@ -66,6 +66,7 @@ fn run_serial(signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>, mut e
     if signals.handles_faults() {
         engine.expect_faults();
     }
+    open_at_start().into_iter().for_each(|inode| engine.file_may_change(inode));
     let mut guest = SerialGuest::new(signals, slot, tool);
     engine.run(&mut guest);
     guest.finish(slice_stats(&engine.stats))

@@ -223,8 +223,7 @@ impl Engine {
         }
         let region = self.regions.find(pc.0).filter(|r| r.execute && r.read);
         let Some(region) = region.cloned() else { return Err(Failed::Fetch(FetchFault::Unreachable)) };
-        if !region.private {
-            // It can be written where it is mapped elsewhere, unseen.
+        if self.regions.may_change_elsewhere(&region) {
             self.pages.distrust(pc.0, pc.0 + 2 * PAGE);
         }
         let compared = self.pages.is_compared(pc.0);

@@ -347,6 +347,12 @@ impl Control for Engine {
         }
     }
 
+    fn file_may_change(&mut self, inode: u64) {
+        for (start, end) in self.regions.distrust(inode) {
+            self.code_changed(start, end - start);
+        }
+    }
+
     fn arm(&mut self, registers: &Registers) {
         self.to_arm = Some(*registers);
     }

@@ -71,6 +71,9 @@ pub trait Control {
     /// Another process has run in the app's memory, for a short while: what can't be written by the app itself is looked at again, as far as data goes.
     fn look_again(&mut self);
 
+    /// The file with this inode may be written from now on: code of its mappings can change without any other notice.
+    fn file_may_change(&mut self, inode: u64);
+
     /// From now on ask [`Guest::end_reached`] when the app is about to execute the instruction at `registers.rip` with
     /// general registers as in `registers` (some are compared before the guest is asked, it compares the rest).
     fn arm(&mut self, registers: &Registers);

@@ -9,6 +9,7 @@
 //! the mapping is another one never comes across its code. It leaves one mapping for another through words of each process's own: the tables of
 //! indirect branches, and [`crate::cells`].
 
+use std::collections::HashSet;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
@@ -65,6 +66,8 @@ pub struct Regions {
     slots: Slots,
     /// Whether translations are shared with other runs, in which files may have changed.
     outlives_run: bool,
+    /// Inodes of files that may be written.
+    changing: HashSet<u64>,
 }
 
 impl Regions {
@@ -84,7 +87,8 @@ impl Regions {
             return false;
         };
         if region.shared.is_none() {
-            let candidate = region.private && region.execute && !region.write && region.file.inode != 0;
+            let changes = self.changing.contains(&region.file.inode);
+            let candidate = region.private && region.execute && !region.write && region.file.inode != 0 && !changes;
             let version = if self.outlives_run { region.settled_version() } else { Some(FileVersion::default()) };
             let path = region.path.as_deref().unwrap_or_default().as_bytes();
             let register = |version| tables.lock().register_region(&region.file, version, path);
@@ -97,9 +101,7 @@ impl Regions {
     /// Those of the registered mappings that are the same here. Takes the tables' lock.
     pub fn registered(&mut self, tables: &Tables) -> RegionSet {
         let mut set = RegionSet::default();
-        if self.list.is_empty() {
-            self.list = read_maps().unwrap_or_default();
-        }
+        self.read_if_empty();
         for (number, registered) in tables.registered().iter().enumerate() {
             let is_here = self.list.iter().any(|region| region.file == *registered);
             if is_here && self.shared(registered.start, tables) {
@@ -107,6 +109,21 @@ impl Regions {
             }
         }
         set
+    }
+
+    /// From now on code of this file may change at any time. Gives the mappings from which it can be executed, start and end, if that is new.
+    pub fn distrust(&mut self, inode: u64) -> Vec<(u64, u64)> {
+        if !self.changing.insert(inode) {
+            return Vec::new();
+        }
+        self.read_if_empty();
+        let of_file = self.list.iter().filter(|region| region.execute && region.file.inode == inode);
+        of_file.map(|region| (region.file.start, region.file.end)).collect()
+    }
+
+    /// Whether code in a mapping can change though nobody writes to that mapping.
+    pub fn may_change_elsewhere(&self, region: &Region) -> bool {
+        !region.private || self.changing.contains(&region.file.inode)
     }
 
     /// Whether two addresses lie in the same mapping.
@@ -133,8 +150,9 @@ impl Regions {
     /// Code from `pc` on, if nothing can change it but a system call of the app's and it lies in the same mapping as `near`;
     /// else nothing.
     pub fn constant_code(&mut self, pc: u64, near: u64) -> &'static [u8] {
-        let Some(region) = self.find(near) else { return &[] };
-        let constant = region.private && region.execute && region.read && !region.write && region.file.inode != 0;
+        let Some(region) = self.position(near).map(|n| &self.list[n]) else { return &[] };
+        let is_code = region.execute && region.read && !region.write && region.file.inode != 0;
+        let constant = is_code && !self.may_change_elsewhere(region);
         let (start, end) = (region.file.start, region.file.end);
         if !constant || !(start..end).contains(&pc) {
             return &[];
@@ -185,6 +203,12 @@ impl Regions {
     pub fn forget(&mut self) {
         self.findings.forget();
         self.list.clear();
+    }
+
+    fn read_if_empty(&mut self) {
+        if self.list.is_empty() {
+            self.list = read_maps().unwrap_or_default();
+        }
     }
 
     fn position(&mut self, address: u64) -> Option<usize> {

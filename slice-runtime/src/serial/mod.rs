@@ -7,6 +7,7 @@
 //! * [`calls`] makes calls so that a signal that comes at any moment is delivered before or after, never lost.
 //! * [`arrival`], [`actions`], [`deliver`] and [`frame`] are the app's signals.
 //! * [`native`] lets children go: they run natively from their first instruction on.
+//! * [`written_files`] notices files that the app may write: code may be mapped from them.
 //! * [`memory`] shapes the address space, [`maps`] hides the image from those who look at it.
 //!
 //! The result is handed in before anything after which this image doesn't run any more: exec, exit, a fatal signal.
@@ -23,6 +24,7 @@ mod maps;
 mod memory;
 mod native;
 mod own_memory;
+mod written_files;
 
 use bubble::shared::SliceStats;
 use engine::instrument::Trace;
@@ -44,6 +46,7 @@ use deliver::Death;
 pub(crate) use deliver::grow_stack;
 use maps::MapsFiles;
 use own_memory::OwnMemory;
+pub(crate) use written_files::open_at_start;
 
 /// Length of the `syscall` instruction.
 const SYSCALL_LEN: u64 = 2;
@@ -198,6 +201,7 @@ impl SerialGuest {
         if !is_error(result) {
             self.maps.after(&call, result, &self.memory);
             self.own_memory.after(&call, result);
+            written_files::opened_by(&call, result).into_iter().for_each(|inode| control.file_may_change(inode));
         }
         cpu.registers.finish_syscall(result);
         let interrupted = result as i64 == -i64::from(libc::EINTR);

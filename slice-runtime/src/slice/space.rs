@@ -176,6 +176,8 @@ mod tests {
 
         fn look_again(&mut self) {}
 
+        fn file_may_change(&mut self, _inode: u64) {}
+
         fn arm(&mut self, _registers: &machine::Registers) {}
 
         fn require_word(&mut self, _address: u64, _word: u64) {}
