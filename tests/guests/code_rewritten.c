@@ -1,5 +1,5 @@
 // A file of code is rewritten in place, as `cp` over a library does, and mapped again at the same address.
-// rounds: 1 12
+// rounds: 1 40
 #define _GNU_SOURCE
 #include "guest.h"
 #include <fcntl.h>
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     for (uint64_t round = 0; round < rounds(argc, argv); round++) {
         write_code(fd, 1 + round % 3 * 7);
         REQUIRE(mmap(place, BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, reading, 0) == place);
-        for (int times = 0; times < 3000; times++)
+        for (int times = 0; times < 200; times++)
             for (int n = 0; n < FUNCTIONS; n++)
                 sum += ((int (*)(void))(place + n * SPACING))();
         REQUIRE(mmap(place, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == place);
