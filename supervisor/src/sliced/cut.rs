@@ -110,23 +110,29 @@ impl Sliced<'_> {
         self.master.processor.give_back();
         self.master.random.traps.lift(&mut stopped);
         let before = Moment::now();
-        let mut copy = match stopped.fork(gate, self.master.parent) {
+        let forked = stopped.fork(gate, self.master.parent);
+        if !forked.as_ref().is_err_and(TraceError::is_gone) {
+            self.master.random.traps.set(&mut stopped);
+        }
+        let mut copy = match forked {
             Ok(copy) => copy,
             Err(error) if error.is_gone() => return Err(error.into()),
             Err(error) => return self.cannot_fork(stopped, cut, error),
         };
         self.parts.statistics.forked(before.elapsed());
-        self.master.random.traps.set(&mut stopped);
         if self.master.shares_memory {
             let Master { shared_copies, unstable, is_by_name, .. } = &mut self.master;
             shared_copies.make_private(&stopped, &mut copy, gate, unstable, *is_by_name)?;
         }
         let is_by_name = self.master.is_by_name;
         let entered = takeover::enter(&mut copy, gate, Role::Slice, is_by_name, self.parts.image, &self.parts.memory);
-        let entered = entered.map_err(|error| {
-            kill(copy.pid());
-            Failure::Slice { slice: self.slices.next_number(), report: error.to_string() }
-        })?;
+        let entered = match entered {
+            Ok(entered) => entered,
+            Err(error) => {
+                kill(copy.pid());
+                return self.cannot_fork(stopped, cut, error);
+            }
+        };
         if std::mem::take(&mut self.master.is_new_image) {
             self.timer.image_begins();
         }
@@ -159,8 +165,7 @@ impl Sliced<'_> {
     }
 
     /// Memory or processes are short: the slice goes on if it can, or waits until others give theirs back.
-    fn cannot_fork(&mut self, mut stopped: Stopped, cut: Cut, error: TraceError) -> Result<(), Failure> {
-        self.master.random.traps.set(&mut stopped);
+    fn cannot_fork(&mut self, stopped: Stopped, cut: Cut, error: TraceError) -> Result<(), Failure> {
         let at_call = cut.end.as_ref().is_none_or(|end| end.kind == EndKind::Syscall);
         if cut.kind == Boundary::Timeout && !at_call {
             self.master.is_due = false;
