@@ -6,10 +6,9 @@ use machine::{Gpr, Registers};
 use crate::instrument::{Arg, Call, MAX_ARGS, Point, may_branch};
 
 /// How one argument is found.
-#[repr(u64)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    Value = 0,
+    Value,
     BlockInstructions,
     Register,
     MemoryAddress,
@@ -17,17 +16,31 @@ enum Source {
     BranchTarget,
 }
 
-/// A call, in a form that can be stored in the arena and read by other processes.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
+impl Source {
+    const ALL: [Source; 6] = [
+        Source::Value,
+        Source::BlockInstructions,
+        Source::Register,
+        Source::MemoryAddress,
+        Source::BranchTaken,
+        Source::BranchTarget,
+    ];
+}
+
+/// A call. Its form in the arena, which other processes read, too, is words: the routine, the local state, [`Self::packed`], and the arguments that aren't
+/// constant zeroes at the end. There is one for nearly each block of the app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     routine: u64,
     local: u64,
-    predicated: u64,
+    predicated: bool,
     /// Whether the routine's result decides if the call is made that the next descriptor describes.
-    tests: u64,
+    tests: bool,
     args: [(Source, u64); MAX_ARGS],
 }
+
+/// Words of a descriptor without its arguments.
+const HEAD: usize = 3;
 
 impl Descriptor {
     /// Describes `call` before `instruction`, which belongs to a block of `block_len` instructions.
@@ -54,31 +67,69 @@ impl Descriptor {
                 },
             };
         }
-        let predicated = u64::from(call.predicated);
-        Self { routine: call.routine as u64, local: call.local, predicated, tests: 0, args }
+        Self { routine: call.routine as u64, local: call.local, predicated: call.predicated, tests: false, args }
+    }
+
+    /// Appends its words.
+    pub fn store(&self, words: &mut Vec<u64>) {
+        words.extend([self.routine, self.local, self.packed()]);
+        words.extend(self.stored_args().iter().map(|(_, value)| value));
+    }
+
+    /// Reads the descriptor that starts at `offset` bytes of the arena, of which `bytes` gives so many bytes from an offset on; and gives the offset behind it.
+    ///
+    /// # Panics
+    /// If none was stored there.
+    pub fn load<'a>(offset: u32, bytes: impl Fn(u32, usize) -> &'a [u8]) -> (Self, u32) {
+        let word = |n: usize| {
+            let word = bytes(offset + (n * size_of::<u64>()) as u32, size_of::<u64>());
+            u64::from_ne_bytes(word.try_into().expect("a word"))
+        };
+        let [predicated, tests, count, sources @ ..] = word(HEAD - 1).to_le_bytes();
+        let mut args = [(Source::Value, 0); MAX_ARGS];
+        for (n, arg) in args[..usize::from(count)].iter_mut().enumerate() {
+            *arg = (Source::ALL[usize::from(sources[n])], word(HEAD + n));
+        }
+        let loaded = Self { routine: word(0), local: word(1), predicated: predicated != 0, tests: tests != 0, args };
+        (loaded, offset + ((HEAD + usize::from(count)) * size_of::<u64>()) as u32)
+    }
+
+    /// What is neither an address nor an argument's value, a byte each: whether it is predicated, whether it is a test, how many arguments are stored, and how these
+    /// are found.
+    fn packed(&self) -> u64 {
+        let mut bytes = [u8::from(self.predicated), u8::from(self.tests), self.stored_args().len() as u8, 0, 0, 0, 0, 0];
+        for (byte, (source, _)) in bytes[HEAD..].iter_mut().zip(self.stored_args()) {
+            *byte = *source as u8;
+        }
+        u64::from_le_bytes(bytes)
+    }
+
+    fn stored_args(&self) -> &[(Source, u64)] {
+        let last = self.args.iter().rposition(|&arg| arg != (Source::Value, 0));
+        &self.args[..last.map_or(0, |last| last + 1)]
     }
 
     /// The same as the test of the call whose descriptor follows.
     pub fn as_test(self) -> Self {
-        Self { tests: 1, ..self }
+        Self { tests: true, ..self }
     }
 
     /// Whether it is a test: [`Self::call`] says if the call is made whose descriptor follows.
     pub fn is_test(&self) -> bool {
-        self.tests != 0
+        self.tests
     }
 
     /// Whether [`Self::call`] looks at the instruction.
     pub fn needs_instruction(&self) -> bool {
         let looks = |source| matches!(source, Source::MemoryAddress | Source::BranchTaken);
-        self.predicated != 0 || self.args.iter().any(|(source, _)| looks(*source))
+        self.predicated || self.args.iter().any(|(source, _)| looks(*source))
     }
 
     /// Makes the call with the app's registers before the instruction, which is there if it is needed. What a routine
     /// returns means something only if it is a test.
     pub fn call(&self, registers: &Registers, instruction: Option<&Instruction>) -> u64 {
         let instruction = || instruction.expect("an instruction, if it is needed");
-        if self.predicated != 0 && !takes_effect(instruction(), registers) {
+        if self.predicated && !takes_effect(instruction(), registers) {
             return 0;
         }
         self.invoke(|source, value| match source {
@@ -183,6 +234,27 @@ fn memory_address(instruction: &Instruction, index: usize, registers: &Registers
 mod tests {
     use super::*;
     use machine::AppPc;
+
+    #[test]
+    fn what_is_stored_is_loaded() {
+        let none = Descriptor { routine: 7, local: 8, predicated: false, tests: false, args: [(Source::Value, 0); MAX_ARGS] };
+        let few = Descriptor { predicated: true, ..none.as_test() };
+        let mut args = none.args;
+        args[2] = (Source::BlockInstructions, u64::MAX);
+        let some = Descriptor { args, ..few };
+        let all = Descriptor { args: std::array::from_fn(|n| (Source::ALL[n + 1], n as u64)), ..none };
+        let descriptors = [all, none, some, few];
+        let mut words = Vec::new();
+        descriptors.iter().for_each(|descriptor| descriptor.store(&mut words));
+        let bytes = crate::statemap::as_bytes(&words);
+        let mut at = 0;
+        for descriptor in descriptors {
+            let (loaded, behind) = Descriptor::load(at, |offset, len| &bytes[offset as usize..][..len]);
+            assert_eq!(loaded, descriptor);
+            at = behind;
+        }
+        assert_eq!(at as usize, bytes.len());
+    }
 
     #[test]
     fn addresses_follow_the_operand() {

@@ -10,7 +10,7 @@ use crate::gateway::INDIRECT_MISS;
 use crate::guest::{Flow, Guest, Volatile};
 use crate::signals::TRAP_FLAG;
 use crate::space::SpaceId;
-use crate::statemap::{IN_TARGET, from_bytes};
+use crate::statemap::IN_TARGET;
 use crate::tables::{Exit, ExitKind, TraceId};
 use crate::translate::exit_of;
 
@@ -120,10 +120,10 @@ impl Engine {
         self.stats.entries[4] += 1;
         let goes_on = self.space(space).pc(exit.site);
         self.find_rip(exit);
-        let first = self.descriptor(space, exit.argument);
+        let (first, behind) = self.descriptor(space, exit.argument);
         let result = self.make_call(&first, exit.pc);
         if first.is_test() && result != 0 {
-            let then = self.descriptor(space, exit.argument + size_of::<Descriptor>() as u32);
+            let (then, _) = self.descriptor(space, behind);
             self.make_call(&then, exit.pc);
         }
         Next::Cache(goes_on)
@@ -136,12 +136,9 @@ impl Engine {
         }
     }
 
-    /// The descriptor that lies at this offset of the arena.
-    pub(crate) fn descriptor(&self, space: SpaceId, at: u32) -> Descriptor {
-        let arena = self.space(space).tables.arena(at, size_of::<Descriptor>());
-        // SAFETY: the offsets of descriptors are kept in exits and records of calls only.
-        let descriptors = unsafe { from_bytes::<Descriptor>(arena) };
-        descriptors[0]
+    /// The descriptor that lies at this offset of the arena, and the offset behind it.
+    pub(crate) fn descriptor(&self, space: SpaceId, at: u32) -> (Descriptor, u32) {
+        Descriptor::load(at, |offset, len| self.space(space).tables.arena(offset, len))
     }
 
     /// Makes a call before the instruction at `pc`, with the app's registers as they are.

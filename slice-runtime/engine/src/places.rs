@@ -57,7 +57,7 @@ impl Engine {
         let tables = self.space(space).tables;
         let records = Records::of(&tables, id);
         for call in records.calls.iter().filter(|call| (call.owed..call.made).contains(&inside)) {
-            let descriptor = self.descriptor(space, call.descriptor);
+            let (descriptor, _) = self.descriptor(space, call.descriptor);
             self.settle_counters();
             self.make_call(&descriptor, AppPc(entry.pc));
         }
@@ -73,7 +73,7 @@ impl Engine {
             let all = before + self.count(entry.pc, call.end);
             let counted = if inside >= call.done { all } else { 0 };
             if counted != before {
-                let descriptor = self.descriptor(space, call.descriptor);
+                let (descriptor, _) = self.descriptor(space, call.descriptor);
                 self.settle_counters();
                 descriptor.correct(before.wrapping_sub(counted));
             }

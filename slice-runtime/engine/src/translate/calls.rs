@@ -220,7 +220,7 @@ impl Translator<'_> {
     /// Arena offset that the descriptor will have.
     pub(super) fn add_descriptor(&mut self, descriptor: Descriptor) -> u32 {
         let at = self.site.arena as usize + as_bytes(&self.descriptors).len();
-        self.descriptors.push(descriptor);
+        descriptor.store(&mut self.descriptors);
         at as u32
     }
 }

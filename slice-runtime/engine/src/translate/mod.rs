@@ -37,7 +37,6 @@ use isa::{Code, Usage};
 use machine::{AppPc, CachePc, Gpr};
 
 use crate::counters::{Counters, Reserved};
-use crate::descriptor::Descriptor;
 use crate::gateway;
 use crate::instrument::Trace;
 use crate::space::SpaceId;
@@ -211,7 +210,8 @@ struct Translator<'a> {
     pending: Vec<(usize, usize)>,
     /// Offsets in `code` of RIP displacements that name a return address, with the address.
     returns: Vec<(usize, u64)>,
-    descriptors: Vec<Descriptor>,
+    /// As they are stored.
+    descriptors: Vec<u64>,
     map: Vec<MapEntry>,
     block_calls: Vec<BlockCall>,
     call_marks: Vec<CallMark>,
@@ -267,7 +267,7 @@ impl<'a> Translator<'a> {
             exits: emptied(&mut spare.exits),
             pending: emptied(&mut spare.pending),
             returns: Vec::new(),
-            descriptors: Vec::with_capacity(trace.calls.len()),
+            descriptors: emptied(&mut spare.descriptors),
             map: emptied(&mut spare.map),
             block_calls: Vec::with_capacity(trace.calls.len()),
             call_marks: Vec::with_capacity(trace.calls.len()),
@@ -425,7 +425,7 @@ impl<'a> Translator<'a> {
         }
         let map_len = self.map.len() as u32;
         (self.spare.usages, self.spare.live_flags) = (self.usages, self.live_flags);
-        (self.spare.map, self.spare.pending) = (self.map, self.pending);
+        (self.spare.map, self.spare.pending, self.spare.descriptors) = (self.map, self.pending, self.descriptors);
         Translation {
             code: self.code.bytes,
             stubs: self.stubs.bytes,

@@ -16,6 +16,7 @@ pub struct Spare {
     pub(super) map: Vec<MapEntry>,
     pub(super) pending: Vec<(usize, usize)>,
     pub(super) exits: Vec<Exit>,
+    pub(super) descriptors: Vec<u64>,
     pub(super) code: Vec<u8>,
     pub(super) stubs: Vec<u8>,
     pub(super) arena: Vec<u8>,
