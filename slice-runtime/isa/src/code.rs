@@ -52,6 +52,11 @@ impl Code {
         }
     }
 
+    /// Whether the jump `fixup` reaches here.
+    pub(crate) fn is_reached_by(&self, fixup: Fixup) -> bool {
+        fixup.size > 1 || self.bytes.len() - (fixup.at + fixup.size) <= i8::MAX as usize
+    }
+
     /// A fixup for a displacement of `size` bytes that was just written as zero.
     pub(crate) fn fixup_before_here(&self, size: usize) -> Fixup {
         Fixup { at: self.bytes.len() - size, size }

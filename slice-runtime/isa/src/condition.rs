@@ -49,6 +49,24 @@ impl Condition {
         Self::ALL[self as usize ^ 1]
     }
 
+    /// Whether it holds with these flags.
+    pub fn holds(self, rflags: u64) -> bool {
+        use machine::flags::{CF, OF, PF, SF, ZF};
+        let set = |mask: u64| rflags & mask != 0;
+        let less = set(SF) != set(OF);
+        let base = match self as u8 >> 1 {
+            0 => set(OF),
+            1 => set(CF),
+            2 => set(ZF),
+            3 => set(CF | ZF),
+            4 => set(SF),
+            5 => set(PF),
+            6 => less,
+            _ => less || set(ZF),
+        };
+        base != (self as u8 & 1 == 1)
+    }
+
     pub(crate) fn from_iced(code: iced_x86::ConditionCode) -> Option<Condition> {
         use iced_x86::ConditionCode as C;
         Some(match code {
@@ -70,5 +88,17 @@ impl Condition {
             C::g => Condition::G,
             _ => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_follow_the_flags() {
+        use machine::flags::{SF, ZF};
+        assert!(Condition::E.holds(ZF) && !Condition::Ne.holds(ZF));
+        assert!(Condition::L.holds(SF) && Condition::Le.holds(ZF) && Condition::G.holds(0));
     }
 }

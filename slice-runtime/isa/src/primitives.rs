@@ -216,6 +216,12 @@ impl Code {
         self.fixup_before_here(4)
     }
 
+    /// `jcc` to a target that is bound later, at most 127 bytes on.
+    pub fn jcc_short(&mut self, condition: Condition) -> Fixup {
+        self.put(&[0x70 | condition as u8, 0]);
+        self.fixup_before_here(1)
+    }
+
     /// `jrcxz` to a target that is bound later, at most 127 bytes on.
     pub fn jrcxz(&mut self) -> Fixup {
         self.put(&[0xe3, 0]);

@@ -62,10 +62,33 @@ extern "C" fn mix(l: &mut Local, x: u64, y: u64, z: u64, _: u64, _: u64) {
     l.b = x.wrapping_mul(y);
 }
 
-extern "C" fn branches(l: &mut Local, x: u64, _: u64, _: u64, _: u64, _: u64) {
-    if x > 10 {
-        std::hint::black_box(&mut l.a);
-        l.a = std::hint::black_box(x);
+extern "C" fn kinds(l: &mut Local, x: u64, y: u64, _: u64, _: u64, _: u64) {
+    match x {
+        0 => l.a = l.a.wrapping_add(1),
+        1 => l.b = l.b.wrapping_add(y),
+        _ => l.c = l.c.wrapping_add(1),
+    }
+}
+
+extern "C" fn greatest(l: &mut Local, x: u64, _: u64, _: u64, _: u64, _: u64) {
+    if x > l.a {
+        l.a = x;
+        l.b = l.b.wrapping_add(1);
+    }
+}
+
+extern "C" fn within(l: &mut Local, x: u64, low: u64, high: u64, _: u64, _: u64) {
+    if x >= low && x < high {
+        let slot = &mut l.table[(x & 15) as usize];
+        *slot = slot.wrapping_add(x);
+        return;
+    }
+    l.d = l.d.wrapping_add(1);
+}
+
+extern "C" fn signed(l: &mut Local, x: u64, y: u64, z: u64, v: u64, w: u64) {
+    if (x as i64) < y as i64 || (z as i32) >= v as i32 {
+        l.table[1] = w;
     }
 }
 
@@ -188,6 +211,10 @@ fn inlined_routines_do_what_a_call_does() {
     check("histogram", histogram, true, 6);
     check("taken", taken, false, 10);
     check("mix", mix, false, 14);
+    check("kinds", kinds, true, 14);
+    check("greatest", greatest, true, 8);
+    check("within", within, true, 18);
+    check("signed", signed, true, 12);
 }
 
 #[test]
@@ -296,7 +323,13 @@ fn what_a_routine_changes_is_found_on_all_its_ways() {
 #[test]
 fn what_cannot_be_inlined_is_called() {
     let known = [Some(0x1000), None, None, None, None, None];
-    assert!(inlined(branches, &known).is_none(), "branches");
+    assert!(routine::inline(&[0x48, 0xff, 0xce, 0x75, 0xfb, 0xc3], 0, &known).is_none(), "a loop");
+    assert!(
+        routine::inline(&[0x48, 0x85, 0xf6, 0x75, 1, 0xf6, 0xc0, 0x10, 0xc3], 0, &known).is_none(),
+        "into an instruction"
+    );
+    assert!(routine::inline(&[0x75, 3, 0x48, 0x01, 0x37, 0xc3], 0, &known).is_none(), "branches on the app's flags");
+    assert!(routine::inline(&[0x48, 0x85, 0xf6, 0x75, 2, 0xff, 0xd6, 0xc3], 0, &known).is_none(), "calls on one way");
     assert!(routine::inline(&[], 0, &known).is_none(), "no bytes");
     assert!(routine::inline(&[0x48, 0x01, 0x37], 0, &known).is_none(), "no ret");
     assert!(routine::inline(&[0x53, 0x5b, 0xc3], 0, &known).is_none(), "uses the stack");
@@ -306,6 +339,61 @@ fn what_cannot_be_inlined_is_called() {
     assert!(routine::inline(&[0x11, 0x37, 0xc3], 0, &known).is_none(), "adc reads the app's carry");
     assert!(routine::inline(&[0x0f, 0x11, 0x07, 0xc3], 0, &known).is_none(), "vector registers");
     assert!(routine::inline(&[0x55, 0x48, 0x01, 0x37, 0xc3], 0, &known).is_none(), "rbp isn't restored");
+}
+
+#[test]
+fn branches_on_constants_are_decided() {
+    let page = Page::new();
+    let local = page.local() as u64;
+    for (x, expected) in [(0, Some((local, 1))), (1, Some((local + 8, 7))), (2, None)] {
+        let known = [Some(local), Some(x), Some(7), None, None, None];
+        let inlined = inlined(kinds, &known).expect("short");
+        assert_eq!((inlined.instructions(), inlined.as_counter_add()), (1, expected));
+    }
+}
+
+#[test]
+fn what_is_done_in_parts_is_told() {
+    let known = [Some(0x1000), None, None, None, None, None];
+    // test rsi, rsi; je +3; add [rdi], rsi; ret
+    let once = [0x48, 0x85, 0xf6, 0x74, 3, 0x48, 0x01, 0x37, 0xc3];
+    // test rsi, rsi; je +4; add [rdi], rsi; ret; sub [rdi], rsi; ret
+    let twice = [0x48, 0x85, 0xf6, 0x74, 4, 0x48, 0x01, 0x37, 0xc3, 0x48, 0x29, 0x37, 0xc3];
+    let inline = |bytes: &[u8]| routine::inline(bytes, 0, &known).unwrap();
+    assert!(inline(&once).works_at_once() && !inline(&twice).works_at_once());
+    assert_eq!((inline(&once).instructions(), inline(&twice).instructions()), (3, 5));
+}
+
+/// A result that depends on the way is in its register on both.
+#[test]
+fn ways_with_different_constants_meet() {
+    extern "C" fn seldom(l: &mut Local) -> u64 {
+        if l.a < 9 {
+            l.a += 1;
+            return 0;
+        }
+        l.a = 0;
+        l.b += 1;
+        1
+    }
+    let page = Page::new();
+    let local = page.local() as u64;
+    // SAFETY: a function's code is readable, and what follows it in this program's text too.
+    let bytes = unsafe { std::slice::from_raw_parts(seldom as *const u8, 256) };
+    let known = [Some(local), None, None, None, None, None];
+    let inlined = routine::inline_with_result(bytes, seldom as *const () as u64, &known).expect("short");
+    let mut code = Code::new(CachePc(page.code() as u64));
+    assert!(inlined.emit(&mut code, &SCRATCH, &[None; 6]), "{inlined:?}");
+    let result = SCRATCH[inlined.result().expect("it was wanted")];
+    code.store_mem(local + std::mem::offset_of!(Local, table) as u64, result);
+    code.ret();
+    let mut expected = Local::default();
+    for _ in 0..25 {
+        expected.table[0] = seldom(&mut expected);
+        page.run(&code.bytes, [0; 6]);
+        // SAFETY: the page is zeroed memory of this test, aligned and large enough.
+        assert_eq!(unsafe { &*page.local() }, &expected, "{}", text(&code));
+    }
 }
 
 #[test]

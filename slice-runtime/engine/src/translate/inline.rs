@@ -115,7 +115,7 @@ impl Translator<'_> {
     }
 
     fn emit_inlined(&mut self, routine: &Inlined, call: &Call, spot: Spot) -> Option<InPlace> {
-        let in_parts = routine.memory_writes() > 1;
+        let in_parts = !routine.works_at_once();
         // Asking for interruptions changes all of them.
         let written = if in_parts { flags::ARITHMETIC } else { routine.flags_written() };
         let flags_live = written & spot.live_flags != 0;

@@ -66,7 +66,7 @@ impl Translator<'_> {
         let mut exits = vec![self.leave(ExitKind::Call, pc, descriptor)];
         let made = self.offset();
         let leaves = self.code.here();
-        let in_parts = routine.memory_writes() > 0;
+        let in_parts = routine.writes_memory();
         if in_parts {
             self.mark_spot(spot, &borrowed, chosen.save_flags);
             exits.push(self.leave_interrupted(&chosen, &borrowed, spot));

@@ -254,6 +254,8 @@ struct Local {
     seen: [u64; 8],
     /// How often a test said yes that was put in place, or called; how often the calls were made, and with what.
     tested: [u64; 2],
+    chosen: [u64; 2],
+    ways: [u64; 2],
     passed: [u64; 2],
     mixed: [u64; 2],
     /// Instructions that may have calls behind them: executed, and such calls made; conditional branches that were said to be taken, and were.
@@ -273,6 +275,11 @@ fn check_counters(before: Local, now: Local, outcome: Outcome) {
     assert_eq!(now.seen[4].wrapping_add(now.seen[5]), 0, "counted in parts, {outcome:x?}");
     assert_eq!(now.seen[0], now.seen[1], "arguments seen by the inlined and by the called routine, {outcome:x?}");
     assert_eq!(by_instruction, by_block, "counted by instruction and by block, {outcome:x?}");
+    assert_eq!(
+        (now.chosen[0], now.ways[0]),
+        (now.chosen[1], now.ways[1]),
+        "branches in place and called, {outcome:x?}"
+    );
     assert_eq!(now.tested, now.passed, "tests that said yes and calls, {outcome:x?}");
     assert_eq!((now.tested[0], now.mixed[0]), (now.tested[1], now.mixed[1]), "tests in place and called, {outcome:x?}");
     let around: [u64; 4] = std::array::from_fn(|n| now.around[n].wrapping_sub(before.around[n]));
@@ -385,6 +392,28 @@ extern "C" fn mix_out_of_line(l: &mut Local, a: u64, b: u64, c: u64) {
     }
 }
 
+/// Does one thing or another, in one step or in two.
+extern "C" fn choose(l: &mut Local, a: u64, b: u64, c: u64) {
+    if a & 16 != 0 {
+        l.chosen[0] = l.chosen[0].rotate_left(7) ^ a.wrapping_add(c);
+    } else if b > c {
+        l.chosen[0] = l.chosen[0].wrapping_add(b);
+        l.ways[0] = l.ways[0].wrapping_add(1);
+    }
+}
+
+/// The same, and called.
+extern "C" fn choose_out_of_line(l: &mut Local, a: u64, b: u64, c: u64) {
+    for _ in 0..std::hint::black_box(1) {
+        if a & 16 != 0 {
+            l.chosen[1] = l.chosen[1].rotate_left(7) ^ a.wrapping_add(c);
+        } else if b > c {
+            l.chosen[1] = l.chosen[1].wrapping_add(b);
+            l.ways[1] = l.ways[1].wrapping_add(1);
+        }
+    }
+}
+
 /// Uses all that a routine may use: vector registers, x87, the stack, flags.
 extern "C" fn work(l: &mut Local, a: u64, b: u64, c: u64, d: u64, e: u64) {
     let text = format!("{a:x}{b}{:?}{:e}", c as f64 / 3.0, d as f64);
@@ -399,10 +428,17 @@ pub fn insert_calls(trace: &mut Trace) {
         let operand = instruction.memory_operands().iter().position(|m| !m.inexact);
         let address = operand.map_or(Arg::Const(7), Arg::MemoryAddress);
         let register = Arg::Register(Gpr::ALL[choice as usize % 16]);
-        let (routines, args): (&[*const ()], _) = match choice % 5 {
+        let (routines, args): (&[*const ()], _) = match choice % 7 {
             0 => (&[work as *const ()], vec![register, address, Arg::InstructionPointer, register, Arg::Const(9)]),
             1 | 2 => (&[mix as *const (), mix_out_of_line as *const ()], vec![register, address, Arg::Const(1 << 40)]),
             3 => (&[mix_out_of_line as *const (), mix as *const ()], vec![Arg::InstructionPointer, address, register]),
+            4 => {
+                (&[choose as *const (), choose_out_of_line as *const ()], vec![address, register, Arg::Const(1 << 20)])
+            }
+            5 => (
+                &[choose as *const (), choose_out_of_line as *const ()],
+                vec![Arg::InstructionPointer, register, address],
+            ),
             _ => continue,
         };
         let predicated = choice & 1 == 0;

@@ -5,6 +5,7 @@ use machine::Gpr;
 
 use super::ARGUMENTS;
 use super::forms::{sign_extended, with_immediate, without_accumulator};
+use super::ways::{Way, compared};
 use crate::instruction::Instruction;
 use crate::operands::gpr;
 use crate::rewrite::register_64;
@@ -12,9 +13,13 @@ use crate::usage::{with_iced_info, with_info};
 
 /// What is known of a register while the routine is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Value {
+pub(super) enum Value {
     /// The caller's; a routine that reads it isn't understood.
     Foreign,
+    /// Nothing that the routine may read. It needn't keep it either.
+    Undefined,
+    /// Its lowest eight bits are in the template's register; the others are undefined.
+    Low,
     /// Known now. `loaded`: the template's register holds it as well.
     Known { value: u64, loaded: bool },
     /// Only the template's register holds it.
@@ -24,53 +29,86 @@ enum Value {
 /// The argument registers of the C convention.
 pub(super) const ARGUMENT_REGISTERS: [Gpr; ARGUMENTS] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::Rcx, Gpr::R8, Gpr::R9];
 
+/// What is known before an instruction of the routine.
+#[derive(Clone)]
+pub(super) struct State {
+    pub(super) values: [Value; 16],
+    /// Whether the flags are those that the last flag-writing instruction of the routine left (it wasn't folded).
+    pub(super) flags_valid: bool,
+    /// Which these are, if it compared constants.
+    pub(super) flags: Option<u64>,
+    /// Whether the caller's rbp was pushed.
+    pub(super) frame: bool,
+}
+
 /// Folds one routine. Templates still name the registers that the compiler chose.
 pub(super) struct Folder {
-    values: [Value; 16],
-    templates: Vec<Iced>,
-    /// Whether the flags are those that the last flag-writing instruction of the routine left (it wasn't folded).
-    flags_valid: bool,
-    /// Whether the caller's rbp was pushed.
-    frame: bool,
+    pub(super) state: State,
+    /// Whether a way leads to the next instruction: otherwise `state` means nothing.
+    pub(super) reached: bool,
+    /// Whether there was a branch: constants are loaded from there on, see [`super::ways`].
+    pub(super) branched: bool,
+    pub(super) ways: Vec<Way>,
+    pub(super) templates: Vec<Iced>,
 }
 
 impl Folder {
     pub(super) fn new(known: &[Option<u64>; ARGUMENTS]) -> Folder {
         let mut values = [Value::Foreign; 16];
+        for register in [Gpr::Rax, Gpr::R10, Gpr::R11] {
+            values[register as usize] = Value::Undefined;
+        }
         for (register, known) in ARGUMENT_REGISTERS.into_iter().zip(known) {
             values[register as usize] = match *known {
                 Some(value) => Value::Known { value, loaded: false },
                 None => Value::Dynamic,
             };
         }
-        Folder { values, templates: Vec::new(), flags_valid: false, frame: false }
+        let state = State { values, flags_valid: false, flags: None, frame: false };
+        Folder { state, reached: true, branched: false, ways: Vec::new(), templates: Vec::new() }
     }
 
-    /// The templates, at the routine's `ret`. With `result` they leave its result in rax.
-    pub(super) fn finish(mut self, result: bool) -> Option<Vec<Iced>> {
-        match self.values[Gpr::Rax as usize] {
-            Value::Foreign if result => return None,
+    /// The templates, at the routine's end. With `result` they leave its result in rax.
+    pub(super) fn end(mut self, result: bool) -> Option<Vec<Iced>> {
+        match self.state.values[Gpr::Rax as usize] {
+            Value::Foreign | Value::Undefined | Value::Low if result => return None,
             Value::Known { value, loaded: false } if result => self.templates.push(load_constant(Gpr::Rax, value)?),
             _ => {}
         }
-        if self.frame { None } else { Some(self.templates) }
+        if self.state.frame { None } else { Some(self.templates) }
     }
 
-    /// Reads the next instruction. `None`: it isn't understood.
+    /// Makes the template's registers hold all that is known of them. The flags stay as they are.
+    pub(super) fn load_constants(&mut self) -> Option<()> {
+        Gpr::ALL.into_iter().try_for_each(|r| self.load_constant(r))
+    }
+
+    fn load_constant(&mut self, r: Gpr) -> Option<()> {
+        if let Value::Known { value, loaded: false } = self.state.values[r as usize] {
+            self.templates.push(load_constant(r, value)?);
+            self.state.values[r as usize] = Value::Known { value, loaded: true };
+        }
+        Some(())
+    }
+
+    /// Reads an instruction that isn't a branch. `None`: it isn't understood.
     pub(super) fn add(&mut self, instruction: &Instruction) -> Option<()> {
         if self.is_frame_keeping(&instruction.iced) {
             return Some(());
         }
         let mut iced = instruction.iced;
         iced.set_code(without_accumulator(iced.code()));
-        if !is_simple(instruction) || (iced.rflags_read() != 0 && !self.flags_valid) {
+        if !is_simple(instruction) || (iced.rflags_read() != 0 && !self.state.flags_valid) {
             return None;
         }
-        if self.fold(&iced).is_some() {
+        if let Some(folded) = self.fold(&iced) {
             if iced.rflags_modified() != 0 {
-                self.flags_valid = false;
+                (self.state.flags_valid, self.state.flags) = (false, None);
             }
-            return Some(());
+            return if self.branched { self.load_constant(folded) } else { Some(()) };
+        }
+        if iced.rflags_modified() != 0 {
+            (self.state.flags_valid, self.state.flags) = (true, self.comparison(&iced));
         }
         self.fold_address(&mut iced)?;
         if let Some(value) = self.known_source(&iced)
@@ -80,44 +118,50 @@ impl Folder {
         }
         self.load_what_is_read(&iced)?;
         self.note_writes(&iced);
-        if iced.rflags_modified() != 0 {
-            self.flags_valid = true;
-        }
         self.templates.push(iced);
         Some(())
+    }
+
+    /// The flags of a comparison of constants.
+    fn comparison(&self, iced: &Iced) -> Option<u64> {
+        if iced.op_count() != 2 {
+            return None;
+        }
+        compared(iced.mnemonic(), self.operand(iced, 0)?, self.operand(iced, 1)?, operand_size(iced, 0))
     }
 
     /// `endbr64`, `nop`, and a frame pointer that nothing uses.
     fn is_frame_keeping(&mut self, iced: &Iced) -> bool {
         match iced.code() {
             Code::Endbr64 => true,
-            Code::Push_r64 if iced.op0_register() == Register::RBP && !self.frame => {
-                self.frame = true;
+            Code::Push_r64 if iced.op0_register() == Register::RBP && !self.state.frame => {
+                self.state.frame = true;
                 true
             }
             Code::Mov_rm64_r64 | Code::Mov_r64_rm64 => {
-                self.frame
+                self.state.frame
                     && iced.op0_kind() == OpKind::Register
                     && (iced.op0_register(), iced.op1_register()) == (Register::RBP, Register::RSP)
             }
-            Code::Pop_r64 if iced.op0_register() == Register::RBP && self.frame => {
-                self.frame = false;
+            Code::Pop_r64 if iced.op0_register() == Register::RBP && self.state.frame => {
+                self.state.frame = false;
                 true
             }
             _ => iced.mnemonic() == Mnemonic::Nop,
         }
     }
 
-    /// Computes an instruction that depends on constants only and writes one whole register.
-    fn fold(&mut self, iced: &Iced) -> Option<()> {
+    /// Computes an instruction that depends on constants only and writes one whole register, which it gives.
+    fn fold(&mut self, iced: &Iced) -> Option<Gpr> {
         if iced.op0_kind() != OpKind::Register || iced.op0_register().size() < 4 {
             return None;
         }
         let size = iced.op0_register().size();
         let result = self.result(iced, size)?;
         let result = if size == 4 { u64::from(result as u32) } else { result };
-        self.values[gpr(iced.op0_register())? as usize] = Value::Known { value: result, loaded: false };
-        Some(())
+        let register = gpr(iced.op0_register())?;
+        self.state.values[register as usize] = Value::Known { value: result, loaded: false };
+        Some(register)
     }
 
     fn result(&self, iced: &Iced, size: usize) -> Option<u64> {
@@ -155,7 +199,7 @@ impl Folder {
         match iced.op_kind(operand) {
             OpKind::Register => {
                 let register = iced.op_register(operand);
-                match self.values[gpr(register)? as usize] {
+                match self.state.values[gpr(register)? as usize] {
                     Value::Known { value, .. } => Some(value & (u64::MAX >> (64 - 8 * register.size()))),
                     _ => None,
                 }
@@ -166,7 +210,7 @@ impl Folder {
     }
 
     fn known(&self, register: Register) -> Option<u64> {
-        match self.values[gpr(register)? as usize] {
+        match self.state.values[gpr(register)? as usize] {
             Value::Known { value, .. } => Some(value),
             _ => None,
         }
@@ -216,28 +260,32 @@ impl Folder {
 
     /// Makes the template's registers hold what `iced` reads from them.
     fn load_what_is_read(&mut self, iced: &Iced) -> Option<()> {
-        let mut read = [false; 16];
+        // Bits of each: of a write to 8 or 16 bits those that it keeps.
+        let mut read = [0; 16];
+        let mut low = [false; 16];
         for_each_register(iced, |r, access, size| {
-            // A write to 8 or 16 bits keeps the rest.
-            read[r as usize] |= access != OpAccess::Write || size < 4;
+            low[r as usize] |= access == OpAccess::Write && size == 1;
+            let bits = if access != OpAccess::Write || size == 2 { 8 * size } else { 0 };
+            read[r as usize] = bits.max(read[r as usize]);
         });
-        for r in Gpr::ALL.into_iter().filter(|&r| read[r as usize]) {
-            match self.values[r as usize] {
-                Value::Foreign => return None,
-                Value::Dynamic | Value::Known { loaded: true, .. } => {}
-                Value::Known { value, .. } => {
-                    self.templates.push(load_constant(r, value)?);
-                    self.values[r as usize] = Value::Known { value, loaded: true };
-                }
+        for r in Gpr::ALL {
+            match (self.state.values[r as usize], read[r as usize]) {
+                (Value::Undefined | Value::Low, 0) | (Value::Low, 8) | (Value::Dynamic, _) => {}
+                (Value::Known { .. } | Value::Foreign, 0) if !low[r as usize] => {}
+                (Value::Known { .. }, _) => self.load_constant(r)?,
+                _ => return None,
             }
         }
         Some(())
     }
 
     fn note_writes(&mut self, iced: &Iced) {
-        for_each_register(iced, |r, access, _| {
-            if !matches!(access, OpAccess::Read | OpAccess::CondRead) {
-                self.values[r as usize] = Value::Dynamic;
+        for_each_register(iced, |r, access, size| {
+            let value = &mut self.state.values[r as usize];
+            match (access, *value) {
+                (OpAccess::Read | OpAccess::CondRead, _) => {}
+                (_, Value::Undefined | Value::Low) if size == 1 => *value = Value::Low,
+                _ => *value = Value::Dynamic,
             }
         });
     }

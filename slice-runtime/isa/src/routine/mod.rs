@@ -16,6 +16,7 @@ mod clobbers;
 mod fold;
 mod forms;
 mod template;
+mod ways;
 
 pub use clobbers::clobbers;
 pub use template::Inlined;
@@ -25,7 +26,7 @@ use machine::AppPc;
 use crate::instruction::Instruction;
 
 /// Instructions of the longest routine that is worth inlining.
-const MAX_INSTRUCTIONS: usize = 16;
+const MAX_INSTRUCTIONS: usize = 20;
 
 /// Arguments of the C convention that are passed in registers.
 pub const ARGUMENTS: usize = 6;
@@ -43,14 +44,15 @@ pub fn inline_with_result(code: &[u8], routine_pc: u64, known: &[Option<u64>; AR
 
 fn read(code: &[u8], routine_pc: u64, known: &[Option<u64>; ARGUMENTS], result: bool) -> Option<Inlined> {
     let mut folder = fold::Folder::new(known);
-    let mut at = 0;
-    for _ in 0..MAX_INSTRUCTIONS {
-        let instruction = Instruction::decode(code.get(at..)?, AppPc(routine_pc + at as u64)).ok()?;
-        at += instruction.len();
-        if instruction.iced.code() == iced_x86::Code::Retnq {
+    let mut pc = routine_pc;
+    for _ in 0..=MAX_INSTRUCTIONS {
+        folder.come_to(pc)?;
+        if folder.is_complete() {
             return Inlined::new(folder.finish(result)?, known, result);
         }
-        folder.add(&instruction)?;
+        let instruction = Instruction::decode(code.get((pc - routine_pc) as usize..)?, AppPc(pc)).ok()?;
+        folder.read(&instruction)?;
+        pc = instruction.next_pc().0;
     }
     None
 }

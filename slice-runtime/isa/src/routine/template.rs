@@ -3,9 +3,9 @@
 use iced_x86::{Code as Opcode, Encoder, Instruction as Iced, OpAccess, OpKind, Register};
 use machine::{CachePc, Gpr};
 
-use super::ARGUMENTS;
 use super::fold::{ARGUMENT_REGISTERS, for_each_register};
-use crate::code::Code;
+use super::{ARGUMENTS, ways};
+use crate::code::{Code, Fixup};
 use crate::operands::gpr;
 use crate::rewrite::register_64;
 use crate::usage::{rflags, with_iced_info};
@@ -39,7 +39,13 @@ pub struct Inlined {
 
 impl Inlined {
     pub(super) fn new(mut templates: Vec<Iced>, known: &[Option<u64>; ARGUMENTS], result: bool) -> Option<Inlined> {
-        let read_first = drop_dead(&mut templates, u16::from(result) << Gpr::Rax as u16);
+        let read_first = loop {
+            let live = u16::from(result) << Gpr::Rax as u16;
+            let (read_first, keep) = needed(&templates, live);
+            if !ways::retain(&mut templates, keep) {
+                break read_first;
+            }
+        };
         let (mut used, mut written, mut flags) = (0_u16, 0_u16, 0);
         for template in &templates {
             for_each_register(template, |r, access, _| {
@@ -97,9 +103,15 @@ impl Inlined {
         self.templates.iter().any(uses)
     }
 
-    /// How many of its instructions write memory. Unless its result is wanted, such a one is its last.
-    pub fn memory_writes(&self) -> usize {
-        self.templates.iter().filter(|template| writes_memory(template)).count()
+    /// Whether it writes memory.
+    pub fn writes_memory(&self) -> bool {
+        self.templates.iter().any(writes_memory)
+    }
+
+    /// Whether there is no place in it where a part of its work is done: at most its last instruction writes memory.
+    pub fn works_at_once(&self) -> bool {
+        let first = self.templates.iter().position(writes_memory);
+        first.is_none_or(|first| first + 1 == self.templates.len())
     }
 
     /// Whether it reads argument `index` (0 is rdi) at run time.
@@ -150,7 +162,19 @@ impl Inlined {
             }
         }
         let mut encoder = Encoder::new(64);
-        for template in &self.templates {
+        let mut branches: Vec<(usize, Fixup)> = Vec::new();
+        for (index, template) in self.templates.iter().enumerate() {
+            bind(code, &branches, index)?;
+            if let Some((to, condition)) = ways::target(template) {
+                branches.push((
+                    to,
+                    match condition {
+                        Some(condition) => code.jcc_short(condition),
+                        None => code.jmp_short(),
+                    },
+                ));
+                continue;
+            }
             let chosen = self.with_registers(template, scratch, arguments)?;
             let start = code.bytes.len();
             encoder.set_buffer(std::mem::take(&mut code.bytes));
@@ -158,7 +182,7 @@ impl Inlined {
             code.bytes = encoder.take_buffer();
             encoded.ok()?;
         }
-        Some(())
+        bind(code, &branches, self.templates.len())
     }
 
     /// A template with every register replaced by the one chosen for it.
@@ -196,12 +220,31 @@ impl Inlined {
     }
 }
 
-/// Drops instructions whose results nobody uses: return values unless they are `live`, and constants that were folded into all
-/// their users. Returns the registers that are read before they are written.
-fn drop_dead(templates: &mut Vec<Iced>, mut live: u16) -> u16 {
-    let mut live_flags = 0_u32;
+/// Has the branches to a template go to here. `None`: one doesn't reach.
+fn bind(code: &mut Code, branches: &[(usize, Fixup)], template: usize) -> Option<()> {
+    branches.iter().filter(|&&(to, _)| to == template).try_for_each(|&(_, branch)| {
+        let reached = code.is_reached_by(branch);
+        reached.then(|| code.bind(branch))
+    })
+}
+
+/// Which registers are read before they are written, and which instructions are needed: not those whose results nobody uses, such as return values unless
+/// they are `live`, and constants that were folded into all their users.
+fn needed(templates: &[Iced], live: u16) -> (u16, Vec<bool>) {
+    // Registers and flags that are live before each template, and behind the last.
+    let mut before = vec![(live, 0_u32); templates.len() + 1];
     let mut keep = vec![true; templates.len()];
     for (index, template) in templates.iter().enumerate().rev() {
+        let (mut live, mut live_flags) = before[index + 1];
+        if let Some((to, condition)) = ways::target(template) {
+            let (there, flags_there) = before[to];
+            (live, live_flags) = match condition {
+                Some(_) => (live | there, live_flags | flags_there | template.rflags_read()),
+                None => (there, flags_there),
+            };
+            before[index] = (live, live_flags);
+            continue;
+        }
         let (mut read, mut written, mut killed) = (0_u16, 0_u16, 0_u16);
         for_each_register(template, |r, access, size| {
             let bit = 1 << r as u16;
@@ -209,18 +252,16 @@ fn drop_dead(templates: &mut Vec<Iced>, mut live: u16) -> u16 {
             written |= if is_read_only(access) { 0 } else { bit };
             killed |= if access == OpAccess::Write && size >= 4 { bit } else { 0 };
         });
-        let needed = writes_memory(template) || written & live != 0 || template.rflags_modified() & live_flags != 0;
-        keep[index] = needed;
-        if needed {
+        keep[index] = writes_memory(template) || written & live != 0 || template.rflags_modified() & live_flags != 0;
+        if keep[index] {
             live = live & !killed | read;
             // An undefined flag may be the old one: it stays live.
             live_flags &= !(template.rflags_written() | template.rflags_cleared() | template.rflags_set());
             live_flags |= template.rflags_read();
         }
+        before[index] = (live, live_flags);
     }
-    let mut keep = keep.into_iter();
-    templates.retain(|_| keep.next().expect("one for each"));
-    live
+    (before[0].0, keep)
 }
 
 fn is_read_only(access: OpAccess) -> bool {
