@@ -96,6 +96,8 @@ fn slice_stats(engine: &Stats) -> SliceStats {
         entries: engine.entries,
         traces: engine.traces,
         instructions: engine.instructions,
+        shared_hits: engine.shared_hits,
+        shared_misses: engine.shared_misses,
         translate_ns: engine.translate_ns,
         cache_bytes: engine.cache_bytes,
         quick_checks: engine.quick_checks,

@@ -174,6 +174,8 @@ impl Statistics {
         }
         sum.traces += stats.traces;
         sum.instructions += stats.instructions;
+        sum.shared_hits += stats.shared_hits;
+        sum.shared_misses += stats.shared_misses;
         sum.translate_ns += stats.translate_ns;
         sum.cache_bytes += stats.cache_bytes;
         sum.quick_checks += stats.quick_checks;
@@ -253,6 +255,8 @@ impl Statistics {
         line("translate_ms", ms(Duration::from_nanos(self.slice.translate_ns)));
         line("traces", self.slice.traces.to_string());
         line("trace_instructions", self.slice.instructions.to_string());
+        line("shared_hits", self.slice.shared_hits.to_string());
+        line("shared_misses", self.slice.shared_misses.to_string());
         let each = self.slice.translate_ns as f64 / self.slice.instructions.max(1) as f64;
         line("translate_us_per_instruction", format!("{:.3}", each / 1000.0));
         if let Some(mhz) = processor_mhz() {

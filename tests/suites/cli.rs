@@ -206,6 +206,26 @@ fn slices_inherit_landings() {
     assert!(inherited.1 < own.1 / 4.0, "{inherited:?}, {own:?}");
 }
 
+/// What one slice translates the others find.
+#[test]
+fn slices_share_translations() {
+    let run = |options: &[&str]| {
+        let slices = ["-sp", "1", "-spsysrecs", "0", "-spmp", "1"];
+        let counted =
+            count_with("icount2", &[&slices, options].concat(), &guest::named("many_targets").job(30)).unwrap();
+        assert_eq!(counted.outcome.status, 0, "{:?}", counted.outcome);
+        let names = ["slices", "traces", "shared_hits", "shared_misses"];
+        (counted.total, names.map(|name| counted.statistic(name).unwrap()))
+    };
+    let (total, [slices, traces, hits, misses]) = run(&[]);
+    // A slice's end, and code that isn't a file's, are its own.
+    assert!(slices > 20.0 && misses <= traces && traces < misses + 8.0 * slices, "{slices} {traces} {misses}");
+    assert!(hits > misses, "{hits} {misses}");
+    let (same, [_, each_its_own, none, none_either]) = run(&["-share", "0"]);
+    assert_eq!((same, none, none_either), (total, 0.0, 0.0));
+    assert!(each_its_own > 3.0 * traces, "{each_its_own} {traces}");
+}
+
 /// What a slice starts is started for all slices after it. The first two may begin before there is a picture, and the third if it is the second that takes it;
 /// the fourth begins when the second has ended.
 #[test]

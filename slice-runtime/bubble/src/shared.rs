@@ -153,6 +153,10 @@ pub struct SliceStats {
     pub traces: u64,
     /// Instructions in them.
     pub instructions: u64,
+    /// Lookups that found a trace in the shared cache.
+    pub shared_hits: u64,
+    /// Those that found none where one could be, so that it was made there.
+    pub shared_misses: u64,
     /// Nanoseconds spent in translation.
     pub translate_ns: u64,
     /// Bytes of code cache that this slice filled.

@@ -50,6 +50,7 @@ impl Engine {
         loop {
             let pc = AppPc(self.cpu().registers.rip);
             if let Some(found) = self.find(pc) {
+                self.stats.shared_hits += u64::from(found.0 == SpaceId::Shared);
                 return Some(found);
             }
             let flow = match self.make(pc, guest) {
@@ -152,8 +153,10 @@ impl Engine {
         if space == SpaceId::Shared {
             // Another slice may have made it while we waited.
             if let Some(id) = tables.find(pc) {
+                self.stats.shared_hits += 1;
                 return Ok((space, id));
             }
+            self.stats.shared_misses += 1;
         }
         let trace = self.select(space, pc, guest)?;
         let through_slot = self.through_slot(space, &locked, &trace);
