@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 use suites::workload::{self, WORKLOADS, Workload};
 use ways::Peers;
 
-/// What is run when nothing is named, and with how many megabytes of input it takes two to three seconds.
+/// What is run when nothing is named, and with how many megabytes of input it takes two to eight seconds.
 const SUITE: [(&str, usize); 15] = [
     ("gzip", 80),
     ("bzip2", 40),
@@ -50,6 +50,7 @@ benches [OPTIONS] [PROGRAM …]
   -dynamorio FOLDER  a release or build of DynamoRIO; else the variable DYNAMORIO_HOME
   -memtrace CLIENT   a DynamoRIO client that writes memory addresses into a buffer
   -valgrind FILE     else it is looked for in PATH
+  -pin CPU           run everything on this processor; CPU times are printed then, and no wall times
 ";
 
 struct Settings {

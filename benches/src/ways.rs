@@ -48,10 +48,16 @@ pub const SLICED: &str = "sliced icount2";
 const PERSIST: &str = "icount2 -persist";
 
 /// Tools of superpin's, run serially, and whether they count instructions.
-const TOOLS: [(&str, bool); 4] = [("none", false), ("icount2", true), ("icount1", true), ("memaddr", false)];
+const TOOLS: [(&str, bool); 5] =
+    [("none", false), ("icount2", true), ("icount1", true), ("memaddr", false), ("opcodes", false)];
 
 /// DynamoRIO's samples that are run, with their clients.
-const SAMPLES: [(&str, &str); 2] = [("DynamoRIO bbcount", "libbbcount.so"), ("DynamoRIO inscount", "libinscount.so")];
+const SAMPLES: [(&str, &str); 4] = [
+    ("DynamoRIO empty", "libempty.so"),
+    ("DynamoRIO bbcount", "libbbcount.so"),
+    ("DynamoRIO inscount", "libinscount.so"),
+    ("DynamoRIO opcodes", "libopcodes.so"),
+];
 
 /// All ways that are possible here. What isn't installed is left out, with a line on standard error.
 /// `sliced`: the options of each kind of sliced run. `kept`: where translations are kept from round to round.
@@ -133,8 +139,8 @@ mod tests {
         let peers = Peers { dynamorio: Some("/nonexistent".into()), ..Peers::default() };
         let sliced = ["1000", "50"].map(|ms| vec!["-spmsec".to_owned(), ms.to_owned()]);
         let names: Vec<_> = all(&sliced, &peers, Path::new("kept")).into_iter().map(|way| way.name).collect();
-        let wanted =
-            [NATIVE, "none", SERIAL, "icount1", "memaddr", PERSIST, SLICED, "sliced icount2 -spmsec 50", "DynamoRIO"];
+        let tools = ["none", SERIAL, "icount1", "memaddr", "opcodes"];
+        let wanted = [&[NATIVE], &tools[..], &[PERSIST, SLICED, "sliced icount2 -spmsec 50", "DynamoRIO"]].concat();
         assert_eq!(names, wanted);
         assert!(installed("sh").is_some() && installed("no such program").is_none());
     }

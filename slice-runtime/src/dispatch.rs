@@ -34,6 +34,9 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     {
         slot.fail(&format_args!("cannot copy the app's shared memory: {error}"));
     }
+    if boot.shares_memory != 0 {
+        engine.shared_memory_may_change();
+    }
     let boot_times = boot_times(boot, slot);
     slot.wait_released();
     let mut guest = SliceGuest::new(boot.supervisor, slot, tool);
@@ -67,6 +70,7 @@ fn run_serial(signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>, mut e
         engine.expect_faults();
     }
     open_at_start().into_iter().for_each(|inode| engine.file_may_change(inode));
+    engine.shared_memory_may_change();
     let mut guest = SerialGuest::new(signals, slot, tool);
     engine.run(&mut guest);
     guest.finish(slice_stats(&engine.stats))

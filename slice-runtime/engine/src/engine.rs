@@ -353,7 +353,15 @@ impl Control for Engine {
 
     fn file_may_change(&mut self, inode: u64) {
         for (start, end) in self.regions.distrust(inode) {
+            // It stays writable where it is.
+            self.before_write(start, end - start);
             self.code_changed(start, end - start);
+        }
+    }
+
+    fn shared_memory_may_change(&mut self) {
+        for inode in self.regions.shared_memory() {
+            self.file_may_change(inode);
         }
     }
 

@@ -74,6 +74,10 @@ pub trait Control {
     /// The file with this inode may be written from now on: code of its mappings can change without any other notice.
     fn file_may_change(&mut self, inode: u64);
 
+    /// The shared memory that there is may be written from elsewhere from now on, by a child or through another mapping: code there can change without any
+    /// other notice.
+    fn shared_memory_may_change(&mut self);
+
     /// From now on ask [`Guest::end_reached`] when the app is about to execute the instruction at `registers.rip` with
     /// general registers as in `registers` (some are compared before the guest is asked, it compares the rest).
     fn arm(&mut self, registers: &Registers);

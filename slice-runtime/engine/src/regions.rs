@@ -42,6 +42,9 @@ pub struct Region {
     shared: Option<bool>,
 }
 
+/// What /proc calls the file of shared anonymous memory.
+const ANONYMOUS_SHARED: &str = "/dev/zero (deleted)";
+
 impl Region {
     /// What the file is now, if any further change of it will show.
     fn settled_version(&self) -> Option<FileVersion> {
@@ -123,7 +126,24 @@ impl Regions {
 
     /// Whether code in a mapping can change though nobody writes to that mapping.
     pub fn may_change_elsewhere(&self, region: &Region) -> bool {
-        !region.private || self.changing.contains(&region.file.inode)
+        !region.private && !self.is_unshared(region) || self.changing.contains(&region.file.inode)
+    }
+
+    /// Whether a shared mapping is of anonymous memory that nobody else has, as long as [`Self::shared_memory`] isn't asked for, and no part of it is mapped
+    /// twice. JIT compilers whose processes could share what they make have their code there.
+    fn is_unshared(&self, region: &Region) -> bool {
+        let object = |of: &Region| (of.file.device, of.file.inode);
+        let part = |of: &Region| (of.file.offset, of.file.offset + (of.file.end - of.file.start));
+        let overlaps = |other: &&Region| part(other).0 < part(region).1 && part(region).0 < part(other).1;
+        let same = self.list.iter().filter(|other| object(other) == object(region));
+        region.path.as_deref() == Some(ANONYMOUS_SHARED) && same.filter(overlaps).count() == 1
+    }
+
+    /// Inodes of all shared mappings of anonymous memory.
+    pub fn shared_memory(&mut self) -> HashSet<u64> {
+        self.read_if_empty();
+        let shared = self.list.iter().filter(|region| region.path.as_deref() == Some(ANONYMOUS_SHARED));
+        shared.map(|region| region.file.inode).collect()
     }
 
     /// Whether two addresses lie in the same mapping.

@@ -73,6 +73,9 @@ fn move_mapping(args: [u64; 6], control: &mut dyn Control) -> u64 {
     if fixed {
         control.before_write(to, new_len);
     }
+    if old_len == 0 {
+        control.shared_memory_may_change();
+    }
     let result = raw_syscall(libc::SYS_mremap as u64, args);
     if !is_error(result) {
         control.code_changed(from, old_len);

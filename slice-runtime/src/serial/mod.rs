@@ -257,6 +257,9 @@ impl SerialGuest {
             return self.deliver_before_call(Unmade::NotEntered, cpu, control);
         }
         memory::release_all(control);
+        if !child.shares_memory {
+            control.shared_memory_may_change();
+        }
         self.slot.set_child_at(child.cpu.registers.rip);
         let result = native::split(call.number, call.args, &child.cpu, &self.signals, child.dispositions);
         self.children += u64::from(!is_error(result));

@@ -178,6 +178,8 @@ mod tests {
 
         fn file_may_change(&mut self, _inode: u64) {}
 
+        fn shared_memory_may_change(&mut self) {}
+
         fn arm(&mut self, _registers: &machine::Registers) {}
 
         fn require_word(&mut self, _address: u64, _word: u64) {}

@@ -135,7 +135,8 @@ impl Shared {
     /// These descriptors are known, if they are of a known kind, and none was closed.
     pub fn set_files(&self, files: impl Iterator<Item = (u64, Descriptor)>) {
         let mut words = [[0; 3]; (MAX_FILES / 64) as usize];
-        for (fd, kind) in files {
+        // What lies beyond isn't of a known kind.
+        for (fd, kind) in files.filter(|(fd, _)| *fd < MAX_FILES) {
             let [known, waiting, sockets] = &mut words[(fd / 64) as usize];
             let set = |word: &mut u64, is: bool| *word |= u64::from(is) << (fd % 64);
             set(known, kind != Descriptor::Other);
@@ -168,7 +169,7 @@ mod tests {
         shared.begin_here(7);
         assert_eq!((shared.records().len(), shared.get(ROOM)), (0, 7));
         let known = [(1, Descriptor::AtOnce), (65, Descriptor::Socket), (70, Descriptor::Restarts)];
-        shared.set_files(known.into_iter().chain([(2, Descriptor::Other)]));
+        shared.set_files(known.into_iter().chain([(2, Descriptor::Other), (20 * MAX_FILES, Descriptor::Other)]));
         assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [2, 66]);
         assert!(shared.files().eq(known) && shared.closed().eq([]));
         shared.set_kept([3 * KEPT_BITS + 65].into_iter());
