@@ -34,9 +34,6 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     {
         slot.fail(&format_args!("cannot copy the app's shared memory: {error}"));
     }
-    if boot.shares_memory != 0 {
-        engine.shared_memory_may_change();
-    }
     let boot_times = boot_times(boot, slot);
     slot.wait_released();
     let mut guest = SliceGuest::new(boot.supervisor, slot, tool);

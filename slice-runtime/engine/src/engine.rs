@@ -158,7 +158,7 @@ impl Engine {
             settings,
             own: space(SpaceId::Own, own.0, own.1, own.2),
             shared: settings.sharing.then(|| space(SpaceId::Shared, shared.0, shared.1, shared.2)),
-            regions: Regions::new(settings.outlives_run),
+            regions: Regions::new(settings.outlives_run, settings.replays),
             pages: CodePages::default(),
             end: None,
             to_arm: None,

@@ -43,7 +43,9 @@ pub struct Region {
 }
 
 /// What /proc calls the file of shared anonymous memory.
-const ANONYMOUS_SHARED: &str = "/dev/zero (deleted)";
+const ANONYMOUS: &str = "/dev/zero (deleted)";
+/// What it calls the objects with the copies that a slice has of shared memory; no other process has them, nor a descriptor for them.
+const COPY: &str = "/memfd: (deleted)";
 
 impl Region {
     /// What the file is now, if any further change of it will show.
@@ -69,14 +71,17 @@ pub struct Regions {
     slots: Slots,
     /// Whether translations are shared with other runs, in which files may have changed.
     outlives_run: bool,
+    /// Whether this process has copies of what was shared memory.
+    has_copies: bool,
     /// Inodes of files that may be written.
     changing: HashSet<u64>,
 }
 
 impl Regions {
-    /// `outlives_run`: translations are shared with other runs, in which files may have changed.
-    pub fn new(outlives_run: bool) -> Self {
-        Self { outlives_run, ..Self::default() }
+    /// `outlives_run`: translations are shared with other runs, in which files may have changed. `has_copies`: this process has copies of what
+    /// was shared memory.
+    pub fn new(outlives_run: bool, has_copies: bool) -> Self {
+        Self { outlives_run, has_copies, ..Self::default() }
     }
 
     /// The mapping that contains `address`.
@@ -136,13 +141,19 @@ impl Regions {
         let part = |of: &Region| (of.file.offset, of.file.offset + (of.file.end - of.file.start));
         let overlaps = |other: &&Region| part(other).0 < part(region).1 && part(region).0 < part(other).1;
         let same = self.list.iter().filter(|other| object(other) == object(region));
-        region.path.as_deref() == Some(ANONYMOUS_SHARED) && same.filter(overlaps).count() == 1
+        self.is_memory(region) && same.filter(overlaps).count() == 1
+    }
+
+    /// Whether a mapping shows memory that would be shared with children, and with nobody else.
+    fn is_memory(&self, region: &Region) -> bool {
+        let name = if self.has_copies { COPY } else { ANONYMOUS };
+        !region.private && region.path.as_deref() == Some(name)
     }
 
     /// Inodes of all shared mappings of anonymous memory.
     pub fn shared_memory(&mut self) -> HashSet<u64> {
         self.read_if_empty();
-        let shared = self.list.iter().filter(|region| region.path.as_deref() == Some(ANONYMOUS_SHARED));
+        let shared = self.list.iter().filter(|region| self.is_memory(region));
         shared.map(|region| region.file.inode).collect()
     }
 

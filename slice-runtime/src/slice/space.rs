@@ -105,6 +105,9 @@ impl SliceSpace<'_> {
         outside_bubble(to, new_len)?;
         self.control.before_write(from, old_len);
         self.control.before_write(to, new_len);
+        if old_len == 0 {
+            self.control.shared_memory_may_change();
+        }
         let flags = if to == from {
             flags & !(libc::MREMAP_MAYMOVE as u64 | libc::MREMAP_FIXED as u64)
         } else {
