@@ -406,6 +406,13 @@ impl Code {
         self.put(&[bits]);
     }
 
+    /// `test word [rsp], bits`. Changes flags.
+    pub fn test_stack_word(&mut self, bits: u16) {
+        self.put(&[0x66]);
+        self.with_address(false, &[0xf7], 0, &Address::at(Gpr::Rsp, 0));
+        self.put(&bits.to_le_bytes());
+    }
+
     /// `pushfq`.
     pub fn pushfq(&mut self) {
         self.put(&[0x9c]);

@@ -59,6 +59,7 @@ fn moves_take_every_register() {
 #[test]
 fn small_forms() {
     assert_eq!(text(|c| c.test_stack_byte(1, 4)), "testb $4,1(%rsp)");
+    assert_eq!(text(|c| c.test_stack_word(0x100)), "testw $0x100,(%rsp)");
     assert_eq!(text(|c| c.mov_imm(Gpr::R9, 0)), "mov $0,%r9d");
     assert_eq!(text(|c| c.movzx16(Gpr::R9, Gpr::Rcx)), "movzwl %cx,%r9d");
     assert_eq!(text(|c| c.rotate_right32(Gpr::R9, Gpr::R10, 4)), "rorx $4,%r10d,%r9d");

@@ -112,10 +112,10 @@ impl Translator<'_> {
     }
 
     /// Leaves if flags that are about to be popped have the trap flag, which the cache must not run with. Those that looking changes are
-    /// replaced at once; if there is no stack, looking faults as popping would.
+    /// replaced at once; if there is no stack, looking faults as popping would, at the same address.
     fn look_for_trap_flag(&mut self, pc: AppPc) {
         self.take_r11();
-        self.code.test_stack_byte(1, (flags::TF >> 8) as u8);
+        self.code.test_stack_word(flags::TF as u16);
         let over = self.code.jcc_near(Condition::E);
         self.leave(ExitKind::PopFlags, pc, 0);
         self.code.bind(over);
