@@ -2,6 +2,9 @@
 
 use std::marker::PhantomData;
 
+use machine::Memory;
+use machine::flags::TF;
+
 use crate::TraceError;
 use crate::request::request;
 use crate::stop::{Change, Stop};
@@ -131,7 +134,34 @@ impl Stopped {
     /// # Errors
     /// If the process was killed.
     pub fn enter_handler(self, signal: i32) -> Result<(Stopped, Stop), TraceError> {
-        self.restart(libc::PTRACE_SINGLESTEP, signal, "deliver a signal")?.wait()
+        let traps_itself = self.registers()?.has_trap_flag();
+        let (mut stopped, stop) = self.restart(libc::PTRACE_SINGLESTEP, signal, "deliver a signal")?.wait()?;
+        if !traps_itself {
+            stopped.take_back_step(matches!(stop, Stop::HandlerEntered))?;
+        }
+        Ok((stopped, stop))
+    }
+
+    /// Where a `popf` is next, the kernel takes the trap flag, by which it steps, for the app's own, and leaves it in the handler's frame (or,
+    /// if no handler runs yet, in the registers).
+    fn take_back_step(&mut self, in_frame: bool) -> Result<(), TraceError> {
+        // A return address, the head of the ucontext, and the seventeen registers before the flags.
+        const FLAGS_IN_FRAME: u64 = 8 + 40 + 17 * 8;
+        let mut registers = self.registers()?;
+        if !in_frame {
+            if registers.has_trap_flag() {
+                registers.clear_trap_flag();
+                self.set_registers(&registers)?;
+            }
+            return Ok(());
+        }
+        let place = registers.app().rsp() + FLAGS_IN_FRAME;
+        let flags = self.read_u64(place).unwrap_or(0);
+        if flags & TF != 0 {
+            let written = self.write(place, &(flags & !TF).to_le_bytes());
+            written.map_err(|source| TraceError::Memory { pid: self.pid, source })?;
+        }
+        Ok(())
     }
 
     /// Executes one instruction, which must be no system call and no transfer to a handler. Signals wait meanwhile; an

@@ -60,6 +60,11 @@ impl UserRegisters {
         self.raw.rip = rip;
     }
 
+    /// Whether a trap follows the next instruction.
+    pub(crate) fn has_trap_flag(&self) -> bool {
+        self.raw.eflags & machine::flags::TF != 0
+    }
+
     /// No trap after the next instruction.
     pub(crate) fn clear_trap_flag(&mut self) {
         self.raw.eflags &= !machine::flags::TF;
