@@ -81,7 +81,7 @@ impl Guest {
         let folder = artifacts().join("guests");
         fs::create_dir_all(&folder)?;
         let program = folder.join(&self.name);
-        if newer(&program, &self.source) && newer(&program, &sources().join("guest.h")) {
+        if newer(&program, &self.source) && listed(&["h"]).iter().all(|header| newer(&program, header)) {
             return Ok(program);
         }
         let compiler = if self.source.extension().is_some_and(|e| e == "cc") { "g++" } else { "gcc" };
@@ -104,12 +104,7 @@ impl Guest {
 pub fn all() -> &'static [Guest] {
     static ALL: OnceLock<Vec<Guest>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let mut files: Vec<PathBuf> = fs::read_dir(sources())
-            .expect("tests/guests can't be listed")
-            .map(|entry| entry.expect("tests/guests can't be listed").path())
-            .filter(|path| path.extension().is_some_and(|e| e == "c" || e == "cc" || e == "S"))
-            .collect();
-        files.sort();
+        let files = listed(&["c", "cc", "S"]);
         files.iter().flat_map(|file| parse(file, &fs::read_to_string(file).expect("unreadable guest"))).collect()
     })
 }
@@ -121,6 +116,17 @@ pub fn named(name: &str) -> &'static Guest {
 
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("guests")
+}
+
+/// The files with these endings, in the order of their names.
+fn listed(endings: &[&str]) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(sources())
+        .expect("tests/guests can't be listed")
+        .map(|entry| entry.expect("tests/guests can't be listed").path())
+        .filter(|path| path.extension().is_some_and(|e| endings.iter().any(|ending| e == *ending)))
+        .collect();
+    files.sort();
+    files
 }
 
 fn newer(product: &Path, source: &Path) -> bool {
