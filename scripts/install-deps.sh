@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building and testing need on Debian and its kin: a C toolchain (the guests of the suites are small C and
-# assembler programs) and the real programs that the suites run. Rust itself is expected to be there already.
+# Installs what building and testing need on Debian and its kin: a C toolchain (the guests of the suites are small C, C++
+# and assembler programs) and the real programs that the suites run. Rust itself is expected to be there already.
 set -euo pipefail
 
 packages=(

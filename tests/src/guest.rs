@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! // One sentence: the behaviour.
-//! // build NAME: FLAGS     one executable, built with these flags (default: one, `-O1`); may be repeated
+//! // build NAME: FLAGS     one executable, built with these flags (default: one, `-O1`, in Rust `-O`); may be repeated
 //! // rounds: SMALL LARGE   argument for single-stepped runs (about 100 000 instructions; 0: not single-stepped) and for the others
 //! // needs: FLAG …         CPU flags without which it isn't run
 //! // totals: vary          its native instruction count isn't the same from run to run
@@ -21,7 +21,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::{fs, io};
+use std::{env, fs, io};
 
 use crate::run::Job;
 use crate::superpin::artifacts;
@@ -84,14 +84,8 @@ impl Guest {
         if newer(&program, &self.source) && listed(&["h"]).iter().all(|header| newer(&program, header)) {
             return Ok(program);
         }
-        let compiler = if self.source.extension().is_some_and(|e| e == "cc") { "g++" } else { "gcc" };
         let unfinished = folder.join(format!("{}.{}", self.name, std::process::id()));
-        let output = Command::new(compiler)
-            .args(["-Wall", "-Werror", "-o"])
-            .arg(&unfinished)
-            .arg(&self.source)
-            .args(&self.flags)
-            .output()?;
+        let output = compiler(&self.source).arg("-o").arg(&unfinished).arg(&self.source).args(&self.flags).output()?;
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
         }
@@ -100,11 +94,27 @@ impl Guest {
     }
 }
 
+/// What compiles a source, with its flags for all guests.
+fn compiler(source: &Path) -> Command {
+    if is_rust(source) {
+        let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or("rustc".into()));
+        rustc.args(["--edition", "2021", "-D", "warnings"]);
+        return rustc;
+    }
+    let mut gcc = Command::new(if source.extension().is_some_and(|e| e == "cc") { "g++" } else { "gcc" });
+    gcc.args(["-Wall", "-Werror"]);
+    gcc
+}
+
+fn is_rust(source: &Path) -> bool {
+    source.extension().is_some_and(|e| e == "rs")
+}
+
 /// Every guest in every build, in the order of their names.
 pub fn all() -> &'static [Guest] {
     static ALL: OnceLock<Vec<Guest>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let files = listed(&["c", "cc", "S"]);
+        let files = listed(&["c", "cc", "rs", "S"]);
         files.iter().flat_map(|file| parse(file, &fs::read_to_string(file).expect("unreadable guest"))).collect()
     })
 }
@@ -156,7 +166,7 @@ fn parse(file: &Path, text: &str) -> Vec<Guest> {
         .map(|(name, flags)| (format!("{stem}.{}", name.trim()), words(flags)))
         .collect();
     match builds.as_mut_slice() {
-        [] => builds.push((stem, words("-O1"))),
+        [] => builds.push((stem, words(if is_rust(file) { "-O" } else { "-O1" }))),
         [only] => only.0 = stem,
         _ => {}
     }
