@@ -3,8 +3,9 @@
 /// What an instruction means to the single-stepper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A string instruction with a repeat prefix: one trap an iteration.
-    RepString,
+    /// It may trap before it is complete: a string instruction with a repeat prefix at each iteration, a gather or scatter where an element
+    /// faults after others were done.
+    InParts,
     /// `pushf`, which would show the trap flag.
     PushFlags,
     /// `mov ss`, after which one instruction runs without a trap.
@@ -28,7 +29,9 @@ pub fn kind(bytes: &[u8]) -> Kind {
         rest = tail;
     }
     match rest {
-        [0xa4..=0xa7 | 0xaa..=0xaf | 0x6c..=0x6f, ..] if rep => Kind::RepString,
+        [0xa4..=0xa7 | 0xaa..=0xaf | 0x6c..=0x6f, ..] if rep => Kind::InParts,
+        [0xc4, map, _, 0x90..=0x93, ..] if map & 0x1f == 2 => Kind::InParts,
+        [0x62, map, _, _, 0x90..=0x93 | 0xa0..=0xa3, ..] if map & 7 == 2 => Kind::InParts,
         [0x9c, ..] => Kind::PushFlags,
         [0x8e, modrm, ..] if modrm >> 3 & 7 == 2 => Kind::MovToSs,
         [0x0f, 0x05, ..] => Kind::Syscall,
@@ -42,8 +45,9 @@ mod tests {
 
     #[test]
     fn prefixes_do_not_hide_an_instruction() {
-        assert_eq!(kind(&[0xf3, 0x48, 0xab]), Kind::RepString);
-        assert_eq!(kind(&[0x67, 0xf2, 0xae]), Kind::RepString);
+        assert_eq!(kind(&[0xf3, 0x48, 0xab]), Kind::InParts);
+        assert_eq!(kind(&[0x67, 0xf2, 0xae]), Kind::InParts);
+        assert_eq!(kind(&[0x67, 0xc4, 0xe2, 0x6d, 0x90, 0x04, 0x8a]), Kind::InParts); // vpgatherdd
         assert_eq!(kind(&[0x66, 0x9c]), Kind::PushFlags);
         assert_eq!(kind(&[0x8e, 0xd0]), Kind::MovToSs);
         assert_eq!(kind(&[0x0f, 0x05]), Kind::Syscall);
@@ -56,6 +60,7 @@ mod tests {
         assert_eq!(kind(&[0xf3, 0x0f, 0x1e, 0xfa]), Kind::Other); // endbr64
         assert_eq!(kind(&[0xab]), Kind::Other); // stosd, once
         assert_eq!(kind(&[0x8e, 0xd8]), Kind::Other); // mov ds
+        assert_eq!(kind(&[0xc4, 0xe2, 0x6d, 0x8c, 0x00]), Kind::Other); // vpmaskmovd
         assert_eq!(kind(&[]), Kind::Other);
     }
 }

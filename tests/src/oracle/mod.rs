@@ -3,7 +3,8 @@
 //! Nothing of superpin's is used here: no decoder, no ptrace layer, no translation. What a count means must be the same, though:
 //!
 //! * Every user instruction from the first after exec to the one that ends the program; not the attempts that fault.
-//! * A REP instruction is one, however many iterations it makes. The CPU traps after each, with an unmoved rip.
+//! * A REP instruction is one, however many iterations it makes. The CPU traps after each, with an unmoved rip; so it does in a gather or
+//!   scatter whose first elements are done when another one faults.
 //! * The program sees no vDSO, no rseq and unrandomised addresses, since the number of instructions depends on them.
 //! * A program that it execs is counted on; children that it forks are not.
 //!
@@ -159,7 +160,7 @@ impl Stepper {
     fn executed(&mut self, before: user_regs_struct, kind: Kind) -> io::Result<()> {
         let mut after = ptrace::getregs(self.pid)?;
         match kind {
-            Kind::RepString if after.rip == before.rip => return Ok(()),
+            Kind::InParts if after.rip == before.rip => return Ok(()),
             Kind::PushFlags => {
                 let mut low = [0; 2];
                 self.memory.read_exact_at(&mut low, after.rsp)?;
