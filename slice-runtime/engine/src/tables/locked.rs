@@ -201,8 +201,103 @@ fn alive(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::templates::tests::tables;
+    use super::super::ExitKind;
+    use super::super::templates::tests::{tables, tables_in};
     use super::*;
+
+    const STUBS: usize = 32;
+    const ARENA: usize = 24;
+
+    fn trace(pc: u64, locked: &Locked<'_>) -> Trace {
+        Trace {
+            pc: AppPc(pc),
+            app_len: 7,
+            start: locked.next_code(),
+            size: 64,
+            stubs: 0,
+            map: locked.next_arena(),
+            map_len: 0,
+            dead: AtomicU32::new(0),
+            next_in_page: 0,
+            block_calls: 0,
+            buffer_marks: 0,
+            landings: Default::default(),
+            call_marks: 0,
+            code_hash: pc,
+        }
+    }
+
+    /// Writes what belongs to a trace of two exits. Returns its record, the number of its first exit and where its bytes of the arena are.
+    fn write(pc: u64, locked: &Locked<'_>) -> (Trace, u32, u32) {
+        let exit =
+            |n| Exit { pc: AppPc(pc + n), kind: ExitKind::Direct, site: n as u32, argument: 0, from: TraceId(0) };
+        let (exits, arena) = (locked.next_exit(), locked.next_arena());
+        locked.write_exits(&[exit(1), exit(2)]);
+        locked.write_arena(&[pc as u8; ARENA]);
+        (trace(pc, locked), exits, arena)
+    }
+
+    /// Does it in a process of its own, which is killed in the end.
+    fn in_a_process_that_is_killed(act: impl FnOnce()) {
+        // SAFETY: the child takes no lock of this process's, allocates nothing and ends by a signal.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            act();
+            // SAFETY: it ends here.
+            unsafe { libc::raise(libc::SIGKILL) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child just made.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL, "{status:#x}");
+    }
+
+    /// Whoever holds the lock may die at any moment: whether it has moved the cursors or not, it has published nothing until it counts the trace.
+    #[test]
+    fn what_a_dead_holder_has_not_published_is_nothing() {
+        for moves_cursors in [false, true] {
+            let tables = tables_in(libc::MAP_SHARED);
+            in_a_process_that_is_killed(|| {
+                let locked = tables.lock();
+                let (whole, ..) = write(0x1000, &locked);
+                locked.publish(whole, STUBS, 2, ARENA, true);
+                let (part, exits, arena) = write(0x2000, &locked);
+                // SAFETY: the lock is held; the record above the cursor belongs to the holder.
+                unsafe { (&raw mut (*tables.layout).traces[1]).write(part) };
+                if moves_cursors {
+                    let header = tables.header();
+                    header.exits.store(exits + 2, Ordering::Relaxed);
+                    header.arena.store(u64::from(arena) + ARENA as u64, Ordering::Relaxed);
+                    header.code.fetch_add(64, Ordering::Relaxed);
+                    header.stubs.fetch_add(STUBS as u64, Ordering::Relaxed);
+                }
+                std::mem::forget(locked);
+            });
+            let lock = &tables.of_one_run().lock;
+            assert_ne!(lock.load(Ordering::SeqCst), 0, "it died with the lock");
+            let published = |pc, number: u32, exits: u32, arena| {
+                let id = TraceId(number);
+                assert_eq!(tables.find(AppPc(pc)), Some(id));
+                assert_eq!((tables.trace(id).pc.0, tables.trace(id).code_hash), (pc, pc));
+                let found = [exits, exits + 1].map(|n| (tables.exit(n).pc.0, tables.exit(n).from));
+                assert_eq!(found, [(pc + 1, id), (pc + 2, id)]);
+                assert_eq!(tables.arena(arena, ARENA), [pc as u8; ARENA]);
+            };
+            let locked = tables.lock();
+            assert_eq!((tables.len(), tables.find(AppPc(0x2000))), (1, None));
+            published(0x1000, 0, 0, 0);
+            let (next, exits, arena) = write(0x3000, &locked);
+            assert_eq!(exits, if moves_cursors { 4 } else { 2 });
+            locked.publish(next, STUBS, 2, ARENA, true);
+            drop(locked);
+            published(0x1000, 0, 0, 0);
+            published(0x3000, 1, exits, arena);
+            assert_eq!((tables.find(AppPc(0x2000)), lock.load(Ordering::SeqCst)), (None, 0));
+            let mut starting_there = 0;
+            tables.overlapping(0, 0x4000, |_, _| starting_there += 1);
+            assert_eq!(starting_there, 2);
+        }
+    }
 
     #[test]
     fn each_cell_is_taken_once() {

@@ -111,7 +111,12 @@ pub(super) mod tests {
 
     /// Tables in memory of their own.
     pub fn tables() -> Tables {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        tables_in(libc::MAP_PRIVATE)
+    }
+
+    /// The same in memory that is private, or shared with forks.
+    pub fn tables_in(kind: i32) -> Tables {
+        let flags = kind | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let (size, protection) = (size_of::<Layout>(), libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: a new mapping at a place of the kernel's choice, kept for ever.
         unsafe { Tables::at(libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) as u64, true) }
