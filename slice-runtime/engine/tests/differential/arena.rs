@@ -1,4 +1,4 @@
-//! The memory of random programs: code, data, a control page and a stack, at fixed addresses so that a seed always gives the
+//! The memory of random programs: code, data, a control page, a stack and a page of constants, at fixed addresses so that a seed always gives the
 //! same program.
 
 use isa::random::{Layout, PLANE, Program, Rng};
@@ -10,6 +10,8 @@ const PAGE: u64 = 4096;
 const STACK_LEN: u64 = 32 << 10;
 /// Data, control page, stack.
 const WRITTEN: u64 = DATA_LEN + PAGE + STACK_LEN;
+/// All of it, with the hole and the constants.
+const ARENA_LEN: u64 = CODE_LEN + WRITTEN + 2 * PAGE;
 
 /// Where an arena lies, as seen from the code cache.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,20 @@ pub enum Where {
     Low,
     /// Neither.
     Far,
+}
+
+/// Maps a new file over a part of the arena.
+fn map_a_file(start: u64, len: u64) {
+    // SAFETY: the name is a C string; the mapping replaces a part of this arena.
+    let p = unsafe {
+        let file = libc::memfd_create(c"code".as_ptr(), 0);
+        assert_eq!(libc::ftruncate(file, len as i64), 0);
+        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
+        let p = libc::mmap(start as *mut _, len as usize, libc::PROT_READ, flags, file, 0);
+        libc::close(file);
+        p
+    };
+    assert_eq!(p as u64, start, "cannot map a file: {}", std::io::Error::last_os_error());
 }
 
 /// The mappings.
@@ -40,28 +56,17 @@ impl Arena {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: NOREPLACE touches nothing that exists.
-        let p = unsafe { libc::mmap(base as *mut _, (CODE_LEN + WRITTEN + PAGE) as usize, access, flags, -1, 0) };
+        let p = unsafe { libc::mmap(base as *mut _, ARENA_LEN as usize, access, flags, -1, 0) };
         assert_eq!(p as u64, base, "{base:#x} is taken: {}", std::io::Error::last_os_error());
         let arena = Arena { base, writable_code };
         if !writable_code {
-            arena.map_code_of_a_file();
+            // Like most code. What the engine looks ahead for, it looks for in files only.
+            map_a_file(arena.base, CODE_LEN);
         }
+        // As a table that the dynamic loader has filled: of a file, but with pages of the process's own.
+        map_a_file(arena.constants(), PAGE);
         arena.protect(arena.hole(), PAGE, libc::PROT_NONE);
         arena
-    }
-
-    /// Like most code. What the engine looks ahead for, it looks for in files only.
-    fn map_code_of_a_file(&self) {
-        // SAFETY: the name is a C string; the mapping replaces a part of this arena.
-        let p = unsafe {
-            let file = libc::memfd_create(c"code".as_ptr(), 0);
-            assert_eq!(libc::ftruncate(file, CODE_LEN as i64), 0);
-            let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
-            let p = libc::mmap(self.base as *mut _, CODE_LEN as usize, libc::PROT_READ, flags, file, 0);
-            libc::close(file);
-            p
-        };
-        assert_eq!(p as u64, self.base, "cannot map a file: {}", std::io::Error::last_os_error());
     }
 
     fn data(&self) -> u64 {
@@ -70,6 +75,15 @@ impl Arena {
 
     fn hole(&self) -> u64 {
         self.data() + WRITTEN
+    }
+
+    fn constants(&self) -> u64 {
+        self.hole() + PAGE
+    }
+
+    /// What changes when a program is loaded: start and length.
+    pub fn loaded(&self) -> [(u64, u64); 2] {
+        [(self.base, CODE_LEN), (self.constants(), PAGE)]
     }
 
     /// Where the stack pointer starts: room below for pushes, above for operands.
@@ -87,6 +101,7 @@ impl Arena {
             data: self.data(),
             data_len: DATA_LEN,
             control: self.data() + DATA_LEN,
+            constants: self.constants(),
             hole: self.hole(),
             fs_base,
             gs_base: self.data() + 0x1230,
@@ -110,6 +125,13 @@ impl Arena {
                 std::ptr::copy_nonoverlapping(code.as_ptr(), (self.base as usize + offset) as *mut u8, code.len())
             };
         }
+        self.protect(self.constants(), PAGE, libc::PROT_READ | libc::PROT_WRITE);
+        for (n, word) in program.constants.iter().enumerate() {
+            assert!((n as u64) < PAGE / 8);
+            // SAFETY: the page was just made writable.
+            unsafe { (self.constants() as *mut u64).add(n).write(*word) };
+        }
+        self.protect(self.constants(), PAGE, libc::PROT_READ);
         let write = if self.writable_code { libc::PROT_WRITE } else { 0 };
         self.protect(self.base, CODE_LEN, libc::PROT_READ | libc::PROT_EXEC | write);
     }
@@ -153,6 +175,6 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         // SAFETY: mapped by `new`; nothing refers to it any more.
-        unsafe { libc::munmap(self.base as *mut _, (CODE_LEN + WRITTEN + PAGE) as usize) };
+        unsafe { libc::munmap(self.base as *mut _, ARENA_LEN as usize) };
     }
 }

@@ -9,6 +9,7 @@ mod native;
 mod state;
 mod stepper;
 mod stream;
+mod switches;
 mod translated;
 
 use std::ops::Range;
@@ -81,8 +82,8 @@ struct Case<'a> {
     catalogue: &'a Catalogue,
     seed: u64,
     exact_faults: bool,
-    /// Whether words are written into the buffer.
-    streams: Option<(stream::Instrument, stream::Instrument)>,
+    /// What the instrument is compared with, if there is something.
+    pair: Option<stream::Pair>,
 }
 
 impl Case<'_> {
@@ -97,15 +98,17 @@ impl Case<'_> {
         self.arena.fill(self.seed);
         let (expected, native) = native::run(self.arena, program, &start);
         let memory = self.arena.snapshot();
-        let log = self.streams.map(|streams| self.log(program, &start, translated, streams));
+        let reference = self.pair.map(|pair| self.reference(program, &start, translated, pair));
         self.arena.load(program);
         self.arena.fill(self.seed);
         let end = translated.run(self.arena, program, &start);
         let mut differences = self.differences(&(expected, native.clone()), &memory, &end);
-        let stream_differs = |translated: &Translated| {
-            stream::difference(&translated.stream, log.as_ref()?, matches!(expected, Outcome::Fault(..)))
+        let differs_from_reference = |translated: &Translated| {
+            let (log, steps) = reference.as_ref()?;
+            let counted = (translated.steps != *steps).then(|| format!("{} steps, by calls {steps}", translated.steps));
+            counted.or_else(|| stream::difference(&translated.stream, log, matches!(expected, Outcome::Fault(..))))
         };
-        differences.extend(stream_differs(translated));
+        differences.extend(differs_from_reference(translated));
         if translated.is_interrupted() {
             for n in 0..8 {
                 let number = Rng(self.seed + n).bits();
@@ -117,26 +120,26 @@ impl Case<'_> {
                 }
                 let end = translated.run_again(self.arena, program, &start, way);
                 differences.extend(self.differences(&(expected, native.clone()), &memory, &end));
-                differences.extend(stream_differs(translated));
+                differences.extend(differs_from_reference(translated));
             }
         }
         (expected, differences)
     }
 
-    /// What calls get that are given the values which the buffer is to have.
-    fn log(
+    /// What calls get that are given the values which the buffer is to have, and how many instructions they count.
+    fn reference(
         &self,
         program: &Program,
         start: &State,
         translated: &mut Translated,
-        (buffered, logged): (stream::Instrument, stream::Instrument),
-    ) -> Vec<u64> {
+        pair: stream::Pair,
+    ) -> (Vec<u64>, u64) {
         self.arena.load(program);
         self.arena.fill(self.seed);
-        translated.set_instrument(logged);
+        translated.set_instrument(pair.reference);
         translated.run(self.arena, program, start);
-        translated.set_instrument(buffered);
-        std::mem::take(&mut *stream::LOG.lock().expect("no test panics here"))
+        translated.set_instrument(pair.instrument);
+        (std::mem::take(&mut *stream::LOG.lock().expect("no test panics here")), translated.steps)
     }
 
     fn differences(&self, native: &(Outcome, State), memory: &[u8], translated: &(Outcome, State)) -> Vec<String> {
@@ -255,6 +258,7 @@ fn seeds(share: u64) -> Range<u64> {
     first..first + variable("SUPERPIN_PROGRAMS", 400).div_ceil(share)
 }
 
+/// Returns a number for each program that stands for the code made so far.
 fn run_seeds(
     name: &str,
     seeds: Range<u64>,
@@ -263,7 +267,7 @@ fn run_seeds(
     settings: Settings,
     instrument: fn(&mut engine::instrument::Trace),
     prepare: fn(&mut Translated),
-) {
+) -> Vec<u64> {
     let _owner = PROCESS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     watch();
     let arena = Arena::new(place, writable_code);
@@ -272,28 +276,30 @@ fn run_seeds(
     eprintln!("{name}: {count} programs from SUPERPIN_SEED={}, {} encodings", seeds.start, catalogue.len());
     let mut translated = Translated::new(settings, instrument);
     prepare(&mut translated);
-    let streams = stream::PAIRS.into_iter().find(|&(buffered, _)| std::ptr::fn_addr_eq(instrument, buffered));
-    if streams.is_some() {
-        translated.set_instrument(stream::insert_words);
-        let case = Case { arena: &arena, catalogue: &catalogue, seed: 0, exact_faults: true, streams: None };
+    let pair = stream::PAIRS.into_iter().find(|pair| std::ptr::fn_addr_eq(instrument, pair.instrument));
+    if let Some(pair) = pair {
+        translated.set_instrument(pair.first);
+        let case = Case { arena: &arena, catalogue: &catalogue, seed: 0, exact_faults: true, pair: None };
         case.compare(&case.program(5), &mut translated);
         translated.set_instrument(instrument);
     }
-    let mut ended = 0;
+    let (mut ended, mut codes) = (0, Vec::new());
     for seed in seeds {
         CURRENT.store(seed, Ordering::Relaxed);
         let exact_faults = settings.exact_faults;
-        let case = Case { arena: &arena, catalogue: &catalogue, seed, exact_faults, streams };
+        let case = Case { arena: &arena, catalogue: &catalogue, seed, exact_faults, pair };
         let length = 5 + Rng(seed ^ 0x5eed).below(60) as usize;
         let (outcome, differences) = case.compare(&case.program(length), &mut translated);
         if !differences.is_empty() {
             case.fail(name, length, &differences, &mut translated);
         }
         ended += u64::from(outcome == Outcome::End);
+        codes.push(translated.code());
     }
     CURRENT.store(0, Ordering::Relaxed);
     // Programs that fault at once test little.
     assert!(count < 50 || ended * 3 > count, "only {ended} of {count} programs came to their end");
+    codes
 }
 
 #[test]
@@ -415,27 +421,6 @@ fn with_the_buffer_and_interruptions() {
     let instrument = stream::insert_buffered;
     run_seeds("buffer short", seeds(8), Where::Near, false, short, instrument, Translated::interrupt);
     run_interrupted("buffer and counters", Where::Near, false, stream::insert_buffered_and_counted);
-}
-
-/// Each optimisation off, all off, and random combinations, with counters and with calls of all kinds.
-#[test]
-fn with_optimisations_off() {
-    let first = variable("SUPERPIN_SEED", 1);
-    let random = (0..6).map(|n| Off(Rng(first ^ n << 32).below(u64::from(Off::ALL.0) + 1) as u32));
-    let each = Optimisation::ALL.map(|o| Off(1 << o as u32));
-    for (n, off) in each.into_iter().chain([Off::ALL]).chain(random).enumerate() {
-        let place = [Where::Near, Where::Far, Where::Low][n % 3];
-        let settings = Settings { off, exact_faults: n % 2 == 0, ..SETTINGS };
-        let seeds = first + 1000 * n as u64;
-        let count = variable("SUPERPIN_PROGRAMS", 400).div_ceil(10);
-        let instrument = [
-            translated::insert_calls,
-            translated::insert_counters,
-            translated::insert_tested,
-            translated::insert_around,
-        ][n % 4];
-        run_seeds(&format!("{off:?}"), seeds..seeds + count, place, false, settings, instrument, |_| {});
-    }
 }
 
 /// Code that changes itself, ahead of where it is and behind.

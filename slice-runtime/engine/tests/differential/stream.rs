@@ -69,11 +69,27 @@ pub fn insert_logged_and_counted(trace: &mut Trace) {
 /// What instruments a program.
 pub type Instrument = fn(&mut Trace);
 
-/// Ways to write words into the buffer, each with one that gives the same words to a call.
-pub const PAIRS: [(Instrument, Instrument); 3] = [
-    (insert_buffered, insert_logged),
-    (insert_buffered_and_counted, insert_logged_and_counted),
-    (insert_buffered_beside_calls, insert_logged),
+/// An instrument, with one that comes to the same in another way.
+#[derive(Clone, Copy)]
+pub struct Pair {
+    /// What is tested.
+    pub instrument: Instrument,
+    /// What it is compared with: calls that are given the same words, or count the same.
+    pub reference: Instrument,
+    /// What a program is instrumented with before all others: it decides what r11 is for, and how counters are kept.
+    pub first: Instrument,
+}
+
+/// All that there are.
+pub const PAIRS: [Pair; 4] = [
+    Pair { instrument: insert_buffered, reference: insert_logged, first: insert_words },
+    Pair { instrument: insert_buffered_and_counted, reference: insert_logged_and_counted, first: insert_words },
+    Pair { instrument: insert_buffered_beside_calls, reference: insert_logged, first: insert_words },
+    Pair {
+        instrument: translated::insert_steps,
+        reference: translated::insert_steps_called,
+        first: translated::insert_steps,
+    },
 ];
 
 /// Writes a word for each instruction: the first trace of a run decides what r11 is for, and this one shows that words are written.

@@ -30,6 +30,8 @@ pub struct Translated {
     timer: Option<Timer>,
     /// What the last run wrote into the buffer.
     pub stream: Vec<u64>,
+    /// What it counted by [`insert_steps`].
+    pub steps: u64,
 }
 
 struct Observer {
@@ -40,6 +42,9 @@ struct Observer {
     /// For each offset of the code, whether an instruction starts there.
     starts: HashMap<usize, bool>,
 }
+
+/// Bytes of code that are compared at most.
+const CODE_COMPARED: u64 = 1 << 20;
 
 /// How often a program was interrupted.
 pub static INTERRUPTIONS: AtomicU64 = AtomicU64::new(0);
@@ -162,7 +167,7 @@ impl Translated {
         map_region(map::CACHE_OWN, data | libc::PROT_EXEC);
         let settings = Settings { off: settings.off.on_this_processor(), ..settings };
         // SAFETY: the regions were just mapped, and the lock of the process is held.
-        Translated { engine: unsafe { Engine::new(settings) }, instrument, timer: None, stream: Vec::new() }
+        Translated { engine: unsafe { Engine::new(settings) }, instrument, timer: None, stream: Vec::new(), steps: 0 }
     }
 
     /// From now on [`Translated::run_again`] is interrupted.
@@ -173,6 +178,16 @@ impl Translated {
     /// Whether programs are to be run again with interruptions.
     pub fn is_interrupted(&self) -> bool {
         self.timer.is_some()
+    }
+
+    /// A number that stands for all code made so far, and where it lies.
+    pub fn code(&self) -> u64 {
+        // Traces start at multiples of 16, and the shortest are some bytes long. Stubs lie at the cache's end, but what leads to them doesn't.
+        let len = (4 * self.engine.stats.cache_bytes + 4096).min(CODE_COMPARED) as usize / 8;
+        // SAFETY: the cache is mapped, and translated code doesn't run.
+        let code = unsafe { std::slice::from_raw_parts(map::CACHE_OWN.start as *const u64, len) };
+        let mixed = |hash: u64, word: &u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        code.iter().fold(self.engine.stats.cache_bytes, mixed)
     }
 
     /// Instruments in another way from the next program on.
@@ -188,8 +203,7 @@ impl Translated {
 
     /// The program was loaded.
     pub fn forget(&mut self, arena: &Arena) {
-        let layout = arena.layout();
-        self.engine.code_changed(layout.code, layout.code_len as u64);
+        arena.loaded().into_iter().for_each(|(start, len)| self.engine.code_changed(start, len));
     }
 
     /// Runs the same program again.
@@ -222,6 +236,7 @@ impl Translated {
         if outcome == Outcome::End {
             assert_eq!(state.registers.rip, layout.code + program.end as u64 + 2);
         }
+        self.steps = counters().steps.wrapping_sub(before.steps);
         check_counters(before, counters(), outcome);
         (outcome, state)
     }
@@ -260,6 +275,8 @@ struct Local {
     mixed: [u64; 2],
     /// Instructions that may have calls behind them: executed, and such calls made; conditional branches that were said to be taken, and were.
     around: [u64; 4],
+    /// Instructions, of which [`check_counters`] knows nothing.
+    steps: u64,
 }
 
 fn counters() -> Local {
@@ -378,6 +395,32 @@ pub fn insert_block_counters(trace: &mut Trace) {
             trace.calls.push(Call::new(Point::Anywhere(n), routine as usize, map::LOCAL.start, args));
         }
     }
+}
+
+extern "C" fn count_step(l: &mut Local, n: u64) {
+    l.steps = l.steps.wrapping_add(n);
+}
+
+/// The same, but not to be inlined.
+extern "C" fn count_step_out_of_line(l: &mut Local, n: u64) {
+    for _ in 0..std::hint::black_box(1) {
+        count_step(l, n);
+    }
+}
+
+/// Counts each instruction, and does nothing else: one addition for a block is enough.
+pub fn insert_steps(trace: &mut Trace) {
+    insert_each(trace, count_step as *const () as usize);
+}
+
+/// The same by calls, which can't be made one.
+pub fn insert_steps_called(trace: &mut Trace) {
+    insert_each(trace, count_step_out_of_line as *const () as usize);
+}
+
+fn insert_each(trace: &mut Trace, routine: usize) {
+    let call = |n| Call::new(Point::Before(n), routine, map::LOCAL.start, vec![Arg::BlockInstructions]);
+    trace.calls.extend((0..trace.instructions.len()).map(call));
 }
 
 /// Mixes what it is given into a sum: short enough to be inlined.
@@ -539,16 +582,23 @@ pub fn insert_around(trace: &mut Trace) {
     }
 }
 
-/// Of these only additions to counters: they may be made in a register, or in cells.
+extern "C" fn count_executed(l: &mut Local, n: u64) {
+    l.around[0] = l.around[0].wrapping_add(n);
+}
+
+extern "C" fn count_behind(l: &mut Local, n: u64) {
+    l.around[1] = l.around[1].wrapping_add(n);
+}
+
+/// Of these only additions of constants to counters: they may be made in a register, or in cells.
 pub fn insert_counters_behind(trace: &mut Trace) {
     insert_around(trace);
-    let in_place = count_around as *const () as usize;
+    let counts = [count_around as *const () as usize, count_around_out_of_line as *const () as usize];
+    trace.calls.retain(|call| counts.contains(&call.routine) && call.args[1] != Arg::BranchTaken);
     for call in &mut trace.calls {
-        if call.routine == count_around_out_of_line as *const () as usize && call.args[1] != Arg::BranchTaken {
-            call.routine = in_place;
-        }
+        let counter = if call.args.remove(0) == Arg::Const(0) { count_executed } else { count_behind };
+        call.routine = counter as *const () as usize;
     }
-    trace.calls.retain(|call| call.routine == in_place && call.args[1] != Arg::BranchTaken);
 }
 
 #[test]

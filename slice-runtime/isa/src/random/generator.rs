@@ -21,6 +21,8 @@ pub struct Layout {
     pub data_len: u64,
     /// A page for loop counters and jump targets, which no random operand touches.
     pub control: u64,
+    /// A page that can't be written while a program runs: it has [`Program::constants`].
+    pub constants: u64,
     /// An address that can't be accessed.
     pub hole: u64,
     /// FS base.
@@ -43,6 +45,8 @@ pub struct Program {
     pub end: usize,
     /// Code elsewhere, which the main part branches to.
     pub islands: Vec<Island>,
+    /// Words at [`Layout::constants`]: targets of indirect branches.
+    pub constants: Vec<u64>,
 }
 
 /// A piece of code behind the first [`PLANE`].
@@ -98,6 +102,7 @@ pub struct Generator<'a> {
     /// Offset of `code` from the program's first byte: 0 unless an island is being made.
     pub(super) origin: usize,
     pub(super) islands: Vec<Island>,
+    pub(super) constants: Vec<u64>,
     /// Slots of the control page used so far.
     pub(super) slots: u64,
     /// Shapes around the one that is being made.
@@ -107,8 +112,8 @@ pub struct Generator<'a> {
 impl<'a> Generator<'a> {
     /// A generator whose programs the seed determines.
     pub fn new(catalogue: &'a Catalogue, layout: Layout, seed: u64) -> Generator<'a> {
-        let (code, islands) = (Vec::new(), Vec::new());
-        Generator { catalogue, layout, rng: Rng(seed), code, origin: 0, islands, slots: 0, depth: 0 }
+        let (code, islands, constants) = (Vec::new(), Vec::new(), Vec::new());
+        Generator { catalogue, layout, rng: Rng(seed), code, origin: 0, islands, constants, slots: 0, depth: 0 }
     }
 
     /// A program of about `length` instructions.
@@ -131,7 +136,7 @@ impl<'a> Generator<'a> {
     fn end(mut self) -> Program {
         let end = self.code.len();
         self.code.extend_from_slice(&[0x0f, 0x05]);
-        Program { code: self.code, end, islands: self.islands }
+        Program { code: self.code, end, islands: self.islands, constants: self.constants }
     }
 
     pub(super) fn here(&self) -> u64 {

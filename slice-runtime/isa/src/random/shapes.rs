@@ -18,7 +18,7 @@ impl Generator<'_> {
         if !self.rng.once_in(4) {
             return self.plain();
         }
-        match self.rng.below(17) {
+        match self.rng.below(19) {
             0 | 1 => self.branch(),
             2 => self.short_branch(),
             3 => self.counted_loop(),
@@ -33,6 +33,8 @@ impl Generator<'_> {
             12 => self.pop_to_memory(),
             13 => self.flags_from_afar(),
             14 => self.loop_without_flags(),
+            15 => self.jump_by_constant(),
+            16 => self.call_by_constant(),
             _ => self.colliding_targets(),
         }
     }
@@ -345,6 +347,31 @@ impl Generator<'_> {
         let end = self.lea_ahead(r);
         self.transfer(r, 2);
         self.subroutine(end);
+    }
+
+    /// `jmp` or `call` through a constant, whose number is returned.
+    fn transfer_by_constant(&mut self, code: Code) -> usize {
+        let number = self.constants.len();
+        let memory = MemoryOperand::with_base_displ(Register::RIP, (self.layout.constants + 8 * number as u64) as i64);
+        assert!(self.put(&Iced::with1(code, memory).expect("a valid form")));
+        self.constants.push(0);
+        number
+    }
+
+    fn jump_by_constant(&mut self) {
+        let number = self.transfer_by_constant(Code::Jmp_rm64);
+        self.body();
+        self.constants[number] = self.here();
+    }
+
+    fn call_by_constant(&mut self) {
+        self.bytes(&[0x6a, 0x33, 0x6a, 0x44]);
+        let number = self.transfer_by_constant(Code::Call_rm64);
+        self.bytes(&[0xe9, 0, 0, 0, 0]);
+        let over = self.code.len();
+        self.constants[number] = self.here();
+        self.body_that_returns();
+        self.bind(over);
     }
 
     fn push_pop(&mut self) {
