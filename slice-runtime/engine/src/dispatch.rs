@@ -402,3 +402,18 @@ fn hash_of(bytes: &[u8]) -> u64 {
 }
 
 const _: () = assert!(size_of::<ExitKind>() == 4);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_ahead_are_remembered() {
+        let code = AppPc(live_flags_at as *const () as u64);
+        for off in [Off::default(), Off::default().and(Optimisation::Remember)] {
+            let mut regions = Regions::default();
+            let found = live_flags_at(&mut regions, code, code, true, off);
+            assert_eq!(regions.findings.get(code), off.leaves(Optimisation::Remember).then_some(found));
+        }
+    }
+}

@@ -1,10 +1,12 @@
 //! Code run natively and under translation in the same process must give the same results.
 
+mod optimised;
+
 use std::sync::Mutex;
 
 use bubble::map::{self, Region};
 use bubble::switches::Off;
-use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Settings, Volatile, instrument};
+use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Settings, Stats, Volatile, instrument};
 use machine::Gpr;
 
 /// The bubble has one owner at a time in a process.
@@ -19,7 +21,7 @@ fn map_region(region: Region, protection: i32) {
 
 fn map_bubble() {
     let data = libc::PROT_READ | libc::PROT_WRITE;
-    for region in [map::THREADS, map::TABLES_OWN, map::LOCAL] {
+    for region in [map::THREADS, map::TABLES_OWN, map::LOCAL, map::BUFFER] {
         map_region(region, data);
     }
     map_region(map::CACHE_OWN, data | libc::PROT_EXEC);
@@ -42,11 +44,17 @@ unsafe extern "C" {
 
 struct Counting {
     calls: fn(&mut instrument::Trace),
+    /// How many words were handed over each time.
+    drained: Vec<usize>,
 }
 
 impl Guest for Counting {
     fn instrument(&self, trace: &mut instrument::Trace) {
         (self.calls)(trace);
+    }
+
+    fn drain(&mut self, words: &[u64]) {
+        self.drained.push(words.len());
     }
 
     fn syscall(&mut self, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
@@ -107,6 +115,31 @@ fn translated_with_state(
     argument: u64,
     calls: fn(&mut instrument::Trace),
 ) -> (u64, [u64; 2]) {
+    let run = run(settings, function, argument, calls);
+    (run.result, run.local)
+}
+
+/// What a run under translation leaves.
+struct Run {
+    result: u64,
+    /// Two words of the local state.
+    local: [u64; 2],
+    stats: Stats,
+    /// Words that were handed over each time.
+    drained: Vec<usize>,
+    /// The code cache's beginning.
+    code: Vec<u8>,
+}
+
+/// Bytes of [`Run::code`].
+const CODE_KEPT: usize = 1 << 20;
+
+fn run(
+    settings: Settings,
+    function: extern "C" fn(u64) -> u64,
+    argument: u64,
+    calls: fn(&mut instrument::Trace),
+) -> Run {
     let _owner = BUBBLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     map_bubble();
     let mut stack = vec![0_u64; 1 << 17];
@@ -129,10 +162,14 @@ fn translated_with_state(
     cpu.registers.set(Gpr::Rsp, rsp);
     // SAFETY: reading the FS base has no effect.
     unsafe { std::arch::asm!("rdfsbase {}", out(reg) cpu.registers.fs_base) };
-    engine.run(&mut Counting { calls });
+    let mut guest = Counting { calls, drained: Vec::new() };
+    engine.run(&mut guest);
     // SAFETY: LOCAL is mapped, and nothing runs that writes to it.
     let local = unsafe { *(map::LOCAL.start as *const [u64; 2]) };
-    (engine.cpu().registers.get(Gpr::R15), local)
+    // SAFETY: the cache is mapped, and translated code doesn't run.
+    let code = unsafe { std::slice::from_raw_parts(map::CACHE_OWN.start as *const u8, CODE_KEPT) }.to_vec();
+    let result = engine.cpu().registers.get(Gpr::R15);
+    Run { result, local, stats: engine.stats, drained: guest.drained, code }
 }
 
 fn same(function: extern "C" fn(u64) -> u64, argument: u64) {
