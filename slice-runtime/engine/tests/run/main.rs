@@ -19,6 +19,30 @@ fn map_region(region: Region, protection: i32) {
     assert_eq!(p as u64, region.start);
 }
 
+/// A run's memory, which processes share.
+fn run_memory() -> i32 {
+    // SAFETY: the name is a C string.
+    let fd = unsafe { libc::memfd_create(c"run".as_ptr(), 0) };
+    // SAFETY: a new file.
+    assert_eq!(unsafe { libc::ftruncate(fd, map::file::size(1) as i64) }, 0);
+    fd
+}
+
+/// Maps what a process has of it.
+fn map_run_memory(fd: i32) {
+    let data = libc::PROT_READ | libc::PROT_WRITE;
+    for (region, access, kind, offset) in [
+        (map::TABLES, data, libc::MAP_SHARED, map::file::TABLES_AT),
+        (map::CACHE_ALIAS, data, libc::MAP_SHARED, map::file::CACHE_AT),
+        (map::CACHE_SHARED, libc::PROT_READ | libc::PROT_EXEC, libc::MAP_PRIVATE, map::file::CACHE_AT),
+    ] {
+        let flags = kind | libc::MAP_FIXED | libc::MAP_NORESERVE;
+        let (start, size) = (region.start as *mut libc::c_void, region.size as usize);
+        // SAFETY: nothing else lies in the bubble of a test process.
+        assert_eq!(unsafe { libc::mmap(start, size, access, flags, fd, offset as i64) }, start);
+    }
+}
+
 fn map_bubble() {
     let data = libc::PROT_READ | libc::PROT_WRITE;
     for region in [map::THREADS, map::TABLES_OWN, map::LOCAL, map::BUFFER] {
@@ -142,6 +166,9 @@ fn run(
 ) -> Run {
     let _owner = BUBBLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     map_bubble();
+    if let Some((_, fd)) = settings.run_memory {
+        map_run_memory(fd);
+    }
     let mut stack = vec![0_u64; 1 << 17];
     let top = stack.len() - 16;
     let top = top - top % 2;

@@ -6,7 +6,9 @@ use engine::instrument::{Arg, Buffered, Trace};
 use engine::{Settings, Stats};
 use machine::Gpr;
 
-use crate::{CODE_KEPT, Run, SETTINGS, collatz, count_blocks, count_called, count_steps, indirect, insert, run};
+use crate::{
+    CODE_KEPT, Run, SETTINGS, collatz, count_blocks, count_called, count_steps, indirect, insert, run, run_memory,
+};
 
 std::arch::global_asm!(
     // Before each round's first instruction flags are live, before the second they aren't.
@@ -29,11 +31,33 @@ std::arch::global_asm!(
     "dec ecx",
     "jnz 2b",
     "ret",
+    // Calls each of many functions through a register.
+    ".globl superpin_test_targets",
+    "superpin_test_targets:",
+    "mov ecx, {targets}",
+    "xor eax, eax",
+    "lea rdx, [rip + 3f]",
+    "2: call rdx",
+    "add rdx, 16",
+    "dec ecx",
+    "jnz 2b",
+    "ret",
+    ".balign 16",
+    "3:",
+    ".rept {targets}",
+    "inc rax",
+    "ret",
+    ".balign 16",
+    ".endr",
+    targets = const TARGETS,
 );
+
+const TARGETS: u64 = 128;
 
 unsafe extern "C" {
     safe fn superpin_test_flags(n: u64) -> u64;
     safe fn superpin_test_rounds(n: u64) -> u64;
+    safe fn superpin_test_targets(n: u64) -> u64;
 }
 
 /// In each round.
@@ -53,6 +77,10 @@ extern "C" fn flags(n: u64) -> u64 {
 
 extern "C" fn rounds(n: u64) -> u64 {
     superpin_test_rounds(n)
+}
+
+extern "C" fn targets(n: u64) -> u64 {
+    superpin_test_targets(n)
 }
 
 /// Bytes of code for a function with these settings. It counts the same as with others.
@@ -168,4 +196,35 @@ fn the_cache_stays_within_its_bound() {
     assert!(run.stats.cache_bytes > 2 * BOUND, "only {} bytes were made", run.stats.cache_bytes);
     assert!(run.code[..BOUND as usize].iter().any(|&byte| byte != 0));
     assert!(run.code[BOUND as usize..CODE_KEPT].iter().all(|&byte| byte == 0));
+}
+
+/// What processes did that have run one after the other with the same run memory, as slices do.
+fn in_slices(off: &[Optimisation]) -> [Stats; 3] {
+    let fd = run_memory();
+    // SAFETY: getpid has no preconditions.
+    let named = Some((unsafe { libc::getpid() }, fd));
+    let settings = Settings { sharing: true, run_memory: named, ..without(off) };
+    let stats = [(); 3].map(|()| {
+        let run = run(settings, targets, 0, count_blocks);
+        assert_eq!(run.result, TARGETS);
+        run.stats
+    });
+    // SAFETY: it was opened above, and nothing is mapped from it that is used again.
+    unsafe { libc::close(fd) };
+    stats
+}
+
+#[test]
+fn what_one_slice_translates_no_other_one_does() {
+    let [first, second, _] = in_slices(&[Optimisation::Targets]);
+    assert!(first.traces > TARGETS && second.traces < first.traces / 10, "{first:?}\n{second:?}");
+}
+
+#[test]
+fn what_one_slice_looks_up_no_other_one_does() {
+    let misses = |stats: [Stats; 3]| stats.map(|stats| stats.entries[1]);
+    let inherited = misses(in_slices(&[Optimisation::Targets]));
+    let own = misses(in_slices(&[Optimisation::Targets, Optimisation::Inherit]));
+    assert!(own.into_iter().all(|misses| misses >= TARGETS), "{own:?}");
+    assert!(inherited[2] < TARGETS / 10, "{inherited:?}");
 }
