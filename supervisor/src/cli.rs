@@ -90,9 +90,9 @@ struct Arguments {
     /// Bytes of each code cache
     #[arg(long = "cache-bytes", value_name = "N", default_value_t = 256 << 20, help_heading = "Engine", value_parser = clap::value_parser!(u64).range(32 << 10..=256 << 20))]
     cache_bytes: u64,
-    /// Turn optimisations of the engine off: `no-NAME` of each, with commas between, or `none` for all (a wrong name lists them)
-    #[arg(long = "engine", value_name = "LIST", default_value = "", hide_default_value = true, help_heading = "Development", value_parser = Off::parse)]
-    engine: Off,
+    /// Turn optimisations of the engine off: `no-NAME` of each, with commas between, or `none` for all (a wrong name lists them). May be repeated
+    #[arg(long = "engine", value_name = "LIST", help_heading = "Development", value_parser = Off::parse)]
+    engine: Vec<Off>,
     /// Compare the app's memory before and after each system call with what the table of calls says is written; very slow (-sp 1)
     #[arg(long = "check-calls", value_name = "0|1", default_value = "0", help_heading = "Development", value_parser = switch, action = ArgAction::Set)]
     check_calls: bool,
@@ -165,7 +165,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         linking: parsed.link,
         sharing: parsed.share,
         cache_bytes: parsed.cache_bytes,
-        off: parsed.engine,
+        off: parsed.engine.into_iter().fold(Off::default(), Off::or),
         check_calls: parsed.check_calls,
         report: parsed.report.map(|to| if to == "-" { ReportTarget::Stderr } else { ReportTarget::File(to.into()) }),
         persist: parsed.persist.map(PathBuf::from),

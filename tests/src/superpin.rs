@@ -6,6 +6,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::{env, fs, io};
 
+use bubble::switches::{Off, Optimisation};
+
 use crate::run::{Job, Outcome, Scratch, run};
 
 /// A set of options, named.
@@ -58,8 +60,8 @@ pub const EACH_CALL: Mode = sliced("sysrecs-0", "icount2", &["-sp", "1", "-spsys
 pub const FOLLOWED: Mode = serial("serial-follow", "icount2", &["-sp", "0", "-follow", "1"]);
 
 /// All of the engine's optimisations off but two, without which a run takes a hundred times as long: routines in place and
-/// landings. The engine's differential test has them off too, but for the last, which isn't the engine's.
-const UNOPTIMISED: &str = "no-merge,no-anywhere,no-ahead,no-cells,no-mirror,no-operands,no-slots,no-picture";
+/// landings. `scripts/switches.sh` turns these off as well.
+const UNOPTIMISED: &str = "none,inline,landings";
 
 /// Every mode that every guest is run in.
 pub const MODES: &[Mode] = &[
@@ -137,8 +139,12 @@ pub fn total_of(counted: &Counted, native: &Outcome) -> Result<u64, String> {
 pub fn count_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job) -> io::Result<Counted> {
     let scratch = Scratch::new()?;
     let (total, report) = (scratch.beside("total"), scratch.beside("report"));
-    let mut prefix: Vec<OsString> = vec![binary().into()];
+    let mut prefix = command();
     prefix.extend(options.iter().map(|option| option.as_ref().into()));
+    if !switches().is_empty() && options.iter().all(|option| option.as_ref() != "-spgrace") {
+        // Slices may be a hundred times as slow as with everything on.
+        prefix.extend(["-spgrace", "0"].map(Into::into));
+    }
     prefix.extend(["-report".into(), report.clone().into(), "-t".into(), tool.into()]);
     prefix.extend(["-o".into(), total.clone().into(), "--".into()]);
     let outcome = run(&job.under(prefix))?;
@@ -194,6 +200,27 @@ pub fn binary() -> &'static Path {
             artifacts().join("superpin")
         }
     })
+}
+
+/// What a run under superpin is started with: the program, and [`switches`]. Options follow.
+pub fn command() -> Vec<OsString> {
+    std::iter::once(binary().into()).chain(switches().iter().map(Into::into)).collect()
+}
+
+/// Options for all runs: the optimisations of the engine that the variable SUPERPIN_ENGINE turns off, a list as `-engine` takes it.
+/// What a test itself turns off is off beside that.
+pub fn switches() -> &'static [String] {
+    static SWITCHES: OnceLock<Vec<String>> = OnceLock::new();
+    SWITCHES.get_or_init(|| match env::var("SUPERPIN_ENGINE") {
+        Ok(list) if !list.is_empty() => vec!["-engine".into(), list],
+        _ => Vec::new(),
+    })
+}
+
+/// Whether [`switches`] leave this on.
+pub fn is_on(optimisation: Optimisation) -> bool {
+    let off = switches().last().map_or(Ok(Off::default()), |list| Off::parse(list));
+    off.unwrap_or_else(|error| panic!("SUPERPIN_ENGINE: {error}")).leaves(optimisation)
 }
 
 fn build(package: &str) {

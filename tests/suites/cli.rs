@@ -9,12 +9,18 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use bubble::switches::Optimisation;
 use suites::guest;
 use suites::run::{Job, Outcome, Scratch, run};
-use suites::superpin::{binary, count_with, parse_total};
+use suites::superpin::{binary, command, count_with, is_on, parse_total, switches};
 
 fn superpin(arguments: &[&str]) -> Outcome {
-    run(&Job::new([binary().to_str().unwrap()].iter().chain(arguments))).unwrap()
+    run(&arguments.iter().fold(Job::new(command()), Job::with)).unwrap()
+}
+
+/// How a shell script starts superpin, whose path is the script's name.
+fn in_script() -> String {
+    format!("exec \"$0\" {}", switches().join(" "))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -192,6 +198,9 @@ fn elf_header(class: u8, machine: u16) -> Vec<u8> {
 /// A slice doesn't find the landings of indirect branches again that slices before it found.
 #[test]
 fn slices_inherit_landings() {
+    if ![Optimisation::Inherit, Optimisation::Landings].into_iter().all(is_on) {
+        return;
+    }
     let misses = |options: &[&str]| {
         // Long slices have no landings.
         let slices = ["-sp", "1", "-spsysrecs", "0", "-spmp", "1", "-spmsec", "100"];
@@ -230,6 +239,9 @@ fn slices_share_translations() {
 /// the fourth begins when the second has ended.
 #[test]
 fn slices_go_on_from_a_picture() {
+    if !is_on(Optimisation::Picture) {
+        return;
+    }
     let run = |options: &[&str]| {
         let slices = ["-sp", "1", "-spsysrecs", "0", "-spmp", "1"];
         let counted =
@@ -253,7 +265,7 @@ fn what_the_app_closes_is_closed() {
         let fifo = scratch.beside("go");
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let (mut extra, extra_end) = std::io::pipe().unwrap();
-        let superpin = format!("exec \"$0\" -sp {sliced} -t icount2 -- sh -c \"$1\" sh \"$2\" 5>&2 2>/dev/null");
+        let superpin = format!("{} -sp {sliced} -t icount2 -- sh -c \"$1\" sh \"$2\" 5>&2 2>/dev/null", in_script());
         let mut child = Command::new("sh")
             .args(["-c", &superpin])
             .args([binary().as_os_str(), script.as_ref(), fifo.as_os_str()])
@@ -286,7 +298,8 @@ fn closed_standard_descriptors_stay_closed() {
         "open=; for fd in 0 1 2; do test -e /proc/self/fd/$fd && open=\"$open $fd\"; done; echo $open > \"$1\"";
     for closed in ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"] {
         for sliced in ["0", "1"] {
-            let superpin = format!("exec \"$0\" -sp {sliced} -t icount2 -o \"$2\" -- sh -c \"$1\" sh \"$3\" {closed}");
+            let superpin =
+                format!("{} -sp {sliced} -t icount2 -o \"$2\" -- sh -c \"$1\" sh \"$3\" {closed}", in_script());
             let run = Command::new("sh")
                 .args(["-c", &superpin])
                 .args([binary().as_os_str(), script.as_ref(), total.as_os_str(), seen.as_os_str()])
@@ -308,14 +321,15 @@ fn closed_standard_descriptors_stay_closed() {
 fn results_go_to_a_descriptor_that_is_named() {
     for sliced in ["0", "1"] {
         for named in ["/dev/fd/7", "/dev/stdout", "/proc/self/fd/1"] {
-            let script = format!("exec \"$0\" -sp {sliced} -t icount2 -o {named} -- true 7>&1");
+            let script = format!("{} -sp {sliced} -t icount2 -o {named} -- true 7>&1", in_script());
             let run = Command::new("sh").args(["-c", &script]).arg(binary()).output().unwrap();
             assert!(parse_total(&text(&run.stdout)).is_some_and(|n| n > 1000) && run.stderr.is_empty(), "{run:?}");
         }
         // What the app has written there stays, and what its processes count is told apart.
         let folder = Scratch::new().unwrap();
         let script = format!(
-            "exec \"$0\" -sp {sliced} -follow 1 -t icount2 -o /dev/stdout -- sh -c 'echo first; /bin/true; :' >{}",
+            "{} -sp {sliced} -follow 1 -t icount2 -o /dev/stdout -- sh -c 'echo first; /bin/true; :' >{}",
+            in_script(),
             folder.beside("out").display()
         );
         let run = Command::new("sh").args(["-c", &script]).arg(binary()).output().unwrap();
@@ -337,8 +351,8 @@ fn an_app_starts_with_the_limits_that_superpin_was_given() {
     let show: String = limits.map(|(option, _)| format!("ulimit -S -{option}; ")).concat();
     let expected: String = limits.map(|(_, value)| format!("{value}\n")).concat();
     for sliced in ["0", "1"] {
-        let run_it = format!("{set} exec {} -sp {sliced} -t icount2 -- /bin/bash -c '{show}'", binary().display());
-        let outcome = run(&Job::new(["/bin/bash", "-c", &run_it])).unwrap();
+        let run_it = format!("{set} {} -sp {sliced} -t icount2 -- /bin/bash -c '{show}'", in_script());
+        let outcome = run(&Job::new(["/bin/bash", "-c", &run_it]).with(binary())).unwrap();
         let told = text(&outcome.stderr);
         assert_eq!((outcome.status, text(&outcome.stdout)), (0, expected.clone()), "{told}");
         assert!(parse_total(&told).is_some(), "{told}");
@@ -348,7 +362,7 @@ fn an_app_starts_with_the_limits_that_superpin_was_given() {
 #[test]
 fn hard_limits_that_are_too_low_are_named() {
     for (option, value) in [("v", "30000000"), ("f", "10"), ("n", "10"), ("d", "100000")] {
-        let script = format!("ulimit -{option} {value}; exec \"$0\" -sp 1 -t icount2 -- true");
+        let script = format!("ulimit -{option} {value}; {} -sp 1 -t icount2 -- true", in_script());
         let run = Command::new("/bin/bash").args(["-c", &script]).arg(binary()).output().unwrap();
         let told = text(&run.stderr);
         assert!(run.status.code() == Some(125) && told.contains(&format!("`ulimit -{option}`")), "{option}: {told}");
@@ -376,7 +390,12 @@ fn shared_memory_is_copied_for_ordinary_users_as_well() {
     folder.cwd().ancestors().take(2).for_each(open_to_all);
     let printed = ["-sp 0", "-sp 1 -spmsec 5 -spverify 1"].map(|options| {
         let mut command = Command::new(&copies[0]);
-        command.args(options.split(' ')).args(["-t", "icount2", "--"]).arg(&copies[1]).arg(guest.large.to_string());
+        command
+            .args(switches())
+            .args(options.split(' '))
+            .args(["-t", "icount2", "--"])
+            .arg(&copies[1])
+            .arg(guest.large.to_string());
         let output = command.uid(USER).gid(USER).current_dir(folder.cwd()).env_clear().output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         (text(&output.stdout), text(&output.stderr))

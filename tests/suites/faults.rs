@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use suites::guest::{self, Guest};
 use suites::run::{Job, Outcome, Scratch, as_shell, run, wait_for};
-use suites::superpin::{binary, parse_total};
+use suites::superpin::{binary, command, parse_total, switches};
 
 /// Rounds of `loops` that take about a second natively.
 const SECOND: u64 = 80_000;
@@ -48,9 +48,8 @@ impl Running {
 
     fn start_job(options: &[&str], job: &Job) -> Self {
         let scratch = Scratch::new().unwrap();
-        let prefix = std::iter::once(binary().into())
-            .chain(options.iter().map(Into::into))
-            .chain(["-t", "icount2", "--"].map(Into::into));
+        let prefix =
+            command().into_iter().chain(options.iter().map(Into::into)).chain(["-t", "icount2", "--"].map(Into::into));
         let mut command = job.under(prefix).command(&scratch.cwd()).unwrap();
         command.stdout(File::create(scratch.beside("out")).unwrap());
         command.stderr(File::create(scratch.beside("err")).unwrap()).process_group(0);
@@ -392,9 +391,8 @@ fn an_undisturbed_run_leaves_nothing() {
 fn a_program_that_does_nothing_leaves_nothing() {
     let before = shared_memory();
     for _ in 0..20 {
-        let prefix =
-            [binary().as_os_str(), "-sp".as_ref(), "1".as_ref(), "-t".as_ref(), "icount2".as_ref(), "--".as_ref()];
-        let outcome = run(&Job::new(["/bin/true"]).under(prefix.map(Into::into))).unwrap();
+        let prefix = command().into_iter().chain(["-sp", "1", "-t", "icount2", "--"].map(Into::into));
+        let outcome = run(&Job::new(["/bin/true"]).under(prefix)).unwrap();
         assert_eq!(outcome.status, 0);
     }
     assert!(shared_memory().is_subset(&before));
@@ -417,7 +415,9 @@ fn few_processes_are_enough_or_the_reason_is_told() {
         to
     });
     let run_with = |limit: &str, options: &str| {
-        let script = format!("ulimit -u {limit}; exec \"$0\" {options} -t icount2 -- \"$1\" {}", guest.large);
+        let switches = switches().join(" ");
+        let script =
+            format!("ulimit -u {limit}; exec \"$0\" {switches} {options} -t icount2 -- \"$1\" {}", guest.large);
         let mut shell = std::process::Command::new("/bin/sh");
         shell.args(["-c", &script]).args(&copies).uid(USER).gid(USER).current_dir("/").env_clear();
         shell.output().unwrap()

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use libtest_mimic::{Arguments, Trial};
 use suites::guest::{self, Guest};
 use suites::run::{Outcome, run};
-use suites::superpin::{Counted, EACH_CALL, FOLLOWED, MODES, Mode, SERIAL, count, count_with, total_of};
+use suites::superpin::{Counted, EACH_CALL, FOLLOWED, MODES, Mode, SERIAL, count, count_with, switches, total_of};
 
 fn main() -> ExitCode {
     let trials = MODES.iter().flat_map(|mode| guest::all().iter().map(move |guest| trial(mode, guest))).collect();
@@ -24,7 +24,8 @@ fn trial(mode: &'static Mode, guest: &'static Guest) -> Trial {
 }
 
 fn check(mode: &Mode, guest: &'static Guest) -> Result<(), String> {
-    let rounds = if mode.slow { guest.large.div_ceil(10) } else { guest.large };
+    let slow = mode.slow || !switches().is_empty();
+    let rounds = if slow { guest.large.div_ceil(10) } else { guest.large };
     let native = native(guest, rounds)?;
     let options: Vec<&str> = mode.options.iter().copied().chain(guest.options.iter().map(String::as_str)).collect();
     let mut counted = run_in(mode, &options, guest, rounds).map_err(|e| e.to_string())?;

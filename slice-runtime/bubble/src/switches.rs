@@ -135,6 +135,11 @@ impl Off {
         Off(self.0 | 1 << optimisation as u32)
     }
 
+    /// What is off in either.
+    pub const fn or(self, other: Off) -> Off {
+        Off(self.0 | other.0)
+    }
+
     /// The same without what takes instructions that this processor doesn't have.
     pub fn on_this_processor(self) -> Off {
         if !std::arch::is_x86_feature_detected!("bmi2") {
@@ -143,7 +148,7 @@ impl Off {
         if has_slow_extract() { self.and(Optimisation::Targets) } else { self }
     }
 
-    /// Reads a list as in `no-ahead,no-cells`; `none` turns all off.
+    /// Reads a list as in `no-ahead,no-cells`; `none` turns all off, and a name without `no-` on again: `none,inline`.
     ///
     /// # Errors
     /// If a word is no such name.
@@ -152,10 +157,12 @@ impl Off {
             if word == "none" {
                 return Ok(Off::ALL);
             }
-            let found = Optimisation::ALL.into_iter().find(|o| word.strip_prefix("no-") == Some(o.name()));
-            found.map(|o| Off(off.0 | 1 << o as u32)).ok_or_else(|| {
+            let named = |name: &str| Optimisation::ALL.into_iter().find(|o| o.name() == name);
+            let turned_off = word.strip_prefix("no-").and_then(named).map(|o| off.and(o));
+            turned_off.or_else(|| named(word).map(|o| Off(off.0 & !(1 << o as u32)))).ok_or_else(|| {
                 let names: Vec<_> = Optimisation::ALL.iter().map(|o| format!("no-{}", o.name())).collect();
-                format!("`{word}` is no optimisation that can be turned off: {}, none (all of them)", names.join(", "))
+                let rest = "none (all of them); a name without `no-` turns one on again";
+                format!("`{word}` is no optimisation that can be turned off: {}, {rest}", names.join(", "))
             })
         })
     }
@@ -181,6 +188,9 @@ mod tests {
         assert!(!off.leaves(Optimisation::Ahead) && !off.leaves(Optimisation::Cells));
         assert_eq!(Off::parse("").unwrap(), Off::default());
         assert_eq!(Off::parse("none").unwrap(), Off::ALL);
-        assert!(Off::parse("ahead").unwrap_err().contains("no-ahead"));
+        assert_eq!(Off::parse("none,ahead").unwrap().and(Optimisation::Ahead), Off::ALL);
+        assert!(Off::parse("none,ahead").unwrap().leaves(Optimisation::Ahead));
+        assert_eq!(Off::parse("no-ahead").unwrap().or(Off::parse("no-cells").unwrap()), off);
+        assert!(Off::parse("no-head").unwrap_err().contains("no-ahead"));
     }
 }

@@ -7,31 +7,13 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bubble::switches::Optimisation;
 use suites::run::{Job, Outcome, run};
 use suites::superpin::{Counted, SERIAL, count_with, total_of};
+use suites::workload::{EVERYDAY, WORKLOADS, Workload, named};
 
 /// The tools to choose from, the cheapest one most often.
 const TOOLS: [&str; 6] = ["icount2", "icount2", "icount2", "icount1", "memaddr", "dcache"];
-/// Optimisations of the engine of which one is off now and then.
-const SWITCHES: [&str; 16] = [
-    "no-picture",
-    "no-merge",
-    "no-anywhere",
-    "no-ahead",
-    "no-cells",
-    "no-mirror",
-    "no-operands",
-    "no-slots",
-    "no-hold",
-    "no-tally",
-    "no-keep",
-    "no-drain",
-    "no-stubs",
-    "no-late",
-    "no-remember",
-    "no-call",
-];
-use suites::workload::{EVERYDAY, WORKLOADS, Workload, named};
 
 struct Base {
     workload: &'static Workload,
@@ -106,10 +88,25 @@ impl Random {
         let numbers = [("-spmsec", 200), ("-spmp", 8), ("-spsysrecs", 1000), ("-trace-blocks", 4)];
         let chosen = numbers.iter().flat_map(|(name, limit)| [(*name).to_owned(), self.up_to(*limit).to_string()]);
         let mut options: Vec<_> = ["-sp", "1", "-spverify", "1"].map(str::to_owned).into_iter().chain(chosen).collect();
-        if self.next().is_multiple_of(4) {
-            options.extend(["-engine".to_owned(), self.pick(&SWITCHES).to_owned()]);
+        if let Some(list) = self.switches() {
+            options.extend(["-engine".to_owned(), list]);
         }
         options
+    }
+
+    /// What is off of the engine's optimisations, as `-engine` takes it: nothing in most runs, one in many, any number now and then, all in a few
+    /// of what are slow runs then.
+    fn switches(&mut self) -> Option<String> {
+        let name = |o: Optimisation| format!("no-{}", o.name());
+        match self.next() % 32 {
+            0 => Some("none".to_owned()),
+            1..4 => {
+                let chosen = Optimisation::ALL.into_iter().filter(|_| self.next().is_multiple_of(2)).map(name);
+                Some(chosen.collect::<Vec<_>>().join(","))
+            }
+            4..12 => Some(name(Optimisation::ALL[(self.next() % Optimisation::ALL.len() as u64) as usize])),
+            _ => None,
+        }
     }
 
     fn pick(&mut self, all: &[&'static str]) -> &'static str {

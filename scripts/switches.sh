@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The suites with the engine's optimisations off: each one, all, and random combinations. What fails is printed, and is the exit status. The seed
+# is printed; with it the combinations are the same again.
+#
+#   scripts/switches.sh [-n COMBINATIONS] [-s SEED] [-e LIST] … [SUITE[:FILTER]] …
+#
+# LIST, as `-engine` takes it, instead of each one and all. A suite is one of tests/suites (all of them if none is named), and a filter a part of the names of its tests,
+# as in `guests:5ms/` or `guests:/loops`. 6 combinations if nothing else is said.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+combinations=6 seed=$((RANDOM + 1)) lists=()
+while getopts n:s:e: option; do
+    case $option in
+    n) combinations=$OPTARG ;;
+    s) seed=$OPTARG ;;
+    e) lists+=("$OPTARG") ;;
+    *) exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || set -- guests counts programs cli faults addresses mixes persist
+
+cargo build --quiet --release -p superpin
+cargo test --quiet --release -p suites --no-run
+# The program tells its switches when it meets a wrong one, and fails.
+told=$(cargo run --quiet --release -p superpin -- -engine such 2>&1 || true)
+names=$(grep -o 'no-[a-z][a-z]*' <<<"$told")
+[ "${#lists[@]}" -gt 0 ] || lists=($names none)
+RANDOM=$seed
+for ((n = 0; n < combinations; n++)); do
+    off=
+    for name in $names; do
+        ((RANDOM / 64 % 2)) || off+=${off:+,}$name
+    done
+    lists+=("$off")
+done
+
+failures=0 log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+echo "${#lists[@]} lists of switches, seed $seed"
+for list in "${lists[@]}"; do
+    for suite; do
+        filter=() && [[ $suite != *:* ]] || filter=("${suite#*:}")
+        if RUST_BACKTRACE=0 SUPERPIN_ENGINE=$list cargo test --quiet --release -p suites --test "${suite%%:*}" -- "${filter[@]}" >"$log" 2>&1; then
+            echo "$list $suite: $(grep -o '[0-9]* passed' "$log") (${SECONDS}s)"
+        else
+            failures=$((failures + 1))
+            echo "$list $suite: FAILED (${SECONDS}s)"
+            sed -n '/^failures:$/,$p' "$log"
+        fi
+    done
+done
+echo "$failures failed"
+((failures == 0))
