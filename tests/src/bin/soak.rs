@@ -89,7 +89,8 @@ impl Random {
         let chosen = numbers.iter().flat_map(|(name, limit)| [(*name).to_owned(), self.up_to(*limit).to_string()]);
         let mut options: Vec<_> = ["-sp", "1", "-spverify", "1"].map(str::to_owned).into_iter().chain(chosen).collect();
         if let Some(list) = self.switches() {
-            options.extend(["-engine".to_owned(), list]);
+            // Slices may be a hundred times as slow then.
+            options.extend(["-engine", &list, "-spgrace", "0"].map(str::to_owned));
         }
         options
     }
