@@ -7,6 +7,7 @@ packages=(
     gcc g++ libc6-dev                                   # guests; also `cc1` as a program under test
     gzip bzip2 xz-utils tar grep sed diffutils coreutils bash
     perl python3 sqlite3 mawk gawk bc jq lua5.4 openssl
+    luajit php-cli php-opcache                          # compilers of their own
 )
 
 missing=()

@@ -225,6 +225,20 @@ table.sort(words, function(a, b) return count[a] > count[b] or count[a] == count
 for n = 1, 20 do print(words[n], count[words[n]]) end
 "#;
 
+/// Enough of each loop that a compiler takes it up.
+pub const PHP: &str = r#"<?php
+function fib($n) { return $n < 2 ? $n : fib($n - 1) + fib($n - 2); }
+$count = []; $sum = 0;
+foreach (file($argv[1], FILE_IGNORE_NEW_LINES) as $n => $line) {
+    $sum = ($sum * 31 + strlen($line)) % 1000003;
+    for ($at = 0; $at < strlen($line); $at += 7) { $sum ^= ord($line[$at]) << ($at % 5); }
+    $key = substr($line, 0, 2);
+    $count[$key] = ($count[$key] ?? 0) + $n % 3;
+}
+ksort($count);
+echo fib(20), " $sum ", count($count), " ", array_sum($count), "\n";
+"#;
+
 pub const AWK: &str = r#"
 { for (i = 1; i < NF; i++) { n[$i]++; len += length($i) } total += $NF; if ($NF % 7 == 3) odd = odd + sqrt($NF) }
 END {

@@ -113,6 +113,17 @@ pub const WORKLOADS: &[Workload] = &[
         )
     }),
     program("static", "guest", |_, i| guest::named("kinds_of_executable.static").job(20_000 * i.megabytes)),
+    program("php-jit", "php", |p, i| {
+        let jit = ["opcache.enable_cli=1", "opcache.jit_buffer_size=64M", "opcache.jit=tracing"];
+        job!(p, "-d", jit[0], "-d", jit[1], "-d", jit[2], &i.script("words.php", inputs::PHP), &i.text())
+    }),
+    // It has random numbers from the system.
+    Workload {
+        name: "luajit",
+        repeats: false,
+        program: "luajit",
+        job: |p, i| job!(p, &i.script("words.lua", inputs::LUA), &i.text()),
+    },
     // It seeds its hash tables with the time.
     Workload {
         name: "lua",
