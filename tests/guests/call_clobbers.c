@@ -1,4 +1,4 @@
-// What the syscall instruction leaves in rcx and r11, and that all other registers survive.
+// What the syscall instruction leaves in rcx and r11, and that the flags survive.
 // rounds: 20 3000
 #include "guest.h"
 #include <sys/syscall.h>

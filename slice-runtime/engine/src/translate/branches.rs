@@ -2,8 +2,8 @@
 //!
 //! The indirect-branch protocol, where targets aren't looked up in the map of [`crate::targets`]: the target is put into r10, its place in a table (see `crate::landings`) into r9, and
 //! `jmp gs:[r9 * 8 + table]` goes to the *landing* of a trace that was found for such a target. That compares the target with its own pc, in rcx
-//! whose value is meanwhile in r9 (moving costs nothing; a store and the load after it would), and
-//! takes r10 and r9 back from their mirrors. If it is another one, the next landing of the same table entry is tried, or the landing that a further
+//! whose value is meanwhile in r9 (moving costs nothing; a store and the load after it would). r10 and r9 are loaded from their mirrors where something
+//! needs them (or here, with `no-late`). If it is another one, the next landing of the same table entry is tried, or the landing that a further
 //! table has (see `crate::templates`); at last the runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
 
 use bubble::switches::{Off, Optimisation};

@@ -3,9 +3,9 @@
 //! Most instructions are copied as they are. What depends on its place (RIP-relative operands, branches) is rewritten, what
 //! the cache must not run (system calls, volatile instructions) becomes an exit, and analysis calls are put between.
 //! Named invariants:
-//! * *exact exits*: wherever a trace can be left, all registers and flags are the app's. Registers and flags are borrowed
-//!   only between two instructions, and flags are changed only where the same trace overwrites them before anything
-//!   could see them.
+//! * *exact exits*: wherever a trace can be left to the runtime, its state map tells all of the app's registers: which are borrowed (only between two
+//!   instructions), or in their mirrors ([`mirror`]), or reserved ([`reserved`]). Flags are the app's unless nobody reads them: they are changed only where
+//!   the code that follows, of this trace or the next ones ([`crate::ahead`]), overwrites them before anything could see them.
 //! * *marks*: the state map has a mark at each place from which on another description of the app's state holds, so an
 //!   interruption anywhere can be answered.
 //! * *one store*: rel32 fields that may be patched lie within one cache line.
