@@ -81,7 +81,7 @@ pub trait Arguments {
 /// It runs in the middle of the app, perhaps inside the app's malloc or with the app's locks held. It may do what it
 /// likes with the local state, allocate included: the heap and everything else of the tool's lives apart from the
 /// app. It must not make system calls: no printing, no files, no clock, no threads. And it should not panic: that ends
-/// the run as a failure. A small one, without branches and calls, is copied into the translated code, where it
+/// the run as a failure. A small one, without loops and calls, is copied into the translated code, where it
 /// costs a few instructions. One that uses neither vectors nor thread-local storage and can't panic is called for a few nanoseconds; any other
 /// costs about as much as a system call.
 #[diagnostic::on_unimplemented(

@@ -310,7 +310,7 @@ impl<L: 'static> Instruction<'_, L> {
 
     /// Inserts a call of `routine` that is made only if `test` returns true, which is called each time.
     ///
-    /// This is the cheap way to do seldom what takes long: a test without branches, calls and stack use is put in
+    /// This is the cheap way to do seldom what takes long: a short test without loops, calls and stack use is put in
     /// place and costs a few instructions, even if the routine is large. Nothing comes between the two.
     ///
     /// # Panics
