@@ -134,8 +134,8 @@ impl Regions {
         !region.private && !self.is_unshared(region) || self.changing.contains(&region.file.inode)
     }
 
-    /// Whether a shared mapping is of anonymous memory that nobody else has, as long as [`Self::shared_memory`] isn't asked for, and no part of it is mapped
-    /// twice. JIT compilers whose processes could share what they make have their code there.
+    /// Whether a shared mapping is of anonymous memory, no part of which is mapped twice. Then nobody else has it, but for what was there when a child was
+    /// forked: that is distrusted ([`Self::distrust`]). JIT compilers whose processes could share what they make have their code there.
     fn is_unshared(&self, region: &Region) -> bool {
         let object = |of: &Region| (of.file.device, of.file.inode);
         let part = |of: &Region| (of.file.offset, of.file.offset + (of.file.end - of.file.start));
