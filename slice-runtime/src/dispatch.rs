@@ -4,7 +4,7 @@ use bubble::boot::{BootBlock, Mode};
 use bubble::shared::{RunHeader, SliceStats};
 use engine::{Control, Cpu, Engine, Settings, Stats};
 
-use crate::serial::{SerialGuest, Signals, open_at_start};
+use crate::serial::{self, SerialGuest, Signals, open_at_start};
 use crate::slice::{SliceGuest, aliases, first_state};
 use crate::slot::{OwnSlot, cpu_time, exit_now, header, time_of};
 use crate::tool::RunningTool;
@@ -68,9 +68,8 @@ fn run_serial(signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>, mut e
     }
     open_at_start().into_iter().for_each(|inode| engine.file_may_change(inode));
     engine.shared_memory_may_change();
-    let mut guest = SerialGuest::new(signals, slot, tool);
-    engine.run(&mut guest);
-    guest.finish(slice_stats(&engine.stats))
+    let guest = SerialGuest::new(signals, slot, tool);
+    serial::run(engine, guest, slice_stats)
 }
 
 fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {

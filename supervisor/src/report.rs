@@ -82,6 +82,8 @@ pub struct Statistics {
     pub result_bytes: u64,
     /// Processes that the app has started.
     pub children: u64,
+    /// Threads that it has started.
+    pub threads: u64,
     /// Slices that were lost and begun again from their first state.
     pub begun_again: u64,
     /// Slices that were begun from a picture of an image that had started.
@@ -126,6 +128,7 @@ impl Statistics {
             slices: 0,
             result_bytes: 0,
             children: 0,
+            threads: 0,
             begun_again: 0,
             slices_from_picture: 0,
             ambiguous: Vec::new(),
@@ -190,6 +193,7 @@ impl Statistics {
             self.boots.push(stats.boot_ns);
         }
         self.children += stats.children;
+        self.threads += stats.threads;
     }
 
     /// A slice ended there.
@@ -223,6 +227,7 @@ impl Statistics {
         line("app_ms", ms(self.app_ended.unwrap_or(now).since(self.started)));
         line("pipeline_delay_ms", ms(now.since(self.app_ended.unwrap_or(now))));
         line("child_processes", self.children.to_string());
+        line("threads", self.threads.to_string());
         line("slices", self.slices.to_string());
         line("slices_begun_again", self.begun_again.to_string());
         line("slices_from_picture", self.slices_from_picture.to_string());

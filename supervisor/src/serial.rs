@@ -4,6 +4,9 @@
 //! on, takes the app over again after each exec, and learns the end. A result is complete when the slot says so, which the
 //! runtime makes it say before it really exits or execs.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use bubble::boot::Mode as Role;
 use bubble::shared::state;
 use tracee::{Change, Exit, Mode, Report, Running, Stop, Stopped};
@@ -23,7 +26,9 @@ use crate::takeover::{self, StepNames, enter, take_over};
 pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Follower<'a> {
     let pid = process.pid();
     let births = Vec::new();
-    let mut serial = Serial { pid, parts, app: None, slot: None, images: 0, births, failure: None, exit: None };
+    let threads = BTreeMap::new();
+    let mut serial =
+        Serial { pid, parts, app: None, threads, slot: None, images: 0, births, failure: None, exit: None };
     let started = match origin {
         Origin::Image => serial.start_image(process),
         Origin::Copy(heritage) => serial.start_copy(process, *heritage),
@@ -36,6 +41,8 @@ struct Serial<'a> {
     pid: i32,
     parts: Parts<'a>,
     app: Option<Running>,
+    /// Its other threads, which are under control if the processes that it starts are followed.
+    threads: BTreeMap<i32, Running>,
     slot: Option<ClaimedSlot>,
     images: u64,
     births: Vec<Birth>,
@@ -45,8 +52,19 @@ struct Serial<'a> {
 
 impl<'a> Follower<'a> for Serial<'a> {
     fn observe(&mut self, report: Report) {
-        let outcome = self.look_at(report);
+        let outcome = if report.pid() == self.pid { self.look_at(report) } else { self.look_at_thread(report) };
         self.check(outcome);
+    }
+
+    fn has_thread(&self, tid: i32) -> bool {
+        self.threads.contains_key(&tid)
+    }
+
+    fn adopt_thread(&mut self, thread: Stopped) {
+        // An error means that it has been killed.
+        if let Ok(running) = thread.resume(Mode::Free, 0) {
+            self.threads.insert(running.pid(), running);
+        }
     }
 
     fn other_ended(&mut self, pid: i32, exit: Exit) {
@@ -152,23 +170,44 @@ impl Serial<'_> {
         let Change::Stopped(stopped, stop) = app.observe(report)? else { return Ok(()) };
         self.app = Some(match stop {
             Stop::Exec => {
+                // It has ended all others.
+                self.threads.clear();
                 self.take_result(None)?;
                 return self.start_image(stopped.finish_exec()?);
             }
+            stop => self.go_on(stopped, stop)?,
+        });
+        Ok(())
+    }
+
+    fn look_at_thread(&mut self, report: Report) -> Result<(), Failure> {
+        let tid = report.pid();
+        let Some(thread) = self.threads.remove(&tid) else { return Ok(()) };
+        let Change::Stopped(stopped, stop) = thread.observe(report)? else { return Ok(()) };
+        let running = self.go_on(stopped, stop)?;
+        self.threads.insert(tid, running);
+        Ok(())
+    }
+
+    /// What any thread of the app has stopped for.
+    fn go_on(&mut self, stopped: Stopped, stop: Stop) -> Result<Running, Failure> {
+        Ok(match stop {
             Stop::Started { child, waits } => {
-                let kind = self.kind_of_child(&stopped, waits)?;
+                let kind = self.kind_of_child(&stopped, &child, waits)?;
                 self.births.push(Birth { child, kind });
                 stopped.resume(Mode::Free, 0)?
             }
             Stop::Signal(info) => stopped.resume(Mode::Free, info.si_signo)?,
             Stop::Group(_) => stopped.stay_stopped()?,
             _ => stopped.resume(Mode::Free, 0)?,
-        });
-        Ok(())
+        })
     }
 
-    /// What becomes of a process that the app has just started.
-    fn kind_of_child(&self, app: &Stopped, waits: bool) -> Result<Kind, Failure> {
+    /// What becomes of a process or thread that the app has just started.
+    fn kind_of_child(&self, app: &Stopped, child: &Running, waits: bool) -> Result<Kind, Failure> {
+        if Path::new(&format!("/proc/{}/task/{}", self.pid, child.pid())).exists() {
+            return Ok(Kind::Thread);
+        }
         let Some(slot) = self.slot.as_ref().filter(|slot| slot.state() < state::FAILED) else {
             return Ok(Kind::Stranger);
         };

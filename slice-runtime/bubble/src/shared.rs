@@ -181,6 +181,8 @@ pub struct SliceStats {
     pub boot_ns: u64,
     /// Processes that the app has started, in a serial run.
     pub children: u64,
+    /// Threads that it has started, likewise.
+    pub threads: u64,
 }
 
 /// The shared face of one slice.

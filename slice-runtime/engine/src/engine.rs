@@ -292,6 +292,11 @@ impl Engine {
         }
     }
 
+    /// Does what a guest does when it is asked, while the engine doesn't run.
+    pub fn with_cpu(&mut self, work: impl FnOnce(&mut Cpu, &mut dyn Control) -> Flow) -> Flow {
+        work(self.cpu_unbound(), self)
+    }
+
     /// The app's state with a lifetime of its own, so that a guest can get it beside the engine itself as its control.
     pub(crate) fn cpu_unbound(&self) -> &'static mut Cpu {
         // SAFETY: the thread state outlives the engine's use; methods of `Control` don't touch `cpu`.
@@ -336,13 +341,15 @@ impl Control for Engine {
         }
     }
 
-    fn before_write(&mut self, start: u64, len: u64) {
+    fn before_write(&mut self, start: u64, len: u64) -> bool {
         if len == 0 {
-            return;
+            return false;
         }
-        for page in self.pages.protected_in(start, start.saturating_add(len)) {
-            self.code_is_written(page);
+        let protected = self.pages.protected_in(start, start.saturating_add(len));
+        for page in &protected {
+            self.code_is_written(*page);
         }
+        !protected.is_empty()
     }
 
     fn look_again(&mut self) {

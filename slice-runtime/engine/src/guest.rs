@@ -65,8 +65,8 @@ pub trait Control {
     fn code_changed(&mut self, start: u64, len: u64);
 
     /// The kernel or a replay is about to write app memory at `start .. start + len`: pages that the engine
-    /// protected because it translated code from them become writable.
-    fn before_write(&mut self, start: u64, len: u64);
+    /// protected because it translated code from them become writable. Says whether there were any.
+    fn before_write(&mut self, start: u64, len: u64) -> bool;
 
     /// Another process has run in the app's memory, for a short while: what can't be written by the app itself is looked at again, as far as data goes.
     fn look_again(&mut self);

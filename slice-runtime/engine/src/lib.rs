@@ -39,6 +39,6 @@ mod translate;
 pub use engine::{Engine, Settings, Stats};
 pub use gateway::detach;
 pub use guest::{Control, Cpu, Fault, Flow, Guest, Volatile};
-pub use signals::{TRAP_FLAG, install_signal, interrupt, on_signal};
+pub use signals::{TRAP_FLAG, install_signal, interrupt, on_signal, set_interrupted};
 pub use targets::mapped_later;
 pub use thread::ThreadState;

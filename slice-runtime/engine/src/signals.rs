@@ -31,20 +31,27 @@ global_asm!(
     "2:",
     "pop rbx",
     "ret",
+    ".globl superpin_signal_return",
+    "superpin_signal_return:",
+    "mov eax, {sigreturn}",
+    "syscall",
+    sigreturn = const libc::SYS_rt_sigreturn,
     runtime_fs = const offset_of!(ThreadState, runtime_fs),
     handle = sym handle,
 );
 
 unsafe extern "C" {
     fn superpin_signal_entry();
+    fn superpin_signal_return();
 }
 
 static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(std::ptr::null_mut());
 static HOOK: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Called for each asynchronous signal whose handler was installed by [`install_signal`], on the signal stack, with
-/// all signals blocked: it must only take note of the signal.
-pub type Hook = fn(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t);
+/// all signals blocked: it must only take note of the signal. Says whether the thread that was interrupted is the one for which the engine
+/// runs; if it isn't, the engine leaves it alone.
+pub type Hook = fn(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t) -> bool;
 
 /// Sets the hook for asynchronous signals.
 pub fn on_signal(hook: Hook) {
@@ -58,21 +65,40 @@ pub fn interrupt() {
     unsafe { (&raw mut (*ThreadState::main()).interrupted).write_volatile(1) };
 }
 
+/// The engine goes on for another thread: whether that one is to be interrupted, too.
+pub fn set_interrupted(interrupted: bool) {
+    // SAFETY: as in `interrupt`.
+    unsafe { (&raw mut (*ThreadState::main()).interrupted).write_volatile(u64::from(interrupted)) };
+}
+
 /// Handles `signal` by the engine from now on, with these flags beside those that the engine needs.
 ///
 /// # Errors
 /// As sigaction(2).
 pub fn install_signal(signal: i32, flags: i32) -> std::io::Result<()> {
-    // SAFETY: sigaction is plain data for which zero is valid.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = superpin_signal_entry as *const () as usize;
-    action.sa_flags = flags | libc::SA_SIGINFO | libc::SA_ONSTACK;
-    // SAFETY: the set and the action are valid; the entry follows the handler convention.
+    const SA_RESTORER: i32 = 0x0400_0000;
+    let action = KernelAction {
+        handler: superpin_signal_entry as *const () as u64,
+        flags: (flags | libc::SA_SIGINFO | libc::SA_ONSTACK | SA_RESTORER) as u64,
+        restorer: superpin_signal_return as *const () as u64,
+        mask: u64::MAX,
+    };
+    // Not by libc's function, which keeps two signals for its own threads.
+    // SAFETY: the action is valid; the entry follows the handler convention.
     let r = unsafe {
-        libc::sigfillset(&raw mut action.sa_mask);
-        libc::sigaction(signal, &raw const action, std::ptr::null_mut())
+        let none = std::ptr::null_mut::<KernelAction>();
+        libc::syscall(libc::SYS_rt_sigaction, signal, &raw const action, none, size_of::<u64>())
     };
     if r == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// The kernel's `struct sigaction`.
+#[repr(C)]
+struct KernelAction {
+    handler: u64,
+    flags: u64,
+    restorer: u64,
+    mask: u64,
 }
 
 /// Signals by which the CPU reports what an instruction did.
@@ -153,7 +179,9 @@ extern "C" fn handle(signal: i32, info: &libc::siginfo_t, context: &mut libc::uc
     if !hook.is_null() {
         // SAFETY: only `on_signal` stores here, a function of this type.
         let hook: Hook = unsafe { std::mem::transmute(hook) };
-        hook(signal, info, context);
+        if !hook(signal, info, context) {
+            return 0;
+        }
     }
     // SAFETY: the thread state is mapped.
     let wanted = unsafe { (&raw const (*engine.thread).interrupted).read_volatile() } != 0;

@@ -56,7 +56,14 @@ pub enum Consequence {
     Handler(Action),
 }
 
-/// The app's signal state.
+/// What each thread has of its own.
+#[derive(Debug)]
+pub struct OfThread {
+    pub mask: u64,
+    pub altstack: AltStack,
+}
+
+/// The app's signal state: of the process, and of the thread whose turn it is.
 pub struct Signals {
     actions: [Action; 65],
     mask: u64,
@@ -76,6 +83,12 @@ impl Signals {
         let mut altstack = [0; 3];
         raw_syscall(libc::SYS_sigaltstack as u64, [0, altstack.as_mut_ptr() as u64, 0, 0, 0, 0]);
         Self { actions, mask, altstack: AltStack::from_words(altstack) }
+    }
+
+    /// Goes on for another thread, whose part is in `other`; gives that of the last one for it.
+    pub fn exchange(&mut self, other: &mut OfThread) {
+        std::mem::swap(&mut self.mask, &mut other.mask);
+        std::mem::swap(&mut self.altstack, &mut other.altstack);
     }
 
     /// Whether the app handles a signal that instructions raise.
@@ -269,7 +282,6 @@ impl Signals {
             return;
         }
         let action = self.actions[signal as usize];
-        // libc keeps its two internal signals to itself; they are taken only where an app with threads uses them.
         if self.is_taken(signal) && engine::install_signal(signal, (action.flags & REAL_FLAGS) as i32).is_ok() {
             return;
         }

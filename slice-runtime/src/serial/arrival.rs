@@ -10,6 +10,7 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::calls::abort_at;
+use super::threads::{self, turns};
 
 /// A set with one signal.
 pub const fn bit(signal: i32) -> u64 {
@@ -34,8 +35,8 @@ struct Place {
     info: UnsafeCell<MaybeUninit<libc::siginfo_t>>,
 }
 
-// SAFETY: `info` is written by the hook while `signal` is 0 and read by `take` while it isn't; a handler and the code
-// that it interrupts run on one thread, and the hook doesn't come again before `take`.
+// SAFETY: `info` is written by the hook while `signal` is 0 and read by `take` while it isn't; both are done by the thread to which the place
+// belongs, and the hook doesn't come again before `take`.
 unsafe impl Sync for Place {}
 
 impl Place {
@@ -61,55 +62,87 @@ impl Place {
     }
 }
 
-static ARRIVED: Place = Place::new();
-/// A fault signal that somebody sent with kill(2) while the app blocks it: it can't be blocked for real. As with
-/// the kernel's own queue of ordinary signals, a second one before the first was delivered is dropped.
-static HELD: Place = Place::new();
-/// The app's blocked signals, for the hook.
-static BLOCKED: AtomicU64 = AtomicU64::new(0);
+/// What has arrived for one thread of the app.
+pub struct Arrivals {
+    arrived: Place,
+    /// A fault signal that somebody sent with kill(2) while the app blocks it: it can't be blocked for real. As with
+    /// the kernel's own queue of ordinary signals, a second one before the first was delivered is dropped.
+    held: Place,
+    /// The app's blocked signals, for the hook.
+    blocked: AtomicU64,
+}
 
-/// Not 0 while a signal is waiting for the app.
+impl Arrivals {
+    /// Nothing, for a thread that blocks nothing.
+    pub const fn new() -> Self {
+        Self { arrived: Place::new(), held: Place::new(), blocked: AtomicU64::new(0) }
+    }
+
+    /// Not 0 while a signal is waiting for the app.
+    pub fn flag(&self) -> &AtomicU64 {
+        &self.arrived.signal
+    }
+
+    /// Whether the thread goes on to wait: the signal isn't for it yet.
+    fn holds_back(&self, signal: i32) -> bool {
+        // Sent by somebody, not raised by an instruction: the only ones that come although they are "blocked".
+        let busy = self.flag().load(Ordering::Acquire) != 0;
+        FAULTS & bit(signal) != 0 && (busy || self.blocked.load(Ordering::Acquire) & bit(signal) != 0)
+    }
+}
+
+/// Not 0 while a signal is waiting for the thread whose turn it is.
 pub fn flag() -> &'static AtomicU64 {
-    &ARRIVED.signal
+    threads::of_turn().arrivals.flag()
 }
 
-/// The signal that waits, if any.
+/// The signal that waits for it, if any.
 pub fn take() -> Option<Arrived> {
-    ARRIVED.take()
+    threads::of_turn().arrivals.arrived.take()
 }
 
-/// Tells the hook what the app blocks, and lets a held signal through that it no longer blocks.
+/// Tells the hook what that thread blocks, and lets a held signal through that it no longer blocks.
 pub fn set_blocked(mask: u64) {
-    BLOCKED.store(mask, Ordering::Release);
-    let held = HELD.signal.load(Ordering::Acquire) as i32;
-    if held != 0
-        && mask & bit(held) == 0
-        && flag().load(Ordering::Acquire) == 0
-        && let Some(arrived) = HELD.take()
+    let Arrivals { arrived, held, blocked } = &threads::of_turn().arrivals;
+    blocked.store(mask, Ordering::Release);
+    let waiting = held.signal.load(Ordering::Acquire) as i32;
+    if waiting != 0
+        && mask & bit(waiting) == 0
+        && arrived.signal.load(Ordering::Acquire) == 0
+        && let Some(now) = held.take()
     {
-        ARRIVED.put(arrived.signal, &arrived.info);
+        arrived.put(now.signal, &now.info);
         engine::interrupt();
     }
 }
 
 /// The engine's hook.
-pub fn hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t) {
-    if FAULTS & bit(signal) != 0 {
-        // Sent by somebody, not raised by an instruction: the only ones that come although they are "blocked".
-        let busy = flag().load(Ordering::Acquire) != 0;
-        if busy || BLOCKED.load(Ordering::Acquire) & bit(signal) != 0 {
-            HELD.put(signal, info);
-            return;
+pub fn hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t) -> bool {
+    let area = threads::of_signal_stack();
+    let has_turn = area.has_turn();
+    if turns::is_request(signal, info) {
+        if has_turn {
+            engine::interrupt();
         }
+        area.waiter.is_asked();
+        return has_turn;
     }
-    ARRIVED.put(signal, info);
+    if area.arrivals.holds_back(signal) {
+        area.arrivals.held.put(signal, info);
+        return false;
+    }
+    area.arrivals.arrived.put(signal, info);
     block_all(context);
     let registers = &mut context.uc_mcontext.gregs;
     let [pc, rcx] = [libc::REG_RIP, libc::REG_RCX].map(|register| registers[register as usize] as u64);
     if let Some(abort) = abort_at(pc, rcx) {
         registers[libc::REG_RIP as usize] = abort as i64;
     }
-    engine::interrupt();
+    // Whoever gets a turn looks for what has arrived before.
+    if has_turn {
+        engine::interrupt();
+    }
+    has_turn
 }
 
 /// The handler returns with everything blocked but the fault signals.

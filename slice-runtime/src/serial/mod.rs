@@ -7,6 +7,7 @@
 //! * [`calls`] makes calls so that a signal that comes at any moment is delivered before or after, never lost.
 //! * [`arrival`], [`actions`], [`deliver`] and [`frame`] are the app's signals.
 //! * [`native`] lets children go: they run natively from their first instruction on.
+//! * [`threads`]: the app's threads take turns.
 //! * [`written_files`] notices files that the app may write: code may be mapped from them.
 //! * [`memory`] shapes the address space, [`maps`] hides the image from those who look at it.
 //!
@@ -24,6 +25,7 @@ mod maps;
 mod memory;
 mod native;
 mod own_memory;
+mod threads;
 mod written_files;
 
 use bubble::shared::SliceStats;
@@ -46,6 +48,8 @@ use deliver::Death;
 pub(crate) use deliver::grow_stack;
 use maps::MapsFiles;
 use own_memory::OwnMemory;
+pub(crate) use threads::run;
+use threads::{Pause, Threads};
 pub(crate) use written_files::open_at_start;
 
 /// Length of the `syscall` instruction.
@@ -68,6 +72,9 @@ pub struct SerialGuest {
     own_memory: OwnMemory,
     begun: Begun,
     ending: Option<Ending>,
+    /// Why the engine was left, if neither the app nor the run is at its end.
+    pause: Option<Pause>,
+    threads: Threads,
     /// Processes that the app has started.
     children: u64,
 }
@@ -75,21 +82,33 @@ pub struct SerialGuest {
 impl SerialGuest {
     /// A guest for the app in this process. To be made after the engine: from here on signals arrive.
     pub fn new(mut signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>) -> Self {
+        let threads = Threads::first();
         signals.start();
         limits::own_data();
-        let (maps, own_memory, begun) = (MapsFiles::default(), OwnMemory::default(), Begun::default());
-        Self { slot, tool, signals, memory: Here::new(), maps, own_memory, begun, ending: None, children: 0 }
+        Self {
+            slot,
+            tool,
+            signals,
+            memory: Here::new(),
+            maps: MapsFiles::default(),
+            own_memory: OwnMemory::default(),
+            begun: Begun::default(),
+            ending: None,
+            pause: None,
+            threads,
+            children: 0,
+        }
     }
 
-    /// Hands in the result and ends the process as the app did. To be called when the engine was left.
-    pub fn finish(&self, stats: SliceStats) -> ! {
+    /// Hands in the result and ends the process as the app did.
+    fn finish(&self, stats: SliceStats) -> ! {
         // No handler may find a process that is about to end.
         set_real_mask(!FAULTS);
         let ending = self.ending.unwrap_or(Ending::Exit(0));
         if let Ending::Exit(status) = ending {
             self.slot.set_exit_status(status as u32);
         }
-        let stats = SliceStats { children: self.children, ..stats };
+        let stats = SliceStats { children: self.children, threads: self.threads.started, ..stats };
         if let Err(error) = self.slot.publish(self.tool.as_ref(), stats) {
             self.slot.report(&error);
         }
@@ -101,11 +120,15 @@ impl SerialGuest {
 
     /// What is counted where the engine's counters aren't at hand.
     fn stats(&self) -> SliceStats {
-        SliceStats { children: self.children, ..SliceStats::default() }
+        SliceStats { children: self.children, threads: self.threads.started, ..SliceStats::default() }
     }
 
     /// The app does what a serial run can't follow. It goes on natively; the run has no result.
     fn give_up(&self, reason: &dyn std::fmt::Display, cpu: &Cpu, control: &mut dyn Control) -> ! {
+        if self.threads.are_many() {
+            // The others are anywhere in the runtime.
+            self.slot.fail(&format_args!("{reason}. With several threads it can't go on natively: it was ended"));
+        }
         self.slot.report(reason);
         memory::release_all(control);
         set_real_mask(!FAULTS);
@@ -182,8 +205,8 @@ impl SerialGuest {
     }
 
     /// A call without a meaning for us.
-    fn execute(&mut self, rule: &Rule, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        for range in effects::writable(rule, &call.args, &self.memory) {
+    fn execute(&mut self, rule: Rule, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        for range in effects::writable(&rule, &call.args, &self.memory) {
             control.before_write(range.address, range.len);
         }
         let writes_unseen = self.own_memory.is_written_by(&call);
@@ -191,12 +214,33 @@ impl SerialGuest {
             memory::release_all(control);
         }
         let waiting_mask = self.waiting_mask(&call);
-        let result = match calls::interruptible(call.number, call.args, arrival::flag()) {
+        let needs_turn = writes_unseen || table::may_kill(call.number, &call.args);
+        self.make_call(Underway { call, rule, writes_unseen, waiting_mask, needs_turn }, cpu, control)
+    }
+
+    /// What is left to be done once such a call was made.
+    fn executed(
+        &mut self,
+        underway: Underway,
+        result: Result<u64, Unmade>,
+        cpu: &mut Cpu,
+        control: &mut dyn Control,
+    ) -> Flow {
+        let Underway { call, rule, writes_unseen, waiting_mask, .. } = underway;
+        let result = match result {
             Ok(result) => result,
             Err(why) => return self.deliver_before_call(why, cpu, control),
         };
         if writes_unseen {
             memory::changed_anywhere(control);
+        }
+        if result as i64 == -i64::from(libc::EFAULT) && self.threads.are_many() {
+            // Another thread has executed code on a page that the kernel was about to write.
+            let ranges = effects::writable(&rule, &call.args, &self.memory);
+            let protected = ranges.into_iter().filter(|range| control.before_write(range.address, range.len)).count();
+            if protected > 0 {
+                return self.execute(rule, call, cpu, control);
+            }
         }
         if !is_error(result) {
             self.maps.after(&call, result, &self.memory);
@@ -224,7 +268,7 @@ impl SerialGuest {
     }
 
     /// A call that may kill this process at once: the result is handed in before.
-    fn kill(&mut self, rule: &Rule, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+    fn kill(&mut self, rule: Rule, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if let Err(error) = self.slot.publish(self.tool.as_ref(), self.stats()) {
             self.slot.fail(&error);
         }
@@ -234,13 +278,19 @@ impl SerialGuest {
     }
 
     fn exec(&mut self, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        if let Err(error) = self.slot.publish(self.tool.as_ref(), self.stats()) {
+        let is_first = threads::is_first();
+        if !is_first {
+            // It becomes the first, whom alone the control process watches.
+            self.slot.report(&EXEC_BY_THREAD);
+        } else if let Err(error) = self.slot.publish(self.tool.as_ref(), self.stats()) {
             self.give_up_before_call(&error, cpu, control);
         }
         // The new program inherits the mask, so it must be the app's, fault signals included.
         set_real_mask(self.signals.mask());
         let outcome = calls::interruptible(call.number, call.args, arrival::flag());
-        self.slot.unpublish();
+        if is_first {
+            self.slot.unpublish();
+        }
         self.signals.set_mask(self.signals.mask());
         match outcome {
             Err(why) => self.deliver_before_call(why, cpu, control),
@@ -361,8 +411,20 @@ struct Call {
     args: [u64; 6],
 }
 
-const THREAD: &str =
-    "the app starts a second thread, which serial mode doesn't follow yet; it went on natively, there is no total";
+/// A call that is made, or about to be.
+pub struct Underway {
+    call: Call,
+    rule: Rule,
+    /// It writes the app's memory without its arguments saying where.
+    writes_unseen: bool,
+    /// See [`SerialGuest::waiting_mask`].
+    waiting_mask: Option<u64>,
+    /// No other thread may run meanwhile.
+    needs_turn: bool,
+}
+
+const EXEC_BY_THREAD: &str = "the app executes another program by another thread than its first, which isn't followed; it went on natively, \
+    there is no total";
 const SHARED_MEMORY: &str = "the app starts a process that runs at the same time in the same memory, which serial mode doesn't follow yet; \
     it went on natively, there is no total";
 
@@ -380,15 +442,16 @@ impl Guest for SerialGuest {
         let rule = table::lookup(call.number, &call.args, &self.memory);
         match rule.class {
             Class::Refuse { result } => self.finished(result as u64, cpu),
+            Class::Special(Special::Exit) if call.number as i64 == libc::SYS_exit => self.end_thread(call.args[0]),
             Class::Special(Special::Exit) => self.end(Ending::Exit(call.args[0])),
             Class::Special(Special::Exec) => self.exec(call, cpu, control),
             Class::Special(Special::StartProcess) => self.start_process(call, cpu, control),
-            Class::Special(Special::StartThread) => self.give_up_before_call(&THREAD, cpu, control),
+            Class::Special(Special::StartThread) => self.start_thread(call, cpu, control),
             Class::Special(Special::SignalReturn) => self.return_from_handler(cpu, control),
             Class::Replay | Class::Repeat | Class::Boundary => match self.virtual_call(&call, cpu, control) {
                 Some(result) => self.finished(result, cpu),
-                None if table::may_kill(call.number, &call.args) => self.kill(&rule, call, cpu, control),
-                None => self.execute(&rule, call, cpu, control),
+                None if table::may_kill(call.number, &call.args) => self.kill(rule, call, cpu, control),
+                None => self.execute(rule, call, cpu, control),
             },
         }
     }
@@ -426,7 +489,10 @@ impl Guest for SerialGuest {
             // The signal that interrupted is the one that ends the app.
             return Flow::Leave;
         }
-        self.deliver_waiting(None, cpu, control)
+        match self.deliver_waiting(None, cpu, control) {
+            Flow::Continue => self.give_turn_if_asked(),
+            Flow::Leave => Flow::Leave,
+        }
     }
 }
 

@@ -41,7 +41,7 @@ impl OwnMemory {
     }
 }
 
-/// Whether the descriptor is `/proc/<this process>/<name>` or the same of its only thread.
+/// Whether the descriptor is `/proc/<this process>/<name>` or the same of one of its threads.
 pub fn is_own_file(fd: u64, name: &str) -> bool {
     let link = format!("/proc/self/fd/{}\0", fd as i32);
     let mut target = [0; 128];
@@ -51,8 +51,10 @@ pub fn is_own_file(fd: u64, name: &str) -> bool {
         return false;
     }
     let me = own_number();
-    let target = &target[..len as usize];
-    [format!("/proc/{me}/{name}"), format!("/proc/{me}/task/{me}/{name}")].iter().any(|own| target == own.as_bytes())
+    let target = str::from_utf8(&target[..len as usize]).unwrap_or_default();
+    let of_process = target.strip_prefix(&format!("/proc/{me}/"));
+    let of_thread = of_process.and_then(|path| path.strip_prefix("task/")?.split_once('/'));
+    of_process == Some(name) || of_thread.is_some_and(|(_, path)| path == name)
 }
 
 fn own_number() -> i32 {

@@ -8,7 +8,10 @@ use std::time::Duration;
 /// # Errors
 /// If there is no timer to be had.
 pub fn after(time: Duration) -> io::Result<()> {
-    engine::on_signal(|_, _, _| engine::interrupt());
+    engine::on_signal(|_, _, _| {
+        engine::interrupt();
+        true
+    });
     engine::install_signal(libc::SIGPROF, 0)?;
     let value = libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: i64::from(time.subsec_micros()) };
     let never = libc::timeval { tv_sec: 0, tv_usec: 0 };

@@ -175,7 +175,9 @@ mod tests {
             self.0.push((start, len));
         }
 
-        fn before_write(&mut self, _start: u64, _len: u64) {}
+        fn before_write(&mut self, _start: u64, _len: u64) -> bool {
+            false
+        }
 
         fn look_again(&mut self) {}
 

@@ -25,6 +25,8 @@ pub enum Kind {
     Copy(Box<Heritage>),
     /// It uses its parent's memory, and its parent waits (vfork): it is followed from its exec on.
     Borrower,
+    /// It is no process, but a thread of a followed one.
+    Thread,
     /// Nobody follows its parent: nor is it.
     Stranger,
 }

@@ -55,9 +55,16 @@ impl<'a> Member<'a> {
         Self { pid, is_first, stage: Stage::Follows(follower) }
     }
 
-    /// Whether reports on this process are for it.
+    /// Whether reports on this process or thread are for it.
     pub fn follows(&self, pid: i32) -> bool {
-        self.pid == pid && matches!(self.stage, Stage::Follows(_))
+        matches!(&self.stage, Stage::Follows(follower) if self.pid == pid || follower.has_thread(pid))
+    }
+
+    /// A new thread of its process, before its first instruction.
+    pub fn adopt_thread(&mut self, thread: Stopped) {
+        if let Stage::Follows(follower) = &mut self.stage {
+            follower.adopt_thread(thread);
+        }
     }
 
     /// A report on its process. Gives the processes that it has started.

@@ -24,6 +24,14 @@ use crate::settings::Settings;
 pub trait Follower<'a> {
     /// A report on it.
     fn observe(&mut self, report: Report);
+    /// Whether this is another thread of its process, which is under control.
+    fn has_thread(&self, _tid: i32) -> bool {
+        false
+    }
+    /// A new thread of its process, before its first instruction.
+    fn adopt_thread(&mut self, thread: Stopped) {
+        drop(thread.detach(0));
+    }
     /// Some other process has ended.
     fn other_ended(&mut self, pid: i32, exit: Exit);
     /// The slice timer has run down.
@@ -116,7 +124,8 @@ impl<'a> Family<'a> {
             let pid = report.pid();
             if let Some(member) = self.members.iter_mut().find(|member| member.follows(pid)) {
                 let births = member.observe(report);
-                births.into_iter().for_each(|birth| self.bear(birth));
+                let parent = member.pid;
+                births.into_iter().for_each(|birth| self.bear(birth, parent));
             } else if let Some(exit) = report.exit() {
                 self.borrowers.remove(&pid);
                 self.members.iter_mut().for_each(|member| member.other_ended(pid, exit));
@@ -136,7 +145,7 @@ impl<'a> Family<'a> {
             }
             Ok(Borrowed::Parent(borrower, birth)) => {
                 self.borrowers.insert(pid, borrower);
-                self.bear(birth);
+                self.bear(birth, pid);
             }
             Ok(Borrowed::Program(process)) => self.follow(process, Origin::Image),
             // It has ended.
@@ -144,12 +153,17 @@ impl<'a> Family<'a> {
         }
     }
 
-    fn bear(&mut self, birth: Birth) {
+    fn bear(&mut self, birth: Birth, parent: i32) {
         // An error means that it has been killed.
         let Ok(process) = self.cradle.take(birth.child) else { return };
         let pid = process.pid();
         match birth.kind {
             Kind::Stranger => drop(process.detach(0)),
+            Kind::Thread => {
+                if let Some(member) = self.members.iter_mut().find(|member| member.pid == parent) {
+                    member.adopt_thread(process);
+                }
+            }
             _ if has_other_numbers(pid) => drop(process.detach(0)),
             Kind::Borrower => {
                 if let Ok(borrower) = Borrower::start(process) {

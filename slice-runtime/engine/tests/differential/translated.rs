@@ -54,7 +54,10 @@ struct Timer(libc::timer_t);
 
 impl Timer {
     fn new() -> Timer {
-        engine::on_signal(|_, _, _| engine::interrupt());
+        engine::on_signal(|_, _, _| {
+            engine::interrupt();
+            true
+        });
         engine::install_signal(libc::SIGALRM, libc::SA_RESTART).expect("a handler can be set");
         let mut timer = std::ptr::null_mut();
         // SAFETY: sigevent is plain data for which zero is valid; the pointers are valid.

@@ -1,0 +1,142 @@
+//! What the runtime keeps for a thread of the app: its signals, its state while another one has the turn, and two stacks.
+//!
+//! ```text
+//!   + 0         Area
+//!   + ...       signal stack
+//!   + 128 KiB   a page that nobody can use
+//!               the runtime's stack, for all threads but the first
+//!   + 1 MiB
+//! ```
+//! It lies at a multiple of its size, so that a handler finds it by its own stack pointer. Areas are used again and never given back.
+
+use std::alloc::{Layout, alloc};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use engine::Cpu;
+
+use super::turns::Waiter;
+use crate::serial::actions::OfThread;
+use crate::serial::arrival::Arrivals;
+use crate::serial::begun::Begun;
+use crate::serial::calls::raw_syscall;
+
+const SIZE: usize = 1 << 20;
+const SIGNAL_STACK_END: usize = 128 << 10;
+const PAGE: usize = 4096;
+
+/// A thread's state while it isn't the one for which the engine runs.
+pub struct State {
+    pub cpu: Cpu,
+    pub signals: OfThread,
+    pub begun: Begun,
+}
+
+/// See the module's documentation.
+#[repr(C)]
+pub struct Area {
+    /// First, so that it is found by that.
+    pub waiter: Waiter,
+    pub arrivals: Arrivals,
+    /// 0 once its thread has gone.
+    is_used: AtomicU32,
+    state: UnsafeCell<Option<Box<State>>>,
+}
+
+// SAFETY: `state` is used by who has the turn, or before the thread exists.
+unsafe impl Sync for Area {}
+
+impl Area {
+    /// A new one, which is used.
+    pub fn new() -> &'static Area {
+        let layout = Layout::from_size_align(SIZE, SIZE).expect("the size is a power of two");
+        // SAFETY: the layout has a size.
+        let start = unsafe { alloc(layout) };
+        assert!(!start.is_null(), "no memory for another thread");
+        let area = start.cast::<Area>();
+        // SAFETY: the memory is large enough, aligned, and nobody else's; the page holds nothing.
+        unsafe {
+            area.write(Area {
+                waiter: Waiter::new(),
+                arrivals: Arrivals::new(),
+                is_used: AtomicU32::new(1),
+                state: UnsafeCell::new(None),
+            });
+            libc::mprotect(start.add(SIGNAL_STACK_END).cast(), PAGE, libc::PROT_NONE);
+            &*area
+        }
+    }
+
+    /// Uses one again, if its last thread has gone.
+    pub fn reuse(&'static self) -> bool {
+        self.is_used.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Nobody uses it. Of an area whose thread runs on it this is written by that thread's last instructions.
+    pub fn is_used(&self) -> &AtomicU32 {
+        &self.is_used
+    }
+
+    /// The area whose signal stack or runtime's stack this is called on.
+    pub fn of_this_stack() -> &'static Area {
+        let here = 0_u8;
+        let start = (&raw const here as usize) & !(SIZE - 1);
+        // SAFETY: both stacks lie in an area, by the caller's word; areas stay.
+        unsafe { &*(start as *const Area) }
+    }
+
+    /// The area of a thread as turns know it.
+    pub fn of_waiter(waiter: &'static Waiter) -> &'static Area {
+        // SAFETY: every waiter in a process that runs an app is the first field of an area.
+        unsafe { &*(waiter as *const Waiter).cast::<Area>() }
+    }
+
+    /// Makes its signal stack that of the calling thread.
+    pub fn take_signals(&self) {
+        let start = (self as *const Self).wrapping_add(1) as usize;
+        let end = self as *const Self as usize + SIGNAL_STACK_END;
+        let stack = libc::stack_t { ss_sp: start as *mut _, ss_flags: 0, ss_size: end - start };
+        let result = raw_syscall(libc::SYS_sigaltstack as u64, [&raw const stack as u64, 0, 0, 0, 0, 0]);
+        assert_eq!(result, 0, "sigaltstack");
+    }
+
+    /// The runtime's stack: start and size.
+    pub fn stack(&self) -> (u64, u64) {
+        let start = SIGNAL_STACK_END + PAGE;
+        (self as *const Self as u64 + start as u64, (SIZE - start) as u64)
+    }
+
+    /// Keeps a state.
+    ///
+    /// # Safety
+    /// The caller has the turn, or the area's thread doesn't exist yet.
+    pub unsafe fn put(&self, state: Box<State>) {
+        // SAFETY: the caller's promise.
+        unsafe { *self.state.get() = Some(state) };
+    }
+
+    /// Takes the state out.
+    ///
+    /// # Safety
+    /// The caller has the turn.
+    pub unsafe fn take(&self) -> Option<Box<State>> {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.state.get()).take() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_are_used_again_when_they_were_given_back() {
+        let area = Area::new();
+        assert!(!area.reuse());
+        area.is_used().store(0, Ordering::Release);
+        assert!(area.reuse() && !area.reuse());
+        let (start, size) = area.stack();
+        assert_eq!(start + size, area as *const Area as u64 + SIZE as u64);
+        assert!(std::ptr::eq(Area::of_waiter(&area.waiter), area));
+    }
+}

@@ -1,0 +1,141 @@
+//! The first and the last instructions of a thread.
+//!
+//! The app's threads are the kernel's: what the kernel knows of a thread (its number, the word that it clears at the end, its list of locks) is
+//! the app's. Only its stack, while the runtime uses it, and FS are the runtime's.
+
+use std::arch::global_asm;
+
+use engine::Cpu;
+use machine::{Gpr, Memory};
+
+use super::area::Area;
+use crate::serial::Call;
+use crate::serial::calls::raw_syscall;
+
+global_asm!(
+    ".pushsection .text.superpin_threads, \"ax\", @progbits",
+    // extern "C" fn (call: *const [u64; 7], area: *const Area) -> u64. Returns in the parent; the child has a stack of its own.
+    ".globl superpin_start_thread",
+    "superpin_start_thread:",
+    "push rbx",
+    "mov rbx, rsi",
+    "mov rax, [rdi]",
+    "mov rsi, [rdi + 16]",
+    "mov rdx, [rdi + 24]",
+    "mov r10, [rdi + 32]",
+    "mov r8, [rdi + 40]",
+    "mov r9, [rdi + 48]",
+    "mov rdi, [rdi + 8]",
+    "syscall",
+    "test rax, rax",
+    "jz 2f",
+    "pop rbx",
+    "ret",
+    "2:",
+    "xor ebp, ebp",
+    "mov rdi, rbx",
+    "call {run}",
+    "ud2",
+    // extern "C" fn (is_used: *mut u32, status: u64) -> !. After the store the stack may be another thread's.
+    ".globl superpin_end_thread",
+    "superpin_end_thread:",
+    "mov eax, {exit}",
+    "xchg rdi, rsi",
+    "mov dword ptr [rsi], 0",
+    "syscall",
+    "ud2",
+    ".popsection",
+    run = sym super::run_new,
+    exit = const libc::SYS_exit,
+);
+
+unsafe extern "C" {
+    fn superpin_start_thread(call: *const [u64; 7], area: *const u8) -> u64;
+    fn superpin_end_thread(is_used: *mut u32, status: u64) -> !;
+}
+
+/// The words of a `clone_args` that matter here.
+mod word {
+    pub const FLAGS: usize = 0;
+    pub const PIDFD: usize = 1;
+    pub const CHILD_TID: usize = 2;
+    pub const PARENT_TID: usize = 3;
+    pub const STACK: usize = 5;
+    pub const STACK_SIZE: usize = 6;
+    pub const TLS: usize = 7;
+}
+
+/// More words than the kernel knows.
+const MOST_WORDS: usize = 16;
+
+/// A call that starts a thread.
+pub struct NewThread {
+    call: Call,
+    /// What `clone3` is given; empty for `clone`.
+    args: Vec<u64>,
+    /// The state in which the app's thread starts.
+    pub cpu: Cpu,
+    /// Words that the kernel writes.
+    pub written: Vec<u64>,
+}
+
+impl NewThread {
+    /// Reads the call. `None` if its arguments can't be read, or are longer than any kernel's.
+    pub fn of(call: &Call, cpu: &Cpu, memory: &dyn Memory) -> Option<Self> {
+        let mut cpu = cpu.clone();
+        cpu.registers.finish_syscall(0);
+        let mut args = Vec::new();
+        let (flags, stack, tls, written) = if call.number as i64 == libc::SYS_clone3 {
+            let [address, size, ..] = call.args;
+            let mut bytes = vec![0; size as usize];
+            if size as usize > MOST_WORDS * 8 || size % 8 != 0 || memory.read(address, &mut bytes).is_err() {
+                return None;
+            }
+            args.extend(bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))));
+            args.get(word::TLS)?;
+            let written = [word::PIDFD, word::CHILD_TID, word::PARENT_TID].map(|at| args[at]);
+            (args[word::FLAGS], args[word::STACK].wrapping_add(args[word::STACK_SIZE]), args[word::TLS], written)
+        } else {
+            let [flags, stack, parent_tid, child_tid, tls, _] = call.args;
+            (flags, stack, tls, [0, child_tid, parent_tid])
+        };
+        if stack != 0 {
+            cpu.registers.set(Gpr::Rsp, stack);
+        }
+        if flags & SETTLS != 0 {
+            cpu.registers.fs_base = tls;
+        }
+        Some(Self { call: *call, args, cpu, written: written.into_iter().filter(|word| *word != 0).collect() })
+    }
+
+    /// Starts it, on a stack of the runtime's. Gives what the call gives in the thread that makes it. All signals must be blocked: they are in
+    /// the new one until it has a stack for them.
+    pub fn start(mut self, area: &'static Area) -> u64 {
+        let (stack, size) = area.stack();
+        let Call { number, mut args } = self.call;
+        if self.args.is_empty() {
+            args[0] &= !SETTLS;
+            args[1] = stack + size;
+        } else {
+            self.args[word::FLAGS] &= !SETTLS;
+            (self.args[word::STACK], self.args[word::STACK_SIZE]) = (stack, size);
+            self.args[word::TLS] = 0;
+            args[0] = self.args.as_ptr() as u64;
+        }
+        let call = [number, args[0], args[1], args[2], args[3], args[4], args[5]];
+        // SAFETY: the stack is the new thread's alone, and big enough for what runs there.
+        unsafe { superpin_start_thread(&raw const call, (area as *const Area).cast()) }
+    }
+}
+
+const SETTLS: u64 = libc::CLONE_SETTLS as u64;
+
+/// The end of the calling thread, which runs on that area's stack. It mustn't have the turn any more.
+pub fn end(area: &Area, status: u64) -> ! {
+    // The fault signals too: a handler would run on memory that may be another thread's.
+    let all = u64::MAX;
+    let args = [libc::SIG_SETMASK as u64, &raw const all as u64, 0, 8, 0, 0];
+    raw_syscall(libc::SYS_rt_sigprocmask as u64, args);
+    // SAFETY: nothing of this thread is used any more.
+    unsafe { superpin_end_thread(area.is_used().as_ptr(), status) }
+}
