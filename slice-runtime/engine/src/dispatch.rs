@@ -98,7 +98,7 @@ impl Engine {
             return None;
         }
         if let Some(id) = self.own.tables.find(pc) {
-            if !self.pages.is_compared(pc.0) || self.is_current(id) {
+            if !self.regions.pages.is_compared(pc.0) || self.is_current(id) {
                 return Some((SpaceId::Own, id));
             }
             self.drop_trace(id);
@@ -131,7 +131,7 @@ impl Engine {
     /// Whether the code at `pc` is translated for all slices.
     pub(crate) fn is_shared(&mut self, pc: AppPc) -> bool {
         let Some(shared) = &self.shared else { return false };
-        !self.pages.is_protected(pc.0) && self.regions.shared(pc.0, &shared.tables)
+        !self.regions.pages.is_protected(pc.0) && self.regions.shared(pc.0, &shared.tables)
     }
 
     fn make(&mut self, pc: AppPc, guest: &mut dyn Guest) -> Result<Found, Failed> {
@@ -170,11 +170,11 @@ impl Engine {
         let shared = self.shared.as_ref().map(|shared| shared.tables);
         let counters = shared.as_ref().map_or(&self.counters, |tables| &tables.header().counters);
         let off = self.settings.off;
+        // As in `may_enter_directly`. A check at the head is made each time.
+        let loops = self.settings.linking && !self.single && check.is_none() && !self.regions.pages.is_compared(pc.0);
         let regions = &mut self.regions;
         let live_at = &mut |at| live_flags_at(regions, at, pc, exact_faults, off);
         let replays = self.settings.replays;
-        // As in `may_enter_directly`. A check at the head is made each time.
-        let loops = self.settings.linking && !self.single && check.is_none() && !self.pages.is_compared(pc.0);
         let once = self.single;
         let rules = Rules {
             off,
@@ -227,9 +227,9 @@ impl Engine {
         let region = self.regions.find(pc.0).filter(|r| r.execute && r.read);
         let Some(region) = region.cloned() else { return Err(Failed::Fetch(FetchFault::Unreachable)) };
         if self.regions.may_change_elsewhere(&region) {
-            self.pages.distrust(pc.0, pc.0 + 2 * PAGE);
+            self.regions.pages.distrust(pc.0, pc.0 + 2 * PAGE);
         }
-        let compared = self.pages.is_compared(pc.0);
+        let compared = self.regions.pages.is_compared(pc.0);
         let limits = Limits {
             blocks: if compared { 1 } else { self.settings.max_blocks },
             instructions: if self.single { 1 } else { self.settings.max_instructions },
@@ -251,7 +251,7 @@ impl Engine {
         let mut trace = build::build(pc, bytes, limits, is_end, instructions).map_err(Failed::Fetch)?;
         let code_end = trace.instructions.last().expect("a trace has an instruction").next_pc().0;
         if self.regions.any_writable(pc.0, code_end) {
-            self.pages.watch(pc.0, code_end);
+            self.regions.pages.watch(pc.0, code_end);
         }
         guest.instrument(&mut trace);
         if self.single {
@@ -337,7 +337,7 @@ impl Engine {
     pub(crate) fn may_enter_directly(&self, space: SpaceId, id: TraceId) -> bool {
         let trace = self.space(space).tables.trace(id);
         let once = space == SpaceId::Own && self.own.tables.find(trace.pc) != Some(id);
-        self.settings.linking && !once && !self.pages.is_compared(trace.pc.0)
+        self.settings.linking && !once && !self.regions.pages.is_compared(trace.pc.0)
     }
 
     /// Patches an exit so that it goes straight to its target (P19).

@@ -9,7 +9,6 @@ use crate::end::End;
 use crate::gateway;
 use crate::guest::{Control, Cpu, Fault, Flow, Guest};
 use crate::landings::dropped_bits;
-use crate::pages::CodePages;
 use crate::regions::Regions;
 use crate::shortcut::Shortcut;
 use crate::signals;
@@ -89,7 +88,6 @@ pub struct Engine {
     pub(crate) own: CodeSpace,
     pub(crate) shared: Option<CodeSpace>,
     pub(crate) regions: Regions,
-    pub(crate) pages: CodePages,
     pub(crate) end: Option<End>,
     /// An end that the guest named and that isn't armed yet.
     to_arm: Option<Registers>,
@@ -159,7 +157,6 @@ impl Engine {
             own: space(SpaceId::Own, own.0, own.1, own.2),
             shared: settings.sharing.then(|| space(SpaceId::Shared, shared.0, shared.1, shared.2)),
             regions: Regions::new(settings.outlives_run, settings.replays),
-            pages: CodePages::default(),
             end: None,
             to_arm: None,
             hidden: Vec::new(),
@@ -323,19 +320,24 @@ impl Control for Engine {
         }
         let end = start.saturating_add(len);
         let inherited = self.leave_template(start, end);
-        self.regions.forget();
+        let looked_at = self.regions.take_looked_at(start, end);
+        if looked_at || start == 0 {
+            self.regions.forget();
+        } else {
+            self.regions.forget_in(start, end);
+        }
         if start == 0 && self.targets.are_used() && self.regions.find(0).is_some() {
             self.targets.fill();
         }
         self.known.forget_pages();
-        self.pages.forget(start, end);
+        self.regions.pages.forget(start, end);
         self.drop_own(start, end);
         let shared_there = self.shared.as_ref().is_some_and(|shared| {
             let mut any = false;
             shared.tables.overlapping(start, end, |_, _| any = true);
             any
         });
-        if self.regions.take_looked_at(start, end) || shared_there || inherited {
+        if looked_at || shared_there || inherited {
             // Code of this range is entered again only after `regions` has judged its mapping anew.
             self.flush_own();
         }
@@ -345,7 +347,7 @@ impl Control for Engine {
         if len == 0 {
             return false;
         }
-        let protected = self.pages.protected_in(start, start.saturating_add(len));
+        let protected = self.regions.pages.protected_in(start, start.saturating_add(len));
         for page in &protected {
             self.code_is_written(*page);
         }

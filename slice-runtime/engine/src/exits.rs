@@ -179,7 +179,7 @@ impl Engine {
         self.stats.entries[4] += 1;
         let fault = self.fault.take().expect("the signal handler left the fault");
         let cpu = self.cpu_unbound();
-        let write_to_code = fault.signal == libc::SIGSEGV && self.pages.is_protected(fault.address);
+        let write_to_code = fault.signal == libc::SIGSEGV && self.regions.pages.is_protected(fault.address);
         if write_to_code && fault.error_code & 2 != 0 {
             self.code_is_written(fault.address);
             self.single = true;

@@ -64,8 +64,7 @@ impl Engine {
     pub(crate) fn code_is_written(&mut self, address: u64) {
         let page = address & !(PAGE - 1);
         self.drop_own(page, page + PAGE);
-        self.pages.release(address);
-        self.regions.forget();
+        self.regions.pages.release(address);
     }
 
     /// Empties this process's own cache.

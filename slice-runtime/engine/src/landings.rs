@@ -90,8 +90,10 @@ impl Engine {
 
     /// If there is no trace for `target` yet, it can lie right behind its landing: no jump, and less of the cache is touched.
     fn landing_before_trace(&mut self, target: AppPc) -> Option<New> {
-        let lasting =
-            !self.single && !self.targets.are_used() && self.settings.linking && !self.pages.is_compared(target.0);
+        let lasting = !self.single
+            && !self.targets.are_used()
+            && self.settings.linking
+            && !self.regions.pages.is_compared(target.0);
         if !lasting || !self.settings.off.leaves(Optimisation::Landings) || self.find(target).is_some() {
             return None;
         }

@@ -4,7 +4,7 @@
 //! dropped, the page is writable again until code is translated from it anew. A page where that happens often isn't
 //! protected any more: its translations are compared with the code each time they are entered.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
@@ -20,7 +20,7 @@ struct CodePage {
 /// The pages.
 #[derive(Default)]
 pub struct CodePages {
-    pages: HashMap<u64, CodePage>,
+    pages: BTreeMap<u64, CodePage>,
 }
 
 impl CodePages {
@@ -69,16 +69,16 @@ impl CodePages {
 
     /// Protected pages in `start .. end`, by address.
     pub fn protected_in(&self, start: u64, end: u64) -> Vec<u64> {
-        let inside = |number: &u64| *number >= start / PAGE && *number <= (end - 1) / PAGE;
-        let mut found: Vec<u64> =
-            self.pages.iter().filter(|(n, p)| p.protected && inside(n)).map(|(n, _)| n * PAGE).collect();
-        found.sort_unstable();
-        found
+        let inside = self.pages.range(start / PAGE..=(end - 1) / PAGE);
+        inside.filter(|(_, page)| page.protected).map(|(number, _)| number * PAGE).collect()
     }
 
     /// The app mapped or re-protected `start .. end` itself: what we knew of these pages is void.
     pub fn forget(&mut self, start: u64, end: u64) {
-        self.pages.retain(|n, _| *n < start / PAGE || *n > (end - 1) / PAGE);
+        let inside: Vec<u64> = self.pages.range(start / PAGE..=(end - 1) / PAGE).map(|(number, _)| *number).collect();
+        for number in inside {
+            self.pages.remove(&number);
+        }
     }
 }
 

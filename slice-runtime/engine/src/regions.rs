@@ -19,7 +19,7 @@ use bubble::code_files::{FileRegion, FileVersion};
 use machine::{AppPc, Here, Memory, proc};
 
 use crate::ahead::Findings;
-use crate::pages::PAGE;
+use crate::pages::{CodePages, PAGE};
 use crate::slots::Slots;
 use crate::tables::{RegionSet, Tables};
 
@@ -48,6 +48,21 @@ const ANONYMOUS: &str = "/dev/zero (deleted)";
 const COPY: &str = "/memfd: (deleted)";
 
 impl Region {
+    /// A part of it.
+    fn part(&self, start: u64, end: u64) -> Self {
+        let offset = if self.file.inode == 0 { 0 } else { self.file.offset + (start - self.file.start) };
+        Self { file: FileRegion { start, end, offset, ..self.file }, ..self.clone() }
+    }
+
+    /// Whether a mapping that can be written to and executed follows another as one would.
+    fn goes_on_from(&self, last: &Self) -> bool {
+        let (file, before) = (&self.file, &last.file);
+        let goes_on = file.inode == 0 || file.offset == before.offset + (before.end - before.start);
+        let is_next = before.end == file.start && goes_on && (file.device, file.inode) == (before.device, before.inode);
+        let are_code = [self, last].iter().all(|region| region.write && region.execute);
+        is_next && are_code && (self.read, self.private) == (last.read, last.private)
+    }
+
     /// What the file is now, if any further change of it will show.
     fn settled_version(&self) -> Option<FileVersion> {
         let metadata = std::fs::metadata(self.path.as_deref()?).ok()?;
@@ -59,10 +74,14 @@ impl Region {
     }
 }
 
-/// The mappings, read when first asked for and again after [`Regions::forget`].
+/// The mappings as the app made them, read when first asked for and again after [`Regions::forget`].
 #[derive(Default)]
 pub struct Regions {
+    /// Pages that the engine protects although the app can write to them.
+    pub pages: CodePages,
     list: Vec<Region>,
+    /// Some are missing, see [`Regions::forget_in`].
+    is_partial: bool,
     /// Where code was looked at that isn't part of the trace for which it was done.
     looked_at: Vec<(u64, u64)>,
     /// What was found there.
@@ -109,7 +128,7 @@ impl Regions {
     /// Those of the registered mappings that are the same here. Takes the tables' lock.
     pub fn registered(&mut self, tables: &Tables) -> RegionSet {
         let mut set = RegionSet::default();
-        self.read_if_empty();
+        self.complete();
         for (number, registered) in tables.registered().iter().enumerate() {
             let is_here = self.list.iter().any(|region| region.file == *registered);
             if is_here && self.shared(registered.start, tables) {
@@ -124,7 +143,7 @@ impl Regions {
         if !self.changing.insert(inode) {
             return Vec::new();
         }
-        self.read_if_empty();
+        self.complete();
         let of_file = self.list.iter().filter(|region| region.execute && region.file.inode == inode);
         of_file.map(|region| (region.file.start, region.file.end)).collect()
     }
@@ -152,7 +171,7 @@ impl Regions {
 
     /// Inodes of all shared mappings of anonymous memory.
     pub fn shared_memory(&mut self) -> HashSet<u64> {
-        self.read_if_empty();
+        self.complete();
         let shared = self.list.iter().filter(|region| self.is_memory(region));
         shared.map(|region| region.file.inode).collect()
     }
@@ -230,16 +249,57 @@ impl Regions {
         self.slots.take(start, end) || self.looked_at.len() != before
     }
 
+    /// What is mapped in `start .. end` changed; nothing was found by the code there ([`Regions::take_looked_at`]).
+    ///
+    /// All else stays known: to read the mappings again takes a millisecond where there are a thousand, and an allocator that makes its memory writable
+    /// page by page changes some as often.
+    pub fn forget_in(&mut self, start: u64, end: u64) {
+        // Whether shared memory is mapped twice is known from all mappings together.
+        if self.list.iter().any(|region| region.execute && self.is_memory(region)) {
+            return self.forget();
+        }
+        self.list.retain(|region| region.file.end <= start || region.file.start >= end);
+        self.is_partial = true;
+    }
+
     /// Mappings changed.
     pub fn forget(&mut self) {
         self.findings.forget();
         self.list.clear();
     }
 
-    fn read_if_empty(&mut self) {
-        if self.list.is_empty() {
-            self.list = read_maps().unwrap_or_default();
+    /// For what is asked of all of them.
+    fn complete(&mut self) {
+        if self.list.is_empty() || self.is_partial {
+            self.read().unwrap_or_default();
         }
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        self.is_partial = false;
+        self.list.clear();
+        let text = proc::read_to_string("self/maps")?;
+        self.list.extend(text.lines().filter_map(parse_line));
+        self.undo_protection();
+        Ok(())
+    }
+
+    /// Makes the list tell what the app can write to, although pages of that are protected.
+    fn undo_protection(&mut self) {
+        let mut whole: Vec<Region> = Vec::with_capacity(self.list.len());
+        for region in self.list.drain(..) {
+            let (start, end) = (region.file.start, region.file.end);
+            let mut at = start;
+            if region.execute && !region.write {
+                for page in self.pages.protected_in(start, end) {
+                    append(&mut whole, region.part(at, page));
+                    append(&mut whole, Region { write: true, ..region.part(page, page + PAGE) });
+                    at = page + PAGE;
+                }
+            }
+            append(&mut whole, region.part(at, end));
+        }
+        self.list = whole;
     }
 
     fn position(&mut self, address: u64) -> Option<usize> {
@@ -248,7 +308,9 @@ impl Regions {
             (n < list.len() && list[n].file.start <= address).then_some(n)
         };
         look(&self.list).or_else(|| {
-            self.list = read_maps().unwrap_or_else(|_| guess(address));
+            if self.read().is_err() {
+                self.list = guess(address);
+            }
             look(&self.list)
         })
     }
@@ -269,8 +331,15 @@ fn is_unchanged(region: &FileRegion) -> bool {
         })
 }
 
-fn read_maps() -> io::Result<Vec<Region>> {
-    Ok(proc::read_to_string("self/maps")?.lines().filter_map(parse_line).collect())
+/// Appends what isn't empty. What can be written to and executed is one with what it goes on from: protected pages have cut it.
+fn append(list: &mut Vec<Region>, region: Region) {
+    if region.file.start == region.file.end {
+        return;
+    }
+    match list.last_mut() {
+        Some(last) if region.goes_on_from(last) => last.file.end = region.file.end,
+        _ => list.push(region),
+    }
 }
 
 /// The page at `address`, where nobody tells what it is: the app sees no /proc, or has no descriptor left. If it can be read
@@ -328,6 +397,55 @@ mod tests {
         let without = parse_line("1000-2000 rw-p 00000000 00:00 0 ").unwrap();
         assert_eq!((without.file.inode, without.path), (0, None));
         assert!(parse_line("1000-2000 rw-p 00000000 00:00 0                          [heap]").unwrap().path.is_none());
+    }
+
+    /// A mapping that is changed elsewhere, unnoticed, shows whether it was read anew.
+    #[test]
+    fn what_is_mapped_elsewhere_stays_known() {
+        let map = |address: *mut libc::c_void, pages: u64, protection: i32| {
+            let fixed = if address.is_null() { 0 } else { libc::MAP_FIXED };
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | fixed;
+            // SAFETY: new memory, or in place of the test's own.
+            unsafe { libc::mmap(address, (pages * PAGE) as usize, protection, flags, -1, 0) }
+        };
+        // A page between them keeps them from being one mapping.
+        let all = map(std::ptr::null_mut(), 3, libc::PROT_NONE);
+        let [a, b] = [0, 2].map(|page| map(all.wrapping_byte_add(page * PAGE as usize), 1, libc::PROT_READ));
+        let mut regions = Regions::default();
+        let writes = |regions: &mut Regions, at: *mut libc::c_void| regions.find(at as u64).unwrap().write;
+        assert!(!writes(&mut regions, a) && !writes(&mut regions, b));
+        for at in [a, b] {
+            map(at, 1, libc::PROT_READ | libc::PROT_WRITE);
+        }
+        regions.forget_in(a as u64, a as u64 + PAGE);
+        assert!(!writes(&mut regions, b));
+        assert!(writes(&mut regions, a) && writes(&mut regions, b));
+        // SAFETY: the test's own.
+        unsafe { libc::munmap(all, 3 * PAGE as usize) };
+    }
+
+    /// Of three pages that can be written to and executed the second one is protected: it is one mapping all the same.
+    #[test]
+    fn protected_pages_are_as_the_app_made_them() {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let [code, all] = [libc::PROT_EXEC | libc::PROT_READ, libc::PROT_EXEC | libc::PROT_READ | libc::PROT_WRITE];
+        // SAFETY: new memory; the last page can't be written to, which isn't the engine's doing.
+        let start = unsafe {
+            let start = libc::mmap(std::ptr::null_mut(), 4 * PAGE as usize, all, flags, -1, 0) as u64;
+            assert_eq!(libc::mprotect((start + 3 * PAGE) as *mut _, PAGE as usize, code), 0);
+            start
+        };
+        let mut regions = Regions::default();
+        for page in [1, 2] {
+            assert!(regions.pages.watch(start + page * PAGE, start + page * PAGE + 1));
+        }
+        let writable = regions.find(start + 2 * PAGE).unwrap().clone();
+        assert!(writable.write && (writable.file.start, writable.file.end) == (start, start + 3 * PAGE));
+        assert!(regions.find(start + 3 * PAGE).is_some_and(|region| !region.write && region.execute));
+        regions.pages.release(start + PAGE);
+        regions.pages.release(start + 2 * PAGE);
+        // SAFETY: the test's own.
+        unsafe { libc::munmap(start as *mut _, 4 * PAGE as usize) };
     }
 
     #[test]
