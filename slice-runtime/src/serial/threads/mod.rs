@@ -166,7 +166,7 @@ fn pass(me: &'static Area) {
 /// Makes a call of the app's, in which it may lose the turn, and gets it back.
 fn make(call: &Call, me: &'static Area) -> Result<u64, Unmade> {
     let made = || interruptible(call.number, call.args, me.arrivals.flag());
-    if length_of(call) == Length::Long {
+    if length_of(call) == Length::Long || me.waiter.lasting.expects(call) {
         TURNS.give(&me.waiter);
         let result = made();
         TURNS.take(&me.waiter);
@@ -176,7 +176,9 @@ fn make(call: &Call, me: &'static Area) -> Result<u64, Unmade> {
         pass(me);
     }
     let result = made();
-    TURNS.end_call(&me.waiter);
+    if !TURNS.end_call(&me.waiter) {
+        me.waiter.lasting.note(call);
+    }
     result
 }
 

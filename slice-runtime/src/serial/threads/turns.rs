@@ -16,6 +16,7 @@
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use super::waits::Lasting;
 use crate::serial::calls::raw_syscall;
 
 /// How often the first in the queue looks after who has the turn. A call that lasts from one look to the next loses it.
@@ -40,6 +41,8 @@ pub struct Waiter {
     asked: AtomicBool,
     /// Calls begun.
     calls: AtomicU64,
+    /// Which calls were no short ones.
+    pub lasting: Lasting,
     /// Behind it in the queue.
     next: AtomicPtr<Waiter>,
 }
@@ -63,6 +66,7 @@ impl Waiter {
             granted: AtomicU32::new(0),
             asked: AtomicBool::new(false),
             calls: AtomicU64::new(0),
+            lasting: Lasting::new(),
             next: AtomicPtr::new(null_mut()),
         }
     }
@@ -75,6 +79,11 @@ impl Waiter {
     /// Whether one has arrived that wasn't followed yet.
     pub fn has_been_asked(&self) -> bool {
         self.asked.load(Ordering::Acquire)
+    }
+
+    /// Has it look again at what it waits for.
+    fn wake(&self) {
+        futex(&self.granted, libc::FUTEX_WAKE, 1, std::ptr::null());
     }
 
     fn address(&self) -> u64 {
@@ -117,13 +126,14 @@ impl Turns {
         self.unlock();
         let mut watch = Watch::default();
         loop {
-            futex(&me.granted, libc::FUTEX_WAIT, 0, &raw const LOOK);
+            // Only the first looks; who becomes the first is woken.
+            let timeout = if self.is_first(me) { &raw const LOOK } else { std::ptr::null() };
+            futex(&me.granted, libc::FUTEX_WAIT, 0, timeout);
             if me.granted.swap(0, Ordering::AcqRel) == 1 {
                 return;
             }
             self.lock();
-            let is_first = self.first.load(Ordering::Relaxed).cast_const() == me;
-            let has_taken = is_first && self.look(me, &mut watch);
+            let has_taken = self.is_first(me) && self.look(me, &mut watch);
             self.unlock();
             if has_taken {
                 return;
@@ -145,10 +155,9 @@ impl Turns {
         if let Some(next) = next {
             next.granted.store(1, Ordering::Release);
         }
+        let first = self.first();
         self.unlock();
-        if let Some(next) = next {
-            futex(&next.granted, libc::FUTEX_WAKE, 1, std::ptr::null());
-        }
+        next.into_iter().chain(first).for_each(Waiter::wake);
     }
 
     /// The thread is about to make a call that is short as a rule. False if it was asked to give the turn up: then it is to do that first.
@@ -157,11 +166,22 @@ impl Turns {
         self.exchange(me.address(), me.address() | IN_CALL)
     }
 
-    /// That call is over: waits until the thread has the turn.
-    pub fn end_call(&self, me: &'static Waiter) {
-        if !self.exchange(me.address() | IN_CALL, me.address()) {
+    /// That call is over: waits until the thread has the turn. False if it had lost it.
+    pub fn end_call(&self, me: &'static Waiter) -> bool {
+        let has_kept = self.exchange(me.address() | IN_CALL, me.address());
+        if !has_kept {
             self.take(me);
         }
+        has_kept
+    }
+
+    fn first(&self) -> Option<&'static Waiter> {
+        // SAFETY: waiters live for ever.
+        unsafe { self.first.load(Ordering::Relaxed).as_ref() }
+    }
+
+    fn is_first(&self, me: &Waiter) -> bool {
+        self.first().is_some_and(|first| std::ptr::eq(first, me))
     }
 
     fn exchange(&self, from: u64, to: u64) -> bool {
@@ -180,6 +200,7 @@ impl Turns {
             // It may be in another call by now, but it is in one.
             Seen::LongCall if self.exchange(turn, me.address()) => {
                 self.remove_first();
+                self.first().into_iter().for_each(Waiter::wake);
                 return true;
             }
             Seen::LongTurn if self.exchange(holder.address(), holder.address() | ASKED) => (self.request)(holder),
@@ -207,8 +228,7 @@ impl Turns {
     }
 
     fn remove_first(&self) -> Option<&'static Waiter> {
-        // SAFETY: waiters live for ever.
-        let first = unsafe { self.first.load(Ordering::Relaxed).as_ref() }?;
+        let first = self.first()?;
         let next = first.next.load(Ordering::Relaxed);
         self.first.store(next, Ordering::Relaxed);
         if next.is_null() {

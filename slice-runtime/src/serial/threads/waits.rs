@@ -1,5 +1,7 @@
 //! Which calls a thread makes without giving others its turn.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use crate::serial::Call;
 
 /// How long a call may take.
@@ -67,6 +69,40 @@ pub fn length_of(call: &Call) -> Length {
     }
 }
 
+/// Calls that lasted although most of their kind are short: a read of a pipe, say, which nobody has written to. They are known by
+/// their numbers and first arguments.
+pub struct Lasting {
+    /// How many more of them are taken for long ones; then one is tried again.
+    left: [AtomicU8; 64],
+}
+
+impl Lasting {
+    const TAKEN_FOR_LONG: u8 = 64;
+
+    /// None has.
+    pub const fn new() -> Self {
+        Self { left: [const { AtomicU8::new(0) }; 64] }
+    }
+
+    fn of(&self, call: &Call) -> &AtomicU8 {
+        let mixed = (call.number << 32 ^ call.args[0]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.left[(mixed >> 58) as usize]
+    }
+
+    /// The call has lasted.
+    pub fn note(&self, call: &Call) {
+        self.of(call).store(Self::TAKEN_FOR_LONG, Ordering::Relaxed);
+    }
+
+    /// Whether the call is likely to last.
+    pub fn expects(&self, call: &Call) -> bool {
+        let left = self.of(call);
+        let before = left.load(Ordering::Relaxed);
+        left.store(before.saturating_sub(1), Ordering::Relaxed);
+        before > 0
+    }
+}
+
 fn of_futex(operation: i32) -> Length {
     const LOCK_PI2: i32 = 13;
     match operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) {
@@ -80,6 +116,17 @@ fn of_futex(operation: i32) -> Length {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_that_lasted_is_expected_to_for_a_while() {
+        let read = |fd: u64| Call { number: libc::SYS_read as u64, args: [fd, 0, 0, 0, 0, 0] };
+        let lasting = Lasting::new();
+        assert!(!lasting.expects(&read(3)));
+        lasting.note(&read(3));
+        let expected = (0..200).take_while(|_| lasting.expects(&read(3))).count();
+        assert_eq!(expected, usize::from(Lasting::TAKEN_FOR_LONG));
+        assert!(!lasting.expects(&read(4)));
+    }
 
     #[test]
     fn a_futex_may_wait_or_wake() {
