@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use libtest_mimic::{Arguments, Trial};
 use suites::run::{Job, Outcome, run};
 use suites::superpin::{SERIAL, count_with, total_of};
-use suites::workload::{WORKLOADS, Workload};
+use suites::workload::{THREADED, WORKLOADS, Workload};
 
 const MEGABYTES: usize = 1;
 
@@ -29,7 +29,12 @@ fn main() -> ExitCode {
         let addresses = Trial::test(format!("addresses/{}", workload.name), move || Ok(check_addresses(workload)?));
         [serial, addresses].into_iter().chain(cuts).map(move |trial| trial.with_ignored_flag(missing))
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+    let threaded = THREADED.iter().flat_map(|workload| {
+        let serial = Trial::test(format!("threads/{}", workload.name), move || Ok(check_threads(workload)?));
+        let sliced = Trial::test(format!("threads-refused/{}", workload.name), move || Ok(check_refusal(workload)?));
+        [serial, sliced].map(|trial| trial.with_ignored_flag(workload.program().is_none()))
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.chain(threaded).collect()).exit_code()
 }
 
 /// What all runs of a program are compared with, found by the first test that needs it.
@@ -78,6 +83,31 @@ fn check_addresses(workload: &Workload) -> Result<(), String> {
         return Err(format!("checksum {sliced:x}, serially {serial:x}"));
     }
     Ok(())
+}
+
+/// Serially a program with threads does what it does natively, and has a total.
+fn check_threads(workload: &Workload) -> Result<(), String> {
+    let job = workload.job(MEGABYTES);
+    let native = run(&job).map_err(|e| e.to_string())?;
+    let counted = count_with(SERIAL.tool, SERIAL.options, &job).map_err(|e| e.to_string())?;
+    total_of(&counted, &native)?;
+    if counted.statistic("threads") < Some(1.0) {
+        return Err(format!("it has started no thread\n{}", counted.report));
+    }
+    Ok(())
+}
+
+/// In slices it goes on natively, and there is no total.
+fn check_refusal(workload: &Workload) -> Result<(), String> {
+    let job = workload.job(MEGABYTES);
+    let native = run(&job).map_err(|e| e.to_string())?;
+    let counted = count_with(SERIAL.tool, &["-sp", "1"], &job).map_err(|e| e.to_string())?;
+    let told = String::from_utf8_lossy(&counted.outcome.stderr);
+    let is_refused = counted.outcome.status == 125 && told.contains("second thread") && counted.total.is_none();
+    if is_refused && counted.outcome.stdout == native.stdout {
+        return Ok(());
+    }
+    Err(format!("refusal expected\n{counted:?}"))
 }
 
 fn check(base: &Base, options: &[&str]) -> Result<(), String> {

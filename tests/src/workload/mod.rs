@@ -3,8 +3,16 @@
 //! Inputs are made here from fixed seeds, so that every machine runs the same work. A program that isn't installed is left out
 //! by name, never silently: `scripts/install-deps.sh` installs all of them.
 
+/// Arguments of different types in one list.
+macro_rules! job {
+    ($program:expr $(, $argument:expr)*) => {
+        Job::new([AsRef::<std::ffi::OsStr>::as_ref($program) $(, AsRef::<std::ffi::OsStr>::as_ref($argument))*])
+    };
+}
+
 mod everyday;
 mod inputs;
+mod threaded;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +23,7 @@ use crate::run::Job;
 use crate::superpin::artifacts;
 pub use everyday::EVERYDAY;
 use inputs::Inputs;
+pub use threaded::THREADED;
 
 /// A program and how to make its job.
 pub struct Workload {
@@ -57,13 +66,6 @@ fn compiler_proper(name: &str) -> Option<PathBuf> {
 
 const fn program(name: &'static str, program: &'static str, job: fn(&Path, &Inputs) -> Job) -> Workload {
     Workload { name, repeats: true, program, job }
-}
-
-/// Arguments of different types in one list.
-macro_rules! job {
-    ($program:expr $(, $argument:expr)*) => {
-        Job::new([AsRef::<std::ffi::OsStr>::as_ref($program) $(, AsRef::<std::ffi::OsStr>::as_ref($argument))*])
-    };
 }
 
 /// All of them.
