@@ -97,11 +97,10 @@ impl Engine {
         if self.single {
             return None;
         }
-        if let Some(id) = self.own.tables.find(pc) {
-            if !self.regions.pages.is_compared(pc.0) || self.is_current(id) {
-                return Some((SpaceId::Own, id));
-            }
-            self.drop_trace(id);
+        if let Some(id) = self.own.tables.find(pc)
+            && (!self.is_compared(SpaceId::Own, id) || self.is_still_current(id))
+        {
+            return Some((SpaceId::Own, id));
         }
         let tables = self.shared.as_ref()?.tables;
         let id = tables.find(pc)?;
@@ -114,12 +113,27 @@ impl Engine {
         self.hidden.contains(&id).then_some(id)
     }
 
-    /// Whether the trace's app code is still what it was made from.
-    fn is_current(&mut self, id: TraceId) -> bool {
+    /// Whether a trace is compared with its app code when it is entered.
+    fn is_compared(&self, space: SpaceId, id: TraceId) -> bool {
+        let trace = self.space(space).tables.trace(id);
+        self.regions.pages.are_compared(trace.pc.0, trace.pc.0 + u64::from(trace.app_len))
+    }
+
+    /// Compares this process's own trace. It is dropped if it isn't what it was made from any more, and if it needn't be compared again.
+    fn is_still_current(&mut self, id: TraceId) -> bool {
         let trace = self.own.tables.trace(id);
         let (pc, len, hash) = (trace.pc, trace.app_len as usize, trace.code_hash);
         let bytes = self.code_bytes(pc);
-        bytes.len() >= len && hash_of(&bytes[..len]) == hash
+        let is_current = bytes.len() >= len && hash_of(&bytes[..len]) == hash;
+        let end = pc.0 + len as u64;
+        if self.regions.pages.were_compared(pc.0, end, is_current) {
+            self.drop_own(pc.0 & !(PAGE - 1), end.next_multiple_of(PAGE));
+            return false;
+        }
+        if !is_current {
+            self.drop_trace(id);
+        }
+        is_current
     }
 
     /// Whether a new trace for `pc` would be shared.
@@ -171,7 +185,8 @@ impl Engine {
         let counters = shared.as_ref().map_or(&self.counters, |tables| &tables.header().counters);
         let off = self.settings.off;
         // As in `may_enter_directly`. A check at the head is made each time.
-        let loops = self.settings.linking && !self.single && check.is_none() && !self.regions.pages.is_compared(pc.0);
+        let compared = self.regions.pages.are_compared(pc.0, pc.0 + code_len as u64);
+        let loops = self.settings.linking && !self.single && check.is_none() && !compared;
         let regions = &mut self.regions;
         let live_at = &mut |at| live_flags_at(regions, at, pc, exact_faults, off);
         let replays = self.settings.replays;
@@ -229,12 +244,6 @@ impl Engine {
         if self.regions.may_change_elsewhere(&region) {
             self.regions.pages.distrust(pc.0, pc.0 + 2 * PAGE);
         }
-        let compared = self.regions.pages.is_compared(pc.0);
-        let limits = Limits {
-            blocks: if compared { 1 } else { self.settings.max_blocks },
-            instructions: if self.single { 1 } else { self.settings.max_instructions },
-            stop_after_write: compared,
-        };
         let mut ends = Vec::from_iter(self.end.as_ref().map(|end| end.registers.rip));
         if space == SpaceId::Shared {
             // Whoever adds one holds the lock, as the caller does. Nearly always there is none near here.
@@ -247,9 +256,23 @@ impl Engine {
             // Shared code stays inside its mapping.
             bytes = &bytes[..bytes.len().min((region.file.end - pc.0) as usize)];
         }
-        let instructions = translate::emptied(&mut self.spare.instructions);
-        let mut trace = build::build(pc, bytes, limits, is_end, instructions).map_err(Failed::Fetch)?;
-        let code_end = trace.instructions.last().expect("a trace has an instruction").next_pc().0;
+        let mut instructions = translate::emptied(&mut self.spare.instructions);
+        let mut compared = self.regions.pages.are_compared(pc.0, pc.0 + 1);
+        let (mut trace, code_end) = loop {
+            let limits = Limits {
+                blocks: if compared { 1 } else { self.settings.max_blocks },
+                instructions: if self.single { 1 } else { self.settings.max_instructions },
+                stop_after_write: compared,
+            };
+            let mut trace = build::build(pc, bytes, limits, is_end, instructions).map_err(Failed::Fetch)?;
+            let code_end = trace.instructions.last().expect("a trace has an instruction").next_pc().0;
+            if compared || !self.regions.pages.are_compared(pc.0, code_end) {
+                break (trace, code_end);
+            }
+            // It runs into a page that is compared.
+            compared = true;
+            instructions = translate::emptied(&mut trace.instructions);
+        };
         if self.regions.any_writable(pc.0, code_end) {
             self.regions.pages.watch(pc.0, code_end);
         }
@@ -337,7 +360,7 @@ impl Engine {
     pub(crate) fn may_enter_directly(&self, space: SpaceId, id: TraceId) -> bool {
         let trace = self.space(space).tables.trace(id);
         let once = space == SpaceId::Own && self.own.tables.find(trace.pc) != Some(id);
-        self.settings.linking && !once && !self.regions.pages.is_compared(trace.pc.0)
+        self.settings.linking && !once && !self.is_compared(space, id)
     }
 
     /// Patches an exit so that it goes straight to its target (P19).

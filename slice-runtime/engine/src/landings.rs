@@ -93,7 +93,7 @@ impl Engine {
         let lasting = !self.single
             && !self.targets.are_used()
             && self.settings.linking
-            && !self.regions.pages.is_compared(target.0);
+            && !self.regions.pages.are_compared(target.0, target.0 + 1);
         if !lasting || !self.settings.off.leaves(Optimisation::Landings) || self.find(target).is_some() {
             return None;
         }

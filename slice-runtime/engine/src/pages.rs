@@ -2,49 +2,75 @@
 //!
 //! A writable page from which code was translated is write-protected. The first write faults; the page's translations are
 //! dropped, the page is writable again until code is translated from it anew. A page where that happens often isn't
-//! protected any more: its translations are compared with the code each time they are entered.
+//! protected any more: its translations are compared with the code each time they are entered. If they have been the same for long, it is
+//! protected again: a compiler fills a page with many pieces of code, one after the other, and then it may be executed for hours.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
 /// Faults after which a page's code is compared instead of protected.
 const OFTEN: u32 = 64;
+/// Comparisons without a difference after which it is protected again. They take as long as some hundred faults.
+const LONG: u32 = 4096;
+/// Faults after which such a page is compared again.
+const NEXT_TIME: u32 = 16;
 
 #[derive(Default)]
 struct CodePage {
     protected: bool,
     faults: u32,
+    /// Comparisons since the last difference.
+    same: u32,
+    /// It can change without a write to it.
+    changes_elsewhere: bool,
 }
 
 /// The pages.
 #[derive(Default)]
 pub struct CodePages {
     pages: BTreeMap<u64, CodePage>,
+    /// Those whose translations are compared.
+    compared: BTreeSet<u64>,
 }
 
 impl CodePages {
-    /// Code in `start .. end`, in writable memory, is about to be translated. Returns false if the translation must be
-    /// compared with the code each time because the page is written too often.
-    pub fn watch(&mut self, start: u64, end: u64) -> bool {
-        let mut trusted = true;
-        for number in start / PAGE..=(end - 1) / PAGE {
+    /// Code in `start .. end`, in writable memory, is about to be translated.
+    pub fn watch(&mut self, start: u64, end: u64) {
+        for number in numbers(start, end) {
             let page = self.pages.entry(number).or_default();
-            if page.faults >= OFTEN {
-                trusted = false;
-            } else if !page.protected {
+            if !page.protected && !self.compared.contains(&number) {
                 page.protected = protect(number, libc::PROT_READ | libc::PROT_EXEC);
-                trusted &= page.protected;
+                if !page.protected {
+                    self.compared.insert(number);
+                }
             }
         }
-        trusted
     }
 
     /// Code in `start .. end` can change without a write to these pages.
     pub fn distrust(&mut self, start: u64, end: u64) {
-        for number in start / PAGE..=(end - 1) / PAGE {
-            self.pages.entry(number).or_default().faults = OFTEN;
+        for number in numbers(start, end) {
+            self.pages.entry(number).or_default().changes_elsewhere = true;
+            self.compared.insert(number);
         }
+    }
+
+    /// Translations of code in `start .. end` were compared with it. Whether a page of it is trusted from now on; its translations are
+    /// to be made anew.
+    pub fn were_compared(&mut self, start: u64, end: u64, same: bool) -> bool {
+        let mut is_trusted = false;
+        for number in numbers(start, end) {
+            let page = self.pages.entry(number).or_default();
+            page.same = if same { page.same + 1 } else { 0 };
+            if page.same >= LONG && !page.changes_elsewhere && self.compared.remove(&number) {
+                page.faults = OFTEN - NEXT_TIME;
+                page.same = 0;
+                is_trusted = true;
+            }
+        }
+        is_trusted
     }
 
     /// Whether the page of `address` is write-protected by us.
@@ -52,9 +78,9 @@ impl CodePages {
         self.pages.get(&(address / PAGE)).is_some_and(|p| p.protected)
     }
 
-    /// Whether translations of code at `address` must be compared with the code when they are entered.
-    pub fn is_compared(&self, address: u64) -> bool {
-        self.pages.get(&(address / PAGE)).is_some_and(|p| p.faults >= OFTEN)
+    /// Whether translations of code in `start .. end` must be compared with it when they are entered.
+    pub fn are_compared(&self, start: u64, end: u64) -> bool {
+        !self.compared.is_empty() && self.compared.range(numbers(start, end)).next().is_some()
     }
 
     /// Makes the page of `address` writable again because it is about to be written.
@@ -63,27 +89,81 @@ impl CodePages {
         if let Some(page) = self.pages.get_mut(&number).filter(|p| p.protected) {
             page.protected = false;
             page.faults += 1;
+            if page.faults >= OFTEN {
+                self.compared.insert(number);
+            }
             protect(number, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC);
         }
     }
 
     /// Protected pages in `start .. end`, by address.
     pub fn protected_in(&self, start: u64, end: u64) -> Vec<u64> {
-        let inside = self.pages.range(start / PAGE..=(end - 1) / PAGE);
+        let inside = self.pages.range(numbers(start, end));
         inside.filter(|(_, page)| page.protected).map(|(number, _)| number * PAGE).collect()
     }
 
     /// The app mapped or re-protected `start .. end` itself: what we knew of these pages is void.
     pub fn forget(&mut self, start: u64, end: u64) {
-        let inside: Vec<u64> = self.pages.range(start / PAGE..=(end - 1) / PAGE).map(|(number, _)| *number).collect();
+        let inside: Vec<u64> = self.pages.range(numbers(start, end)).map(|(number, _)| *number).collect();
         for number in inside {
             self.pages.remove(&number);
+            self.compared.remove(&number);
         }
     }
+}
+
+/// The pages of `start .. end`, that of `start` at least.
+fn numbers(start: u64, end: u64) -> RangeInclusive<u64> {
+    start / PAGE..=(end.max(start + 1) - 1) / PAGE
 }
 
 fn protect(number: u64, protection: i32) -> bool {
     // SAFETY: the page is the app's; its protection is virtual for the app, which is told of a fault only if its own
     // protection forbids the access.
     unsafe { libc::mprotect((number * PAGE) as *mut _, PAGE as usize, protection) == 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page of code, written so often that it isn't protected any more.
+    fn written_often(pages: &mut CodePages) -> u64 {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let all = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        // SAFETY: new memory.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), PAGE as usize, all, flags, -1, 0) } as u64;
+        for _ in 0..OFTEN {
+            assert!(!pages.are_compared(start, start + 1));
+            pages.watch(start, start + 1);
+            pages.release(start);
+        }
+        assert!(pages.are_compared(start, start + 1) && pages.are_compared(start - 5, start + 1));
+        start
+    }
+
+    #[test]
+    fn what_stays_the_same_is_trusted_again() {
+        let mut pages = CodePages::default();
+        let start = written_often(&mut pages);
+        assert!((1..LONG).all(|_| !pages.were_compared(start, start + 9, true)));
+        assert!(!pages.were_compared(start, start + 9, false));
+        assert!((1..LONG).all(|_| !pages.were_compared(start, start + 9, true)));
+        assert!(pages.were_compared(start, start + 9, true) && !pages.are_compared(start, start + 9));
+        for _ in 0..NEXT_TIME {
+            assert!(!pages.are_compared(start, start + 9));
+            pages.watch(start, start + 9);
+            pages.release(start);
+        }
+        assert!(pages.are_compared(start, start + 9));
+    }
+
+    #[test]
+    fn what_changes_elsewhere_is_never_trusted() {
+        let mut pages = CodePages::default();
+        let start = written_often(&mut pages);
+        pages.distrust(start, start + PAGE);
+        assert!((0..2 * LONG).all(|_| !pages.were_compared(start, start + 9, true)));
+        assert!(pages.are_compared(start, start + 9));
+    }
 }

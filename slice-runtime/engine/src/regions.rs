@@ -437,7 +437,8 @@ mod tests {
         };
         let mut regions = Regions::default();
         for page in [1, 2] {
-            assert!(regions.pages.watch(start + page * PAGE, start + page * PAGE + 1));
+            regions.pages.watch(start + page * PAGE, start + page * PAGE + 1);
+            assert!(regions.pages.is_protected(start + page * PAGE));
         }
         let writable = regions.find(start + 2 * PAGE).unwrap().clone();
         assert!(writable.write && (writable.file.start, writable.file.end) == (start, start + 3 * PAGE));
