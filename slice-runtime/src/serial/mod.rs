@@ -59,6 +59,9 @@ const SYSCALL_LEN: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Exit(u64),
+    /// `exit` by the only thread that is left. Which thread's status is the process's the kernel knows: older ones take that of the first,
+    /// newer ones that of the last.
+    LastThread(u64),
     Signal(i32),
 }
 
@@ -105,7 +108,7 @@ impl SerialGuest {
         // No handler may find a process that is about to end.
         set_real_mask(!FAULTS);
         let ending = self.ending.unwrap_or(Ending::Exit(0));
-        if let Ending::Exit(status) = ending {
+        if let Ending::Exit(status) | Ending::LastThread(status) = ending {
             self.slot.set_exit_status(status as u32);
         }
         let stats = SliceStats { children: self.children, threads: self.threads.started, ..stats };
@@ -114,6 +117,10 @@ impl SerialGuest {
         }
         match ending {
             Ending::Exit(status) => exit_now(status as i32),
+            Ending::LastThread(status) => {
+                raw_syscall(libc::SYS_exit as u64, [status, 0, 0, 0, 0, 0]);
+                unreachable!("exit returned")
+            }
             Ending::Signal(signal) => die(signal),
         }
     }

@@ -59,8 +59,6 @@ pub enum Pause {
 pub struct Threads {
     alive: usize,
     areas: Vec<&'static Area>,
-    /// What the first thread ended with, if it has: the process does, too.
-    status: Option<u64>,
     /// Started by the app.
     pub started: u64,
 }
@@ -89,7 +87,7 @@ impl Threads {
         area.waiter.tid.store(own_number(), Ordering::Relaxed);
         area.take_signals();
         TURNS.take(&area.waiter);
-        Self { alive: 1, areas: vec![area], status: None, started: 0 }
+        Self { alive: 1, areas: vec![area], started: 0 }
     }
 
     /// Whether there are more than one.
@@ -280,12 +278,8 @@ impl SerialGuest {
 
     /// `exit`: the end of this thread, and of the process if it is the last one.
     pub(super) fn end_thread(&mut self, status: u64) -> Flow {
-        if is_first() {
-            self.threads.status = Some(status);
-        }
         if !self.threads.are_many() {
-            let status = self.threads.status.unwrap_or(status);
-            return self.end(Ending::Exit(status));
+            return self.end(Ending::LastThread(status));
         }
         self.threads.alive -= 1;
         self.pause(Pause::End(status))
