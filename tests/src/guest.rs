@@ -9,6 +9,7 @@
 //! // needs: FLAG …         CPU flags without which it isn't run
 //! // totals: vary          its native instruction count isn't the same from run to run
 //! // children: vary        nor is that of the processes that it starts
+//! // order: varies        its instructions come in another order in each run: only their number is the same
 //! // blocks: differ        faults inside blocks: counting by block and by instruction differ
 //! // warned: TEXT          sliced runs must end with a warning that starts with the text and a colon
 //! // options: WORD …        superpin's options besides those of the mode
@@ -39,6 +40,8 @@ pub struct Guest {
     pub repeats: bool,
     /// Whether the processes that it starts do.
     pub children_repeat: bool,
+    /// Whether they execute them in the same order.
+    pub order_repeats: bool,
     /// Whether counting by blocks gives the number of instructions.
     pub whole_blocks: bool,
     /// What sliced runs must warn of.
@@ -178,6 +181,7 @@ fn parse(file: &Path, text: &str) -> Vec<Guest> {
             large: rounds[1],
             repeats: field("totals") != Some("vary"),
             children_repeat: field("children") != Some("vary"),
+            order_repeats: field("order") != Some("varies"),
             whole_blocks: field("blocks") != Some("differ"),
             warned: field("warned").map(str::to_owned),
             refused: ["refused serial", "refused sliced"].map(|key| field("refused").or(field(key)).map(str::to_owned)),
@@ -198,12 +202,12 @@ mod tests {
 
     #[test]
     fn the_head_of_a_source_says_how_it_is_built_and_run() {
-        let text = "// It.\n// build a: -O2 -static\n// build b: -O0\n// rounds: 0 7\n// totals: vary\n// refused sliced: a word\n\nint main;";
+        let text = "// It.\n// build a: -O2 -static\n// build b: -O0\n// rounds: 0 7\n// totals: vary\n// order: varies\n// refused sliced: a word\n\nint main;";
         let guests = parse(Path::new("/x/it.c"), text);
         assert_eq!(guests.iter().map(|g| g.name.as_str()).collect::<Vec<_>>(), ["it.a", "it.b"]);
         assert_eq!(guests[0].flags, ["-O2", "-static"]);
         assert_eq!((guests[1].small, guests[1].large), (None, 7));
-        assert!(!guests[0].repeats && guests[0].whole_blocks);
+        assert!(!guests[0].repeats && !guests[0].order_repeats && guests[0].whole_blocks);
         assert_eq!(guests[0].refused, [None, Some("a word".to_owned())]);
     }
 

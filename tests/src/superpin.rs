@@ -33,6 +33,11 @@ impl Mode {
         self.options.contains(&"-follow")
     }
 
+    /// Whether its total doesn't depend on the order of the instructions.
+    pub fn counts(&self) -> bool {
+        self.tool.starts_with("icount")
+    }
+
     const fn slow(self) -> Self {
         Self { slow: true, ..self }
     }

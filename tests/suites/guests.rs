@@ -45,7 +45,7 @@ fn check(mode: &Mode, guest: &'static Guest) -> Result<(), String> {
     if mode.name == EACH_CALL.name && !guest.bare && counted.statistic("slices") < Some(2.0) {
         return Err(format!("cut at each call, but\n{}", counted.report));
     }
-    if guest.repeats {
+    if guest.repeats && (guest.order_repeats || mode.counts()) {
         let same_total = guest.whole_blocks && mode.tool == "icount1";
         let tool = if same_total { SERIAL.tool } else { mode.tool };
         let serial = serial(guest, rounds, tool)?;

@@ -6,6 +6,7 @@
 //! * A REP instruction is one, however many iterations it makes. The CPU traps after each, with an unmoved rip; so it does in a gather or
 //!   scatter whose first elements are done when another one faults.
 //! * The program sees no vDSO, no rseq and unrandomised addresses, since the number of instructions depends on them.
+//! * All threads count, each a step at a time, in whatever order they run; a system call counts once it is begun, even if it never returns.
 //! * A program that it execs is counted on; children that it forks are not.
 //!
 //! What a program could see of being single-stepped is undone: the trap flag in the image that `pushf` writes and in r11 after
@@ -13,17 +14,19 @@
 
 mod instruction;
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use libc::user_regs_struct;
 use nix::errno::Errno;
 use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use nix::sys::ptrace::{self, Options};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
@@ -70,95 +73,174 @@ fn become_traced() -> io::Result<()> {
     Ok(ptrace::traceme()?)
 }
 
+/// The program's threads are children of the thread that started it. Other tests in the same process have children of other threads.
+const OURS: WaitPidFlag = WaitPidFlag::__WALL.union(WaitPidFlag::__WNOTHREAD);
+
 struct Stepper {
-    pid: Pid,
+    process: Pid,
     memory: File,
+    threads: HashMap<Pid, Thread>,
     instructions: u64,
+}
+
+#[derive(Default)]
+struct Thread {
+    /// None while it is stopped.
+    step: Option<Step>,
     inject: Option<Signal>,
+    /// It has still to be stopped by ptrace itself, before its first instruction.
+    is_new: bool,
     /// The step that leads out of `execve`, which executes nothing.
     leaving_exec: bool,
 }
 
+/// A step that was begun. One in a system call that waits lasts.
+#[derive(Clone, Copy)]
+struct Step {
+    before: user_regs_struct,
+    kind: Kind,
+    injected: Option<Signal>,
+}
+
 impl Stepper {
-    fn new(pid: Pid) -> io::Result<Self> {
-        match waitpid(pid, Some(WaitPidFlag::__WALL))? {
+    fn new(process: Pid) -> io::Result<Self> {
+        match waitpid(process, Some(WaitPidFlag::__WALL))? {
             WaitStatus::Stopped(_, Signal::SIGTRAP) => {}
             other => return Err(io::Error::other(format!("expected the stop after exec, got {other:?}"))),
         }
-        ptrace::setoptions(pid, Options::PTRACE_O_EXITKILL | Options::PTRACE_O_TRACEEXEC)?;
-        let stepper = Self { pid, memory: memory_of(pid)?, instructions: 0, inject: None, leaving_exec: false };
+        let options = Options::PTRACE_O_EXITKILL | Options::PTRACE_O_TRACEEXEC | Options::PTRACE_O_TRACECLONE;
+        ptrace::setoptions(process, options)?;
+        let threads = HashMap::from([(process, Thread::default())]);
+        let stepper = Self { process, memory: memory_of(process)?, threads, instructions: 0 };
         stepper.hide_vdso()?;
         Ok(stepper)
     }
 
     fn count_all(mut self) -> io::Result<Count> {
+        let counted = self.step(self.process).and_then(|()| self.follow());
+        if counted.is_err() {
+            // What is left of it must not be reported to the next run.
+            let _ = kill(self.process, Signal::SIGKILL);
+            while waitpid(None, Some(OURS)).is_ok() {}
+        }
+        counted
+    }
+
+    fn follow(&mut self) -> io::Result<Count> {
         loop {
-            let before = ptrace::getregs(self.pid)?;
-            let mut bytes = [0; 15];
-            let len = self.memory.read_at(&mut bytes, before.rip).unwrap_or(0);
-            let kind = instruction::kind(&bytes[..len]);
-            if kind == Kind::Syscall && before.rax == libc::SYS_rseq as u64 && self.inject.is_none() {
-                self.refuse(before)?;
-                continue;
-            }
-            let injected = self.inject.take();
-            ptrace::step(self.pid, injected)?;
-            if let Some(status) = self.after_step(before, kind, injected)? {
+            let report = waitpid(None, Some(OURS))?;
+            let (thread, status) = match report {
+                WaitStatus::Exited(thread, status) => (thread, status),
+                WaitStatus::Signaled(thread, signal, _) => (thread, 128 + signal as i32),
+                WaitStatus::Stopped(thread, _) | WaitStatus::PtraceEvent(thread, ..) => {
+                    match self.reported(thread, report).and_then(|()| self.step(thread)) {
+                        // Another thread has ended the process meanwhile; that this one ended is reported next.
+                        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                        done => done?,
+                    }
+                    continue;
+                }
+                other => return Err(io::Error::other(format!("unexpected report while single-stepping: {other:?}"))),
+            };
+            self.ended(thread, matches!(report, WaitStatus::Signaled(..)));
+            // The first thread is reported last, even if it ended long before.
+            if thread == self.process {
                 return Ok(Count { instructions: self.instructions, status });
             }
         }
     }
 
-    /// Counts what the step did; gives the exit status if it was the last.
-    fn after_step(
-        &mut self,
-        before: user_regs_struct,
-        kind: Kind,
-        injected: Option<Signal>,
-    ) -> io::Result<Option<i32>> {
-        match waitpid(self.pid, Some(WaitPidFlag::__WALL))? {
-            WaitStatus::Exited(_, status) => {
-                self.instructions += 1;
-                return Ok(Some(status));
-            }
-            WaitStatus::Signaled(_, signal, _) => {
-                self.instructions += u64::from(injected.is_none());
-                return Ok(Some(128 + signal as i32));
-            }
-            WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_EXEC) => {
-                self.instructions += 1;
-                self.memory = memory_of(self.pid)?;
-                self.hide_vdso()?;
-                self.leaving_exec = true;
-            }
-            WaitStatus::Stopped(_, signal) => self.stopped(before, kind, signal)?,
-            other => return Err(io::Error::other(format!("unexpected stop while single-stepping: {other:?}"))),
+    /// Lets a stopped thread execute one instruction.
+    fn step(&mut self, thread: Pid) -> io::Result<()> {
+        let Some(state) = self.threads.get_mut(&thread) else { return Ok(ptrace::detach(thread, None)?) };
+        if state.step.is_some() {
+            return Ok(ptrace::step(thread, None)?); // the rest of a call that it is in
         }
-        Ok(None)
+        let (before, kind) = loop {
+            let before = ptrace::getregs(thread)?;
+            let mut bytes = [0; 15];
+            let len = self.memory.read_at(&mut bytes, before.rip).unwrap_or(0);
+            let kind = instruction::kind(&bytes[..len]);
+            if kind != Kind::Syscall || before.rax != libc::SYS_rseq as u64 || state.inject.is_some() {
+                break (before, kind);
+            }
+            refuse(thread, before)?;
+            self.instructions += 1;
+        };
+        let injected = state.inject.take();
+        ptrace::step(thread, injected)?;
+        state.step = Some(Step { before, kind, injected });
+        Ok(())
     }
 
-    fn stopped(&mut self, before: user_regs_struct, kind: Kind, signal: Signal) -> io::Result<()> {
-        let code = match ptrace::getsiginfo(self.pid) {
+    /// A thread has ended. A system call that it had begun is counted, be it `exit` or one that it waited in when another thread ended the process.
+    fn ended(&mut self, thread: Pid, by_signal: bool) {
+        let step = self.threads.remove(&thread).and_then(|state| state.step);
+        let executed = step.is_some_and(|s| s.kind == Kind::Syscall && !(by_signal && s.injected.is_some()));
+        self.instructions += u64::from(executed);
+    }
+
+    /// Counts what was done before a stop.
+    fn reported(&mut self, thread: Pid, report: WaitStatus) -> io::Result<()> {
+        match report {
+            WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_CLONE) => Ok(()), // in the middle of the call
+            WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_EXEC) => self.executes(thread),
+            WaitStatus::Stopped(_, signal) => self.stopped(thread, signal),
+            other => Err(io::Error::other(format!("unexpected stop while single-stepping: {other:?}"))),
+        }
+    }
+
+    /// A new thread; or a process made by `clone`, which isn't followed.
+    fn appeared(&mut self, thread: Pid) -> io::Result<()> {
+        if Path::new(&format!("/proc/{}/task/{thread}", self.process)).exists() {
+            hide_from_r11(thread, ptrace::getregs(thread)?)?;
+            self.threads.insert(thread, Thread { is_new: true, ..Thread::default() });
+        }
+        Ok(())
+    }
+
+    fn executes(&mut self, thread: Pid) -> io::Result<()> {
+        if ptrace::getevent(thread)? != i64::from(thread.as_raw()) {
+            return Err(io::Error::other("another thread than the first executes a program"));
+        }
+        self.instructions += 1;
+        self.memory = memory_of(thread)?;
+        self.threads.insert(thread, Thread { leaving_exec: true, ..Thread::default() });
+        self.hide_vdso()
+    }
+
+    fn stopped(&mut self, thread: Pid, signal: Signal) -> io::Result<()> {
+        if !self.threads.contains_key(&thread) {
+            self.appeared(thread)?;
+        }
+        let Some(state) = self.threads.get_mut(&thread) else { return Ok(()) };
+        let step = state.step.take();
+        let code = match ptrace::getsiginfo(thread) {
             Ok(info) => info.si_code,
             Err(Errno::EINVAL) => return Ok(()), // a group stop: nothing ran, nothing is to be injected
             Err(error) => return Err(error.into()),
         };
         match (signal, code) {
-            (Signal::SIGTRAP, libc::TRAP_TRACE | libc::TRAP_BRKPT) if std::mem::take(&mut self.leaving_exec) => {}
-            (Signal::SIGTRAP, libc::TRAP_TRACE | libc::TRAP_BRKPT) => self.executed(before, kind)?,
+            (Signal::SIGTRAP, libc::TRAP_TRACE | libc::TRAP_BRKPT) if std::mem::take(&mut state.leaving_exec) => {}
+            (Signal::SIGTRAP, libc::TRAP_TRACE | libc::TRAP_BRKPT) => {
+                if let Some(step) = step {
+                    self.executed(thread, step)?;
+                }
+            }
+            (Signal::SIGSTOP, _) if std::mem::take(&mut state.is_new) => {}
             // The kernel's own notice that it built a handler's frame: the handler's first instruction is next.
             (Signal::SIGTRAP, libc::SIGTRAP) => {}
             _ => {
                 // A trap comes after its instruction; an instruction that faults hasn't been executed.
                 self.instructions += u64::from(signal == Signal::SIGTRAP && code > 0);
-                self.inject = Some(signal);
+                state.inject = Some(signal);
             }
         }
         Ok(())
     }
 
-    fn executed(&mut self, before: user_regs_struct, kind: Kind) -> io::Result<()> {
-        let mut after = ptrace::getregs(self.pid)?;
+    fn executed(&mut self, thread: Pid, Step { before, kind, .. }: Step) -> io::Result<()> {
+        let after = ptrace::getregs(thread)?;
         match kind {
             Kind::InParts if after.rip == before.rip => return Ok(()),
             Kind::PushFlags => {
@@ -168,23 +250,9 @@ impl Stepper {
                 self.memory.write_all_at(&low, after.rsp)?;
             }
             Kind::MovToSs => self.instructions += 1,
-            Kind::Syscall if before.rax != libc::SYS_rt_sigreturn as u64 && after.r11 & TRAP_FLAG != 0 => {
-                after.r11 &= !TRAP_FLAG;
-                ptrace::setregs(self.pid, after)?;
-            }
+            Kind::Syscall if before.rax != libc::SYS_rt_sigreturn as u64 => hide_from_r11(thread, after)?,
             _ => {}
         }
-        self.instructions += 1;
-        Ok(())
-    }
-
-    /// A system call that this kernel doesn't know.
-    fn refuse(&mut self, mut registers: user_regs_struct) -> io::Result<()> {
-        registers.rip += 2;
-        registers.rcx = registers.rip;
-        registers.r11 = registers.eflags & !TRAP_FLAG;
-        registers.rax = -i64::from(libc::ENOSYS) as u64;
-        ptrace::setregs(self.pid, registers)?;
         self.instructions += 1;
         Ok(())
     }
@@ -197,7 +265,7 @@ impl Stepper {
             self.memory.read_exact_at(&mut bytes, at)?;
             Ok(u64::from_le_bytes(bytes))
         };
-        let stack = ptrace::getregs(self.pid)?.rsp;
+        let stack = ptrace::getregs(self.process)?.rsp;
         let mut at = stack + 8 * (word(stack)? + 2); // over argc, the arguments and their null
         while word(at)? != 0 {
             at += 8;
@@ -211,6 +279,24 @@ impl Stepper {
         }
         Ok(())
     }
+}
+
+/// A system call that this kernel doesn't know.
+fn refuse(thread: Pid, mut registers: user_regs_struct) -> io::Result<()> {
+    registers.rip += 2;
+    registers.rcx = registers.rip;
+    registers.r11 = registers.eflags & !TRAP_FLAG;
+    registers.rax = -i64::from(libc::ENOSYS) as u64;
+    Ok(ptrace::setregs(thread, registers)?)
+}
+
+/// Where `syscall` has left the flags.
+fn hide_from_r11(thread: Pid, mut registers: user_regs_struct) -> io::Result<()> {
+    if registers.r11 & TRAP_FLAG != 0 {
+        registers.r11 &= !TRAP_FLAG;
+        ptrace::setregs(thread, registers)?;
+    }
+    Ok(())
 }
 
 fn memory_of(pid: Pid) -> io::Result<File> {
