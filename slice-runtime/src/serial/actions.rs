@@ -37,6 +37,9 @@ const UNBLOCKABLE: u64 = bit(libc::SIGKILL) | bit(libc::SIGSTOP);
 /// Default actions that don't end the process.
 const DEFAULT_IGNORED: u64 = bit(libc::SIGCHLD) | bit(libc::SIGCONT) | bit(libc::SIGURG) | bit(libc::SIGWINCH);
 const DEFAULT_STOPS: u64 = bit(libc::SIGSTOP) | bit(libc::SIGTSTP) | bit(libc::SIGTTIN) | bit(libc::SIGTTOU);
+/// Default actions that end it with a core dump.
+const DEFAULT_DUMPS: u64 =
+    FAULTS | bit(libc::SIGQUIT) | bit(libc::SIGABRT) | bit(libc::SIGSYS) | bit(libc::SIGXCPU) | bit(libc::SIGXFSZ);
 
 const SIGNALS: std::ops::RangeInclusive<i32> = 1..=64;
 
@@ -136,6 +139,13 @@ impl Signals {
                 Consequence::Handler(action)
             }
         }
+    }
+
+    /// Whether a signal with that number ends all threads while it is sent, if it isn't blocked. One that dumps core does so when a thread takes it.
+    pub fn ends_at_once(&self, signal: i32) -> bool {
+        SIGNALS.contains(&signal)
+            && self.actions[signal as usize].handler == DEFAULT
+            && (DEFAULT_IGNORED | DEFAULT_STOPS | DEFAULT_DUMPS) & bit(signal) == 0
     }
 
     /// Whether a fault with this signal kills: it is blocked, ignored or has no handler.
@@ -354,6 +364,8 @@ mod tests {
         assert_eq!(signals.consequence(libc::SIGTERM), Consequence::Death);
         assert_eq!(signals.consequence(libc::SIGRTMIN()), Consequence::Death);
         assert_eq!(signals.consequence(libc::SIGCHLD), Consequence::Nothing);
+        assert!([libc::SIGTERM, libc::SIGKILL, 64].into_iter().all(|signal| signals.ends_at_once(signal)));
+        assert!([0, libc::SIGCHLD, libc::SIGABRT, 65].into_iter().all(|signal| !signals.ends_at_once(signal)));
         assert!(signals.fault_kills(libc::SIGSEGV));
         signals.actions[libc::SIGSEGV as usize].handler = 0x1000;
         assert!(!signals.fault_kills(libc::SIGSEGV));

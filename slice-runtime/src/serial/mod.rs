@@ -455,11 +455,17 @@ impl Guest for SerialGuest {
             Class::Special(Special::StartProcess) => self.start_process(call, cpu, control),
             Class::Special(Special::StartThread) => self.start_thread(call, cpu, control),
             Class::Special(Special::SignalReturn) => self.return_from_handler(cpu, control),
-            Class::Replay | Class::Repeat | Class::Boundary => match self.virtual_call(&call, cpu, control) {
-                Some(result) => self.finished(result, cpu),
-                None if table::may_kill(call.number, &call.args) => self.kill(rule, call, cpu, control),
-                None => self.execute(rule, call, cpu, control),
-            },
+            Class::Replay | Class::Repeat | Class::Boundary => {
+                if let Some(result) = self.virtual_call(&call, cpu, control) {
+                    self.finished(result, cpu)
+                } else if let Some(signal) = self.death_by(&call) {
+                    self.end(Ending::Signal(signal))
+                } else if table::may_kill(call.number, &call.args) {
+                    self.kill(rule, call, cpu, control)
+                } else {
+                    self.execute(rule, call, cpu, control)
+                }
+            }
         }
     }
 

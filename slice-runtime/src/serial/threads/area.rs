@@ -115,6 +115,15 @@ impl Area {
         unsafe { *self.state.get() = Some(state) };
     }
 
+    /// What its thread blocks, if that isn't the one for which the engine runs. None after its end.
+    ///
+    /// # Safety
+    /// The caller has the turn.
+    pub unsafe fn mask(&self) -> Option<u64> {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.state.get()).as_ref() }.map(|state| state.signals.mask)
+    }
+
     /// Takes the state out.
     ///
     /// # Safety

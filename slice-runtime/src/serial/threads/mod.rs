@@ -27,7 +27,7 @@ use self::start::NewThread;
 use self::turns::Turns;
 use self::waits::{Length, length_of};
 use super::actions::{OfThread, set_real_mask};
-use super::arrival::{self, FAULTS};
+use super::arrival::{self, FAULTS, bit};
 use super::begun::Begun;
 use super::calls::{Unmade, interruptible, raw_syscall};
 use super::frame::AltStack;
@@ -283,5 +283,28 @@ impl SerialGuest {
         }
         self.threads.alive -= 1;
         self.pause(Pause::End(status))
+    }
+
+    /// The signal by which the call ends the app, if it is one of several threads that makes it. The kernel ends all threads before such a call
+    /// returns; if the signal went to another thread's handler, this one would go on until that one has the turn.
+    pub(super) fn death_by(&self, call: &Call) -> Option<i32> {
+        let is_this = |process: u64| process == raw_syscall(libc::SYS_getpid as u64, [0; 6]);
+        let [first, second, third, ..] = call.args;
+        let (thread, signal) = match call.number as i64 {
+            libc::SYS_kill if is_this(first) => (None, second as i32),
+            libc::SYS_tkill => (Some(first as i32), second as i32),
+            libc::SYS_tgkill if is_this(first) => (Some(second as i32), third as i32),
+            _ => return None,
+        };
+        let me = of_turn();
+        let takes_it = |area: &&Area| {
+            // SAFETY: this thread has the turn.
+            let mask = if std::ptr::eq(*area, me) { Some(self.signals.mask()) } else { unsafe { area.mask() } };
+            let is_meant = thread.is_none_or(|thread| area.waiter.tid.load(Ordering::Relaxed) == thread);
+            is_meant && mask.is_some_and(|mask| mask & bit(signal) == 0)
+        };
+        let dies =
+            self.threads.are_many() && self.signals.ends_at_once(signal) && self.threads.areas.iter().any(takes_it);
+        dies.then_some(signal)
     }
 }
