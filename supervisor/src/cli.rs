@@ -90,7 +90,7 @@ struct Arguments {
     /// Bytes of each code cache
     #[arg(long = "cache-bytes", value_name = "N", default_value_t = 256 << 20, help_heading = "Engine", value_parser = clap::value_parser!(u64).range(32 << 10..=256 << 20))]
     cache_bytes: u64,
-    /// Turn optimisations of the engine off: `no-NAME` of each, with commas between, or `none` for all (a wrong name lists them). May be repeated
+    /// Turn optimisations of the engine off: `no-NAME` of each, with commas between, or `none` for all (a wrong name lists them). `NAME` turns one on again. May be repeated
     #[arg(long = "engine", value_name = "LIST", help_heading = "Development", value_parser = Off::parse)]
     engine: Vec<Off>,
     /// Compare the app's memory before and after each system call with what the table of calls says is written; very slow (-sp 1)
