@@ -4,7 +4,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use tracee::{Exit, Program, Stopped};
+use tracee::{Births, Exit, Program, Stopped};
 
 use crate::collector::Collector;
 use crate::error::Failure;
@@ -106,7 +106,12 @@ fn launch(
         args: settings.app.iter().map(|s| text(s)).collect::<Result<_, _>>()?,
         environment: environment.map(|s| text(&s)).collect::<Result<_, _>>()?,
         randomise: settings.randomise,
-        follow: settings.follow,
+        births: match (settings.follow, settings.sliced) {
+            (true, _) => Births::All,
+            (false, false) => Births::Threads,
+            // Its slices are made as threads are.
+            (false, true) => Births::None,
+        },
         signal_mask: events.mask_before(),
         limits,
         inherited: inherited.not_standard(),

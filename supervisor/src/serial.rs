@@ -41,7 +41,7 @@ struct Serial<'a> {
     pid: i32,
     parts: Parts<'a>,
     app: Option<Running>,
-    /// Its other threads, which are under control if the processes that it starts are followed.
+    /// Its other threads.
     threads: BTreeMap<i32, Running>,
     slot: Option<ClaimedSlot>,
     images: u64,

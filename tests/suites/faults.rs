@@ -304,6 +304,26 @@ fn superpin_is_killed() {
     }
 }
 
+/// What is left of a process whose first thread has ended is no process by its number, but its other threads run on.
+#[test]
+fn superpin_is_killed_after_the_first_thread() {
+    let running = Running::start_job(SERIAL, &guest::named("threads_first_ends_at_once").job(u64::MAX >> 1));
+    let app = running.find(Kind::App).pid;
+    let threads = || fs::read_dir(format!("/proc/{app}/task")).map_or(0, Iterator::count);
+    let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
+        let give_up = Instant::now() + NEVER;
+        while !is_so() {
+            assert!(Instant::now() < give_up, "not so: {what}\n{}", running.told());
+            sleep(Duration::from_millis(2));
+        }
+    };
+    let has_ended = || fs::read_to_string(format!("/proc/{app}/stat")).is_ok_and(|stat| stat.contains(") Z "));
+    wait_until("the first thread ends", &|| has_ended() && threads() > 1);
+    Process { pid: running.superpin.id() as i32, kind: Kind::Superpin }.send(libc::SIGKILL);
+    wait_until("the others end", &|| threads() <= 1);
+    assert_eq!(as_shell(running.end().status), 128 + libc::SIGKILL);
+}
+
 /// The same for any process of a run while the recorder in the app writes to the logs of slices, which the app has mapped for that.
 #[test]
 fn one_is_killed_while_logs_are_mapped() {

@@ -285,19 +285,13 @@ impl SerialGuest {
     }
 
     fn exec(&mut self, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        let is_first = threads::is_first();
-        if !is_first {
-            // It becomes the first, whom alone the control process watches.
-            self.slot.report(&EXEC_BY_THREAD);
-        } else if let Err(error) = self.slot.publish(self.tool.as_ref(), self.stats()) {
+        if let Err(error) = self.slot.publish(self.tool.as_ref(), self.stats()) {
             self.give_up_before_call(&error, cpu, control);
         }
         // The new program inherits the mask, so it must be the app's, fault signals included.
         set_real_mask(self.signals.mask());
         let outcome = calls::interruptible(call.number, call.args, arrival::flag());
-        if is_first {
-            self.slot.unpublish();
-        }
+        self.slot.unpublish();
         self.signals.set_mask(self.signals.mask());
         match outcome {
             Err(why) => self.deliver_before_call(why, cpu, control),
@@ -430,8 +424,6 @@ pub struct Underway {
     needs_turn: bool,
 }
 
-const EXEC_BY_THREAD: &str = "the app executes another program by another thread than its first, which isn't followed; it went on natively, \
-    there is no total";
 const SHARED_MEMORY: &str = "the app starts a process that runs at the same time in the same memory, which serial mode doesn't follow yet; \
     it went on natively, there is no total";
 

@@ -164,7 +164,7 @@ impl<'a> Family<'a> {
                     member.adopt_thread(process);
                 }
             }
-            _ if has_other_numbers(pid) => drop(process.detach(0)),
+            _ if !self.settings.follow || has_other_numbers(pid) => drop(process.detach(0)),
             Kind::Borrower => {
                 if let Ok(borrower) = Borrower::start(process) {
                     self.borrowers.insert(pid, borrower);

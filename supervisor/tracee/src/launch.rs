@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::TraceError;
-use crate::process::{Mode, Running, Stopped};
+use crate::process::{Births, Mode, Running, Stopped};
 use crate::stop::Stop;
 
 /// What to start.
@@ -18,8 +18,8 @@ pub struct Program {
     pub environment: Vec<CString>,
     /// Whether the kernel may place things at random addresses.
     pub randomise: bool,
-    /// Whether the processes that it starts are to be under control as well.
-    pub follow: bool,
+    /// What it starts that is to be under control as well.
+    pub births: Births,
     /// The signal mask to start with.
     pub signal_mask: libc::sigset_t,
     /// Limits to start with, where they aren't the tracer's own.
@@ -66,7 +66,7 @@ pub fn launch(program: &Program) -> Result<Stopped, LaunchError> {
         unsafe { become_program(program, &argv, &envp, (&go_read, &go_write), &error_write) }
     }
     drop((go_read, error_write));
-    let running = match Running::seize(pid, program.follow) {
+    let running = match Running::seize(pid, program.births) {
         Ok(running) => running,
         Err(error) => {
             // SAFETY: `pid` is our child, which waits for its pipe and hasn't been reaped.

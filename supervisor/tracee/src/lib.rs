@@ -33,7 +33,7 @@ pub use breakpoint::{BREAKPOINTS, is_breakpoint};
 pub use error::TraceError;
 pub use fork::Parent;
 pub use launch::{LaunchError, Program, launch};
-pub use process::{Mode, Running, Stopped};
+pub use process::{Births, Mode, Running, Stopped};
 pub use remote::{Remote, find_syscall_instruction};
 pub use state::UserRegisters;
 pub use stop::{Change, Stop};

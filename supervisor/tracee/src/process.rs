@@ -13,8 +13,28 @@ use crate::wait::wait_for_stop;
 /// What every process under control is traced with: it dies with its tracer, exec and system calls are told apart
 /// from signals.
 const OPTIONS: i32 = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
-/// That the processes that it starts are under control from their birth, with the same options.
-const FOLLOW: i32 = libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK | libc::PTRACE_O_TRACECLONE;
+
+/// What is under control besides a process, from its birth and with the same options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Births {
+    /// Nothing.
+    None,
+    /// Its threads: so they die with their tracer even if the process's first thread has ended. And processes that are made as threads are,
+    /// whose end isn't told by SIGCHLD.
+    Threads,
+    /// Its threads, and all processes that it starts.
+    All,
+}
+
+impl Births {
+    fn options(self) -> i32 {
+        match self {
+            Births::None => 0,
+            Births::Threads => libc::PTRACE_O_TRACECLONE,
+            Births::All => libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK,
+        }
+    }
+}
 
 /// Until when a process goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +63,9 @@ impl Running {
         Self { pid, tracing_thread_only: PhantomData }
     }
 
-    /// Takes a child under control, and what it starts as well if `follow` says so. It keeps running.
-    pub(crate) fn seize(pid: i32, follow: bool) -> Result<Self, TraceError> {
-        let options = if follow { OPTIONS | FOLLOW } else { OPTIONS };
+    /// Takes a child under control, and what it starts as well if `births` says so. It keeps running.
+    pub(crate) fn seize(pid: i32, births: Births) -> Result<Self, TraceError> {
+        let options = OPTIONS | births.options();
         // SAFETY: `data` is a set of options.
         unsafe { request(libc::PTRACE_SEIZE, pid, 0, options as usize, "trace it")? };
         Ok(Self::new(pid))

@@ -105,11 +105,6 @@ impl Threads {
     }
 }
 
-/// Whether this thread is the first one of its process.
-pub fn is_first() -> bool {
-    u64::from(own_number() as u32) == raw_syscall(libc::SYS_getpid as u64, [0; 6])
-}
-
 fn own_number() -> i32 {
     raw_syscall(libc::SYS_gettid as u64, [0; 6]) as i32
 }
