@@ -278,7 +278,8 @@ impl Regions {
     fn read(&mut self) -> io::Result<()> {
         self.is_partial = false;
         self.list.clear();
-        let text = proc::read_to_string("self/maps")?;
+        // Not by `/proc/self`, where nothing is left when the process's first thread has ended.
+        let text = proc::read_to_string("thread-self/maps")?;
         self.list.extend(text.lines().filter_map(parse_line));
         self.undo_protection();
         Ok(())
@@ -323,7 +324,8 @@ fn is_unchanged(region: &FileRegion) -> bool {
     const PRESENT: u64 = 1 << 63;
     let pages = ((region.end - region.start) / 4096) as usize;
     let mut entries = vec![0; pages * 8];
-    let read = proc::open("self/pagemap").and_then(|file| file.read_exact_at(&mut entries, region.start / PAGE * 8));
+    let read =
+        proc::open("thread-self/pagemap").and_then(|file| file.read_exact_at(&mut entries, region.start / PAGE * 8));
     read.is_ok()
         && entries.chunks_exact(8).all(|entry| {
             let entry = u64::from_le_bytes(entry.try_into().expect("eight bytes"));

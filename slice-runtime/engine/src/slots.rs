@@ -85,7 +85,7 @@ fn is_own(page: u64) -> bool {
     const SWAPPED: u64 = 1 << 62;
     const PRESENT: u64 = 1 << 63;
     let mut entry = [0; 8];
-    let read = proc::open("self/pagemap").and_then(|file| file.read_exact_at(&mut entry, page * 8));
+    let read = proc::open("thread-self/pagemap").and_then(|file| file.read_exact_at(&mut entry, page * 8));
     let entry = u64::from_le_bytes(entry);
     read.is_ok() && entry & (PRESENT | SWAPPED) != 0 && entry & FILE_PAGE == 0
 }

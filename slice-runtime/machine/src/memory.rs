@@ -94,10 +94,11 @@ pub struct Here {
 }
 
 impl Here {
-    /// This process. Make a new one after a fork.
+    /// This process, by the number of the calling thread: it is good as long as that lives. A process whose first thread has ended has no memory by
+    /// its own number. Make a new one after a fork.
     pub fn new() -> Self {
-        // SAFETY: getpid has no preconditions.
-        Self { pid: unsafe { libc::getpid() } }
+        // SAFETY: gettid has no preconditions.
+        Self { pid: unsafe { libc::gettid() } }
     }
 }
 

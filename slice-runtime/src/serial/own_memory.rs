@@ -43,7 +43,7 @@ impl OwnMemory {
 
 /// Whether the descriptor is `/proc/<this process>/<name>` or the same of one of its threads.
 pub fn is_own_file(fd: u64, name: &str) -> bool {
-    let link = format!("/proc/self/fd/{}\0", fd as i32);
+    let link = format!("/proc/thread-self/fd/{}\0", fd as i32);
     let mut target = [0; 128];
     let args = [link.as_ptr() as u64, target.as_mut_ptr() as u64, target.len() as u64, 0, 0, 0];
     let len = raw_syscall(libc::SYS_readlink as u64, args);

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use bubble::shared::SliceStats;
 use engine::{Control, Cpu, Engine, Flow, Stats};
+use machine::Here;
 
 use self::area::{Area, State};
 use self::start::NewThread;
@@ -191,6 +192,7 @@ impl World {
             let mut state = unsafe { me.take() }.expect("the state of a thread that isn't loaded is kept");
             std::mem::swap(self.engine.cpu(), &mut state.cpu);
             self.guest.exchange(&mut state);
+            self.guest.memory = Here::new();
             if let Some(last) = self.loaded.replace(me) {
                 // SAFETY: as above.
                 unsafe { last.put(state) };
