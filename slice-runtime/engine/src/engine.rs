@@ -343,15 +343,21 @@ impl Control for Engine {
         }
     }
 
-    fn before_write(&mut self, start: u64, len: u64) -> bool {
+    fn before_write(&mut self, start: u64, len: u64) {
         if len == 0 {
-            return false;
+            return;
         }
-        let protected = self.regions.pages.protected_in(start, start.saturating_add(len));
-        for page in &protected {
-            self.code_is_written(*page);
+        for page in self.regions.pages.protected_in(start, start.saturating_add(len)) {
+            self.code_is_written(page);
         }
-        !protected.is_empty()
+    }
+
+    fn call_begins(&mut self, start: u64, len: u64) {
+        self.regions.pages.call_begins(start, start.saturating_add(len));
+    }
+
+    fn call_ends(&mut self, start: u64, len: u64) {
+        self.regions.pages.call_ends(start, start.saturating_add(len));
     }
 
     fn look_again(&mut self) {

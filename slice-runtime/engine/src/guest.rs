@@ -65,8 +65,15 @@ pub trait Control {
     fn code_changed(&mut self, start: u64, len: u64);
 
     /// The kernel or a replay is about to write app memory at `start .. start + len`: pages that the engine
-    /// protected because it translated code from them become writable. Says whether there were any.
-    fn before_write(&mut self, start: u64, len: u64) -> bool;
+    /// protected because it translated code from them become writable.
+    fn before_write(&mut self, start: u64, len: u64);
+
+    /// A call that may write app memory at `start .. start + len` begins, and other threads run until it ends: until then no page there is protected. To be called
+    /// after [`Control::before_write`].
+    fn call_begins(&mut self, start: u64, len: u64);
+
+    /// That call is over.
+    fn call_ends(&mut self, start: u64, len: u64);
 
     /// Another process has run in the app's memory, for a short while: what can't be written by the app itself is looked at again, as far as data goes.
     fn look_again(&mut self);

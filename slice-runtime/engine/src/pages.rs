@@ -33,12 +33,18 @@ pub struct CodePages {
     pages: BTreeMap<u64, CodePage>,
     /// Those whose translations are compared.
     compared: BTreeSet<u64>,
+    /// Where system calls of other threads may write at any moment, start and end.
+    in_calls: Vec<(u64, u64)>,
 }
 
 impl CodePages {
     /// Code in `start .. end`, in writable memory, is about to be translated.
     pub fn watch(&mut self, start: u64, end: u64) {
         for number in numbers(start, end) {
+            if self.is_in_call(number) {
+                // A call can't write what is protected, and may not be made again.
+                self.compared.insert(number);
+            }
             let page = self.pages.entry(number).or_default();
             if !page.protected && !self.compared.contains(&number) {
                 page.protected = protect(number, libc::PROT_READ | libc::PROT_EXEC);
@@ -73,6 +79,18 @@ impl CodePages {
         is_trusted
     }
 
+    /// A call that goes on while others run may write `start .. end`.
+    pub fn call_begins(&mut self, start: u64, end: u64) {
+        self.in_calls.push((start, end));
+    }
+
+    /// Such a call is over.
+    pub fn call_ends(&mut self, start: u64, end: u64) {
+        if let Some(n) = self.in_calls.iter().position(|range| *range == (start, end)) {
+            self.in_calls.swap_remove(n);
+        }
+    }
+
     /// Whether the page of `address` is write-protected by us.
     pub fn is_protected(&self, address: u64) -> bool {
         self.pages.get(&(address / PAGE)).is_some_and(|p| p.protected)
@@ -80,7 +98,12 @@ impl CodePages {
 
     /// Whether translations of code in `start .. end` must be compared with it when they are entered.
     pub fn are_compared(&self, start: u64, end: u64) -> bool {
-        !self.compared.is_empty() && self.compared.range(numbers(start, end)).next().is_some()
+        let are_listed = !self.compared.is_empty() && self.compared.range(numbers(start, end)).next().is_some();
+        are_listed || !self.in_calls.is_empty() && numbers(start, end).any(|number| self.is_in_call(number))
+    }
+
+    fn is_in_call(&self, number: u64) -> bool {
+        self.in_calls.iter().any(|(start, end)| *start < (number + 1) * PAGE && number * PAGE < *end)
     }
 
     /// Makes the page of `address` writable again because it is about to be written.

@@ -32,6 +32,7 @@ use bubble::shared::SliceStats;
 use engine::instrument::Trace;
 use engine::{Control, Cpu, Fault, Flow, Guest, Volatile};
 use machine::{Gpr, Here, flags};
+use syscall_replay::effects::Range;
 use syscall_replay::table::{self, Class, Rule, Special};
 use syscall_replay::{effects, is_error};
 
@@ -213,7 +214,8 @@ impl SerialGuest {
 
     /// A call without a meaning for us.
     fn execute(&mut self, rule: Rule, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        for range in effects::writable(&rule, &call.args, &self.memory) {
+        let written = effects::writable(&rule, &call.args, &self.memory);
+        for range in &written {
             control.before_write(range.address, range.len);
         }
         let writes_unseen = self.own_memory.is_written_by(&call);
@@ -222,7 +224,7 @@ impl SerialGuest {
         }
         let waiting_mask = self.waiting_mask(&call);
         let needs_turn = writes_unseen || table::may_kill(call.number, &call.args);
-        self.make_call(Underway { call, rule, writes_unseen, waiting_mask, needs_turn }, cpu, control)
+        self.make_call(Underway { call, written, writes_unseen, waiting_mask, needs_turn }, cpu, control)
     }
 
     /// What is left to be done once such a call was made.
@@ -233,21 +235,16 @@ impl SerialGuest {
         cpu: &mut Cpu,
         control: &mut dyn Control,
     ) -> Flow {
-        let Underway { call, rule, writes_unseen, waiting_mask, .. } = underway;
+        let Underway { call, written, writes_unseen, waiting_mask, .. } = underway;
+        for range in written {
+            control.call_ends(range.address, range.len);
+        }
         let result = match result {
             Ok(result) => result,
             Err(why) => return self.deliver_before_call(why, cpu, control),
         };
         if writes_unseen {
             memory::changed_anywhere(control);
-        }
-        if result as i64 == -i64::from(libc::EFAULT) && self.threads.are_many() {
-            // Another thread has executed code on a page that the kernel was about to write.
-            let ranges = effects::writable(&rule, &call.args, &self.memory);
-            let protected = ranges.into_iter().filter(|range| control.before_write(range.address, range.len)).count();
-            if protected > 0 {
-                return self.execute(rule, call, cpu, control);
-            }
         }
         if !is_error(result) {
             self.maps.after(&call, result, &self.memory);
@@ -415,7 +412,8 @@ struct Call {
 /// A call that is made, or about to be.
 pub struct Underway {
     call: Call,
-    rule: Rule,
+    /// Where it may write while others run.
+    written: Vec<Range>,
     /// It writes the app's memory without its arguments saying where.
     writes_unseen: bool,
     /// See [`SerialGuest::waiting_mask`].

@@ -175,9 +175,11 @@ mod tests {
             self.0.push((start, len));
         }
 
-        fn before_write(&mut self, _start: u64, _len: u64) -> bool {
-            false
-        }
+        fn before_write(&mut self, _start: u64, _len: u64) {}
+
+        fn call_begins(&mut self, _start: u64, _len: u64) {}
+
+        fn call_ends(&mut self, _start: u64, _len: u64) {}
 
         fn look_again(&mut self) {}
 

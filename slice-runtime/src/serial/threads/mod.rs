@@ -227,11 +227,15 @@ impl SerialGuest {
     }
 
     /// Makes a call, at once or when the engine was left.
-    pub(super) fn make_call(&mut self, call: Underway, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+    pub(super) fn make_call(&mut self, mut call: Underway, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         let with_turn = !self.threads.are_many() || call.needs_turn || length_of(&call.call) == Length::Instant;
         if !with_turn {
+            for range in &call.written {
+                control.call_begins(range.address, range.len);
+            }
             return self.pause(Pause::Call(call));
         }
+        call.written.clear();
         let result = interruptible(call.call.number, call.call.args, arrival::flag());
         self.executed(call, result, cpu, control)
     }
