@@ -83,6 +83,12 @@ impl Arrivals {
         &self.arrived.signal
     }
 
+    /// Forgets what was left for a thread that has ended.
+    pub fn forget(&self) {
+        self.arrived.signal.store(0, Ordering::Release);
+        self.held.signal.store(0, Ordering::Release);
+    }
+
     /// Whether the thread goes on to wait: the signal isn't for it yet.
     fn holds_back(&self, signal: i32) -> bool {
         // Sent by somebody, not raised by an instruction: the only ones that come although they are "blocked".

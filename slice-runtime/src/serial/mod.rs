@@ -439,7 +439,9 @@ impl Guest for SerialGuest {
         let rule = table::lookup(call.number, &call.args, &self.memory);
         match rule.class {
             Class::Refuse { result } => self.finished(result as u64, cpu),
-            Class::Special(Special::Exit) if call.number as i64 == libc::SYS_exit => self.end_thread(call.args[0]),
+            Class::Special(Special::Exit) if call.number as i64 == libc::SYS_exit => {
+                self.end_thread(call.args[0], cpu, control)
+            }
             Class::Special(Special::Exit) => self.end(Ending::Exit(call.args[0])),
             Class::Special(Special::Exec) => self.exec(call, cpu, control),
             Class::Special(Special::StartProcess) => self.start_process(call, cpu, control),

@@ -69,7 +69,11 @@ impl Area {
 
     /// Uses one again, if its last thread has gone.
     pub fn reuse(&'static self) -> bool {
-        self.is_used.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        let is_free = self.is_used.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        if is_free {
+            self.arrivals.forget();
+        }
+        is_free
     }
 
     /// Nobody uses it. Of an area whose thread runs on it this is written by that thread's last instructions.

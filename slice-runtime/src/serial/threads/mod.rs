@@ -278,7 +278,12 @@ impl SerialGuest {
     }
 
     /// `exit`: the end of this thread, and of the process if it is the last one.
-    pub(super) fn end_thread(&mut self, status: u64) -> Flow {
+    pub(super) fn end_thread(&mut self, status: u64, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        // What comes from now on is for other threads. What has come is this one's.
+        set_real_mask(!FAULTS);
+        if arrival::flag().load(Ordering::Acquire) != 0 {
+            return self.deliver_before_call(Unmade::NotEntered, cpu, control);
+        }
         if !self.threads.are_many() {
             return self.end(Ending::LastThread(status));
         }
