@@ -1,6 +1,6 @@
 // Bytes that a system call writes to a page while another thread executes code on it: they arrive whole, and new code is seen.
 // build plain: -O1 -pthread
-// rounds: 0 24
+// rounds: 0 16
 // totals: vary
 // refused sliced: thread
 #include "guest.h"

@@ -126,7 +126,8 @@ pub fn set_blocked(mask: u64) {
 pub fn hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t) -> bool {
     let area = threads::of_signal_stack();
     let has_turn = area.has_turn();
-    if turns::is_request(signal, info) {
+    let is_asked = area.is_asked();
+    if turns::is_request(signal, info, is_asked) {
         if has_turn {
             engine::interrupt();
         }
@@ -135,7 +136,11 @@ pub fn hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t)
     }
     if area.arrivals.holds_back(signal) {
         area.arrivals.held.put(signal, info);
-        return false;
+        // It may stand for a request with the same number, which then doesn't come.
+        if is_asked {
+            engine::interrupt();
+        }
+        return is_asked;
     }
     area.arrivals.arrived.put(signal, info);
     block_all(context);

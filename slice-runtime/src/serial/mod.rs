@@ -521,9 +521,10 @@ impl machine::Memory for Told<'_> {
 /// Ends this process by a signal, whatever the app did about that signal.
 fn die(signal: i32) -> ! {
     set_real_action(signal, &Action::default());
-    set_real_mask(0);
-    let me = raw_syscall(libc::SYS_getpid as u64, [0; 6]);
-    raw_syscall(libc::SYS_kill as u64, [me, signal as u64, 0, 0, 0, 0]);
+    // Others that wait don't come first, and it is this thread's: another one would get it when this one has gone on.
+    set_real_mask(!arrival::bit(signal));
+    let [process, thread] = [libc::SYS_getpid, libc::SYS_gettid].map(|number| raw_syscall(number as u64, [0; 6]));
+    raw_syscall(libc::SYS_tgkill as u64, [process, thread, signal as u64, 0, 0, 0]);
     // Only if the signal isn't fatal after all.
     exit_now(128 + signal)
 }

@@ -79,6 +79,11 @@ impl Area {
     pub fn has_turn(&self) -> bool {
         TURNS.is_held_by(&self.waiter)
     }
+
+    /// Whether it has the turn and somebody has asked for it.
+    pub fn is_asked(&self) -> bool {
+        TURNS.is_asked_for(&self.waiter)
+    }
 }
 
 impl Threads {
@@ -200,7 +205,7 @@ impl World {
         }
         // In this order: what arrives between says so itself.
         engine::set_interrupted(false);
-        if me.arrivals.flag().load(Ordering::Acquire) != 0 || me.waiter.has_been_asked() {
+        if me.arrivals.flag().load(Ordering::Acquire) != 0 || TURNS.is_asked_for(&me.waiter) {
             engine::set_interrupted(true);
         }
     }
@@ -242,7 +247,7 @@ impl SerialGuest {
 
     /// The thread has been interrupted: gives its turn up if that is why.
     pub(super) fn give_turn_if_asked(&mut self) -> Flow {
-        if of_turn().waiter.has_been_asked() { self.pause(Pause::Turn) } else { Flow::Continue }
+        if TURNS.is_asked_for(&of_turn().waiter) { self.pause(Pause::Turn) } else { Flow::Continue }
     }
 
     /// A call that starts a thread.

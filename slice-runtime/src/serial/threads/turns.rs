@@ -76,11 +76,6 @@ impl Waiter {
         self.asked.store(true, Ordering::Release);
     }
 
-    /// Whether one has arrived that wasn't followed yet.
-    pub fn has_been_asked(&self) -> bool {
-        self.asked.load(Ordering::Acquire)
-    }
-
     /// Has it look again at what it waits for.
     fn wake(&self) {
         futex(&self.granted, libc::FUTEX_WAKE, 1, std::ptr::null());
@@ -113,6 +108,11 @@ impl Turns {
     /// Whether the thread has the turn, and isn't in a call.
     pub fn is_held_by(&self, me: &Waiter) -> bool {
         self.turn.load(Ordering::Acquire) & !ASKED == me.address()
+    }
+
+    /// Whether the thread has the turn and is to give it up.
+    pub fn is_asked_for(&self, me: &Waiter) -> bool {
+        self.turn.load(Ordering::Acquire) == me.address() | ASKED
     }
 
     /// Waits for the turn.
@@ -209,10 +209,11 @@ impl Turns {
         false
     }
 
-    /// Until the signal that was sent has arrived.
+    /// Until the signal that was sent has arrived. If one of the app's with that number was on its way, it never does: so the thread sends it itself,
+    /// and what is on its way to it has arrived when that call is over.
     fn wait_for_request(&self, me: &Waiter) {
         while !me.asked.swap(false, Ordering::AcqRel) {
-            yield_processor();
+            (self.request)(me);
         }
     }
 
@@ -297,11 +298,14 @@ pub fn request(of: &Waiter) {
 /// "Your turn is over".
 const MARK: u64 = 0x7475_726e_206f_7665;
 
-/// Whether a signal is such a request.
-pub fn is_request(signal: i32, info: &libc::siginfo_t) -> bool {
+/// Whether a signal is such a request. `is_asked`: one was sent to the thread. Beyond the user's limit of waiting signals the kernel drops what tells it from others, and names no
+/// sender.
+pub fn is_request(signal: i32, info: &libc::siginfo_t, is_asked: bool) -> bool {
+    // SAFETY: the kernel has initialised it all.
+    let is_nobodys = info.si_code == libc::SI_USER && unsafe { info.si_pid() } == 0;
     // SAFETY: the structure has 16 words, all of them initialised by the kernel.
     let value = unsafe { (info as *const libc::siginfo_t).cast::<u64>().add(3).read() };
-    signal == REQUEST && info.si_code == libc::SI_QUEUE && value == MARK
+    signal == REQUEST && (info.si_code == libc::SI_QUEUE && value == MARK || is_asked && is_nobodys)
 }
 
 fn yield_processor() {
