@@ -172,8 +172,16 @@ impl Serial<'_> {
             Stop::Exec => {
                 // It has ended all others.
                 self.threads.clear();
-                self.take_result(None)?;
-                return self.start_image(stopped.finish_exec()?);
+                // It went on natively, and does so.
+                let has_given_up = self.slot.as_ref().is_none_or(|slot| slot.state() == state::FAILED);
+                match self.take_result(None) {
+                    Err(why) if has_given_up => self.fail(why),
+                    taken => taken?,
+                }
+                if !has_given_up {
+                    return self.start_image(stopped.finish_exec()?);
+                }
+                stopped.resume(Mode::Free, 0)?
             }
             stop => self.go_on(stopped, stop)?,
         });
