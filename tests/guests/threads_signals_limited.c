@@ -1,6 +1,6 @@
 // Threads that compute, wait for each other and send each other SIGFPE when no more signals may wait: all get their turns.
 // build plain: -O1 -pthread
-// rounds: 0 20
+// rounds: 0 12
 // totals: vary
 // refused sliced: thread
 #include "guest.h"
