@@ -3,7 +3,6 @@
 // rounds: 0 1
 // totals: vary
 // refused sliced: thread
-// refused serial: another thread
 #include "guest.h"
 #include <pthread.h>
 

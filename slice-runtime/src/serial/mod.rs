@@ -285,6 +285,7 @@ impl SerialGuest {
         if let Err(error) = self.slot.publish(self.tool.as_ref(), self.stats()) {
             self.give_up_before_call(&error, cpu, control);
         }
+        threads::before_exec();
         // The new program inherits the mask, so it must be the app's, fault signals included.
         set_real_mask(self.signals.mask());
         let outcome = calls::interruptible(call.number, call.args, arrival::flag());

@@ -111,6 +111,13 @@ impl Threads {
     }
 }
 
+/// Nobody asks the thread that has the turn for it by a signal any more: it would still wait for the program that is executed now, and end it. If that can't be
+/// executed, the turn is given up then.
+pub fn before_exec() {
+    TURNS.ask_myself(&of_turn().waiter);
+    engine::interrupt();
+}
+
 fn own_number() -> i32 {
     raw_syscall(libc::SYS_gettid as u64, [0; 6]) as i32
 }

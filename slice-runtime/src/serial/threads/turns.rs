@@ -160,6 +160,19 @@ impl Turns {
         next.into_iter().chain(first).for_each(Waiter::wake);
     }
 
+    /// The thread, which has the turn, counts as asked from now on: nobody sends it a request, and none is on its way. For what a signal mustn't come to.
+    pub fn ask_myself(&self, me: &Waiter) {
+        if self.exchange(me.address(), me.address() | ASKED) {
+            return me.is_asked();
+        }
+        // Who asks does it with the lock held: the request was sent when we get it.
+        self.lock();
+        self.unlock();
+        while !me.asked.load(Ordering::Acquire) {
+            (self.request)(me);
+        }
+    }
+
     /// The thread is about to make a call that is short as a rule. False if it was asked to give the turn up: then it is to do that first.
     pub fn begin_call(&self, me: &Waiter) -> bool {
         me.calls.fetch_add(1, Ordering::Relaxed);
@@ -381,6 +394,25 @@ mod tests {
         TURNS.take(me);
         assert!(TURNS.is_held_by(me) && TURNS.begin_call(me) && !TURNS.is_held_by(me));
         TURNS.end_call(me);
+    }
+
+    /// Who has asked itself isn't asked, by however many that wait.
+    #[test]
+    fn who_asks_itself_gets_no_request() {
+        static TURNS: Turns = Turns::new(|_| panic!("a request"));
+        let me: &'static Waiter = Box::leak(Box::new(Waiter::new()));
+        TURNS.take(me);
+        TURNS.ask_myself(me);
+        TURNS.ask_myself(me);
+        let other = std::thread::spawn(|| {
+            let me: &'static Waiter = Box::leak(Box::new(Waiter::new()));
+            TURNS.take(me);
+            TURNS.give(me);
+        });
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        assert!(TURNS.is_held_by(me) && TURNS.is_asked_for(me));
+        TURNS.give(me);
+        other.join().unwrap();
     }
 
     #[test]
