@@ -26,6 +26,11 @@ const PATIENCE: u32 = 25;
 /// One that is never blocked (see [`super::super::arrival::FAULTS`]) and that nearly nobody sends.
 const REQUEST: i32 = libc::SIGFPE;
 
+/// Values of [`Waiter::word`]: the turn was given to it.
+const GRANTED: u32 = 1;
+/// It is the first in the queue now.
+const FIRST: u32 = 2;
+
 const IN_CALL: u64 = 1;
 const ASKED: u64 = 2;
 const BITS: u64 = 3;
@@ -35,8 +40,8 @@ const BITS: u64 = 3;
 pub struct Waiter {
     /// Its number.
     pub tid: AtomicI32,
-    /// The turn was given to it.
-    granted: AtomicU32,
+    /// What it sleeps on: what it was told since it looked, 0 if nothing.
+    word: AtomicU32,
     /// A request has arrived.
     asked: AtomicBool,
     /// Calls begun.
@@ -63,7 +68,7 @@ impl Waiter {
     pub const fn new() -> Self {
         Self {
             tid: AtomicI32::new(0),
-            granted: AtomicU32::new(0),
+            word: AtomicU32::new(0),
             asked: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             lasting: Lasting::new(),
@@ -76,9 +81,22 @@ impl Waiter {
         self.asked.store(true, Ordering::Release);
     }
 
-    /// Has it look again at what it waits for.
-    fn wake(&self) {
-        futex(&self.granted, libc::FUTEX_WAKE, 1, std::ptr::null());
+    /// Tells it that it has the turn.
+    fn grant(&self) {
+        self.word.store(GRANTED, Ordering::Release);
+        futex(&self.word, libc::FUTEX_WAKE, 1, std::ptr::null());
+    }
+
+    /// Tells it that it is the first in the queue. Not lost if it is only about to sleep.
+    fn becomes_first(&self) {
+        let _ = self.word.compare_exchange(0, FIRST, Ordering::AcqRel, Ordering::Acquire);
+        futex(&self.word, libc::FUTEX_WAKE, 1, std::ptr::null());
+    }
+
+    /// Sleeps until it was told something. Whether that was that it has the turn.
+    fn sleep(&self, timeout: *const libc::timespec) -> bool {
+        futex(&self.word, libc::FUTEX_WAIT, 0, timeout);
+        self.word.swap(0, Ordering::AcqRel) == GRANTED
     }
 
     fn address(&self) -> u64 {
@@ -126,10 +144,9 @@ impl Turns {
         self.unlock();
         let mut watch = Watch::default();
         loop {
-            // Only the first looks; who becomes the first is woken.
+            // Only the first looks; who becomes the first is told.
             let timeout = if self.is_first(me) { &raw const LOOK } else { std::ptr::null() };
-            futex(&me.granted, libc::FUTEX_WAIT, 0, timeout);
-            if me.granted.swap(0, Ordering::AcqRel) == 1 {
+            if me.sleep(timeout) {
                 return;
             }
             self.lock();
@@ -152,12 +169,10 @@ impl Turns {
         let next = self.remove_first();
         // Requests are made with the lock held only, so none came between.
         self.turn.store(next.map_or(0, Waiter::address), Ordering::Release);
-        if let Some(next) = next {
-            next.granted.store(1, Ordering::Release);
-        }
         let first = self.first();
+        next.into_iter().for_each(Waiter::grant);
         self.unlock();
-        next.into_iter().chain(first).for_each(Waiter::wake);
+        first.into_iter().for_each(Waiter::becomes_first);
     }
 
     /// The thread, which has the turn, counts as asked from now on: nobody sends it a request, and none is on its way. For what a signal mustn't come to.
@@ -203,9 +218,6 @@ impl Turns {
 
     /// The first in the queue looks after who has the turn. Whether it has the turn now. With the lock held.
     fn look(&self, me: &'static Waiter, watch: &mut Watch) -> bool {
-        if me.granted.load(Ordering::Acquire) != 0 {
-            return false;
-        }
         let turn = self.turn.load(Ordering::Acquire);
         // SAFETY: as in `holder`; the queue isn't empty, so it is somebody's turn.
         let holder = unsafe { &*((turn & !BITS) as *const Waiter) };
@@ -213,7 +225,7 @@ impl Turns {
             // It may be in another call by now, but it is in one.
             Seen::LongCall if self.exchange(turn, me.address()) => {
                 self.remove_first();
-                self.first().into_iter().for_each(Waiter::wake);
+                self.first().into_iter().for_each(Waiter::becomes_first);
                 return true;
             }
             Seen::LongTurn if self.exchange(holder.address(), holder.address() | ASKED) => (self.request)(holder),
@@ -413,6 +425,17 @@ mod tests {
         assert!(TURNS.is_held_by(me) && TURNS.is_asked_for(me));
         TURNS.give(me);
         other.join().unwrap();
+    }
+
+    #[test]
+    fn what_is_told_before_the_sleep_ends_it() {
+        let waiter = Waiter::new();
+        waiter.becomes_first();
+        assert!(!waiter.sleep(std::ptr::null()));
+        waiter.becomes_first();
+        waiter.grant();
+        waiter.becomes_first();
+        assert!(waiter.sleep(std::ptr::null()));
     }
 
     #[test]
