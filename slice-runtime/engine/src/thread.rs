@@ -1,6 +1,6 @@
 //! The thread state: what translated code reaches through GS.
 //!
-//! One for each app thread, in [`bubble::map::THREADS`]. Generated code uses its fields by their offsets
+//! One in each process, in [`bubble::map::THREADS`]: one thread of the app's at a time runs translated code. Generated code uses its fields by their offsets
 //! ([`offset_of!`](std::mem::offset_of)), so the struct is the only place where they are decided.
 
 use std::mem::offset_of;
@@ -31,7 +31,7 @@ pub const SLOT_CELLS: usize = 1 << 12;
 /// Entries of the indirect-branch table: one for each value of 16 bits of the target.
 pub const INDIRECT_ENTRIES: usize = 1 << 16;
 
-/// Everything that belongs to one app thread while it runs under translation.
+/// Everything that belongs to an app thread while it runs translated code.
 #[repr(C)]
 pub struct ThreadState {
     /// The app's state while the code cache is left. General registers are also saved here by `leave`.
@@ -157,41 +157,41 @@ impl ThreadState {
         (offset_of!(ThreadState, spill) + slot * 8) as u32
     }
 
-    /// Address of a spill slot of the only thread.
+    /// Address of a spill slot.
     ///
-    /// Generated code names spill slots by address as long as there is one thread (P28): the CPU forwards a store to a load
+    /// Generated code names spill slots by address as long as one thread at a time runs translated code (P28): the CPU forwards a store to a load
     /// of the same RIP-relative address at once, but takes several cycles if both go through a segment base, and a
     /// register that is borrowed in each block would wait that long in each block.
     pub const fn spill_address(slot: usize) -> u64 {
         map::THREADS.start + Self::spill_at(slot) as u64
     }
 
-    /// Address of a counter's cell of the only thread.
+    /// Address of a counter's cell.
     pub const fn cell_address(word: usize, cell: usize) -> u64 {
         map::THREADS.start + (offset_of!(ThreadState, cells) + (word * CELLS + cell) * 8) as u64
     }
 
-    /// Address of `quick_checks` of the only thread.
+    /// Address of `quick_checks`.
     pub const QUICK_CHECKS: u64 = map::THREADS.start + offset_of!(ThreadState, quick_checks) as u64;
-    /// Address of a register's place in `called` of the only thread.
+    /// Address of a register's place in `called`.
     pub const fn called_address(r: Gpr) -> u64 {
         map::THREADS.start + (offset_of!(ThreadState, called) + r as usize * 8) as u64
     }
 
-    /// Address of a word of `called_args` of the only thread.
+    /// Address of a word of `called_args`.
     pub const fn called_arg_address(n: usize) -> u64 {
         map::THREADS.start + (offset_of!(ThreadState, called_args) + n * 8) as u64
     }
 
-    /// Address of `called_flags` of the only thread.
+    /// Address of `called_flags`.
     pub const CALLED_FLAGS: u64 = map::THREADS.start + offset_of!(ThreadState, called_flags) as u64;
-    /// Address of `runtime_rsp` of the only thread.
+    /// Address of `runtime_rsp`.
     pub const RUNTIME_RSP: u64 = map::THREADS.start + offset_of!(ThreadState, runtime_rsp) as u64;
-    /// Address of `target` of the only thread.
+    /// Address of `target`.
     pub const TARGET: u64 = map::THREADS.start + offset_of!(ThreadState, target) as u64;
-    /// Address of `interrupted` of the only thread.
+    /// Address of `interrupted`.
     pub const INTERRUPTED: u64 = map::THREADS.start + offset_of!(ThreadState, interrupted) as u64;
-    /// Address of `buffer` of the only thread.
+    /// Address of `buffer`.
     pub const BUFFER_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, buffer) as u64;
 
     /// GS offset of `exit`.
