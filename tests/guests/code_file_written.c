@@ -1,4 +1,5 @@
 // A file is written whose code is mapped and has been executed: pages that aren't this process's own show the new code at once.
+// kept: by chance
 // rounds: 1 12
 #define _GNU_SOURCE
 #include "guest.h"

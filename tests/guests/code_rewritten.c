@@ -1,4 +1,5 @@
 // A file of code is rewritten in place, as `cp` over a library does, and mapped again at the same address.
+// kept: by chance
 // rounds: 1 40
 #define _GNU_SOURCE
 #include "guest.h"

@@ -1,4 +1,5 @@
 // Two files of code at the same place in turn, with many functions at the same addresses, called through pointers.
+// kept: by chance
 // rounds: 1 12
 #define _GNU_SOURCE
 #include "guest.h"

@@ -1,4 +1,5 @@
 // A code generator with two views of the same memory: one to write through, one to execute.
+// kept: by chance
 // rounds: 3 60
 #define _GNU_SOURCE
 #include "guest.h"

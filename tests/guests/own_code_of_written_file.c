@@ -1,4 +1,5 @@
 // A process writes to its own copy of a file's code, which it has executed, after the file was opened for writing.
+// kept: by chance
 // rounds: 1 12
 #define _GNU_SOURCE
 #include "guest.h"

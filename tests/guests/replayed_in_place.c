@@ -1,5 +1,6 @@
 // What system calls write, where that isn't simply there: in pages that hold code, in what they read themselves, on the last bytes of a mapping,
 // on a stack that grows; and registers, flags and memory around thousands of calls.
+// kept: by chance
 // rounds: 20 600
 #define _GNU_SOURCE
 #include "guest.h"

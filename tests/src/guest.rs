@@ -15,6 +15,7 @@
 //! // options: WORD …        superpin's options besides those of the mode
 //! // refused: TEXT         sliced and serial runs must refuse to count, with a message that contains the text
 //! // refused sliced: TEXT  sliced runs must
+//! // kept: by chance       it makes files of code, which are others in the next run: what is kept may be of no use
 //! // counted: by chance    what is refused may by chance be possible
 //! // refused serial: TEXT  serial runs must
 //! ```
@@ -52,6 +53,8 @@ pub struct Guest {
     pub bare: bool,
     /// Whether what must be refused may be counted all the same.
     pub by_chance: bool,
+    /// Whether the translations that one run keeps are of use to the next.
+    pub keeps: bool,
     /// Options for superpin besides those of the mode.
     pub options: Vec<String>,
     source: PathBuf,
@@ -187,6 +190,7 @@ fn parse(file: &Path, text: &str) -> Vec<Guest> {
             refused: ["refused serial", "refused sliced"].map(|key| field("refused").or(field(key)).map(str::to_owned)),
             bare: file.extension().is_some_and(|e| e == "S"),
             by_chance: field("counted") == Some("by chance"),
+            keeps: field("kept") != Some("by chance"),
             options: words(field("options").unwrap_or_default()),
             source: file.to_owned(),
             flags,

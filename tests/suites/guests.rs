@@ -74,7 +74,10 @@ fn run_in(mode: &Mode, options: &[&str], guest: &Guest, rounds: u64) -> io::Resu
     let [saved, loaded] =
         [(&first, "kept_bytes_saved"), (&second, "kept_bytes_loaded")].map(|(run, name)| run.statistic(name));
     match (saved > Some(0.0), loaded > Some(0.0)) {
-        (true, false) => Err(io::Error::other(format!("kept, but not used\n{}\n{}", first.report, second.report))),
+        // Code of a file that was changed within two seconds isn't kept. On a busy machine a run takes longer.
+        (true, false) if guest.keeps => {
+            Err(io::Error::other(format!("kept, but not used\n{}\n{}", first.report, second.report)))
+        }
         _ => Ok(second),
     }
 }
