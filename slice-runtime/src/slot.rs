@@ -168,12 +168,6 @@ impl OwnSlot {
         self.runner().compare_exchange(pid as u32, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Notes what the app passed to exit_group.
-    pub fn set_exit_status(&self, status: u32) {
-        // SAFETY: see `state`.
-        unsafe { (*self.slot).exit_status.store(status, Ordering::Relaxed) };
-    }
-
     /// Tells where the app's code goes on in the process that is about to be started.
     pub fn set_child_at(&self, address: u64) {
         // SAFETY: see `state`.

@@ -220,7 +220,6 @@ impl RunMemory {
         claimed.slot().log_len.store(0, Relaxed);
         claimed.slot().last_call_len.store(0, Relaxed);
         claimed.slot().result_len.store(0, Relaxed);
-        claimed.slot().exit_status.store(0, Relaxed);
         claimed.slot().report_len.store(0, Relaxed);
         claimed.slot().first_state.store(0, Relaxed);
         claimed.slot().runner.store(0, Relaxed);

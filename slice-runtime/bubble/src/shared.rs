@@ -199,8 +199,6 @@ pub struct Slot {
     pub last_call_len: AtomicU64,
     /// Bytes of result in the slot's RESULT.
     pub result_len: AtomicU64,
-    /// Exit status that the app passed to exit_group, in a serial run.
-    pub exit_status: AtomicU32,
     /// Bytes used of `report`.
     pub report_len: AtomicU32,
     /// Process that keeps the slice's first state unchanged; also a futex. 0 as long as there is none, [`NO_PROCESS`] when

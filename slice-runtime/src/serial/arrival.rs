@@ -131,7 +131,7 @@ pub fn hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t)
         if has_turn {
             engine::interrupt();
         }
-        area.waiter.is_asked();
+        area.waiter.request_arrived();
         return has_turn;
     }
     if area.arrivals.holds_back(signal) {

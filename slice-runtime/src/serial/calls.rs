@@ -17,6 +17,22 @@ pub fn raw_syscall(number: u64, args: [u64; 6]) -> u64 {
     result
 }
 
+/// Instructions that load a system call's number and arguments from the seven words at rdi.
+macro_rules! load_call {
+    () => {
+        concat!(
+            "mov rax, [rdi]\n",
+            "mov rsi, [rdi + 16]\n",
+            "mov rdx, [rdi + 24]\n",
+            "mov r10, [rdi + 32]\n",
+            "mov r8, [rdi + 40]\n",
+            "mov r9, [rdi + 48]\n",
+            "mov rdi, [rdi + 8]\n",
+        )
+    };
+}
+pub(super) use load_call;
+
 // The window: from reading the flag to the `syscall` instruction. A signal that arrives before the window sets the
 // flag, which is then seen; one that arrives in the window makes the hook move rip to `abort`; one that arrives
 // later interrupts the call itself. The kernel restarts a call by setting rip back to the `syscall` instruction, which is
@@ -30,13 +46,7 @@ global_asm!(
     "push rbp",
     "mov rbx, rdx",
     "mov rbp, rsi",
-    "mov rax, [rdi]",
-    "mov rsi, [rdi + 16]",
-    "mov rdx, [rdi + 24]",
-    "mov r10, [rdi + 32]",
-    "mov r8, [rdi + 40]",
-    "mov r9, [rdi + 48]",
-    "mov rdi, [rdi + 8]",
+    load_call!(),
     "xor ecx, ecx",
     ".globl superpin_interruptible_window",
     "superpin_interruptible_window:",

@@ -109,9 +109,6 @@ impl SerialGuest {
         // No handler may find a process that is about to end.
         set_real_mask(!FAULTS);
         let ending = self.ending.unwrap_or(Ending::Exit(0));
-        if let Ending::Exit(status) | Ending::LastThread(status) = ending {
-            self.slot.set_exit_status(status as u32);
-        }
         let stats = SliceStats { children: self.children, threads: self.threads.started, ..stats };
         if let Err(error) = self.slot.publish(self.tool.as_ref(), stats) {
             self.slot.report(&error);
@@ -213,8 +210,8 @@ impl SerialGuest {
     }
 
     /// A call without a meaning for us.
-    fn execute(&mut self, rule: Rule, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        let written = effects::writable(&rule, &call.args, &self.memory);
+    fn execute(&mut self, rule: &Rule, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        let written = effects::writable(rule, &call.args, &self.memory);
         for range in &written {
             control.before_write(range.address, range.len);
         }
@@ -272,7 +269,7 @@ impl SerialGuest {
     }
 
     /// A call that may kill this process at once: the result is handed in before.
-    fn kill(&mut self, rule: Rule, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+    fn kill(&mut self, rule: &Rule, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if let Err(error) = self.slot.publish(self.tool.as_ref(), self.stats()) {
             self.slot.fail(&error);
         }
@@ -454,9 +451,9 @@ impl Guest for SerialGuest {
                 } else if let Some(signal) = self.death_by(&call) {
                     self.end(Ending::Signal(signal))
                 } else if table::may_kill(call.number, &call.args) {
-                    self.kill(rule, call, cpu, control)
+                    self.kill(&rule, call, cpu, control)
                 } else {
-                    self.execute(rule, call, cpu, control)
+                    self.execute(&rule, call, cpu, control)
                 }
             }
         }

@@ -17,6 +17,7 @@ use engine::Cpu;
 use machine::{Gpr, Registers, XState, component};
 
 use super::actions::{Action, Signals};
+use super::calls::load_call;
 use super::frame::AltStack;
 
 /// 63 dispositions, the stack, the mask.
@@ -70,13 +71,7 @@ global_asm!(
     // extern "C" fn (call: *const [u64; 7]) -> u64. Returns in the parent; the child goes native.
     ".globl superpin_split",
     "superpin_split:",
-    "mov rax, [rdi]",
-    "mov rsi, [rdi + 16]",
-    "mov rdx, [rdi + 24]",
-    "mov r10, [rdi + 32]",
-    "mov r8, [rdi + 40]",
-    "mov r9, [rdi + 48]",
-    "mov rdi, [rdi + 8]",
+    load_call!(),
     "syscall",
     "test rax, rax",
     "jz superpin_go_native",

@@ -10,7 +10,7 @@ use machine::{Gpr, Memory};
 
 use super::area::Area;
 use crate::serial::Call;
-use crate::serial::calls::raw_syscall;
+use crate::serial::calls::{load_call, raw_syscall};
 
 global_asm!(
     ".pushsection .text.superpin_threads, \"ax\", @progbits",
@@ -19,13 +19,7 @@ global_asm!(
     "superpin_start_thread:",
     "push rbx",
     "mov rbx, rsi",
-    "mov rax, [rdi]",
-    "mov rsi, [rdi + 16]",
-    "mov rdx, [rdi + 24]",
-    "mov r10, [rdi + 32]",
-    "mov r8, [rdi + 40]",
-    "mov r9, [rdi + 48]",
-    "mov rdi, [rdi + 8]",
+    load_call!(),
     "syscall",
     "test rax, rax",
     "jz 2f",

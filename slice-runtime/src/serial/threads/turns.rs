@@ -77,7 +77,7 @@ impl Waiter {
     }
 
     /// The request has arrived. To be called by the thread itself, from the handler.
-    pub fn is_asked(&self) {
+    pub fn request_arrived(&self) {
         self.asked.store(true, Ordering::Release);
     }
 
@@ -105,7 +105,7 @@ impl Waiter {
 }
 
 impl Turns {
-    /// Nobody's turn. `request` makes [`Waiter::is_asked`] be called, by a signal to that thread.
+    /// Nobody's turn. `request` makes [`Waiter::request_arrived`] be called, by a signal to that thread.
     pub const fn new(request: fn(&Waiter)) -> Self {
         Self {
             turn: AtomicU64::new(0),
@@ -178,7 +178,7 @@ impl Turns {
     /// The thread, which has the turn, counts as asked from now on: nobody sends it a request, and none is on its way. For what a signal mustn't come to.
     pub fn ask_myself(&self, me: &Waiter) {
         if self.exchange(me.address(), me.address() | ASKED) {
-            return me.is_asked();
+            return me.request_arrived();
         }
         // Who asks does it with the lock held: the request was sent when we get it.
         self.lock();
@@ -357,7 +357,7 @@ mod tests {
     fn one_at_a_time() {
         const THREADS: u64 = 4;
         const ROUNDS: u64 = 3000;
-        static TURNS: Turns = Turns::new(Waiter::is_asked);
+        static TURNS: Turns = Turns::new(Waiter::request_arrived);
         static SUM: Shared = Shared(UnsafeCell::new(0));
         let threads = (0..THREADS).map(|number| {
             std::thread::spawn(move || {
@@ -389,7 +389,7 @@ mod tests {
     /// Who never gives the turn up by itself is asked to.
     #[test]
     fn a_long_turn_is_asked_for() {
-        static TURNS: Turns = Turns::new(Waiter::is_asked);
+        static TURNS: Turns = Turns::new(Waiter::request_arrived);
         let me: &'static Waiter = Box::leak(Box::new(Waiter::new()));
         TURNS.take(me);
         let other = std::thread::spawn(|| {
