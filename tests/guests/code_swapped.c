@@ -29,6 +29,7 @@ static int code_file(const char *name, int twice)
 int main(int argc, char **argv)
 {
     long times = rounds(argc, argv);
+    int calls = times == 1 ? 2 * FUNCTIONS : 30 * times * FUNCTIONS;
     int files[2] = {code_file("once", 0), code_file("twice", 1)};
     unsigned char *place = mmap(0, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(place != MAP_FAILED);
@@ -36,7 +37,7 @@ int main(int argc, char **argv)
     for (long round = 0; round < 2 * times; round++) {
         int flags = MAP_PRIVATE | MAP_FIXED;
         REQUIRE(mmap(place, BYTES, PROT_READ | PROT_EXEC, flags, files[round % 2], 0) == place);
-        for (int i = 0; i < 30 * times * FUNCTIONS; i++) {
+        for (int i = 0; i < calls; i++) {
             uint64_t (*function)(uint64_t) = (void *)(place + i * 5 % FUNCTIONS * SPACING);
             sum = mix(sum, function(sum));
         }

@@ -1,5 +1,5 @@
 // Counted loops, nested and with several exits.
-// rounds: 20 2000
+// rounds: 2 2000
 #include "guest.h"
 
 int main(int argc, char **argv)

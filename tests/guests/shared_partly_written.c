@@ -31,14 +31,16 @@ static uint64_t other_part(int fd, long from, uint64_t sum)
 int main(int argc, char **argv)
 {
     uint64_t sum = 1;
+    long times = rounds(argc, argv);
+    int turns = times < 10 ? 5 * times : 50;
     int fd = open("shared", O_RDWR | O_CREAT | O_TRUNC, 0600);
     REQUIRE(fd >= 0 && ftruncate(fd, SIZE) == 0);
     unsigned char *nameless = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     unsigned char *file = mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     REQUIRE(nameless != MAP_FAILED && file != MAP_FAILED);
-    for (long round = 0; round < rounds(argc, argv); round++) {
+    for (long round = 0; round < times; round++) {
         long chunk = round * 7 % CHUNKS;
-        for (int turn = 0; turn < 50; turn++) {
+        for (int turn = 0; turn < turns; turn++) {
             sum = touch(nameless + chunk * CHUNK + turn % 16 * 4096, sum);
             sum = touch(file + (CHUNKS - 1 - chunk) * CHUNK + turn % 16 * 4096, sum);
         }
@@ -47,7 +49,7 @@ int main(int argc, char **argv)
         int kinds[] = {PROT_NONE, PROT_READ, PROT_WRITE, PROT_READ | PROT_WRITE};
         for (int kind = 0; kind < 4; kind++) {
             REQUIRE(mprotect(nameless, SIZE, kinds[kind]) == 0);
-            for (int i = 0; i < 10000; i++)
+            for (int i = 0; i < 200 * turns; i++)
                 sum = mix(sum, i);
             if (round % 4 == kind)
                 sum = other_part(fd, round % 5 * 3 * 4096, sum);

@@ -6,9 +6,11 @@
 
 enum { WORDS = 1024 };
 
+static int turns;
+
 static uint64_t scramble(uint64_t *words, uint64_t sum)
 {
-    for (int turn = 0; turn < 40; turn++)
+    for (int turn = 0; turn < turns; turn++)
         for (int i = 0; i < WORDS; i++)
             words[i] = sum = mix(sum, words[(i * 7 + turn) % WORDS]);
     return sum;
@@ -17,9 +19,11 @@ static uint64_t scramble(uint64_t *words, uint64_t sum)
 int main(int argc, char **argv)
 {
     uint64_t sum = 1;
+    long times = rounds(argc, argv);
+    turns = times < 40 ? times : 40;
     uint64_t *kept = mmap(0, WORDS * 8, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     REQUIRE(kept != MAP_FAILED);
-    for (long round = 0; round < rounds(argc, argv); round++) {
+    for (long round = 0; round < times; round++) {
         uint64_t *fresh = mmap(0, WORDS * 8, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         REQUIRE(fresh != MAP_FAILED);
         sum = scramble(fresh, scramble(kept, sum));

@@ -9,13 +9,15 @@
 int main(int argc, char **argv)
 {
     uint64_t sum = 1;
-    for (long round = 0; round < rounds(argc, argv); round++) {
+    long times = rounds(argc, argv);
+    int turns = times < 15 ? 10 * times : 200;
+    for (long round = 0; round < times; round++) {
         int segment = shmget(IPC_PRIVATE, 8192, 0600);
         REQUIRE(segment >= 0);
         uint64_t *first = shmat(segment, 0, 0), *second = shmat(segment, 0, 0);
         REQUIRE(first != (void *)-1 && second != (void *)-1);
         REQUIRE(shmctl(segment, IPC_RMID, 0) == 0);
-        for (int turn = 0; turn < 200; turn++)
+        for (int turn = 0; turn < turns; turn++)
             for (int i = 0; i < 1024; i++)
                 first[i] = sum = mix(sum, second[(i * 5 + turn) % 1024]);
         fflush(stdout);
