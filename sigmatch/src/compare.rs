@@ -88,7 +88,7 @@ fn registers_equal(a: &Registers, b: &Registers) -> bool {
 
 /// Index of the first word of the signature's stack that differs. Where the stack ended for the signature, what
 /// lies beyond is not compared.
-fn stack_difference(end: &End, registers: &Registers, memory: &dyn Memory, images: &Images) -> Option<usize> {
+pub fn stack_difference(end: &End, registers: &Registers, memory: &dyn Memory, images: &Images) -> Option<usize> {
     let expected = &end.stack[..(end.stack_words as usize).min(STACK_WORDS)];
     // What can't be read counts as zero: a stack grows when it is touched, and an end may lie at an instruction that touches it,
     // with the master already a page further.

@@ -88,12 +88,33 @@ pub fn extended_differences(a: &XState, b: &XState) -> Vec<&'static str> {
     names
 }
 
+/// The first quadword of xmm0 to xmm15 that differs, two for each register, the lower one first, and what `expected` has there.
+pub fn vector_difference(expected: &XState, got: &XState) -> Option<(u8, u64)> {
+    let vectors = parts().iter().find(|part| part.component == component::SSE)?;
+    let quadwords = |state| vectors.value(state).chunks_exact(8);
+    let differing = (0..).zip(quadwords(expected).zip(quadwords(got))).find(|(_, (a, b))| a != b);
+    differing.map(|(n, (a, _))| (n, u64::from_le_bytes(a.try_into().expect("eight bytes"))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn set_bv(state: &mut XState, bv: u64) {
         state.bytes[512..520].copy_from_slice(&bv.to_le_bytes());
+    }
+
+    #[test]
+    fn the_vector_quadword_that_differs_is_named() {
+        let (mut a, mut b) = (XState::initial(), XState::initial());
+        assert_eq!(vector_difference(&a, &b), None);
+        set_bv(&mut a, component::SSE);
+        a.bytes[160 + 3 * 16 + 9] = 2;
+        assert_eq!(vector_difference(&a, &b), Some((7, 0x200)));
+        assert_eq!(vector_difference(&b, &a), Some((7, 0)));
+        set_bv(&mut b, component::SSE);
+        b.bytes[160..416].copy_from_slice(&a.bytes[160..416]);
+        assert_eq!(vector_difference(&a, &b), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod extended;
 mod shared_contents;
 mod xsave_image;
 
-pub use compare::{Verdict, capture, explain, matches};
-pub use extended::extended_differences;
+pub use compare::{Verdict, capture, explain, matches, stack_difference};
+pub use extended::{extended_differences, vector_difference};
 pub use shared_contents::{foreign_write, shared_contents};
 pub use xsave_image::Images;

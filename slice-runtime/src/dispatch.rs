@@ -100,7 +100,6 @@ fn slice_stats(engine: &Stats) -> SliceStats {
         shared_misses: engine.shared_misses,
         translate_ns: engine.translate_ns,
         cache_bytes: engine.cache_bytes,
-        quick_checks: engine.quick_checks,
         full_checks: engine.full_checks,
         ..SliceStats::default()
     }

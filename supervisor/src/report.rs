@@ -181,7 +181,6 @@ impl Statistics {
         sum.shared_misses += stats.shared_misses;
         sum.translate_ns += stats.translate_ns;
         sum.cache_bytes += stats.cache_bytes;
-        sum.quick_checks += stats.quick_checks;
         sum.full_checks += stats.full_checks;
         sum.stack_checks += stats.stack_checks;
         sum.memory_checks += stats.memory_checks;
@@ -276,7 +275,6 @@ impl Statistics {
         for (name, n) in ["code", "branch", "syscall", "emulate", "other"].into_iter().zip(self.slice.entries) {
             line(&format!("entries_{name}"), n.to_string());
         }
-        line("quick_checks", self.slice.quick_checks.to_string());
         line("full_checks", self.slice.full_checks.to_string());
         line("stack_checks", self.slice.stack_checks.to_string());
         line("memory_checks", self.slice.memory_checks.to_string());

@@ -235,6 +235,15 @@ fn slices_share_translations() {
     assert!(each_its_own > 3.0 * traces, "{each_its_own} {traces}");
 }
 
+/// A slice that ends in a loop in which only a vector register changes isn't asked at each iteration.
+#[test]
+fn ends_are_told_apart_by_vector_registers() {
+    let guest = guest::named("vector_only_loop");
+    let counted = count_with("icount2", &["-sp", "1", "-spmsec", "5"], &guest.job(guest.large)).unwrap();
+    let [slices, checks] = ["slices", "full_checks"].map(|name| counted.statistic(name).unwrap());
+    assert!(slices > 3.0 && checks < 100.0 * slices, "{checks} in {slices} slices");
+}
+
 /// What a slice starts is started for all slices after it. The first two may begin before there is a picture, and the third if it is the second that takes it;
 /// the fourth begins when the second has ended.
 #[test]

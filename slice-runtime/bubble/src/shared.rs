@@ -161,9 +161,7 @@ pub struct SliceStats {
     pub translate_ns: u64,
     /// Bytes of code cache that this slice filled.
     pub cache_bytes: u64,
-    /// Inline checks of the quick registers (S19).
-    pub quick_checks: u64,
-    /// Those that passed and led to a full comparison.
+    /// Times that the quick check (S19) of a slice's end passed, which leads to a full comparison.
     pub full_checks: u64,
     /// Full comparisons that reached the stack.
     pub stack_checks: u64,

@@ -177,7 +177,10 @@ impl Engine {
         let code_len = trace.instructions.iter().map(isa::Instruction::len).sum::<usize>();
         // An instruction that is only finished was begun elsewhere than at the end.
         let checks = space == SpaceId::Own && !self.single;
-        let check = self.end.as_ref().filter(|end| checks && end.registers.rip == pc.0).map(End::conditions);
+        let check = self.end.as_ref().filter(|end| checks && end.registers.rip == pc.0).map(End::check);
+        if let Some(check) = &check {
+            self.thread().note_end(check);
+        }
         let site = self.site(space, &locked);
         let lookup = self.lookup_for(&trace);
         let exact_faults = self.settings.exact_faults;
@@ -204,7 +207,7 @@ impl Engine {
             through_slot,
             spare: &mut self.spare,
         };
-        let made = translate::translate(&trace, site, check.as_deref(), rules)
+        let made = translate::translate(&trace, site, check.as_ref(), rules)
             .map_err(|e| Failed::Untranslatable(e.to_string()))?;
         self.stats.traces += 1;
         self.stats.instructions += trace.instructions.len() as u64;

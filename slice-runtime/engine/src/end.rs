@@ -3,16 +3,16 @@
 //! The check is put before the instruction at the end, for this process alone (S18). All traces that run across or start at
 //! the end are hidden: their entries become jumps to this process's own translations, which stop before the end and check at it.
 //! The check compares two things inline, and the guest is asked only if they agree. Which two is learnt from the states that the
-//! guest refused (S19): a register that differed, or, where all registers agree, a memory word.
+//! guest refused (S19): a register that differed, or, where all registers agree, a half of a vector register or a memory word.
 
-use machine::{Gpr, Registers};
+use machine::{Gpr, Registers, flags};
 
-use crate::translate::Condition;
+use crate::translate::{Check, Condition};
 
 /// Times that the conditions may be chosen anew: each costs a translation.
 const CHOICES: u32 = 64;
 /// Conditions that are compared inline.
-const QUICK: usize = 2;
+pub const QUICK: usize = 2;
 
 /// An armed end.
 #[derive(Clone, Debug)]
@@ -23,8 +23,8 @@ pub struct End {
     pub dead_flags: u64,
     /// What is compared inline, the most telling first.
     quick: Vec<Condition>,
-    /// A word that the guest named when it refused the last state.
-    word: Option<Condition>,
+    /// What the guest named when it refused the last state.
+    named: Option<Condition>,
     choices: u32,
 }
 
@@ -32,24 +32,24 @@ impl End {
     /// An end about which nothing was learnt yet: rax and rdx change often.
     pub fn new(registers: &Registers, dead_flags: u64) -> Self {
         let quick = [Gpr::Rax, Gpr::Rdx].map(|r| Condition::Register(r, registers.get(r))).to_vec();
-        Self { registers: *registers, dead_flags, quick, word: None, choices: 0 }
+        Self { registers: *registers, dead_flags, quick, named: None, choices: 0 }
     }
 
     /// What to compare inline.
-    pub fn conditions(&self) -> Vec<Condition> {
-        self.quick.clone()
+    pub fn check(&self) -> Check {
+        Check { conditions: self.quick.clone(), may_change_flags: self.dead_flags == flags::ARITHMETIC }
     }
 
-    /// A state that was refused differs from the end in this word.
-    pub fn require_word(&mut self, address: u64, value: u64) {
-        self.word = Some(Condition::Word(address, value));
+    /// To be called from [`crate::Guest::end_reached`]: the state that is about to be refused differs from the end in this.
+    pub fn require(&mut self, condition: Condition) {
+        self.named = Some(condition);
     }
 
     /// A state passed the quick check but was refused. Returns whether there is something new to compare.
     pub fn learn(&mut self, seen: &Registers) -> bool {
         let register = Gpr::ALL.into_iter().find(|&r| seen.get(r) != self.registers.get(r));
         let register = register.map(|r| Condition::Register(r, self.registers.get(r)));
-        let Some(new) = register.or(self.word.take()) else { return false };
+        let Some(new) = register.or(self.named.take()) else { return false };
         if self.choices == CHOICES || self.quick.contains(&new) {
             return false;
         }
@@ -71,10 +71,20 @@ mod tests {
         assert!(!end.learn(&seen));
         seen.set(Gpr::Rbx, 1);
         assert!(end.learn(&seen));
-        assert_eq!(end.conditions()[0], Condition::Register(Gpr::Rbx, 0));
+        assert_eq!(end.check().conditions[0], Condition::Register(Gpr::Rbx, 0));
         seen.set(Gpr::Rbx, 0);
-        end.require_word(0x1000, 5);
+        end.require(Condition::Word(0x1000, 5));
         assert!(end.learn(&seen));
-        assert_eq!(end.conditions(), [Condition::Word(0x1000, 5), Condition::Register(Gpr::Rbx, 0)]);
+        assert_eq!(end.check().conditions, [Condition::Word(0x1000, 5), Condition::Register(Gpr::Rbx, 0)]);
+        end.require(Condition::Vector(3, 7));
+        assert!(end.learn(&seen));
+        assert_eq!(end.check().conditions, [Condition::Vector(3, 7), Condition::Word(0x1000, 5)]);
+    }
+
+    #[test]
+    fn flags_are_changed_only_if_all_are_dead() {
+        let check = |dead| End::new(&Registers::default(), dead).check();
+        assert!(check(flags::ARITHMETIC).may_change_flags);
+        assert!(!check(flags::ARITHMETIC & !flags::CF).may_change_flags);
     }
 }

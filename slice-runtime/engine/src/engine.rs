@@ -17,7 +17,7 @@ use crate::tables::{Tables, TraceId};
 use crate::targets::{Targets, WINDOW_BITS};
 use crate::templates::Inherited;
 use crate::thread::{INDIRECT_ENTRIES, SLOT_R11, ThreadState};
-use crate::translate::{Known, Spare};
+use crate::translate::{Condition, Known, Spare};
 
 /// `ThreadState::exit` after a fault in the code cache.
 pub const EXIT_FAULT: u64 = u64::MAX - 1;
@@ -76,9 +76,7 @@ pub struct Stats {
     pub translate_ns: u64,
     /// Bytes of code written.
     pub cache_bytes: u64,
-    /// Quick checks that were made at the armed end, inline.
-    pub quick_checks: u64,
-    /// Those that passed.
+    /// Times that the quick check at the armed end passed.
     pub full_checks: u64,
 }
 
@@ -311,6 +309,13 @@ impl Engine {
             SpaceId::Shared => self.shared.as_ref().expect("the shared space is in use"),
         }
     }
+
+    /// What the guest says of a state that it refuses, see [`Control::require_word`].
+    fn require(&mut self, condition: Condition) {
+        if let Some(end) = &mut self.end {
+            end.require(condition);
+        }
+    }
 }
 
 impl Control for Engine {
@@ -393,8 +398,10 @@ impl Control for Engine {
     }
 
     fn require_word(&mut self, address: u64, value: u64) {
-        if let Some(end) = &mut self.end {
-            end.require_word(address, value);
-        }
+        self.require(Condition::Word(address, value));
+    }
+
+    fn require_vector(&mut self, quadword: u8, value: u64) {
+        self.require(Condition::Vector(quadword, value));
     }
 }

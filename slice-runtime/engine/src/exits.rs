@@ -153,7 +153,6 @@ impl Engine {
     }
 
     fn after_end(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
-        self.stats.quick_checks = self.thread().quick_checks;
         self.stats.full_checks += 1;
         let cpu = self.cpu_unbound();
         self.show_flags(&mut cpu.registers);

@@ -96,6 +96,9 @@ pub trait Control {
     /// To be called from [`Guest::end_reached`] when it was not the end: the 64-bit word at `address`, which will stay
     /// mapped until the end, must be `value` there. It tells states apart that agree in all registers.
     fn require_word(&mut self, address: u64, value: u64);
+
+    /// Likewise of a quadword of the vector registers xmm0 to xmm15, two for each, the lower one first.
+    fn require_vector(&mut self, quadword: u8, value: u64);
 }
 
 /// For whom the engine runs. Every method gets the complete app state and may change it.

@@ -7,8 +7,10 @@ use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 
 use crate::counters::{CELLS, Reserved, WORDS};
+use crate::end::QUICK;
 use crate::guest::Cpu;
 use crate::instrument::MAX_ARGS;
+use crate::translate::Check;
 use bubble::map;
 use machine::Gpr;
 
@@ -80,8 +82,8 @@ pub struct ThreadState {
     pub target_bits: u64,
     /// Addresses of the records of exits, by the number of their space.
     pub exits: [u64; 2],
-    /// How often the quick check of the slice's end was made.
-    pub quick_checks: u64,
+    /// What the quick check compares with, where it may change flags.
+    pub end_values: [u64; QUICK],
     /// Cells of counters, see [`crate::counters`].
     pub cells: [[u64; CELLS]; WORDS],
     /// Where branches through slots in shared code go, see [`crate::cells`].
@@ -147,6 +149,13 @@ impl ThreadState {
         }
     }
 
+    /// What a quick check that is about to be translated compares with.
+    pub fn note_end(&mut self, check: &Check) {
+        for (place, condition) in self.end_values.iter_mut().zip(&check.conditions) {
+            *place = condition.value();
+        }
+    }
+
     /// The first thread's state.
     pub fn main() -> *mut ThreadState {
         map::THREADS.start as *mut ThreadState
@@ -171,8 +180,11 @@ impl ThreadState {
         map::THREADS.start + (offset_of!(ThreadState, cells) + (word * CELLS + cell) * 8) as u64
     }
 
-    /// Address of `quick_checks`.
-    pub const QUICK_CHECKS: u64 = map::THREADS.start + offset_of!(ThreadState, quick_checks) as u64;
+    /// Address of a word of `end_values`.
+    pub const fn end_value_address(n: usize) -> u64 {
+        map::THREADS.start + (offset_of!(ThreadState, end_values) + n * 8) as u64
+    }
+
     /// Address of a register's place in `called`.
     pub const fn called_address(r: Gpr) -> u64 {
         map::THREADS.start + (offset_of!(ThreadState, called) + r as usize * 8) as u64

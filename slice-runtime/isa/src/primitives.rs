@@ -365,6 +365,23 @@ impl Code {
         self.with_gs(&[0x3b], a as u8, offset);
     }
 
+    /// `cmp a, [address]`, RIP-relative. Changes flags.
+    pub fn cmp_mem(&mut self, a: Gpr, address: u64) {
+        self.with_rip(true, &[0x3b], a as u8, address, 0);
+    }
+
+    /// `dst` = a quadword of xmm0 to xmm15: two for each register, the lower one first. `pextrq` of the upper one is an instruction of SSE4.1.
+    pub fn vector_quadword(&mut self, dst: Gpr, quadword: u8) {
+        let register = quadword / 2;
+        assert!(register < 16, "no register holds quadword {quadword}");
+        let rex = 0x48 | (register & 8) >> 1 | high(dst);
+        let registers = 0xc0 | (register & 7) << 3 | low(dst);
+        match quadword % 2 {
+            0 => self.put(&[0x66, rex, 0x0f, 0x7e, registers]),
+            _ => self.put(&[0x66, rex, 0x0f, 0x3a, 0x16, registers, 1]),
+        }
+    }
+
     /// `test a, b`. Changes flags.
     pub fn test(&mut self, a: Gpr, b: Gpr) {
         self.with_registers(true, &[0x85], b as u8, a as u8);

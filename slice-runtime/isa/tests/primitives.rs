@@ -39,7 +39,12 @@ fn moves_take_every_register() {
         assert_eq!(text(|c| c.add_imm(a, 0x1000)), format!("add $0x1000,%{an}"));
         assert_eq!(text(|c| c.test32(a, 0x1000)).split('%').next(), Some("test $0x1000,"));
         assert_eq!(text(|c| c.cmp_imm(a, -2)), format!("cmp $-2,%{an}"));
+        assert_eq!(text(|c| c.cmp_mem(a, BASE + 0x1000)), format!("cmp 0x555510001000,%{an}"));
         assert_eq!(text(|c| c.test(a, a)), format!("test %{an},%{an}"));
+        for quadword in 0..32 {
+            let read = if quadword % 2 == 0 { "movq " } else { "pextrq $1," };
+            assert_eq!(text(|c| c.vector_quadword(a, quadword)), format!("{read}%xmm{},%{an}", quadword / 2));
+        }
         for b in Gpr::ALL {
             let bn = b.name();
             assert_eq!(text(|c| c.mov(a, b)), format!("mov %{bn},%{an}"));

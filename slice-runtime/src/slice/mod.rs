@@ -247,6 +247,16 @@ impl SliceGuest {
         }
     }
 
+    /// Names something in which the state differs from the end, if that isn't a general register: those are known to the engine.
+    fn name_difference(&self, cpu: &Cpu, control: &mut dyn Control) {
+        if let Some((quadword, value)) = sigmatch::vector_difference(&self.end.xstate, &cpu.xstate) {
+            control.require_vector(quadword, value);
+        } else if let Some(word) = sigmatch::stack_difference(self.end, &cpu.registers, &self.memory, images::stored())
+        {
+            control.require_word(self.end.registers.rsp() + word as u64 * 8, self.end.stack[word]);
+        }
+    }
+
     /// The signature matches: whether the memory does too.
     fn verified(&mut self, cpu: &Cpu, control: &mut dyn Control) -> bool {
         let Some(difference) = self.memory_difference(cpu.registers.rsp()) else { return true };
@@ -363,6 +373,7 @@ impl Guest for SliceGuest {
             }
             Verdict::Registers | Verdict::Extended => {
                 self.note_difference(cpu);
+                self.name_difference(cpu, control);
                 Flow::Continue
             }
         }

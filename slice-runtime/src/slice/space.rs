@@ -190,6 +190,7 @@ mod tests {
         fn arm(&mut self, _registers: &machine::Registers) {}
 
         fn require_word(&mut self, _address: u64, _word: u64) {}
+        fn require_vector(&mut self, _quadword: u8, _value: u64) {}
 
         fn expect_faults(&mut self) {}
     }

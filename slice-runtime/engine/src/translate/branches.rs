@@ -1,4 +1,4 @@
-//! Calls, returns, indirect branches and the quick check of a slice's end.
+//! Calls, returns and indirect branches.
 //!
 //! The indirect-branch protocol, where targets aren't looked up in the map of [`crate::targets`]: the target is put into r10, its place in a table (see `crate::landings`) into r9, and
 //! `jmp gs:[r9 * 8 + table]` goes to the *landing* of a trace that was found for such a target. That compares the target with its own pc, in rcx
@@ -10,8 +10,7 @@ use bubble::switches::{Off, Optimisation};
 use isa::Instruction;
 use machine::{AppPc, CachePc, Gpr};
 
-use super::{Condition, Lookup, Site, Translation, Translator, bit, exit_id};
-use crate::counters::Reserved;
+use super::{Lookup, Site, Translation, Translator, bit, exit_id};
 use crate::gateway;
 use crate::instrument::Point;
 use crate::landings;
@@ -19,7 +18,7 @@ use crate::space::SpaceId;
 use crate::statemap::{IN_R9, MapEntry, NOT_BORROWED, Place, R11, as_bytes, borrowed, mirrored};
 use crate::tables::{Exit, ExitKind, TraceId};
 use crate::targets;
-use crate::thread::{Level, MIRROR_R9, MIRROR_R10, SLOT_R11, SLOT_SCRATCH, ThreadState};
+use crate::thread::{Level, MIRROR_R9, MIRROR_R10, ThreadState};
 
 const R10_AT: u64 = ThreadState::spill_address(MIRROR_R10);
 const R9_AT: u64 = ThreadState::spill_address(MIRROR_R9);
@@ -124,64 +123,6 @@ impl Translator<'_> {
             self.code.lea(Gpr::Rsp, Gpr::Rsp, 8 + i32::from(extra_pop));
         }
         self.go_to_r10(index, block);
-    }
-
-    /// The quick check before the first instruction: leaves if all conditions hold, without touching flags.
-    pub(super) fn quick_check(&mut self, conditions: &[Condition]) {
-        const SECOND: usize = SLOT_SCRATCH + 1;
-        let pc = self.trace.head();
-        let (rcx_at, rax_at) = (ThreadState::spill_address(SLOT_SCRATCH), ThreadState::spill_address(SECOND));
-        self.mark(pc.0);
-        self.bring(self.absent, 0);
-        self.code.store_mem(rcx_at, Gpr::Rcx);
-        self.mark_borrowed(pc.0, &[(Gpr::Rcx, SLOT_SCRATCH)]);
-        self.code.load_mem(Gpr::Rcx, ThreadState::QUICK_CHECKS);
-        self.code.lea(Gpr::Rcx, Gpr::Rcx, 1);
-        self.code.store_mem(ThreadState::QUICK_CHECKS, Gpr::Rcx);
-        let is_reserved = self.reserved != Reserved::No;
-        let stored_at = |r: Gpr| match r {
-            Gpr::Rcx => Some(rcx_at),
-            Gpr::R11 if is_reserved => Some(ThreadState::spill_address(SLOT_R11)),
-            _ => None,
-        };
-        let mut differs = Vec::new();
-        for &condition in conditions {
-            match condition {
-                Condition::Register(r, value) if stored_at(r).is_none() => {
-                    self.code.mov_imm(Gpr::Rcx, value.wrapping_neg());
-                    self.code.lea_sum(Gpr::Rcx, r, Gpr::Rcx);
-                }
-                Condition::Register(_, value) | Condition::Word(_, value) => {
-                    self.code.store_mem(rax_at, Gpr::Rax);
-                    self.mark_borrowed(pc.0, &[(Gpr::Rcx, SLOT_SCRATCH), (Gpr::Rax, SECOND)]);
-                    match condition {
-                        Condition::Word(address, _) => {
-                            self.code.mov_imm(Gpr::Rcx, address);
-                            self.code.load(Gpr::Rcx, Gpr::Rcx, 0);
-                        }
-                        Condition::Register(r, _) => {
-                            self.code.load_mem(Gpr::Rcx, stored_at(r).expect("others are compared where they are"));
-                        }
-                    }
-                    self.code.mov_imm(Gpr::Rax, value.wrapping_neg());
-                    self.code.lea_sum(Gpr::Rcx, Gpr::Rcx, Gpr::Rax);
-                    self.code.load_mem(Gpr::Rax, rax_at);
-                    self.mark_borrowed(pc.0, &[(Gpr::Rcx, SLOT_SCRATCH)]);
-                }
-            }
-            let same = self.code.jrcxz();
-            differs.push(self.code.jmp_near());
-            self.code.bind(same);
-        }
-        self.code.load_mem(Gpr::Rcx, rcx_at);
-        self.mark(pc.0);
-        let exit = self.leave(ExitKind::End, pc, 0);
-        self.mark_borrowed(pc.0, &[(Gpr::Rcx, SLOT_SCRATCH)]);
-        for jump in differs {
-            self.code.bind(jump);
-        }
-        self.code.load_mem(Gpr::Rcx, rcx_at);
-        self.exits[exit].site = self.site.offset + self.offset();
     }
 }
 

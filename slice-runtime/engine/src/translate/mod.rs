@@ -13,6 +13,7 @@
 pub mod branches;
 mod buffer;
 mod calls;
+mod check;
 mod direct;
 mod drain;
 mod inline;
@@ -68,6 +69,33 @@ pub enum Condition {
     Register(Gpr, u64),
     /// The 64-bit word at an address, which is mapped, has a value.
     Word(u64, u64),
+    /// A quadword of the vector registers, numbered as [`crate::Control::require_vector`] numbers them, has a value.
+    Vector(u8, u64),
+}
+
+impl Condition {
+    /// The register that it is about.
+    fn register(self) -> Option<Gpr> {
+        match self {
+            Self::Register(r, _) => Some(r),
+            _ => None,
+        }
+    }
+
+    /// The value that it asks for.
+    pub fn value(self) -> u64 {
+        let (Self::Register(_, value) | Self::Word(_, value) | Self::Vector(_, value)) = self;
+        value
+    }
+}
+
+/// What is compared at a slice's end before the guest is asked.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// All of these must hold.
+    pub conditions: Vec<Condition>,
+    /// Whether the app reads no flags after it that it doesn't set.
+    pub may_change_flags: bool,
 }
 
 /// A finished translation, to be written at its site.
@@ -146,7 +174,7 @@ pub struct Rules<'a> {
 pub fn translate<'a>(
     trace: &'a Trace,
     site: Site,
-    check: Option<&[Condition]>,
+    check: Option<&Check>,
     rules: Rules<'a>,
 ) -> Result<Translation, Untranslatable> {
     inline::choose_counters(trace, &rules);
