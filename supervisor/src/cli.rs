@@ -39,7 +39,7 @@ struct Arguments {
     /// Run in parallel slices (1) or serially (0)
     #[arg(long = "sp", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
     sp: bool,
-    /// Length of a slice in milliseconds of the app's CPU time
+    /// Length of a slice in milliseconds of the app's CPU time, without what copying its pages for slices costs
     #[arg(long = "spmsec", value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     spmsec: u64,
     /// Slices that run at the same time; the app waits at the limit

@@ -142,7 +142,6 @@ impl Sliced<'_> {
         self.master.is_due = false;
         self.master.interrupt_sent = false;
         self.master.last_recorded = None;
-        self.timer.set(self.slice_ms);
         if let Then::Death { signal, by_instruction: false } = cut.then {
             // The fork has cost the signal; sent again it comes before another instruction.
             send(self.master.pid, signal);
@@ -151,6 +150,7 @@ impl Sliced<'_> {
         let slot = self.parts.memory.claim(state::BOOTING)?;
         self.master.arm(&mut stopped, &slot, Amount::default())?;
         self.resume(stopped, 0)?;
+        self.timer.slice_begins(self.slice_time);
         self.parts.statistics.held(since.elapsed());
         self.parts.statistics.stopped_time += since.elapsed();
         if let Some(end) = &mut cut.end {
@@ -169,7 +169,7 @@ impl Sliced<'_> {
         let at_call = cut.end.as_ref().is_none_or(|end| end.kind == EndKind::Syscall);
         if cut.kind == Boundary::Timeout && !at_call {
             self.master.is_due = false;
-            self.timer.set(self.slice_ms);
+            self.timer.slice_begins(self.slice_time);
             return self.resume(stopped, 0);
         }
         if self.slices.any_running() {

@@ -8,6 +8,7 @@
 mod calls;
 mod check_calls;
 pub(crate) mod clock;
+mod copying;
 mod cut;
 mod decide;
 mod ends;
@@ -56,7 +57,7 @@ use crate::run::{Outcome, Parts};
 use crate::settings::Settings;
 
 /// How long to wait until an interrupt is tried again that came at a bad place.
-const ASK_AGAIN_MS: u64 = 1;
+const ASK_AGAIN: Duration = Duration::from_millis(1);
 
 /// What the master is doing.
 enum Phase {
@@ -83,7 +84,7 @@ pub fn follow<'a>(
     let mut sliced = Sliced {
         master: Master::new(pid, parent, settings),
         timer: Timer::default(),
-        slice_ms: settings.slice_ms,
+        slice_time: Duration::from_millis(settings.slice_ms),
         grace: Duration::from_millis(settings.grace_ms),
         phase: Phase::Alone,
         slices: Slices::new(settings.max_running),
@@ -110,7 +111,7 @@ fn send(pid: i32, signal: i32) {
 struct Sliced<'a> {
     master: Master,
     timer: Timer,
-    slice_ms: u64,
+    slice_time: Duration,
     /// `-spgrace`.
     grace: Duration,
     phase: Phase,
@@ -134,8 +135,11 @@ impl<'a> Follower<'a> for Sliced<'a> {
     /// The master has used its CPU time. Inside a system call its exit is soon enough; otherwise it is interrupted.
     fn time_is_over(&mut self) {
         proximity::leave();
-        self.master.is_due = true;
-        self.interrupt();
+        // If its time was over before, this is to ask again.
+        if self.master.is_due || self.timer.is_over() {
+            self.master.is_due = true;
+            self.interrupt();
+        }
     }
 
     fn hold_is_over(&mut self) {
@@ -373,7 +377,7 @@ impl Sliced<'_> {
             Next::Wait(stopped) => self.phase = Phase::Waiting(stopped, Moment::now()),
             Next::Cut(stopped, cut) => return self.cut(stopped, cut, since),
             Next::AskAgain(stopped) => {
-                self.timer.set(ASK_AGAIN_MS);
+                self.timer.set(ASK_AGAIN);
                 self.resume(stopped, 0)?;
             }
             Next::GiveUp(stopped, stop, why) => {

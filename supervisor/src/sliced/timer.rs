@@ -7,6 +7,7 @@ use std::io;
 use std::ptr;
 use std::time::Duration;
 
+use super::copying::Effort;
 use crate::error::Failure;
 use crate::events::{Purpose, TIMER_SIGNAL};
 
@@ -84,6 +85,11 @@ pub struct Timer {
     before: Duration,
     /// What it had used when the present program was loaded.
     at_exec: Duration,
+    pid: i32,
+    /// How long a slice is to work.
+    wanted: Duration,
+    /// Where the present one began.
+    start: Effort,
 }
 
 impl Timer {
@@ -94,7 +100,7 @@ impl Timer {
     pub fn new(pid: i32) -> Result<Self, Failure> {
         let clock = cpu_clock(pid)?;
         let alarm = Alarm::new(clock, Purpose::Slice, pid)?;
-        Ok(Self { alarm, clock, before: Duration::ZERO, at_exec: Duration::ZERO })
+        Ok(Self { alarm, clock, pid, ..Self::default() })
     }
 
     /// CPU time since the last call, or the process's start. `None` if the process is gone.
@@ -117,8 +123,26 @@ impl Timer {
         reading(self.clock)
     }
 
-    /// Sends the signal once, after `ms` more milliseconds of the master's CPU time. An earlier setting is forgotten.
-    pub fn set(&self, ms: u64) {
-        self.alarm.set(Duration::from_millis(ms));
+    /// Sends the signal once, after so much more of the master's CPU time. An earlier setting is forgotten.
+    pub fn set(&self, time: Duration) {
+        self.alarm.set(time);
+    }
+
+    /// A slice begins that is to work for so long. The signal is sent when it may have done that.
+    pub fn slice_begins(&mut self, wanted: Duration) {
+        self.wanted = wanted;
+        self.start = self.effort();
+        self.set(wanted);
+    }
+
+    /// The signal has come. Whether the slice's time is over; otherwise there will be another signal.
+    pub fn is_over(&self) -> bool {
+        let more = self.effort().still_wanted(self.start, self.wanted);
+        more.into_iter().for_each(|more| self.set(more));
+        more.is_none()
+    }
+
+    fn effort(&self) -> Effort {
+        Effort::of(self.pid, self.now().unwrap_or_default())
     }
 }
