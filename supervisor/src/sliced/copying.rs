@@ -2,7 +2,7 @@
 //! kernel copies it.
 //!
 //! An app that writes to much memory, as sort(1) does, spends most of a short slice's CPU time there. Were that counted as time of the slice, it would be cut
-//! after little work of its own, and all the more faults would come: 100 MB were sorted in 185 slices of 50 ms instead of 52.
+//! after little work of its own, and all the more faults would come: a sort of 100 MB, 2.6 s natively, was cut into 150 to 185 slices of 50 ms.
 
 use std::time::Duration;
 
