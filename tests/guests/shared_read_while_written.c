@@ -2,6 +2,7 @@
 // rounds: 0 1
 // totals: vary
 // warned: the result may not be exact
+// options: -spmsec 1000
 #define _GNU_SOURCE
 #include "guest.h"
 #include <signal.h>
@@ -22,6 +23,7 @@ int main(int argc, char **argv)
             ++*counter;
     }
     REQUIRE(read(started[0], &byte, 1) == 1);
+    // No slice may end in the middle of it: what it has seen there is in its registers, and no slice sees that. So it is given more time than the looks can take.
     // So many looks that the child runs during one of them, however busy the machine is: it has a part of a processor.
     for (long round = 0; round < 300 * rounds(argc, argv); round++) {
         for (int look = 0; look < 40000; look++)

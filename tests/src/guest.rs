@@ -12,7 +12,7 @@
 //! // order: varies        its instructions come in another order in each run: only their number is the same
 //! // blocks: differ        faults inside blocks: counting by block and by instruction differ
 //! // warned: TEXT          sliced runs must end with a warning that starts with the text and a colon
-//! // options: WORD …        superpin's options besides those of the mode
+//! // options: WORD …        superpin's options besides those of the mode, or instead of them
 //! // refused: TEXT         sliced and serial runs must refuse to count, with a message that contains the text
 //! // refused sliced: TEXT  sliced runs must
 //! // kept: by chance       it makes files of code, which are others in the next run: what is kept may be of no use
@@ -55,7 +55,7 @@ pub struct Guest {
     pub by_chance: bool,
     /// Whether the translations that one run keeps are of use to the next.
     pub keeps: bool,
-    /// Options for superpin besides those of the mode.
+    /// Options for superpin besides those of the mode, or instead of them.
     pub options: Vec<String>,
     source: PathBuf,
     flags: Vec<String>,

@@ -27,7 +27,7 @@ fn check(mode: &Mode, guest: &'static Guest) -> Result<(), String> {
     let slow = mode.slow || !switches().is_empty();
     let rounds = if slow { guest.large.div_ceil(10) } else { guest.large };
     let native = native(guest, rounds)?;
-    let options: Vec<&str> = mode.options.iter().copied().chain(guest.options.iter().map(String::as_str)).collect();
+    let options = options(mode, guest);
     let mut counted = run_in(mode, &options, guest, rounds).map_err(|e| e.to_string())?;
     if guest.by_chance && counted.total.is_some() {
         return Ok(());
@@ -62,6 +62,13 @@ fn check(mode: &Mode, guest: &'static Guest) -> Result<(), String> {
     Ok(())
 }
 
+/// The mode's options, pairs of a name and a value, but those that the guest says, and these.
+fn options<'a>(mode: &'a Mode, guest: &'a Guest) -> Vec<&'a str> {
+    let own = || guest.options.iter().map(String::as_str);
+    let others = mode.options.chunks(2).filter(|pair| own().all(|word| word != pair[0]));
+    others.flatten().copied().chain(own()).collect()
+}
+
 fn run_in(mode: &Mode, options: &[&str], guest: &Guest, rounds: u64) -> io::Result<Counted> {
     if !mode.persists {
         return count_with(mode.tool, options, &guest.job(rounds));
@@ -75,9 +82,7 @@ fn run_in(mode: &Mode, options: &[&str], guest: &Guest, rounds: u64) -> io::Resu
         [(&first, "kept_bytes_saved"), (&second, "kept_bytes_loaded")].map(|(run, name)| run.statistic(name));
     match (saved > Some(0.0), loaded > Some(0.0)) {
         // Code of a file that was changed within two seconds isn't kept. On a busy machine a run takes longer.
-        (true, false) if guest.keeps => {
-            Err(io::Error::other(format!("kept, but not used\n{}\n{}", first.report, second.report)))
-        }
+        (true, false) if guest.keeps => Err(io::Error::other(format!("kept, but not used\n{first:?}\n{second:?}"))),
         _ => Ok(second),
     }
 }
