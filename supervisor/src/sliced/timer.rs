@@ -1,4 +1,4 @@
-//! The slice timer: a signal to the control process when the master has used so much CPU time.
+//! The slice timer: a signal to the control process when the master has used so much CPU time, without what [`super::copying`] leaves out.
 //!
 //! The master's CPU clock and not the wall clock: a master that waits for input or for a CPU makes no progress that
 //! would be worth a slice, and one that sleeps in a system call need not be woken.
