@@ -88,6 +88,8 @@ pub struct Statistics {
     pub begun_again: u64,
     /// Slices that were begun from a picture of an image that had started.
     pub slices_from_picture: u64,
+    /// Times that a slice got more time because the program copies its pages.
+    pub given_more_time: u64,
     /// Where slices ended in a state that recurs: the app's instruction pointers there.
     ambiguous: Vec<u64>,
     /// Slices during which other processes wrote to memory of the app's.
@@ -131,6 +133,7 @@ impl Statistics {
             threads: 0,
             begun_again: 0,
             slices_from_picture: 0,
+            given_more_time: 0,
             ambiguous: Vec::new(),
             written_by_others: Vec::new(),
             kept_loaded: 0,
@@ -230,6 +233,7 @@ impl Statistics {
         line("slices", self.slices.to_string());
         line("slices_begun_again", self.begun_again.to_string());
         line("slices_from_picture", self.slices_from_picture.to_string());
+        line("given_more_time", self.given_more_time.to_string());
         line("forks", self.forks.to_string());
         for (kind, name) in BOUNDARIES {
             line(&format!("boundaries_{name}"), self.boundaries[kind as usize].to_string());

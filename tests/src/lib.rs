@@ -6,6 +6,8 @@
 
 pub mod guest;
 pub mod oracle;
+pub mod random;
 pub mod run;
 pub mod superpin;
+pub mod switches;
 pub mod workload;

@@ -6,9 +6,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::{env, fs, io};
 
-use bubble::switches::{Off, Optimisation};
-
 use crate::run::{Job, Outcome, Scratch, run};
+use crate::switches;
 
 /// A set of options, named.
 #[derive(Debug)]
@@ -146,7 +145,7 @@ pub fn count_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job) -> io::Re
     let (total, report) = (scratch.beside("total"), scratch.beside("report"));
     let mut prefix = command();
     prefix.extend(options.iter().map(|option| option.as_ref().into()));
-    if !switches().is_empty() && options.iter().all(|option| option.as_ref() != "-spgrace") {
+    if !switches::options().is_empty() && options.iter().all(|option| option.as_ref() != "-spgrace") {
         // Slices may be a hundred times as slow as with everything on.
         prefix.extend(["-spgrace", "0"].map(Into::into));
     }
@@ -207,25 +206,9 @@ pub fn binary() -> &'static Path {
     })
 }
 
-/// What a run under superpin is started with: the program, and [`switches`]. Options follow.
+/// What a run under superpin is started with: the program, and the options of [`switches`]. Others follow.
 pub fn command() -> Vec<OsString> {
-    std::iter::once(binary().into()).chain(switches().iter().map(Into::into)).collect()
-}
-
-/// Options for all runs: the optimisations of the engine that the variable SUPERPIN_ENGINE turns off, a list as `-engine` takes it.
-/// What a test itself turns off is off beside that.
-pub fn switches() -> &'static [String] {
-    static SWITCHES: OnceLock<Vec<String>> = OnceLock::new();
-    SWITCHES.get_or_init(|| match env::var("SUPERPIN_ENGINE") {
-        Ok(list) if !list.is_empty() => vec!["-engine".into(), list],
-        _ => Vec::new(),
-    })
-}
-
-/// Whether [`switches`] leave this on.
-pub fn is_on(optimisation: Optimisation) -> bool {
-    let off = switches().last().map_or(Ok(Off::default()), |list| Off::parse(list));
-    off.unwrap_or_else(|error| panic!("SUPERPIN_ENGINE: {error}")).leaves(optimisation)
+    std::iter::once(binary().into()).chain(switches::options().into_iter().map(Into::into)).collect()
 }
 
 fn build(package: &str) {

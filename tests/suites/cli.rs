@@ -12,7 +12,8 @@ use std::time::Duration;
 use bubble::switches::Optimisation;
 use suites::guest;
 use suites::run::{Job, Outcome, Scratch, run};
-use suites::superpin::{binary, command, count_with, is_on, parse_total, switches};
+use suites::superpin::{binary, command, count_with, parse_total};
+use suites::switches;
 
 fn superpin(arguments: &[&str]) -> Outcome {
     run(&arguments.iter().fold(Job::new(command()), Job::with)).unwrap()
@@ -20,7 +21,7 @@ fn superpin(arguments: &[&str]) -> Outcome {
 
 /// How a shell script starts superpin, whose path is the script's name.
 fn in_script() -> String {
-    format!("exec \"$0\" {}", switches().join(" "))
+    format!("exec \"$0\" {}", switches::options().join(" "))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -198,7 +199,7 @@ fn elf_header(class: u8, machine: u16) -> Vec<u8> {
 /// A slice doesn't find the landings of indirect branches again that slices before it found.
 #[test]
 fn slices_inherit_landings() {
-    if ![Optimisation::Inherit, Optimisation::Landings].into_iter().all(is_on) {
+    if ![Optimisation::Inherit, Optimisation::Landings].into_iter().all(switches::is_on) {
         return;
     }
     let misses = |options: &[&str]| {
@@ -239,16 +240,29 @@ fn slices_share_translations() {
 #[test]
 fn ends_are_told_apart_by_vector_registers() {
     let guest = guest::named("vector_only_loop");
-    let counted = count_with("icount2", &["-sp", "1", "-spmsec", "5"], &guest.job(guest.large)).unwrap();
+    let counted = count_with("icount2", &["-sp", "1", "-spmsec", "5"], &guest.job(5 * guest.large)).unwrap();
     let [slices, checks] = ["slices", "full_checks"].map(|name| counted.statistic(name).unwrap());
     assert!(slices > 3.0 && checks < 100.0 * slices, "{checks} in {slices} slices");
+}
+
+/// The time in which pages are copied for slices isn't a slice's; a program that writes to little memory has as much time as was asked for.
+#[test]
+fn copying_is_not_a_slices_time() {
+    let extensions = |name: &str, rounds| {
+        let job = guest::named(name).job(rounds);
+        let counted = count_with("icount2", &["-sp", "1", "-spmsec", "20"], &job).unwrap();
+        counted.statistic("given_more_time").unwrap()
+    };
+    // One is due to the pages that it gets at its start.
+    assert!(extensions("writes_many_pages", 3000) > 1.0);
+    assert_eq!(extensions("vector_only_loop", 10_000_000), 0.0);
 }
 
 /// What a slice starts is started for all slices after it. The first two may begin before there is a picture, and the third if it is the second that takes it;
 /// the fourth begins when the second has ended.
 #[test]
 fn slices_go_on_from_a_picture() {
-    if !is_on(Optimisation::Picture) {
+    if !switches::is_on(Optimisation::Picture) {
         return;
     }
     let run = |options: &[&str]| {
@@ -400,7 +414,7 @@ fn shared_memory_is_copied_for_ordinary_users_as_well() {
     let printed = ["-sp 0", "-sp 1 -spmsec 5 -spverify 1"].map(|options| {
         let mut command = Command::new(&copies[0]);
         command
-            .args(switches())
+            .args(switches::options())
             .args(options.split(' '))
             .args(["-t", "icount2", "--"])
             .arg(&copies[1])

@@ -10,6 +10,7 @@ use suites::guest::{self, Guest};
 use suites::oracle;
 use suites::run::{Job, Scratch};
 use suites::superpin::{EACH_CALL, Mode, SERIAL, count_with};
+use suites::switches;
 
 /// Programs of the system besides the guests.
 const PROGRAMS: &[&[&str]] =
@@ -20,11 +21,14 @@ const BOTH: [Mode; 2] = [SERIAL, EACH_CALL];
 
 fn main() -> ExitCode {
     let guests = guest::all().iter().filter_map(|guest| Some(guest_trial(guest, guest.small?)));
-    let programs =
-        PROGRAMS.iter().map(|argv| Trial::test(argv.join(" "), move || Ok(check(&Job::new(*argv), &BOTH, true)?)));
+    let programs = PROGRAMS.iter().map(|argv| trial(argv.join(" "), move || check(&Job::new(*argv), &BOTH, true)));
     let signals = ["icount1", "icount2", "opcodes"]
-        .map(|tool| Trial::test(format!("calls under signals, {tool}"), move || Ok(calls_under_signals(tool)?)));
+        .map(|tool| trial(format!("calls under signals, {tool}"), move || calls_under_signals(tool)));
     libtest_mimic::run(&Arguments::from_args(), guests.chain(programs).chain(signals).collect()).exit_code()
+}
+
+fn trial(name: String, check: impl FnOnce() -> Result<(), String> + Send + 'static) -> Trial {
+    Trial::test(name.clone(), move || Ok(switches::in_test(&name, check)?))
 }
 
 /// A signal that comes right before a system call makes no instruction count twice: the guest itself tells how many it has executed. Its signals
@@ -45,7 +49,7 @@ fn calls_under_signals(tool: &str) -> Result<(), String> {
 
 fn guest_trial(guest: &'static Guest, rounds: u64) -> Trial {
     let modes = if guest.refused[1].is_some() { &BOTH[..1] } else { &BOTH };
-    Trial::test(&guest.name, move || Ok(check(&guest.job(rounds), modes, guest.whole_blocks)?))
+    trial(guest.name.clone(), move || check(&guest.job(rounds), modes, guest.whole_blocks))
         .with_ignored_flag(!guest.runs_here() || !guest.repeats)
 }
 

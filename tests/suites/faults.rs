@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use suites::guest::{self, Guest};
 use suites::run::{Job, Outcome, Scratch, as_shell, run, wait_for};
-use suites::superpin::{binary, command, parse_total, switches};
+use suites::superpin::{binary, command, parse_total};
+use suites::switches;
 
 /// Rounds of `loops` that take about a second natively.
 const SECOND: u64 = 80_000;
@@ -435,7 +436,7 @@ fn few_processes_are_enough_or_the_reason_is_told() {
         to
     });
     let run_with = |limit: &str, options: &str| {
-        let switches = switches().join(" ");
+        let switches = switches::options().join(" ");
         let script =
             format!("ulimit -u {limit}; exec \"$0\" {switches} {options} -t icount2 -- \"$1\" {}", guest.large);
         let mut shell = std::process::Command::new("/bin/sh");

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use libtest_mimic::{Arguments, Trial};
 use suites::guest::{self, Guest};
 use suites::run::{Outcome, run};
-use suites::superpin::{Counted, EACH_CALL, FOLLOWED, MODES, Mode, SERIAL, count, count_with, switches, total_of};
+use suites::superpin::{Counted, EACH_CALL, FOLLOWED, MODES, Mode, SERIAL, count, count_with, total_of};
+use suites::switches;
 
 fn main() -> ExitCode {
     let trials = MODES.iter().flat_map(|mode| guest::all().iter().map(move |guest| trial(mode, guest))).collect();
@@ -19,12 +20,13 @@ fn main() -> ExitCode {
 }
 
 fn trial(mode: &'static Mode, guest: &'static Guest) -> Trial {
-    Trial::test(format!("{}/{}", mode.name, guest.name), move || Ok(check(mode, guest)?))
+    let name = format!("{}/{}", mode.name, guest.name);
+    Trial::test(name.clone(), move || Ok(switches::in_test(&name, || check(mode, guest))?))
         .with_ignored_flag(!guest.runs_here())
 }
 
 fn check(mode: &Mode, guest: &'static Guest) -> Result<(), String> {
-    let slow = mode.slow || !switches().is_empty();
+    let slow = mode.slow || !switches::options().is_empty();
     let rounds = if slow { guest.large.div_ceil(10) } else { guest.large };
     let native = native(guest, rounds)?;
     let options = options(mode, guest);

@@ -8,7 +8,8 @@ use std::time::Duration;
 use bubble::switches::Optimisation;
 use suites::guest;
 use suites::run::{Job, run};
-use suites::superpin::{Counted, command, count_with, is_on};
+use suites::superpin::{Counted, command, count_with};
+use suites::switches::is_on;
 use tempfile::TempDir;
 
 /// A folder to keep translations in.

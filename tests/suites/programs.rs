@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use libtest_mimic::{Arguments, Trial};
 use suites::run::{Job, Outcome, run};
 use suites::superpin::{SERIAL, count_with, total_of};
+use suites::switches;
 use suites::workload::{THREADED, WORKLOADS, Workload};
 
 const MEGABYTES: usize = 1;
@@ -22,19 +23,22 @@ fn main() -> ExitCode {
     let trials = WORKLOADS.iter().flat_map(|workload| {
         let base: &'static Base = Box::leak(Box::new(Base { workload, found: OnceLock::new() }));
         let missing = workload.program().is_none();
-        let serial = Trial::test(format!("serial/{}", workload.name), move || Ok(base.get().as_ref().map(drop)?));
-        let cuts = CUTS.iter().map(move |(name, options)| {
-            Trial::test(format!("{name}/{}", workload.name), move || Ok(check(base, options)?))
-        });
-        let addresses = Trial::test(format!("addresses/{}", workload.name), move || Ok(check_addresses(workload)?));
+        let serial = trial("serial", workload, move || base.get().as_ref().map(drop).map_err(Clone::clone));
+        let cuts = CUTS.iter().map(move |(name, options)| trial(name, workload, move || check(base, options)));
+        let addresses = trial("addresses", workload, move || check_addresses(workload));
         [serial, addresses].into_iter().chain(cuts).map(move |trial| trial.with_ignored_flag(missing))
     });
     let threaded = THREADED.iter().flat_map(|workload| {
-        let serial = Trial::test(format!("threads/{}", workload.name), move || Ok(check_threads(workload)?));
-        let sliced = Trial::test(format!("threads-refused/{}", workload.name), move || Ok(check_refusal(workload)?));
+        let serial = trial("threads", workload, move || check_threads(workload));
+        let sliced = trial("threads-refused", workload, move || check_refusal(workload));
         [serial, sliced].map(|trial| trial.with_ignored_flag(workload.program().is_none()))
     });
     libtest_mimic::run(&Arguments::from_args(), trials.chain(threaded).collect()).exit_code()
+}
+
+fn trial(way: &str, workload: &Workload, check: impl FnOnce() -> Result<(), String> + Send + 'static) -> Trial {
+    let name = format!("{way}/{}", workload.name);
+    Trial::test(name.clone(), move || Ok(switches::in_test(&name, check)?))
 }
 
 /// What all runs of a program are compared with, found by the first test that needs it.

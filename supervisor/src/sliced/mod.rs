@@ -139,6 +139,8 @@ impl<'a> Follower<'a> for Sliced<'a> {
         if self.master.is_due || self.timer.is_over() {
             self.master.is_due = true;
             self.interrupt();
+        } else {
+            self.parts.statistics.given_more_time += 1;
         }
     }
 

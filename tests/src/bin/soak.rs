@@ -7,9 +7,10 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bubble::switches::Optimisation;
+use suites::random::Random;
 use suites::run::{Job, Outcome, run};
 use suites::superpin::{Counted, SERIAL, count_with, total_of};
+use suites::switches;
 use suites::workload::{EVERYDAY, WORKLOADS, Workload, named};
 
 /// The tools to choose from, the cheapest one most often.
@@ -66,53 +67,17 @@ fn superpins_words(counted: &Counted) -> Option<String> {
     Some(told[at..].trim_end().to_owned())
 }
 
-/// Equal numbers from equal seeds (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+/// A way to cut a run.
+fn options(random: &mut Random) -> Vec<String> {
+    let numbers = [("-spmsec", 200), ("-spmp", 8), ("-spsysrecs", 1000), ("-trace-blocks", 4)];
+    let chosen = numbers.iter().flat_map(|(name, limit)| [(*name).to_owned(), random.up_to(*limit).to_string()]);
+    let mut options: Vec<_> = ["-sp", "1", "-spverify", "1"].map(str::to_owned).into_iter().chain(chosen).collect();
+    // In most runs all optimisations are on.
+    if random.next() % 8 < 3 {
+        // Slices may be a hundred times as slow then.
+        options.extend(["-engine", &switches::some(random), "-spgrace", "0"].map(str::to_owned));
     }
-
-    /// Between 1 and `limit`, small numbers as likely as large ones.
-    fn up_to(&mut self, limit: u64) -> u64 {
-        let scale = self.next() % (64 - u64::from(limit.leading_zeros()));
-        (1 + self.next() % (2 << scale)).min(limit)
-    }
-
-    /// A way to cut a run.
-    fn options(&mut self) -> Vec<String> {
-        let numbers = [("-spmsec", 200), ("-spmp", 8), ("-spsysrecs", 1000), ("-trace-blocks", 4)];
-        let chosen = numbers.iter().flat_map(|(name, limit)| [(*name).to_owned(), self.up_to(*limit).to_string()]);
-        let mut options: Vec<_> = ["-sp", "1", "-spverify", "1"].map(str::to_owned).into_iter().chain(chosen).collect();
-        if let Some(list) = self.switches() {
-            // Slices may be a hundred times as slow then.
-            options.extend(["-engine", &list, "-spgrace", "0"].map(str::to_owned));
-        }
-        options
-    }
-
-    /// What is off of the engine's optimisations, as `-engine` takes it: nothing in most runs, one in many, any number now and then, all in a few. Not
-    /// landings together with others: without them and the map of targets a run takes minutes.
-    fn switches(&mut self) -> Option<String> {
-        let name = |o: Optimisation| format!("no-{}", o.name());
-        match self.next() % 32 {
-            0 => Some("none,landings".to_owned()),
-            1..4 => {
-                let chosen = Optimisation::ALL.into_iter().filter(|_| self.next().is_multiple_of(2)).map(name);
-                Some(chosen.chain(["landings".to_owned()]).collect::<Vec<_>>().join(","))
-            }
-            4..12 => Some(name(Optimisation::ALL[(self.next() % Optimisation::ALL.len() as u64) as usize])),
-            _ => None,
-        }
-    }
-
-    fn pick(&mut self, all: &[&'static str]) -> &'static str {
-        all[(self.next() % all.len() as u64) as usize]
-    }
+    options
 }
 
 /// Numbers of the reports that are added up.
@@ -180,7 +145,7 @@ fn soak(args: Vec<String>) -> Result<u64, String> {
         names => names.iter().map(|name| named(name)).collect(),
     };
     println!("{runs} runs of {} programs, seed {seed}", chosen.len());
-    let (mut random, mut tally) = (Random(seed), Tally::default());
+    let (mut random, mut tally) = (Random::new(seed), Tally::default());
     let mut bases: Vec<Option<Result<Base, ()>>> = chosen.iter().map(|_| None).collect();
     for n in 0..runs {
         // Not in turns: a run that is ended early has seen them all about equally often.
@@ -188,7 +153,7 @@ fn soak(args: Vec<String>) -> Result<u64, String> {
         let base = bases[at].get_or_insert_with(|| {
             Base::new(chosen[at]).map_err(|why| println!("{} is left out: {why}", chosen[at].name))
         });
-        let (tool, options) = (random.pick(&TOOLS), random.options());
+        let (tool, options) = (random.pick(&TOOLS), options(&mut random));
         let Ok(base) = base else { continue };
         let serially = match base.total(tool) {
             Ok(total) => total,
