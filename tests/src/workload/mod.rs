@@ -115,16 +115,22 @@ pub const WORKLOADS: &[Workload] = &[
         )
     }),
     program("static", "guest", |_, i| guest::named("kinds_of_executable.static").job(20_000 * i.megabytes)),
-    program("php-jit", "php", |p, i| {
-        // Without the last one it compiles no script that was made in the last two seconds, as the first run's may be.
-        let [enable, size, jit, protect] = [
-            "opcache.enable_cli=1",
-            "opcache.jit_buffer_size=64M",
-            "opcache.jit=tracing",
-            "opcache.file_update_protection=0",
-        ];
-        job!(p, "-d", enable, "-d", size, "-d", jit, "-d", protect, &i.script("words.php", inputs::PHP), &i.text())
-    }),
+    // It has random numbers from the system, and now and then asks for more.
+    Workload {
+        name: "php-jit",
+        repeats: false,
+        program: "php",
+        job: |p, i| {
+            // Without the last one it compiles no script that was made in the last two seconds, as the first run's may be.
+            let [enable, size, jit, protect] = [
+                "opcache.enable_cli=1",
+                "opcache.jit_buffer_size=64M",
+                "opcache.jit=tracing",
+                "opcache.file_update_protection=0",
+            ];
+            job!(p, "-d", enable, "-d", size, "-d", jit, "-d", protect, &i.script("words.php", inputs::PHP), &i.text())
+        },
+    },
     // It has random numbers from the system.
     Workload {
         name: "luajit",
