@@ -33,12 +33,17 @@ fn main() {
     for round in 0..rounds {
         let mut numbers: Vec<u64> = (0..1000).collect();
         thread::scope(|scope| {
-            for chunk in numbers.chunks_mut(250) {
-                scope.spawn(move || {
-                    OWN.set(Some(Counted(1)));
-                    chunk.iter_mut().for_each(|n| *n = n.wrapping_mul(round + 3) ^ 0x55);
-                });
-            }
+            let chunks: Vec<_> = numbers
+                .chunks_mut(250)
+                .map(|chunk| {
+                    scope.spawn(move || {
+                        OWN.set(Some(Counted(1)));
+                        chunk.iter_mut().for_each(|n| *n = n.wrapping_mul(round + 3) ^ 0x55);
+                    })
+                })
+                .collect();
+            // The end of a scope doesn't wait for the destructors of what belongs to a thread.
+            chunks.into_iter().for_each(|thread| thread.join().unwrap());
         });
         sum = numbers.iter().fold(sum, |sum, n| sum.rotate_left(5) ^ n);
         let (to, from) = channel();
