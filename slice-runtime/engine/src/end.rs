@@ -2,7 +2,7 @@
 //!
 //! The check is put before the instruction at the end, for this process alone (S18). All traces that run across or start at
 //! the end are hidden: their entries become jumps to this process's own translations, which stop before the end and check at it.
-//! The check compares two things inline, and the guest is asked only if they agree. Which two is learnt from the states that the
+//! The check compares a few things inline, and the guest is asked only if all agree. Which is learnt from the states that the
 //! guest refused (S19): a register that differed, or, where all registers agree, a half of a vector register or a memory word.
 
 use machine::{Gpr, Registers, flags};
@@ -11,8 +11,9 @@ use crate::translate::{Check, Condition};
 
 /// Times that the conditions may be chosen anew: each costs a translation.
 const CHOICES: u32 = 64;
-/// Conditions that are compared inline.
-pub const QUICK: usize = 2;
+/// Conditions that are compared inline at most. Each is looked at only where those before it hold. As many as there are registers: with two of them, a loop whose
+/// registers hold bits of data, as an interpreter's do, passed at each fourth iteration.
+pub const QUICK: usize = 16;
 
 /// An armed end.
 #[derive(Clone, Debug)]
@@ -75,10 +76,16 @@ mod tests {
         seen.set(Gpr::Rbx, 0);
         end.require(Condition::Word(0x1000, 5));
         assert!(end.learn(&seen));
-        assert_eq!(end.check().conditions, [Condition::Word(0x1000, 5), Condition::Register(Gpr::Rbx, 0)]);
+        assert_eq!(end.check().conditions[..2], [Condition::Word(0x1000, 5), Condition::Register(Gpr::Rbx, 0)]);
         end.require(Condition::Vector(3, 7));
         assert!(end.learn(&seen));
-        assert_eq!(end.check().conditions, [Condition::Vector(3, 7), Condition::Word(0x1000, 5)]);
+        assert_eq!(end.check().conditions[..2], [Condition::Vector(3, 7), Condition::Word(0x1000, 5)]);
+        for n in 0..QUICK as u64 {
+            end.require(Condition::Word(0x2000 + 8 * n, 0));
+            assert!(end.learn(&seen));
+        }
+        let conditions = end.check().conditions;
+        assert_eq!((conditions.len(), conditions[QUICK - 1]), (QUICK, Condition::Word(0x2000, 0)));
     }
 
     #[test]
