@@ -8,6 +8,7 @@ use std::env;
 use std::thread;
 
 use bubble::switches::{Off, Optimisation};
+use libtest_mimic::Trial;
 
 use crate::random::Random;
 
@@ -16,13 +17,14 @@ thread_local! {
     static TEST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Does a test of this name. Its list is told with its error.
-pub fn in_test<T>(name: &str, test: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    TEST.set(Some(name.to_owned()));
-    let done = test();
-    let done = done.map_err(|error| list().map_or(error.clone(), |list| format!("with -engine {list}: {error}")));
-    TEST.set(None);
-    done
+/// A test of this name. Its list is told with its error.
+pub fn trial(name: String, test: impl FnOnce() -> Result<(), String> + Send + 'static) -> Trial {
+    Trial::test(name.clone(), move || {
+        TEST.set(Some(name));
+        let done = test().map_err(|error| list().map_or(error.clone(), |list| format!("with -engine {list}: {error}")));
+        TEST.set(None);
+        Ok(done?)
+    })
 }
 
 /// Options for all runs of this thread's test: what is off. What a test itself turns off is off beside that.

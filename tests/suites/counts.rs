@@ -10,7 +10,7 @@ use suites::guest::{self, Guest};
 use suites::oracle;
 use suites::run::{Job, Scratch};
 use suites::superpin::{EACH_CALL, Mode, SERIAL, count_with};
-use suites::switches;
+use suites::switches::trial;
 
 /// Programs of the system besides the guests.
 const PROGRAMS: &[&[&str]] =
@@ -25,10 +25,6 @@ fn main() -> ExitCode {
     let signals = ["icount1", "icount2", "opcodes"]
         .map(|tool| trial(format!("calls under signals, {tool}"), move || calls_under_signals(tool)));
     libtest_mimic::run(&Arguments::from_args(), guests.chain(programs).chain(signals).collect()).exit_code()
-}
-
-fn trial(name: String, check: impl FnOnce() -> Result<(), String> + Send + 'static) -> Trial {
-    Trial::test(name.clone(), move || Ok(switches::in_test(&name, check)?))
 }
 
 /// A signal that comes right before a system call makes no instruction count twice: the guest itself tells how many it has executed. Its signals

@@ -20,8 +20,7 @@ fn main() -> ExitCode {
 }
 
 fn trial(mode: &'static Mode, guest: &'static Guest) -> Trial {
-    let name = format!("{}/{}", mode.name, guest.name);
-    Trial::test(name.clone(), move || Ok(switches::in_test(&name, || check(mode, guest))?))
+    switches::trial(format!("{}/{}", mode.name, guest.name), move || check(mode, guest))
         .with_ignored_flag(!guest.runs_here())
 }
 

@@ -37,8 +37,7 @@ fn main() -> ExitCode {
 }
 
 fn trial(way: &str, workload: &Workload, check: impl FnOnce() -> Result<(), String> + Send + 'static) -> Trial {
-    let name = format!("{way}/{}", workload.name);
-    Trial::test(name.clone(), move || Ok(switches::in_test(&name, check)?))
+    switches::trial(format!("{way}/{}", workload.name), check)
 }
 
 /// What all runs of a program are compared with, found by the first test that needs it.

@@ -2,7 +2,7 @@
 //!
 //! The check is put before the instruction at the end, for this process alone (S18). All traces that run across or start at
 //! the end are hidden: their entries become jumps to this process's own translations, which stop before the end and check at it.
-//! The check compares a few things inline, and the guest is asked only if all agree. Which is learnt from the states that the
+//! The check compares a few things inline, and the guest is asked only if all agree. Which things is learnt from the states that the
 //! guest refused (S19): a register that differed, or, where all registers agree, a half of a vector register or a memory word.
 
 use machine::{Gpr, Registers, flags};
@@ -12,7 +12,7 @@ use crate::translate::{Check, Condition};
 /// Times that the conditions may be chosen anew: each costs a translation.
 const CHOICES: u32 = 64;
 /// Conditions that are compared inline at most. Each is looked at only where those before it hold. As many as there are registers: with two of them, a loop whose
-/// registers hold bits of data, as an interpreter's do, passed at each fourth iteration.
+/// registers hold bits of data, as an interpreter's do, may pass at each fourth iteration.
 pub const QUICK: usize = 16;
 
 /// An armed end.

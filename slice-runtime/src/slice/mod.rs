@@ -226,7 +226,7 @@ impl SliceGuest {
         let expected = self.end.registers.rip;
         let Some(refused) = self.refused else {
             let nearest = self.nearest.as_ref().map_or_else(
-                || "It never was there with the two values that are compared first".to_owned(),
+                || "It never was there with the values that are compared first".to_owned(),
                 |difference| format!("Of the states there, the nearest to the end had {difference}"),
             );
             self.fail(&format_args!("missed its end at {expected:#x}: it came to {came_to}. {nearest}. {LIKELY}"));
