@@ -248,6 +248,19 @@ fn ends_in_loops_are_told_apart_inline() {
     }
 }
 
+/// Code that can be changed through another view of its memory isn't left for the runtime at each block.
+#[test]
+fn code_with_two_views_is_linked() {
+    if ![Optimisation::Inspect, Optimisation::Late].into_iter().all(switches::is_on) {
+        return;
+    }
+    let rounds = 300;
+    let counted = count_with("icount2", &["-sp", "0"], &guest::named("code_two_views_called").job(rounds)).unwrap();
+    // A round executes 280 blocks.
+    let entries = counted.statistic("entries_code").unwrap();
+    assert!(entries < 60.0 * rounds as f64, "{entries}");
+}
+
 /// The time in which pages are copied for slices isn't a slice's; a program that writes to little memory has as much time as was asked for.
 #[test]
 fn copying_is_not_a_slices_time() {

@@ -51,13 +51,15 @@ pub enum Optimisation {
     Call,
     /// Recorded system calls replayed without entering the runtime. Instead: by the runtime.
     Shortcut,
+    /// Translations of code that others may change compare it themselves. Instead: the runtime does, whenever one is entered.
+    Inspect,
     /// Slices go on from a picture of an image that has started. Instead: each starts it anew.
     Picture,
 }
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 23] = [
+    pub const ALL: [Optimisation; 24] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -80,6 +82,7 @@ impl Optimisation {
         Optimisation::Remember,
         Optimisation::Call,
         Optimisation::Shortcut,
+        Optimisation::Inspect,
         Optimisation::Picture,
     ];
 
@@ -108,6 +111,7 @@ impl Optimisation {
             Optimisation::Remember => "remember",
             Optimisation::Call => "call",
             Optimisation::Shortcut => "shortcut",
+            Optimisation::Inspect => "inspect",
             Optimisation::Picture => "picture",
         }
     }

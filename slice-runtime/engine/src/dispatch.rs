@@ -190,6 +190,7 @@ impl Engine {
         // As in `may_enter_directly`. A check at the head is made each time.
         let compared = self.regions.pages.are_compared(pc.0, pc.0 + code_len as u64);
         let loops = self.settings.linking && !self.single && check.is_none() && !compared;
+        let inspects = compared && !self.single && self.regions.pages.change_elsewhere(pc.0, pc.0 + code_len as u64);
         let regions = &mut self.regions;
         let live_at = &mut |at| live_flags_at(regions, at, pc, exact_faults, off);
         let replays = self.settings.replays;
@@ -200,6 +201,7 @@ impl Engine {
             replays,
             loops,
             once,
+            inspected: inspects.then(|| self_code(pc, code_len)),
             counters,
             known: &self.known,
             lookup,
@@ -347,6 +349,7 @@ impl Engine {
             buffer_marks: made.buffer_marks,
             call_marks: made.call_marks,
             landings: Default::default(),
+            inspects: u32::from(made.inspects),
             code_hash: hash_of(self_code(pc, app_len)),
         };
         self.stats.cache_bytes += (made.code.len() + made.stubs.len()) as u64;
@@ -363,7 +366,7 @@ impl Engine {
     pub(crate) fn may_enter_directly(&self, space: SpaceId, id: TraceId) -> bool {
         let trace = self.space(space).tables.trace(id);
         let once = space == SpaceId::Own && self.own.tables.find(trace.pc) != Some(id);
-        self.settings.linking && !once && !self.is_compared(space, id)
+        self.settings.linking && !once && (trace.inspects == 1 || !self.is_compared(space, id))
     }
 
     /// Patches an exit so that it goes straight to its target (P19).
@@ -385,6 +388,7 @@ impl Engine {
                 return;
             }
         }
+        self.is_entrance(to, id);
         self.space(from).link(exit.site, self.entry_of(to, id));
     }
 

@@ -6,6 +6,7 @@ use machine::{CachePc, Gpr, Registers};
 
 use crate::counters::{Counters, Reserved};
 use crate::end::End;
+use crate::entrances::Entrances;
 use crate::gateway;
 use crate::guest::{Control, Cpu, Fault, Flow, Guest};
 use crate::landings::dropped_bits;
@@ -91,6 +92,8 @@ pub struct Engine {
     to_arm: Option<Registers>,
     /// Traces of the shared space that this process must not run, with their entries redirected.
     pub(crate) hidden: Vec<TraceId>,
+    /// See [`crate::entrances`].
+    pub(crate) entrances: Entrances,
     /// Landings in each entry of the indirect-branch table.
     pub(crate) landings: Vec<u8>,
     /// Space and cache offset behind a landing whose trace is to start there.
@@ -158,6 +161,7 @@ impl Engine {
             end: None,
             to_arm: None,
             hidden: Vec::new(),
+            entrances: Entrances::default(),
             landings: vec![0; INDIRECT_ENTRIES],
             behind: None,
             inherited: Inherited::default(),

@@ -48,6 +48,7 @@ impl Engine {
         let flow = match exit.kind {
             ExitKind::Direct => return self.after_direct(guest, space, exit),
             ExitKind::Slot => return self.after_slot(guest, space, exit),
+            ExitKind::Changed => return self.after_changed(guest, exit),
             ExitKind::Stale => return self.after_stale(guest, exit),
             ExitKind::Call => return self.after_call(space, exit),
             ExitKind::Interrupted => {
@@ -106,8 +107,19 @@ impl Engine {
         let entry = self.entry_of(space, id);
         if self.has_come_to(exit.pc, flushes) && self.may_enter_directly(space, id) {
             self.redirect(stale.0, stale.1, entry);
+            self.lead_to(space, id);
         }
         Next::Cache(entry)
+    }
+
+    fn after_changed(&mut self, guest: &mut dyn Guest, exit: &Exit) -> Next {
+        self.stats.entries[0] += 1;
+        let flushes = self.flushes;
+        let Some((space, id)) = self.dispatch(guest) else { return Next::Leave };
+        if self.has_come_to(exit.pc, flushes) {
+            self.lead_to(space, id);
+        }
+        Next::Cache(self.entry_of(space, id))
     }
 
     /// Whether what was found for the app's state may be entered at the next time without asking: it is where the app was going to, and not the handler of a fault that

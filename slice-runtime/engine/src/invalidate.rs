@@ -72,6 +72,7 @@ impl Engine {
         self.flushes += 1;
         self.show_x87_pc();
         self.own.flush();
+        self.entrances.clear();
         self.finishing = None;
         self.clear_indirect();
         self.clear_cells();

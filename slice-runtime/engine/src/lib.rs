@@ -15,6 +15,7 @@ mod descriptor;
 mod dispatch;
 mod end;
 mod engine;
+mod entrances;
 mod exits;
 mod finish;
 mod gateway;

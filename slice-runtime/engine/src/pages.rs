@@ -102,6 +102,11 @@ impl CodePages {
         are_listed || !self.in_calls.is_empty() && numbers(start, end).any(|number| self.is_in_call(number))
     }
 
+    /// Whether some of the code in `start .. end` can change without a write to these pages.
+    pub fn change_elsewhere(&self, start: u64, end: u64) -> bool {
+        self.pages.range(numbers(start, end)).any(|(_, page)| page.changes_elsewhere)
+    }
+
     fn is_in_call(&self, number: u64) -> bool {
         self.in_calls.iter().any(|(start, end)| *start < (number + 1) * PAGE && number * PAGE < *end)
     }
@@ -186,6 +191,7 @@ mod tests {
         let mut pages = CodePages::default();
         let start = written_often(&mut pages);
         pages.distrust(start, start + PAGE);
+        assert!(pages.change_elsewhere(start - 5, start + 1) && !pages.change_elsewhere(start - 5, start));
         assert!((0..2 * LONG).all(|_| !pages.were_compared(start, start + 9, true)));
         assert!(pages.are_compared(start, start + 9));
     }

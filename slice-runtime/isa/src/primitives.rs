@@ -85,6 +85,11 @@ impl Code {
         self.lea_address(dst, &Address { index: Some(index), scale: 1, ..Address::at(base, 0) });
     }
 
+    /// `dst = low 32 bits of base + displacement`, zero-extended.
+    pub fn lea32(&mut self, dst: Gpr, base: Gpr, displacement: i32) {
+        self.with_address(false, &[LEA], dst as u8, &Address::at(base, displacement));
+    }
+
     /// `dst = address`, which is in reach of RIP.
     pub fn lea_rip(&mut self, dst: Gpr, address: u64) {
         self.with_rip(true, &[LEA], dst as u8, address, 0);
@@ -98,6 +103,16 @@ impl Code {
     /// `dst = 32 bits at [base + displacement]`, zero-extended.
     pub fn load32(&mut self, dst: Gpr, base: Gpr, displacement: i32) {
         self.with_address(false, &[LOAD], dst as u8, &Address::at(base, displacement));
+    }
+
+    /// `dst = 16 bits at [base + displacement]`, zero-extended.
+    pub fn load16(&mut self, dst: Gpr, base: Gpr, displacement: i32) {
+        self.with_address(false, &[0x0f, 0xb7], dst as u8, &Address::at(base, displacement));
+    }
+
+    /// `dst = 8 bits at [base + displacement]`, zero-extended.
+    pub fn load8(&mut self, dst: Gpr, base: Gpr, displacement: i32) {
+        self.with_address(false, &[0x0f, 0xb6], dst as u8, &Address::at(base, displacement));
     }
 
     /// `dst = [base + index * scale + displacement]`.

@@ -72,6 +72,9 @@ fn small_forms() {
     assert_eq!(text(|c| c.rotate_right32(Gpr::R8, Gpr::Rdi, 9)), "rorx $9,%edi,%r8d");
     assert_eq!(text(|c| c.movzx32(Gpr::R9, Gpr::Rcx)), "mov %ecx,%r9d");
     assert_eq!(text(|c| c.load32(Gpr::R9, Gpr::Rcx, 4)), "mov 4(%rcx),%r9d");
+    assert_eq!(text(|c| c.load16(Gpr::R9, Gpr::Rcx, 4)), "movzwl 4(%rcx),%r9d");
+    assert_eq!(text(|c| c.load8(Gpr::Rcx, Gpr::R10, 0)), "movzbl (%r10),%ecx");
+    assert_eq!(text(|c| c.lea32(Gpr::R9, Gpr::R9, -5)), "lea -5(%r9),%r9d");
     assert_eq!(text(|c| c.store_gs_imm32(0x20, -1)), "movq $-1,%gs:0x20");
     assert_eq!(text(|c| c.jmp_gs(0x20)), "jmpq *%gs:0x20");
     assert_eq!(text(|c| c.extract_bits_gs(Gpr::R9, Gpr::R10, 0x80)), "pext %gs:0x80,%r10,%r9");

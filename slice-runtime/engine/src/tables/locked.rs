@@ -222,6 +222,7 @@ mod tests {
             block_calls: 0,
             buffer_marks: 0,
             landings: Default::default(),
+            inspects: 0,
             call_marks: 0,
             code_hash: pc,
         }

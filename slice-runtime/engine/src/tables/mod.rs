@@ -82,6 +82,8 @@ pub enum ExitKind {
     Drain,
     /// The quick check of the slice's end passed at `pc`; `site` is the offset where the trace goes on.
     End,
+    /// The app code at `pc` isn't what the trace was made from any more.
+    Changed,
     /// The head of a trace that is no longer valid here: translate `pc` anew. `argument` is the trace's number, `site`
     /// its space.
     Stale,
@@ -133,6 +135,8 @@ pub struct Trace {
     pub landings: [AtomicU32; Level::ALL.len()],
     /// Entries of the list of call marks that follows the buffer marks.
     pub call_marks: u32,
+    /// 1 if it compares its app code itself when it is entered, see [`crate::translate`]'s `inspect`.
+    pub inspects: u32,
     /// Hash of the app code that it was made from.
     pub code_hash: u64,
 }

@@ -235,6 +235,7 @@ impl Landing {
             block_calls: 0,
             buffer_marks: 0,
             call_marks: 0,
+            inspects: false,
         }
     }
 }
@@ -258,5 +259,6 @@ pub fn stale(pc: AppPc, space: SpaceId, id: TraceId, site: Site) -> Translation 
         block_calls: 0,
         buffer_marks: 0,
         call_marks: 0,
+        inspects: false,
     }
 }

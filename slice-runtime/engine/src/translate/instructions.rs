@@ -278,6 +278,7 @@ mod tests {
             replays: false,
             loops: false,
             once: false,
+            inspected: None,
             counters: &counters,
             known: &known,
             lookup: crate::translate::Lookup::Landings,

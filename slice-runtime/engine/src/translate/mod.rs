@@ -17,6 +17,7 @@ mod check;
 mod direct;
 mod drain;
 mod inline;
+mod inspect;
 mod instructions;
 mod known;
 mod merge;
@@ -118,6 +119,8 @@ pub struct Translation {
     pub buffer_marks: u32,
     /// Call marks after those.
     pub call_marks: u32,
+    /// Whether it compares its app code itself when it is entered.
+    pub inspects: bool,
 }
 
 /// An instruction that can't be translated, with the reason. The app's pc and text are in it.
@@ -153,6 +156,8 @@ pub struct Rules<'a> {
     pub loops: bool,
     /// Whether the trace is left behind its only instruction, wherever that goes, see [`crate::finish`].
     pub once: bool,
+    /// The trace's app code, if it is to be compared when the trace is entered, see [`inspect`].
+    pub inspected: Option<&'a [u8]>,
     /// Counters that have cells.
     pub counters: &'a Counters,
     /// What was found out about routines.
@@ -179,7 +184,11 @@ pub fn translate<'a>(
 ) -> Result<Translation, Untranslatable> {
     inline::choose_counters(trace, &rules);
     reserved::decide(trace, &rules);
+    let inspected = rules.inspected;
     let mut translator = Translator::new(trace, site, rules);
+    if let Some(code) = inspected {
+        translator.inspect(code);
+    }
     if let Some(check) = check {
         translator.quick_check(check);
     }
@@ -224,6 +233,8 @@ struct Translator<'a> {
     loops: bool,
     /// See [`Rules::once`].
     once: bool,
+    /// Whether the trace compares its app code, see [`inspect`].
+    inspects: bool,
     /// See [`Rules::through_slot`].
     through_slot: Option<ThroughSlot>,
     counters: &'a Counters,
@@ -286,6 +297,7 @@ impl<'a> Translator<'a> {
             site,
             loops: rules.loops,
             once: rules.once,
+            inspects: false,
             through_slot: rules.through_slot,
             counters: rules.counters,
             known: rules.known,
@@ -464,6 +476,7 @@ impl<'a> Translator<'a> {
             block_calls: self.block_calls.len() as u32,
             buffer_marks: self.buffer.marks.len() as u32,
             call_marks: self.call_marks.len() as u32,
+            inspects: self.inspects,
         }
     }
 }

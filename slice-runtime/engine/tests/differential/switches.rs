@@ -75,7 +75,7 @@ fn trials(optimisation: Optimisation) -> &'static [Trial] {
         O::Drain => &[(&[], "words"), (&[O::Keep], "words and blocks")],
         O::Stubs => &[(&[], "counters"), (&[], "words")],
         O::Call => &[(&[], "calls"), (&[], "around")],
-        O::Remember | O::Inherit | O::Shortcut | O::Picture => &[],
+        O::Remember | O::Inherit | O::Shortcut | O::Inspect | O::Picture => &[],
     }
 }
 
