@@ -52,7 +52,7 @@ impl Engine {
         let Some((to, id)) = self.dispatch(guest) else { return Next::Leave };
         let entry: CachePc = self.entry_of(to, id);
         if self.has_come_to(target, flushes) && self.may_enter_directly(to, id) {
-            self.is_entrance(to, id);
+            self.note_entrance(to, id);
             self.thread().slots[exit.argument as usize] = entry.0;
         }
         Next::Cache(entry)

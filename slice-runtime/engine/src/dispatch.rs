@@ -388,7 +388,7 @@ impl Engine {
                 return;
             }
         }
-        self.is_entrance(to, id);
+        self.note_entrance(to, id);
         self.space(from).link(exit.site, self.entry_of(to, id));
     }
 

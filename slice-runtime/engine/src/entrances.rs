@@ -16,7 +16,7 @@ pub(crate) type Entrances = HashMap<AppPc, Vec<TraceId>>;
 
 impl Engine {
     /// From now on others jump to this trace.
-    pub(crate) fn is_entrance(&mut self, space: SpaceId, id: TraceId) {
+    pub(crate) fn note_entrance(&mut self, space: SpaceId, id: TraceId) {
         let trace = self.space(space).tables.trace(id);
         if space == SpaceId::Own && trace.inspects == 1 {
             let known = self.entrances.entry(trace.pc).or_default();

@@ -70,7 +70,7 @@ impl Engine {
         if !self.settings.off.leaves(Optimisation::Landings) || !self.may_enter_directly(space, id) {
             return Next::Cache(entry);
         }
-        self.is_entrance(space, id);
+        self.note_entrance(space, id);
         if self.targets.are_used() {
             self.targets.put(target, entry);
             return Next::Cache(entry);
