@@ -237,7 +237,9 @@ fn split(args: &[OsString]) -> Result<Split, String> {
                 continue;
             }
             None if dashes > 0 && !["h", "V"].contains(&name) => {
-                return Err(format!("error: there is no option `{text}` (superpin --help lists them)\n"));
+                return Err(format!(
+                    "error: there is no option `{text}` (superpin --help lists them); those of the tool come after -t TOOL\n"
+                ));
             }
             None => {
                 split.own.push(arg.clone());
@@ -335,6 +337,7 @@ mod tests {
         assert!(bad.contains("'-sp <0|1>'") && !bad.contains("--sp"), "{bad}");
         assert!(parse_text("-spmp 0 -t icount2 -- ls").is_err());
         assert!(parse_text("-bogus 1 -t icount2 -- ls").unwrap_err().contains("`-bogus`"));
+        assert!(parse_text("-o x -t icount2 -- ls").unwrap_err().contains("after -t"));
     }
 
     #[test]
