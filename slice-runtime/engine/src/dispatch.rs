@@ -263,9 +263,11 @@ impl Engine {
         }
         let mut instructions = translate::emptied(&mut self.spare.instructions);
         let mut compared = self.regions.pages.are_compared(pc.0, pc.0 + 1);
+        // A translation that compares itself does so once, whatever its length: nothing in it writes.
+        let by_itself = self.regions.pages.change_elsewhere(pc.0, pc.0 + 1);
         let (mut trace, code_end) = loop {
             let limits = Limits {
-                blocks: if compared { 1 } else { self.settings.max_blocks },
+                blocks: if compared && !by_itself { 1 } else { self.settings.max_blocks },
                 instructions: if self.single { 1 } else { self.settings.max_instructions },
                 stop_after_write: compared,
             };
