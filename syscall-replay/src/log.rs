@@ -30,6 +30,14 @@ const RANDOM: u64 = 4;
 const SIGNAL_RETURN: u64 = 5;
 const NO_SOURCE: u64 = u64::MAX;
 
+/// First word of the record of a volatile instruction.
+pub const fn volatile_head(kind: VolatileKind) -> u64 {
+    VOLATILE | (kind as u64) << 8
+}
+
+/// Bytes of such a record.
+pub const VOLATILE_BYTES: u64 = 7 * 8;
+
 /// The log has no room for the record; nothing of it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the log has no room for a record of {needed} bytes")]
@@ -114,7 +122,7 @@ impl<'a> LogWriter<'a> {
     pub fn volatile(&mut self, record: VolatileRecord) -> Result<(), LogFull> {
         let VolatileRecord { kind, pc, rax, rdx, rcx, rbx } = record;
         self.record(|log| {
-            log.word(VOLATILE | (kind as u64) << 8)?;
+            log.word(volatile_head(kind))?;
             [0, pc, rax, rdx, rcx, rbx].into_iter().try_for_each(|word| log.word(word))
         })
     }

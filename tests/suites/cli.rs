@@ -93,6 +93,15 @@ fn calls_recorded_inside_the_app_end_slices_only_where_a_limit_is_given() {
     assert!(at_a_thousand >= 6.0, "{at_a_thousand}");
 }
 
+/// Some 21000 readings of the time stamp counter, of which every hundredth or so can't be made inside the app, or isn't where the others are.
+#[test]
+fn the_counter_is_read_inside_the_app() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("counter_readings").job(3000)).unwrap();
+    assert!(counted.statistic("records_in_process").unwrap() > 15000.0, "{}", counted.report);
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("counter_interrupted").job(6)).unwrap();
+    assert!(counted.statistic("records_in_process").unwrap() > 10000.0, "{}", counted.report);
+}
+
 #[test]
 fn the_total_goes_to_a_file_on_request() {
     let scratch = Scratch::new().unwrap();

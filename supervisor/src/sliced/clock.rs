@@ -132,11 +132,15 @@ fn resume_until(mut process: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<
     }
 }
 
-/// If this signal is a trapped clock reading or `cpuid`, and not what the app wants: executes it for the process and gives what it read.
+/// If this signal is a trapped clock reading or `cpuid`, and not what the app wants: executes it for the process and gives which it is and what it read.
 ///
 /// # Errors
 /// If the process was killed.
-pub fn read(process: &mut Stopped, signal: &libc::siginfo_t, wish: Wish) -> Result<Option<VolatileRecord>, Failure> {
+pub fn read(
+    process: &mut Stopped,
+    signal: &libc::siginfo_t,
+    wish: Wish,
+) -> Result<Option<(ClockInstruction, VolatileRecord)>, Failure> {
     if signal.si_signo != libc::SIGSEGV || signal.si_code != FROM_KERNEL {
         return Ok(None);
     }
@@ -154,7 +158,7 @@ pub fn read(process: &mut Stopped, signal: &libc::siginfo_t, wish: Wish) -> Resu
     app.rip = pc + instruction.len();
     registers.set_app(&app);
     process.set_registers(&registers)?;
-    Ok(Some(record))
+    Ok(Some((instruction, record)))
 }
 
 fn execute(instruction: ClockInstruction, pc: u64, app: &machine::Registers) -> VolatileRecord {

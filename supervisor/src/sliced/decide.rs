@@ -39,6 +39,8 @@ const MOST_BYTES: usize = 64 << 20;
 /// The same where the user says how many calls a slice may replay: the log has no more, but for what the app may record inside it in one go.
 const MOST_BYTES_ON_REQUEST: usize = (RECORDS.size - RECORDER.size) as usize;
 
+/// A cut costs as much as so many stops.
+const STOPS_FOR_A_CUT: u32 = 100;
 /// So many calls that are recorded inside the app cost as much as one for which it is stopped.
 const INSIDE_FOR_A_STOP: u32 = 100;
 
@@ -51,6 +53,12 @@ impl Amount {
         };
         let used = self.stopped.saturating_mul(weight).saturating_add(self.inside);
         if self.bytes < most_bytes(limit) { most.saturating_mul(weight).saturating_sub(used) } else { 0 }
+    }
+
+    /// Whether the slice is to end where the time stamp counter is read: nothing more may be recorded inside the app, each further reading would stop
+    /// it, and so much was recorded there that a cut costs less.
+    pub fn is_enough_for_readings(self, limit: CallLimit) -> bool {
+        self.inside >= STOPS_FOR_A_CUT && self.left(limit) == 0
     }
 }
 
@@ -273,6 +281,13 @@ mod tests {
         let limit = CallLimit::Calls(5);
         assert_eq!([amount(1, 2, MOST_BYTES), amount(5, 1, 0)].map(|amount| amount.left(limit)), [2, 0]);
         assert_eq!(amount(0, 0, RECORDS.size as usize).left(limit), 0);
+    }
+
+    #[test]
+    fn readings_end_a_slice_where_many_were_recorded_without_stops() {
+        let enough = |stopped, inside, most| amount(stopped, inside, 0).is_enough_for_readings(CallLimit::Calls(most));
+        assert_eq!([enough(0, 3, 3), enough(900, 99, 999), enough(0, 999, 1000)], [false; 3]);
+        assert_eq!([enough(0, 1000, 1000), enough(900, 100, 1000)], [true; 2]);
     }
 
     #[test]

@@ -228,7 +228,9 @@ impl Master {
     pub fn arm(&mut self, stopped: &mut Stopped, slot: &ClaimedSlot, recorded: Amount) -> Result<(), Failure> {
         let is_busy = self.is_in_call() || self.interrupted.is_some() || self.awaits_breakpoint;
         let is_called = self.is_due || self.interrupt_sent || self.put_off.is_some() || self.hold.is_on();
-        if is_busy || is_called || self.has_company || !self.unstable.is_empty() {
+        // The recorder would read the counter.
+        let faults = self.clock_wish == Wish::Faults;
+        if is_busy || is_called || faults || self.has_company || !self.unstable.is_empty() {
             return Ok(());
         }
         let room = Room {

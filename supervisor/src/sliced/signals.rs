@@ -40,7 +40,7 @@ impl Master {
             return match next {
                 ClockReading::Recorded => Ok(Next::Resume(stopped, 0)),
                 // The instruction will be executed, and trap, again: as the first of the next slice.
-                ClockReading::LogFull => cut_here(stopped, Boundary::Log, Then::Fork),
+                ClockReading::NoRoom(why) => cut_here(stopped, why, Then::Fork),
             };
         }
         let signal = info.si_signo;
@@ -94,14 +94,17 @@ impl Master {
         info: &libc::siginfo_t,
         slice: &mut Recording,
     ) -> Result<Option<ClockReading>, Failure> {
+        let amount = slice.amount();
         let before = stopped.registers()?;
-        let Some(record) = clock::read(stopped, info, self.clock_wish)? else { return Ok(None) };
+        let Some((instruction, record)) = clock::read(stopped, info, self.clock_wish)? else { return Ok(None) };
         self.last_recorded = None;
-        if slice.log(|log| log.volatile(record)).is_ok() {
+        self.in_process.was_read(instruction, record.pc);
+        let is_enough = amount.is_enough_for_readings(self.call_limit);
+        if !is_enough && slice.log(|log| log.volatile(record)).is_ok() {
             return Ok(Some(ClockReading::Recorded));
         }
         stopped.set_registers(&before)?;
-        Ok(Some(ClockReading::LogFull))
+        Ok(Some(ClockReading::NoRoom(if is_enough { Boundary::Records } else { Boundary::Log })))
     }
 
     /// A signal that came in the middle of a repeated string instruction is put off to its end, unless the instruction itself
@@ -190,7 +193,7 @@ const SYSCALL_BYTES: u64 = 2;
 
 enum ClockReading {
     Recorded,
-    LogFull,
+    NoRoom(Boundary),
 }
 
 /// What the process has set for its signals at the moment. Signals are rare enough to read it each time.

@@ -3,31 +3,36 @@
 //! It makes the call, writes its record and goes back, with all registers and flags as the instruction leaves them. It uses a stack
 //! of its own, so that nothing below the app's stack pointer changes, and no vector register. What it doesn't know how to record it
 //! leaves to the control process: it puts everything back and stops before the call (`bail`). It does the same, or stops
-//! behind the call (`done`), when the control process asks for it: see [`super::settle`].
+//! behind the call (`done`), when the control process asks for it: see [`super::settle`]. What reads the time stamp counter has an entry of
+//! its own ([`super::readings`]).
 
 use std::arch::global_asm;
 
+use syscall_replay::VolatileKind;
 use syscall_replay::effects::HASHED;
 use syscall_replay::hash::{FACTOR, ROTATION, SEED};
+use syscall_replay::log::{VOLATILE_BYTES, volatile_head};
 
 use super::conditions::conditions_assembly;
 use super::descriptors::descriptors_assembly;
 use super::events::events_assembly;
 use super::layout::{
-    AFTER, CLOSED, CLOSES, COMMAND, CONDITIONS, DEVICES, ENTRY, FILES, FIXED, FLAGS, GATHERS, IOCTL, KEPT, KEPT_BITS,
-    LAST_COMMAND, LIMIT, LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE, MESSAGE_FLAGS, MOST_AT_ONCE, MOST_BYTES, MOST_EVENTS,
-    MOST_PATH, MOST_PIECES, MOST_POLLED, MOST_RANDOM, MOST_RECEIVED, MOST_RECORD, NEEDS_FILE, NEXT, OPENS,
-    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLED, POLLS, R10, R11, RANDOM, RAX, RBX, RCX, RDI, RDX, READS,
-    RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH, SECOND_IS_NULL, SOCKETS, STACK_END, STATUS, STOP, TABLE_AT,
-    TABLE_LEN, TWO_PATHS, WAITS, WRITES,
+    AFTER, BEHIND_SHIFT, CLOSED, CLOSES, COMMAND, CONDITIONS, DEVICES, ENTRY, FILES, FIXED, FLAGS, GATHERS, IOCTL,
+    KEPT, KEPT_BITS, LAST_COMMAND, LIMIT, LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE, MESSAGE_FLAGS, MOST_AT_ONCE,
+    MOST_BYTES, MOST_EVENTS, MOST_PATH, MOST_PIECES, MOST_POLLED, MOST_RANDOM, MOST_RECEIVED, MOST_RECORD, NEEDS_FILE,
+    NEXT, OPENS, OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLED, POLLS, R10, R11, RANDOM, RAX, RBX, RCX, RDI, RDX,
+    READING, READS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH, SECOND_IS_NULL, SHIFT_LEN, SOCKETS, STACK_END,
+    STATUS, STOP, TABLE_AT, TABLE_LEN, TWO_PATHS, WAITS, WRITES,
 };
 use super::paths::{opens_assembly, paths_assembly};
+use super::readings::readings_assembly;
 use super::sockets::sockets_assembly;
 
 global_asm!(
     ".pushsection .rodata.superpin_recorder, \"a\", @progbits",
     // Several units of the compiled crate name them.
-    ".irp place,start,decided,knows,probes,probed,calls,called,leaves,left,behind,done,done_stop,unreadable,bail,bail_stop,end",
+    ".irp place,start,decided,knows,probes,probed,calls,called,leaves,left,behind,done,done_stop,unreadable,bail,bail_stop,\
+     rdtsc,rdtscp,rdtscp_shift,begins_reading,reads,leaves_reading,shifts,left_reading,reading_stop,end",
     ".globl superpin_recorder_\\place",
     ".hidden superpin_recorder_\\place",
     ".endr",
@@ -271,6 +276,7 @@ global_asm!(
     "jz 6b",
     opens_assembly!(),
     events_assembly!(),
+    readings_assembly!(),
     "superpin_recorder_done:",
     "80: push qword ptr [rip + superpin_recorder_start + {FLAGS}]",
     "popfq",
@@ -393,5 +399,16 @@ global_asm!(
     S_IFSOCK = const libc::S_IFSOCK,
     IS_EPOLL = const 1_u64 << OUTPUT,
     R10 = const R10,
+    PRCTL = const libc::SYS_prctl,
+    RDTSC = const volatile_head(VolatileKind::Rdtsc),
+    RDTSCP = const volatile_head(VolatileKind::Rdtscp),
+    RDTSC_LEN = const 2,
+    READING = const READING,
+    BEHIND_SHIFT = const BEHIND_SHIFT,
+    SHIFT_LEN = const SHIFT_LEN,
+    READING_BYTES = const VOLATILE_BYTES,
+    SET_TSC = const libc::PR_SET_TSC,
+    TSC_ENABLE = const libc::PR_TSC_ENABLE,
+    TSC_SIGSEGV = const libc::PR_TSC_SIGSEGV,
     WRITES = const WRITES,
 );

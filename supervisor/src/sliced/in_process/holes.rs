@@ -53,17 +53,32 @@ impl Text {
         Instruction::decode(self.from(address), AppPc(address)).ok()
     }
 
-    /// The instruction before the `syscall` that ends at `after`, if it loads the number of a call and has room for a [`NEAR_JUMP`]: its
-    /// address and the number. Nobody jumps into its middle.
-    pub fn load_before(&self, after: u64) -> Option<(u64, u32)> {
+    /// The instruction before the `syscall` that ends at `after`, if it loads the number of a call and has room for a [`NEAR_JUMP`]. Nobody jumps
+    /// into its middle.
+    pub fn load_before(&self, after: u64) -> Option<u64> {
         const SYSCALL: [u8; 2] = [0x0f, 0x05];
         const MOV_EAX: u8 = 0xb8;
         let start = after.checked_sub(NEAR_JUMP + 2)?;
-        let &[MOV_EAX, a, b, c, d, e, f, ..] = self.from(start) else { return None };
-        let starts = STARTS.map(|back| start.saturating_sub(back));
-        let seen = starts.filter(|&from| self.walk(from, start).last().is_some_and(|last| last.next_pc().0 == start));
-        let is_start = seen.count() as u64 > (STARTS.end - STARTS.start) * 3 / 4;
-        ([e, f] == SYSCALL && is_start).then_some((start, u32::from_le_bytes([a, b, c, d])))
+        let &[MOV_EAX, _, _, _, _, e, f, ..] = self.from(start) else { return None };
+        ([e, f] == SYSCALL && self.is_start(start)).then_some(start)
+    }
+
+    /// Whether an instruction starts there, as far as the code before tells.
+    pub fn is_start(&self, place: u64) -> bool {
+        let starts = STARTS.map(|back| place.saturating_sub(back));
+        let seen = starts.filter(|&from| self.walk(from, place).last().is_some_and(|last| last.next_pc().0 == place));
+        seen.count() as u64 > (STARTS.end - STARTS.start) * 3 / 4
+    }
+
+    /// A place for a [`NEAR_JUMP`] in a range, near its end.
+    pub fn before(&self, range: Range<u64>, used: &[Range<u64>]) -> Option<u64> {
+        let ends = (0..).map(|n| range.end.saturating_sub(n * WINDOW));
+        let windows = ends.take_while(|&end| end > range.start.max(self.start));
+        windows.map(|end| end.saturating_sub(WINDOW).max(range.start).max(self.start)..end).find_map(|window| {
+            let holes = self.holes(window);
+            let mut places = holes.iter().rev().flat_map(|hole| hole.start..(hole.end + 1).saturating_sub(NEAR_JUMP));
+            places.find(|&place| is_free(&(place..place + NEAR_JUMP), used))
+        })
     }
 
     /// Places for 8-bit jumps, of which the first is reached by an 8-bit jump that ends at `after` and each other by the one before,
@@ -250,7 +265,7 @@ mod tests {
 
     #[test]
     fn the_load_of_a_number_is_found() {
-        assert_eq!(text(&LONG_NOP).load_before(AFTER), Some((AFTER - 7, 110)));
+        assert_eq!(text(&LONG_NOP).load_before(AFTER), Some(AFTER - 7));
         let mut wide = text(&LONG_NOP);
         wide.bytes[0x3f] = 0x48;
         assert_eq!(wide.load_before(AFTER), None, "movabs rax");

@@ -34,7 +34,7 @@ pub const ROOM: u64 = DATA_AT + 0x10;
 pub const NEXT: u64 = DATA_AT + 0x18;
 /// Address that no record reaches before the last; behind it there is room for the longest one.
 pub const LIMIT: u64 = DATA_AT + 0x20;
-/// Address after the `syscall` instruction that is being carried out.
+/// Address after the instruction that is being carried out.
 pub const AFTER: u64 = DATA_AT + 0x28;
 /// The app's registers there, and the call's result.
 pub const RCX: u64 = DATA_AT + 0x30;
@@ -50,6 +50,12 @@ pub const R10: u64 = DATA_AT + 0x78;
 pub const RESULT: u64 = DATA_AT + 0x80;
 /// Address of the call's entry in the table.
 pub const ENTRY: u64 = DATA_AT + 0x88;
+/// First word of the record of a reading of the time stamp counter.
+pub const READING: u64 = DATA_AT + 0x90;
+/// Address behind the shift that follows it and is to be done as well, or 0.
+pub const BEHIND_SHIFT: u64 = DATA_AT + 0x98;
+/// Length of `shl rdx, 32`.
+pub const SHIFT_LEN: u64 = 4;
 /// The result of an `fstat` of the recorder's own.
 pub const STATUS: u64 = DATA_AT + 0x100;
 /// Devices of local file systems, as `fstat` names them, then zeroes. None: no descriptor becomes known inside the master.

@@ -63,6 +63,11 @@ impl Shared {
         self.word(offset).load(Relaxed)
     }
 
+    /// Sets it.
+    pub fn set(&self, offset: u64, value: u64) {
+        self.word(offset).store(value, Relaxed);
+    }
+
     /// Whether system calls elsewhere are to raise SIGSYS.
     pub fn set_blocking(&self, blocking: bool) {
         self.word(SELECTOR).store(blocking.into(), Relaxed);

@@ -2,7 +2,8 @@
 //!
 //! A system call under ptrace costs two stops, some hundred times a bare call. A master that makes many small calls is therefore
 //! handed over to a recorder that runs inside it (`armed`): its hot `syscall` instructions are patched to lead there, and all
-//! others are made to stop by Syscall User Dispatch. The recorder makes the calls that it knows ([`table`]), writes the records
+//! others are made to stop by Syscall User Dispatch. Hot `rdtsc` and `rdtscp` are patched likewise; the others trap as ever. The recorder makes
+//! the calls that it knows ([`table`]), reads the counter, writes the records
 //! that the control process would have written, and leaves everything else to the control process.
 //!
 //! Invariant: whenever anything else looks at the master, it is pristine. The first stop of an armed master, whatever its reason, takes
@@ -22,7 +23,9 @@ mod logs;
 mod memory;
 mod paths;
 mod places;
+mod plan;
 mod policy;
+mod readings;
 mod set_up;
 mod settle;
 mod sites;
@@ -32,18 +35,20 @@ mod table;
 
 use std::collections::{BTreeSet, HashMap};
 
-use machine::{Memory, flags};
+use machine::{Gpr, Memory, flags};
 use syscall_replay::is_error;
 use tracee::Stopped;
 
+use self::layout::{AFTER, BEHIND_SHIFT, FLAGS, RDX, RSP, SHIFT_LEN, in_master};
 use self::logs::Logs;
 pub use self::logs::Room;
 use self::memory::Shared;
 use self::places::Places;
+use self::plan::{Amid, Instruction};
 use self::policy::Policy;
 use self::set_up::Descriptor;
 use self::sites::Sites;
-use super::decide::Dispositions;
+use super::decide::{ClockInstruction, Dispositions};
 use super::files::all_kept;
 use crate::error::Failure;
 
@@ -51,8 +56,11 @@ use crate::error::Failure;
 const MOST_PATH: usize = 4096;
 
 /// Signals by which the recorder stops.
-const NEEDED_SIGNALS: u64 =
-    1 << (libc::SIGSYS - 1) | 1 << (libc::SIGTRAP - 1) | 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
+const NEEDED_SIGNALS: u64 = 1 << (libc::SIGSYS - 1)
+    | 1 << (libc::SIGTRAP - 1)
+    | 1 << (libc::SIGSEGV - 1)
+    | 1 << (libc::SIGBUS - 1)
+    | 1 << (libc::SIGILL - 1);
 
 /// The recorder of a master.
 pub struct InProcess {
@@ -83,7 +91,7 @@ pub struct InProcess {
     devices: Vec<u64>,
     /// Another process changes the app's descriptors.
     shares_files: bool,
-    /// System calls that it has recorded.
+    /// What it has recorded: system calls, and readings of the time stamp counter.
     pub recorded: u64,
     /// There was no memory for the record of a call that was made.
     pub has_lost_record: bool,
@@ -210,12 +218,29 @@ impl InProcess {
             return Ok(());
         }
         let is_takeable = table::is_taken(number, args) && (!table::needs_file(number) || self.knows_file(args[0]));
-        if self.sites.called(stopped.registers()?.rip()) && is_takeable {
+        if self.sites.called(Instruction::Syscall, stopped.registers()?.rip()) && is_takeable {
             self.policy.taken();
         } else {
             self.policy.other();
         }
         Ok(())
+    }
+
+    /// An instruction whose results are recorded was executed for the master, which isn't armed, and lay there.
+    pub fn was_read(&mut self, instruction: ClockInstruction, pc: u64) {
+        if !self.is_wanted || self.is_impossible {
+            return;
+        }
+        let known = match instruction {
+            ClockInstruction::Rdtsc => Some(Instruction::Rdtsc),
+            ClockInstruction::Rdtscp => Some(Instruction::Rdtscp),
+            ClockInstruction::Cpuid => None,
+        };
+        if known.is_some_and(|known| self.sites.called(known, pc + instruction.len())) {
+            self.policy.taken();
+        } else {
+            self.policy.other();
+        }
     }
 
     /// Hands the master, which stands still anywhere in the app's own code, over to the recorder, if that is worth while and possible.
@@ -249,7 +274,20 @@ impl InProcess {
         self.most = room.records.into();
         shared.set_blocking(true);
         self.is_armed = true;
+        self.step_aside(stopped)?;
         self.patch(true)
+    }
+
+    /// Where the master stands in the midst of what is to be patched, before the shift that follows a reading, the recorder does that instead.
+    fn step_aside(&self, stopped: &mut Stopped) -> Result<(), Failure> {
+        let mut registers = stopped.registers()?;
+        let at = registers.rip();
+        let (Some(Amid::Shift(_)), Some(shared)) = (self.sites.amid(at), &self.shared) else { return Ok(()) };
+        let app = registers.app();
+        let words = [(AFTER, at), (BEHIND_SHIFT, at + SHIFT_LEN), (FLAGS, app.rflags), (RSP, app.rsp())];
+        words.into_iter().chain([(RDX, app.get(Gpr::Rdx))]).for_each(|(offset, value)| shared.set(offset, value));
+        registers.set_rip(in_master(self.places.shifts));
+        Ok(stopped.set_registers(&registers)?)
     }
 
     /// Whether the signals arrive by which the recorder stops: one that is blocked or ignored would lose the app's setting.

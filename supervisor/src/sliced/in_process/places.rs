@@ -16,6 +16,15 @@ unsafe extern "C" {
     static superpin_recorder_unreadable: u8;
     static superpin_recorder_bail: u8;
     static superpin_recorder_bail_stop: u8;
+    static superpin_recorder_rdtsc: u8;
+    static superpin_recorder_rdtscp: u8;
+    static superpin_recorder_rdtscp_shift: u8;
+    static superpin_recorder_begins_reading: u8;
+    static superpin_recorder_reads: u8;
+    static superpin_recorder_leaves_reading: u8;
+    static superpin_recorder_shifts: u8;
+    static superpin_recorder_left_reading: u8;
+    static superpin_recorder_reading_stop: u8;
     static superpin_recorder_end: u8;
 }
 
@@ -62,6 +71,25 @@ pub struct Places {
     pub bail: u64,
     /// Behind that stop.
     pub bail_stop: u64,
+    /// Entry for `rdtsc`.
+    pub rdtsc: u64,
+    /// Entry for `rdtscp`.
+    pub rdtscp: u64,
+    /// Entry for `rdtscp` and the shift of rdx behind it.
+    pub rdtscp_shift: u64,
+    /// The wish to stop was looked at, and what comes next is the record's place.
+    pub begins_reading: u64,
+    /// It is there. From here on the counter is read, and nothing keeps it from going on.
+    pub reads: u64,
+    /// It was read.
+    /// The wish was looked at for the last time.
+    pub leaves_reading: u64,
+    /// That shift.
+    pub shifts: u64,
+    /// Behind the way back to the app, and on the way to a stop behind the reading.
+    pub left_reading: u64,
+    /// Behind that stop.
+    pub reading_stop: u64,
 }
 
 impl Places {
@@ -82,6 +110,15 @@ impl Places {
             unreadable: offset(&raw const superpin_recorder_unreadable),
             bail: offset(&raw const superpin_recorder_bail),
             bail_stop: offset(&raw const superpin_recorder_bail_stop),
+            rdtsc: offset(&raw const superpin_recorder_rdtsc),
+            rdtscp: offset(&raw const superpin_recorder_rdtscp),
+            rdtscp_shift: offset(&raw const superpin_recorder_rdtscp_shift),
+            begins_reading: offset(&raw const superpin_recorder_begins_reading),
+            reads: offset(&raw const superpin_recorder_reads),
+            leaves_reading: offset(&raw const superpin_recorder_leaves_reading),
+            shifts: offset(&raw const superpin_recorder_shifts),
+            left_reading: offset(&raw const superpin_recorder_left_reading),
+            reading_stop: offset(&raw const superpin_recorder_reading_stop),
         }
     }
 
@@ -91,6 +128,7 @@ impl Places {
         let Self {
             decided, knows, probes, probed, behind, calls, called, leaves, left, done, unreadable, bail, ..
         } = *self;
+        let Self { begins_reading, reads, leaves_reading, left_reading, .. } = *self;
         let turns = [
             (probes..probed, unreadable),
             (calls..called, unreadable),
@@ -98,6 +136,8 @@ impl Places {
             (knows..probes, bail),
             (probed..behind, bail),
             (leaves..left, done),
+            (begins_reading..reads, bail),
+            (leaves_reading..left_reading, left_reading),
         ];
         turns.into_iter().find(|(from, _)| from.contains(&at)).map(|(_, to)| to)
     }
@@ -113,7 +153,16 @@ mod tests {
         let places = Places::get();
         let calls: Vec<usize> =
             code().windows(2).enumerate().filter(|(_, w)| *w == SYSCALL).map(|(at, _)| at).collect();
+        let is_for_reading = |at: usize| (places.reads..places.leaves_reading).contains(&(at as u64));
+        let (own, calls): (Vec<_>, Vec<_>) = calls.into_iter().partition(|at| is_for_reading(*at));
+        assert_eq!(own.len(), 2);
         assert!(calls.len() >= 5 && calls.iter().all(|at| places.turn(*at as u64).is_some()), "{calls:x?}");
-        assert!([places.called, places.behind, places.done].into_iter().all(|at| places.turn(at).is_none()));
+        let go_on = [places.called, places.behind, places.done, places.reads, places.left_reading];
+        assert!(go_on.into_iter().all(|at| places.turn(at).is_none()));
+    }
+
+    #[test]
+    fn there_is_room_for_the_code() {
+        assert!(code().len() as u64 <= crate::sliced::in_process::layout::STUBS_AT, "{:#x}", code().len());
     }
 }

@@ -7,6 +7,7 @@
 //! | there, or where what the call reads can't be read, but an interrupt came before the signal | it goes on to the signal |
 //! | at the recorder's own stop before a call | it goes back to before the patched instruction |
 //! | in the recorder, where what the call reads can't be read, or there is no memory for the record | it goes back to before the patched instruction |
+//! | in the midst of a patched instruction's jump, where another instruction begins (SIGILL) | nothing: it is executed now |
 //! | there, behind the call | it looks as if the patched instruction had made the call, and the run fails: there is no record of it |
 //! | in the recorder or on the way to it | it goes on to one of the recorder's two stops, before the call or behind it |
 //! | behind a call that was broken off | it looks as if the patched instruction had made that call |
@@ -24,8 +25,6 @@ use crate::sliced::slices::Recording;
 use machine::Gpr;
 use syscall_replay::is_restart;
 
-/// Length of the `syscall` instruction.
-const SYSCALL_LEN: u64 = 2;
 /// `si_code` of the SIGSYS that Syscall User Dispatch raises.
 const SYS_USER_DISPATCH: i32 = 2;
 
@@ -33,7 +32,7 @@ const SYS_USER_DISPATCH: i32 = 2;
 enum Came {
     /// A stop as any other.
     Stopped,
-    /// The control process makes the call at hand.
+    /// The control process makes the call at hand, or the app executes what was patched.
     ToCall,
     /// The same, but the `syscall` instruction was executed already, and has overwritten two registers.
     IntoCall(u64),
@@ -90,14 +89,18 @@ impl Master {
 
 impl InProcess {
     /// Whether it was stopped between what causes a signal of ours and that signal: the kernel takes such stops before it delivers signals.
-    /// With SIGSYS, the registers are then those of a call that was made, which it was not; the other two come where what the call reads can't be read.
+    /// With SIGSYS, the registers are then those of a call that was made, which it was not; SIGILL comes in the midst of a patched instruction's jump,
+    /// the other two where what the call reads can't be read.
     fn awaits_signal(&self, stopped: &Stopped, stop: &Stop) -> Result<bool, Failure> {
         const SYS: u64 = 1 << (libc::SIGSYS - 1);
+        const ILL: u64 = 1 << (libc::SIGILL - 1);
         const FAULTS: u64 = 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
         let registers = stopped.registers()?;
         let at = registers.rip().wrapping_sub(RECORDER.start);
         let is_probing = (self.places.probes..self.places.probed).contains(&at);
-        let awaited = if registers.syscall_number() >= 0 { SYS } else { 0 } | if is_probing { FAULTS } else { 0 };
+        let is_amid = self.sites.amid(registers.rip()).is_some();
+        let causes = [(registers.syscall_number() >= 0, SYS), (is_amid, ILL), (is_probing, FAULTS)];
+        let awaited = causes.into_iter().filter(|(is, _)| *is).fold(0, |all, (_, signals)| all | signals);
         if !matches!(stop, Stop::Interrupted | Stop::Group(_)) || awaited == 0 {
             return Ok(false);
         }
@@ -118,6 +121,9 @@ impl InProcess {
                 registers.rewind_syscall();
                 stopped.set_registers(&registers)?;
                 return Ok((stopped, Came::IntoCall(number)));
+            }
+            Stop::Signal(info) if info.si_signo == libc::SIGILL && self.sites.amid(registers.rip()).is_some() => {
+                return Ok((stopped, Came::ToCall));
             }
             Stop::Signal(info) if info.si_signo == libc::SIGTRAP && at == self.places.bail_stop => {
                 self.to_site(&mut stopped, at)?;
@@ -196,8 +202,8 @@ impl InProcess {
         let after = shared.get(AFTER);
         if at == self.places.bail_stop {
             debug_assert_eq!([registers.get(Gpr::Rcx), registers.get(Gpr::R11)], [RCX, R11].map(|at| shared.get(at)));
-            registers.set_rip(after - SYSCALL_LEN);
-        } else if at == self.places.done_stop {
+            registers.set_rip(self.sites.start_of(after));
+        } else if at == self.places.done_stop || at == self.places.reading_stop {
             registers.set_rip(after);
         } else {
             let stop = format!("stopped at {:#x}", registers.rip());
