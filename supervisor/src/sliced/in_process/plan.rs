@@ -142,8 +142,7 @@ impl Text {
         });
         let jump = jumps.next()??;
         let mut way = jumps.collect::<Option<Vec<_>>>()?;
-        let own: Vec<_> = places.iter().map(|&place| place..place + NEAR_JUMP).collect();
-        let (last, far) = self.leads(hole, goal, &own)?;
+        let (last, far) = self.leads(hole, goal, &places)?;
         way.extend(far);
         way.push(last);
         Some(Patch { jump, way, stub: goal.stub(&[], instruction.entry()), amid: None })
@@ -166,20 +165,21 @@ impl Text {
             _ => return None,
         };
         let hole = self.before(start + NEAR_JUMP - GUARDED.min(start)..start, goal.used)?;
-        let (last, mut way) = self.leads(hole, goal, &[hole..hole + NEAR_JUMP])?;
+        let (last, mut way) = self.leads(hole, goal, &[hole])?;
         way.push(last);
         let jump = self.near_jump(start, hole)?;
         Some(Patch { jump, way, stub: goal.stub(displaced, entry), amid: Some(amid) })
     }
 
-    /// A [`NEAR_JUMP`] from there to the goal, and what else it needs, which lies in none of the places that are taken or `own`.
-    fn leads(&self, from: u64, goal: &Goal<'_>, own: &[Range<u64>]) -> Option<(Written, Vec<Written>)> {
+    /// A [`NEAR_JUMP`] from there to the goal, and what else it needs, which lies in no place that is taken, nor in one such jump at any of `own`.
+    fn leads(&self, from: u64, goal: &Goal<'_>, own: &[u64]) -> Option<(Written, Vec<Written>)> {
         let target = in_master(goal.stub);
         if let Some(jump) = self.near_jump(from, target) {
             return Some((jump, Vec::new()));
         }
         let bytes = [&[0xff, 0x25, 0, 0, 0, 0][..], &target.to_le_bytes()].concat();
-        let far = self.written(self.far(goal.after, &[goal.used, own].concat())?, bytes)?;
+        let own: Vec<_> = own.iter().map(|&place| place..place + NEAR_JUMP).collect();
+        let far = self.written(self.far(goal.after, &[goal.used, &own].concat())?, bytes)?;
         Some((self.near_jump(from, far.at)?, vec![far]))
     }
 
