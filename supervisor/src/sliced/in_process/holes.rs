@@ -3,6 +3,7 @@
 //! Code is aligned: between an unconditional transfer and the next multiple of 16 compilers put instructions that do nothing.
 //! Nothing falls into those, and if nothing jumps there either, they are free. What cannot be shown to be so isn't used.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use isa::{Instruction, Kind};
@@ -36,9 +37,16 @@ pub struct Text {
     pub start: u64,
     /// Its bytes.
     pub bytes: Vec<u8>,
+    /// See [`Self::targets`].
+    targets: OnceCell<Vec<u64>>,
 }
 
 impl Text {
+    /// The code `bytes` from `start` on.
+    pub fn new(start: u64, bytes: Vec<u8>) -> Self {
+        Self { start, bytes, targets: OnceCell::new() }
+    }
+
     /// First address behind it.
     pub fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
@@ -112,12 +120,8 @@ impl Text {
 
     /// The holes that start in a range.
     fn holes(&self, around: Range<u64>) -> Vec<Range<u64>> {
-        let targets = self.targets(&(around.start..around.end + ALIGNMENT));
         let ranges = around.map(|place| place..place.next_multiple_of(ALIGNMENT));
-        let free = ranges.filter(|range| {
-            range.end - range.start >= SHORT_JUMP && !targets.iter().any(|target| range.contains(target))
-        });
-        free.filter(|range| self.is_hole(range)).collect()
+        ranges.filter(|range| range.end - range.start >= SHORT_JUMP && self.is_hole(range)).collect()
     }
 
     /// A place for a jump to any address: at the end, or in a large hole, the nearest to `site` first.
@@ -140,6 +144,7 @@ impl Text {
     fn is_hole(&self, range: &Range<u64>) -> bool {
         range.end < self.end()
             && self.is_padding(range.start, range.end)
+            && !range.clone().any(|place| self.is_target(place))
             && self.is_behind_transfer(range.start)
             && !self.is_short_target(range)
     }
@@ -198,18 +203,25 @@ impl Text {
         short.any(jumps_there)
     }
 
-    /// Where in a range any bytes that look like a jump or call by 32 bits lead, wherever instructions start.
-    fn targets(&self, range: &Range<u64>) -> Vec<u64> {
-        let len = (range.end - range.start) as u32;
-        // What the displacement to the range's start would be, were the bytes the mapping's first.
-        let first = range.start.wrapping_sub(self.start + 6) as u32;
-        let offsets = self.bytes.windows(6).enumerate().filter_map(|(at, bytes)| {
-            let displacement = u32::from_le_bytes([bytes[2], bytes[3], bytes[4], bytes[5]]);
-            let offset = displacement.wrapping_add(at as u32).wrapping_sub(first);
-            let is_jump = || bytes[1] & 0xfe == 0xe8 || (bytes[0] == 0x0f && bytes[1] & 0xf0 == 0x80);
-            (offset < len && is_jump()).then_some(offset)
-        });
-        offsets.map(|offset| range.start + u64::from(offset)).collect()
+    /// Whether any bytes that look like a jump or call by 32 bits, wherever instructions start, lead there.
+    fn is_target(&self, place: u64) -> bool {
+        let at = place.wrapping_sub(self.start) as usize;
+        self.targets.get_or_init(|| self.targets()).get(at / 64).is_some_and(|word| word >> (at % 64) & 1 != 0)
+    }
+
+    /// A bit for each byte to which such bytes lead.
+    fn targets(&self) -> Vec<u64> {
+        let mut targets = vec![0; self.bytes.len().div_ceil(64)];
+        for (at, bytes) in self.bytes.windows(6).enumerate() {
+            if bytes[1] & 0xfe == 0xe8 || (bytes[0] == 0x0f && bytes[1] & 0xf0 == 0x80) {
+                let displacement = i32::from_le_bytes([bytes[2], bytes[3], bytes[4], bytes[5]]);
+                let target = (at as i64 + 6 + i64::from(displacement)) as usize;
+                if target < self.bytes.len() {
+                    targets[target / 64] |= 1 << (target % 64);
+                }
+            }
+        }
+        targets
     }
 }
 
@@ -230,7 +242,7 @@ mod tests {
         let mut bytes = vec![0x90; 0x40];
         bytes.extend(function);
         bytes.resize(0x1000, 0x90);
-        Text { start: START, bytes }
+        Text::new(START, bytes)
     }
 
     const LONG_NOP: [u8; 8] = [0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];

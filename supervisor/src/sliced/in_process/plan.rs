@@ -218,16 +218,15 @@ mod tests {
         let bytes = text(&[&[0x31, 0xc0, 0x90, 0x90, 0x90, 0x0f, 5, 0xc3][..], &nop].concat());
         let stub = in_master(STUBS_AT);
         let near_start = stub - 0x10_0000;
-        let near = Text { start: near_start, bytes: bytes.clone() }
-            .plan(Instruction::Syscall, near_start + 0x47, STUBS_AT, &[])
-            .unwrap();
+        let near =
+            Text::new(near_start, bytes.clone()).plan(Instruction::Syscall, near_start + 0x47, STUBS_AT, &[]).unwrap();
         assert_eq!(
             (near.jump.at, &near.jump.new[..], &near.jump.old[..]),
             (near_start + 0x45, &[0xeb, 1][..], Instruction::Syscall.bytes())
         );
         assert_eq!(near.way.len(), 1);
         assert_eq!(near.way[0].new[1..], (0x10_0000_i32 - 0x4d).to_le_bytes());
-        let text_far = Text { start: 0x40_0000, bytes };
+        let text_far = Text::new(0x40_0000, bytes);
         let far = text_far.plan(Instruction::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
         assert_eq!((far.way[0].at, far.way[0].new.len()), (0x40_0ff0, 14));
         assert_eq!(far.way[1].new[1..], (0xff0_i32 - 0x4d).to_le_bytes());
@@ -236,14 +235,14 @@ mod tests {
         let mut bytes = vec![0x90; 0x4000];
         let padding = [0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0];
         bytes[0x3f..0x50].copy_from_slice(&[&[0x0f, 5, 0xc3][..], &padding].concat());
-        let one = Text { start: 0x40_0000, bytes };
+        let one = Text::new(0x40_0000, bytes);
         assert_eq!(one.far(0x40_003f, &[]), Some(0x40_0042));
         assert!(
             one.near(0x40_0041, &[]).is_some() && one.plan(Instruction::Syscall, 0x40_0041, STUBS_AT, &[]).is_none()
         );
         // The instruction that loads the number has room for a jump.
         let bytes = text(&[0xb8, 110, 0, 0, 0, 0x0f, 5, 0xc3, 0x90]);
-        let load = Text { start: 0x40_0000, bytes }.plan(Instruction::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
+        let load = Text::new(0x40_0000, bytes).plan(Instruction::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
         assert_eq!((load.jump.at, &load.jump.old[..], load.way.len()), (0x40_0040, &[0xb8, 110, 0, 0, 0][..], 1));
         assert_eq!(load.jump.new[1..], (0xff0_i32 - 0x45).to_le_bytes());
         assert_eq!(load.stub.1[..5], load.jump.old);
@@ -256,7 +255,7 @@ mod tests {
         bytes[1] = 0xc3;
         bytes[0x2000..0x2000 + function.len()].copy_from_slice(function);
         bytes[0x3f00..].fill(0);
-        (Text { start: 0x40_0000, bytes }, 0x40_2000)
+        (Text::new(0x40_0000, bytes), 0x40_2000)
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub struct Sites {
     stubs: usize,
     /// Pages of files that differ from their files by our bytes alone.
     pages: Vec<u64>,
+    /// Code that was looked at.
+    texts: Vec<Text>,
     /// The master's memory, to be written.
     memory: Option<File>,
 }
@@ -104,11 +106,12 @@ impl Sites {
             .map(|(after, site)| (*after, site.instruction))
             .collect();
         if !new.is_empty() {
-            let mut search = Search::new(process);
+            let mut search = Search::new(process, std::mem::take(&mut self.texts));
             for (after, instruction) in new {
                 let patch = self.patch(instruction, after, &mut search, process);
                 self.sites.entry(after).or_default().patch = Some(patch);
             }
+            self.texts = search.texts;
         }
         self.sites.values().any(|site| matches!(site.patch, Some(Some(_))))
     }
@@ -131,6 +134,14 @@ impl Sites {
         let patch = search.text(after, process)?.plan(instruction, after, stub, &used)?;
         let all = || patch.way.iter().chain([&patch.jump]);
         if !all().flat_map(pages).all(|page| self.pages.contains(&page) || search.is_unchanged(page)) {
+            return None;
+        }
+        // The code may have been looked at some time ago.
+        let holds = |written: &Written| {
+            let mut bytes = vec![0; written.old.len()];
+            process.read(written.at, &mut bytes).is_ok_and(|()| bytes == written.old)
+        };
+        if !all().all(holds) {
             return None;
         }
         let memory = match &self.memory {
@@ -166,6 +177,7 @@ impl Sites {
     /// The app is about to change its mappings in `start .. end`: if any of our bytes lie there, all are taken back, and nothing is
     /// known of any site any more. To be called while no site is patched.
     pub fn forget(&mut self, start: u64, end: u64) {
+        self.texts.retain(|text| text.end() <= start || end <= text.start);
         if !self.pages.iter().any(|page| *page < end && start < page + PAGE) {
             return;
         }
@@ -189,10 +201,12 @@ struct Search {
 }
 
 impl Search {
-    fn new(process: &Stopped) -> Self {
+    fn new(process: &Stopped, mut texts: Vec<Text>) -> Self {
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", process.pid())).unwrap_or_default();
         let pagemap = File::open(format!("/proc/{}/pagemap", process.pid())).ok();
-        Self { mappings: maps.lines().filter_map(code_mapping).collect(), pagemap, texts: Vec::new() }
+        let mappings: Vec<_> = maps.lines().filter_map(code_mapping).collect();
+        texts.retain(|text| mappings.contains(&(text.start..text.end())));
+        Self { mappings, pagemap, texts }
     }
 
     /// The code around `address`.
@@ -203,7 +217,7 @@ impl Search {
         let mapping = self.mappings.iter().find(|mapping| mapping.contains(&address))?;
         let mut bytes = vec![0; (mapping.end - mapping.start) as usize];
         process.read(mapping.start, &mut bytes).ok()?;
-        self.texts.push(Text { start: mapping.start, bytes });
+        self.texts.push(Text::new(mapping.start, bytes));
         self.texts.last()
     }
 
