@@ -93,11 +93,11 @@ fn calls_recorded_inside_the_app_end_slices_only_where_a_limit_is_given() {
     assert!(at_a_thousand >= 6.0, "{at_a_thousand}");
 }
 
-/// Some 21000 readings of the time stamp counter, of which every hundredth or so can't be made inside the app, or isn't where the others are.
+/// Some 21000 readings of the time stamp counter, half of them while the signals are blocked or ignored by which the recorder in the app stops.
 #[test]
 fn the_counter_is_read_inside_the_app() {
     let counted = count_with("icount2", &["-sp", "1"], &guest::named("counter_readings").job(3000)).unwrap();
-    assert!(counted.statistic("records_in_process").unwrap() > 15000.0, "{}", counted.report);
+    assert!(counted.statistic("records_in_process").unwrap() > 8000.0, "{}", counted.report);
     let counted = count_with("icount2", &["-sp", "1"], &guest::named("counter_interrupted").job(6)).unwrap();
     assert!(counted.statistic("records_in_process").unwrap() > 10000.0, "{}", counted.report);
 }

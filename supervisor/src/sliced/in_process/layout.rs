@@ -18,7 +18,7 @@ pub const STUBS_AT: u64 = 0x1000;
 /// Bytes of a stub.
 pub const STUB_BYTES: u64 = 32;
 /// Sites that can be patched.
-pub const MAX_SITES: usize = 64;
+pub const MAX_SITES: usize = 128;
 /// Where code ends.
 pub const CODE_END: u64 = STUBS_AT + STUB_BYTES * MAX_SITES as u64 + 0x800;
 

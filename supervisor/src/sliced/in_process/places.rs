@@ -81,7 +81,6 @@ pub struct Places {
     pub begins_reading: u64,
     /// It is there. From here on the counter is read, and nothing keeps it from going on.
     pub reads: u64,
-    /// It was read.
     /// The wish was looked at for the last time.
     pub leaves_reading: u64,
     /// That shift.
