@@ -13,6 +13,7 @@ use syscall_replay::effects::HASHED;
 use syscall_replay::hash::{FACTOR, ROTATION, SEED};
 use syscall_replay::log::{VOLATILE_BYTES, volatile_head};
 
+use super::border::{enter_assembly, leave_assembly};
 use super::conditions::conditions_assembly;
 use super::descriptors::descriptors_assembly;
 use super::events::events_assembly;
@@ -38,21 +39,7 @@ global_asm!(
     ".endr",
     ".balign 16",
     "superpin_recorder_start:",
-    // A stub has stored rcx, and put the address after the site there.
-    "mov [rip + superpin_recorder_start + {R11}], r11",
-    "mov [rip + superpin_recorder_start + {RSP}], rsp",
-    "mov [rip + superpin_recorder_start + {AFTER}], rcx",
-    "lea rsp, [rip + superpin_recorder_start + {STACK_END}]",
-    "pushfq",
-    "pop r11",
-    "mov [rip + superpin_recorder_start + {FLAGS}], r11",
-    "mov [rip + superpin_recorder_start + {RAX}], rax",
-    "mov [rip + superpin_recorder_start + {RBX}], rbx",
-    "mov [rip + superpin_recorder_start + {RDI}], rdi",
-    "mov [rip + superpin_recorder_start + {RSI}], rsi",
-    "mov [rip + superpin_recorder_start + {RDX}], rdx",
-    "mov [rip + superpin_recorder_start + {R10}], r10",
-    "cmp qword ptr [rip + superpin_recorder_start + {STOP}], 0",
+    enter_assembly!(),
     "superpin_recorder_decided:",
     "jne 90f",
     // Whether it is a call that can be recorded here, and whether there is room.
@@ -195,9 +182,7 @@ global_asm!(
     "cmp qword ptr [rip + superpin_recorder_start + {STOP}], 0",
     "superpin_recorder_leaves:",
     "jne 80f",
-    "push qword ptr [rip + superpin_recorder_start + {FLAGS}]",
-    "popfq",
-    "mov rsp, [rip + superpin_recorder_start + {RSP}]",
+    leave_assembly!(),
     "mov r11, [rip + superpin_recorder_start + {FLAGS}]",
     "mov rcx, [rip + superpin_recorder_start + {AFTER}]",
     "jmp rcx",
@@ -278,9 +263,8 @@ global_asm!(
     events_assembly!(),
     readings_assembly!(),
     "superpin_recorder_done:",
-    "80: push qword ptr [rip + superpin_recorder_start + {FLAGS}]",
-    "popfq",
-    "mov rsp, [rip + superpin_recorder_start + {RSP}]",
+    "80:",
+    leave_assembly!(),
     "mov r11, [rip + superpin_recorder_start + {FLAGS}]",
     "mov rcx, [rip + superpin_recorder_start + {AFTER}]",
     "int3",
@@ -296,9 +280,7 @@ global_asm!(
     "mov rsi, [rip + superpin_recorder_start + {RSI}]",
     "mov rdx, [rip + superpin_recorder_start + {RDX}]",
     "mov r10, [rip + superpin_recorder_start + {R10}]",
-    "push qword ptr [rip + superpin_recorder_start + {FLAGS}]",
-    "popfq",
-    "mov rsp, [rip + superpin_recorder_start + {RSP}]",
+    leave_assembly!(),
     "mov r11, [rip + superpin_recorder_start + {R11}]",
     "mov rcx, [rip + superpin_recorder_start + {RCX}]",
     "int3",

@@ -13,6 +13,7 @@
 //!
 //! What the app could see of it: its own code, while it reads that between two small calls.
 
+mod border;
 mod code;
 mod conditions;
 mod descriptors;
