@@ -66,7 +66,7 @@ struct Arguments {
     /// Ask the kernel for huge pages for the app's large mappings in sliced mode, which makes boundaries cheaper (1), or not (0)
     #[arg(long = "huge-pages", value_name = "0|1", default_value = "1", value_parser = switch, action = ArgAction::Set)]
     huge_pages: bool,
-    /// Record the system calls of an app that makes many small ones inside the app, without stopping it (1), or not (0)
+    /// Record the small system calls and clock readings (rdtsc) of an app that makes many of them inside the app, without stopping it (1), or not (0)
     #[arg(long = "record-in-process", value_name = "0|1", default_value = "1", value_parser = switch, action = ArgAction::Set)]
     record_in_process: bool,
     /// Write statistics of the run to a file (- for standard error)

@@ -26,6 +26,7 @@ use super::layout::{
     STATUS, STOP, TABLE_AT, TABLE_LEN, TWO_PATHS, WAITS, WRITES,
 };
 use super::paths::{opens_assembly, paths_assembly};
+use super::plan::Instruction;
 use super::readings::readings_assembly;
 use super::sockets::sockets_assembly;
 
@@ -384,7 +385,7 @@ global_asm!(
     PRCTL = const libc::SYS_prctl,
     RDTSC = const volatile_head(VolatileKind::Rdtsc),
     RDTSCP = const volatile_head(VolatileKind::Rdtscp),
-    RDTSC_LEN = const 2,
+    RDTSC_LEN = const Instruction::Rdtsc.len(),
     READING = const READING,
     BEHIND_SHIFT = const BEHIND_SHIFT,
     SHIFT_LEN = const SHIFT_LEN,

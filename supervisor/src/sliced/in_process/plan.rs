@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use super::holes::{NEAR_JUMP, SHORT_JUMP, Text};
-use super::layout::{CODE_AT, in_master};
+use super::layout::{CODE_AT, SHIFT_LEN, in_master};
 use super::places::Places;
 use super::stub;
 
@@ -35,7 +35,7 @@ pub enum Instruction {
 }
 
 impl Instruction {
-    fn bytes(self) -> &'static [u8] {
+    const fn bytes(self) -> &'static [u8] {
         match self {
             Self::Syscall => &[0x0f, 0x05],
             Self::Rdtsc => &[0x0f, 0x31],
@@ -44,7 +44,7 @@ impl Instruction {
     }
 
     /// Its length.
-    pub fn len(self) -> u64 {
+    pub const fn len(self) -> u64 {
         self.bytes().len() as u64
     }
 
@@ -150,9 +150,9 @@ impl Text {
 
     fn by_guarded_jump(&self, site: u64, instruction: Instruction, goal: &Goal<'_>) -> Option<Patch> {
         const FENCE: [u8; AMID as usize] = [0x0f, 0xae, 0xe8];
-        const SHIFT_RDX: [u8; 4] = [0x48, 0xc1, 0xe2, 32];
+        const SHIFT_RDX: [u8; SHIFT_LEN as usize] = [0x48, 0xc1, 0xe2, 32];
         let fence = site.checked_sub(AMID)?;
-        let shift = goal.after..goal.after + SHIFT_RDX.len() as u64;
+        let shift = goal.after..goal.after + SHIFT_LEN;
         let (start, displaced, entry, amid) = match instruction {
             Instruction::Rdtsc | Instruction::Rdtscp
                 if self.read(fence..site) == Some(&FENCE[..]) && self.is_start(fence) =>

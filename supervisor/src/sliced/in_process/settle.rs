@@ -3,13 +3,13 @@
 //! | where it stands | what is done |
 //! |---|---|
 //! | in the app's code | nothing |
+//! | in the midst of a patched instruction's jump, where another instruction begins (SIGILL) | nothing: it is executed now |
 //! | at an instruction that isn't patched (SIGSYS) | it goes back to before that |
-//! | there, or where what the call reads can't be read, but an interrupt came before the signal | it goes on to the signal |
+//! | at either, or where what the call reads can't be read, but an interrupt came before the signal | it goes on to the signal |
 //! | at the recorder's own stop before a call | it goes back to before the patched instruction |
 //! | in the recorder, where what the call reads can't be read, or there is no memory for the record | it goes back to before the patched instruction |
-//! | in the midst of a patched instruction's jump, where another instruction begins (SIGILL) | nothing: it is executed now |
 //! | there, behind the call | it looks as if the patched instruction had made the call, and the run fails: there is no record of it |
-//! | in the recorder or on the way to it | it goes on to one of the recorder's two stops, before the call or behind it |
+//! | in the recorder or on the way to it | it goes on to one of the recorder's stops, before the call or behind it |
 //! | behind a call that was broken off | it looks as if the patched instruction had made that call |
 
 use bubble::map::RECORDER;
@@ -122,7 +122,7 @@ impl InProcess {
                 stopped.set_registers(&registers)?;
                 return Ok((stopped, Came::IntoCall(number)));
             }
-            Stop::Signal(info) if info.si_signo == libc::SIGILL && self.sites.amid(registers.rip()).is_some() => {
+            Stop::Signal(info) if is_undefined(info) && self.sites.amid(registers.rip()).is_some() => {
                 return Ok((stopped, Came::ToCall));
             }
             Stop::Signal(info) if info.si_signo == libc::SIGTRAP && at == self.places.bail_stop => {
@@ -247,6 +247,11 @@ impl InProcess {
 /// Whether an access to memory has failed.
 fn is_fault(info: &libc::siginfo_t) -> bool {
     [libc::SIGSEGV, libc::SIGBUS].contains(&info.si_signo) && info.si_code > 0
+}
+
+/// Whether there was no instruction; not if somebody has sent the signal.
+fn is_undefined(info: &libc::siginfo_t) -> bool {
+    info.si_signo == libc::SIGILL && info.si_code > 0
 }
 
 /// The signals that wait for a thread alone, by its `/proc/PID/status`.
