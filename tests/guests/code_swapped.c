@@ -22,7 +22,7 @@ static int code_file(const char *name, int twice)
     int writing = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0700);
     REQUIRE(writing >= 0 && write(writing, code, BYTES) == BYTES && close(writing) == 0);
     int reading = open(name, O_RDONLY);
-    REQUIRE(reading >= 0);
+    REQUIRE(reading >= 0 && unlink(name) == 0);
     return reading;
 }
 

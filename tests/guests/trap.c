@@ -2,6 +2,7 @@
 // take the handler away.)
 // build int3: -O1
 // build int1: -O1 -DINT1
+// native: may hang
 // rounds: 0 100
 // blocks: differ
 #define _GNU_SOURCE

@@ -7,6 +7,7 @@
 //! // build NAME: FLAGS     one executable, built with these flags (default: one, `-O1`, in Rust `-O`); may be repeated
 //! // rounds: SMALL LARGE   argument for single-stepped runs (about 100 000 instructions; 0: not single-stepped) and for the others
 //! // needs: FLAG …         CPU flags without which it isn't run
+//! // native: may hang      there are machines on which it doesn't end natively: there it is skipped
 //! // totals: vary          its native instruction count isn't the same from run to run
 //! // children: vary        nor is that of the processes that it starts
 //! // order: varies        its instructions come in another order in each run: only their number is the same
@@ -23,10 +24,15 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 use std::{env, fs, io};
 
-use crate::run::Job;
+use crate::deadline::stretched;
+use crate::libraries;
+use crate::run::{Job, Outcome, run, run_at_most};
+use crate::selection::hash;
 use crate::superpin::artifacts;
+use crate::trials::Stop;
 
 /// A program of `tests/guests`, one of its builds.
 #[derive(Debug)]
@@ -37,6 +43,8 @@ pub struct Guest {
     pub small: Option<u64>,
     /// Argument for all other runs.
     pub large: u64,
+    /// Whether it may be that it doesn't end natively.
+    pub may_hang: bool,
     /// Whether two native runs execute the same number of instructions.
     pub repeats: bool,
     /// Whether the processes that it starts do.
@@ -64,11 +72,29 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Whether this CPU has what the guest needs.
-    pub fn runs_here(&self) -> bool {
+    /// The name of its source, without ending.
+    pub fn source_name(&self) -> &str {
+        self.name.split('.').next().unwrap_or_default()
+    }
+
+    /// Skips the guest if this CPU doesn't have what it needs.
+    pub fn runs_here(&self) -> Result<(), Stop> {
         static FLAGS: OnceLock<Vec<String>> = OnceLock::new();
         let flags = FLAGS.get_or_init(cpu_flags);
-        self.needs.iter().all(|need| flags.contains(need))
+        let missing = self.needs.iter().find(|need| !flags.contains(need));
+        missing.map_or(Ok(()), |need| Err(Stop::Skipped(format!("the processor has no {need}"))))
+    }
+
+    /// A native run. The guest is skipped if it may be that it doesn't end, and so it is.
+    pub fn natively(&self, rounds: u64) -> Result<Outcome, Stop> {
+        /// Many times what the guests take that may hang.
+        const LIMIT: Duration = Duration::from_secs(3);
+        let failed = |error: io::Error| Stop::Failed(format!("natively: {error}"));
+        if !self.may_hang {
+            return run(&self.job(rounds)).map_err(failed);
+        }
+        let why = || format!("natively it doesn't end within {} s", LIMIT.as_secs());
+        run_at_most(&self.job(rounds), stretched(LIMIT)).map_err(failed)?.ok_or_else(|| Stop::Skipped(why()))
     }
 
     /// A run with that many rounds; standard input is the guest's own source.
@@ -84,7 +110,8 @@ impl Guest {
     }
 
     fn build(&self) -> io::Result<PathBuf> {
-        let folder = artifacts().join("guests");
+        // Those of another way to build them lie elsewhere.
+        let folder = artifacts().join(format!("guests-{:08x}", hash(libraries::path())));
         fs::create_dir_all(&folder)?;
         let program = folder.join(&self.name);
         if newer(&program, &self.source) && listed(&["h"]).iter().all(|header| newer(&program, header)) {
@@ -105,11 +132,17 @@ fn compiler(source: &Path) -> Command {
     if is_rust(source) {
         let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or("rustc".into()));
         rustc.args(["--edition", "2021", "-D", "warnings"]);
+        rustc.args(find_libraries().map(|flag| format!("-Clink-arg={flag}")));
         return rustc;
     }
     let mut gcc = Command::new(if source.extension().is_some_and(|e| e == "cc") { "g++" } else { "gcc" });
-    gcc.args(["-Wall", "-Werror"]);
+    gcc.args(["-Wall", "-Werror"]).args(find_libraries());
     gcc
+}
+
+/// What tells the loader where libraries are, those of libraries and of `dlopen` as well.
+fn find_libraries() -> [String; 2] {
+    ["-Wl,--disable-new-dtags".to_owned(), format!("-Wl,-rpath,{}", libraries::path())]
 }
 
 fn is_rust(source: &Path) -> bool {
@@ -182,6 +215,7 @@ fn parse(file: &Path, text: &str) -> Vec<Guest> {
             name,
             small: (rounds[0] > 0).then_some(rounds[0]),
             large: rounds[1],
+            may_hang: field("native") == Some("may hang"),
             repeats: field("totals") != Some("vary"),
             children_repeat: field("children") != Some("vary"),
             order_repeats: field("order") != Some("varies"),

@@ -2,12 +2,17 @@
 //!
 //! A *guest* is a small program that does one thing and is named for it ([`guest`]); a *mode* is a set of superpin's options
 //! ([`superpin::MODES`]). A suite runs guests in modes and compares everything that can be seen of a run ([`run::Outcome`]: output, files,
-//! exit status) with the native run, and the totals with each other and with an independent count ([`oracle`]).
+//! exit status) with the native run, and the totals with each other and with an independent count ([`oracle`]). A run has a share of the tests, and some commits together
+//! have all ([`selection`]); each test has a deadline ([`deadline`]), and what happens on the machine meanwhile makes no difference to it ([`libraries`]).
 
+pub mod deadline;
 pub mod guest;
+pub mod libraries;
 pub mod oracle;
 pub mod random;
 pub mod run;
+pub mod selection;
 pub mod superpin;
 pub mod switches;
+pub mod trials;
 pub mod workload;

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::os::fd::FromRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -17,8 +16,11 @@ use std::{fmt, io};
 
 use tempfile::TempDir;
 
+use crate::deadline::{wait_at_most, wait_for};
+use crate::libraries;
+
 /// The environment of every run. Seeds are fixed: with random ones an interpreter executes a different number of
-/// instructions in each run.
+/// instructions in each run. Beside these there is LD_LIBRARY_PATH, see [`libraries`].
 pub const ENVIRONMENT: [(&str, &str); 6] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
     ("HOME", "/nonexistent"),
@@ -27,9 +29,6 @@ pub const ENVIRONMENT: [(&str, &str); 6] = [
     ("PYTHONHASHSEED", "0"),
     ("PERL_HASH_SEED", "0"),
 ];
-
-/// A run that takes longer hangs. Healthy ones take seconds, but on a machine that does much else at the same time many times that.
-const LIMIT: Duration = Duration::from_secs(900);
 
 /// A program with its arguments and standard input.
 #[derive(Clone, Debug)]
@@ -61,6 +60,7 @@ impl Job {
     pub fn command(&self, cwd: &Path) -> io::Result<Command> {
         let mut command = Command::new(&self.argv[0]);
         command.args(&self.argv[1..]).current_dir(cwd).env_clear().envs(ENVIRONMENT);
+        command.env("LD_LIBRARY_PATH", libraries::path());
         command.stdin(match &self.stdin {
             Some(file) => Stdio::from(File::open(file)?),
             None => Stdio::null(),
@@ -131,46 +131,37 @@ impl Scratch {
 
 /// Runs a job to its end.
 pub fn run(job: &Job) -> io::Result<Outcome> {
+    run_until(job, |child| wait_for(child).map(Some)).map(|outcome| outcome.expect("it has ended"))
+}
+
+/// The same, if it ends within that time.
+pub fn run_at_most(job: &Job, limit: Duration) -> io::Result<Option<Outcome>> {
+    run_until(job, |child| wait_at_most(child, limit))
+}
+
+fn run_until(
+    job: &Job,
+    wait: impl FnOnce(&mut Child) -> io::Result<Option<ExitStatus>>,
+) -> io::Result<Option<Outcome>> {
     let scratch = Scratch::new()?;
     let (cwd, out, err) = (scratch.cwd(), scratch.beside("out"), scratch.beside("err"));
     let mut command = job.command(&cwd)?;
     command.stdout(File::create(&out)?).stderr(File::create(&err)?).process_group(0);
     let mut child = command.spawn()?;
-    let status = wait_for(&mut child)?;
+    let status = wait(&mut child).map_err(|error| {
+        let told = fs::read(&err).unwrap_or_default();
+        let tail = String::from_utf8_lossy(&told[told.len().saturating_sub(2000)..]).into_owned();
+        io::Error::new(error.kind(), format!("{error}  its standard error so far: {tail}"))
+    })?;
+    let Some(status) = status else { return Ok(None) };
     let mut files = BTreeMap::new();
     list(&cwd, Path::new(""), &mut files)?;
-    Ok(Outcome { status: as_shell(status), stdout: fs::read(out)?, stderr: fs::read(err)?, files })
+    Ok(Some(Outcome { status: as_shell(status), stdout: fs::read(out)?, stderr: fs::read(err)?, files }))
 }
 
 /// Exit status as a shell reports it.
 pub fn as_shell(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-}
-
-/// Waits for a child; one that hangs is killed with its whole group and is an error.
-pub fn wait_for(child: &mut Child) -> io::Result<ExitStatus> {
-    if !ended_within(child.id(), LIMIT)? {
-        // SAFETY: kill reads no memory; the group was made for this child, which isn't reaped yet.
-        unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
-        child.wait()?;
-        return Err(io::Error::other(format!("still running after {} s; killed", LIMIT.as_secs())));
-    }
-    child.wait()
-}
-
-/// Whether a process (a child that isn't reaped yet) ends within that time.
-pub fn ended_within(pid: u32, limit: Duration) -> io::Result<bool> {
-    // SAFETY: pidfd_open takes two integers and gives a new descriptor.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid as libc::pid_t, 0) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just made and has no other owner.
-    let _closes = unsafe { File::from_raw_fd(fd as i32) };
-    let mut poll = libc::pollfd { fd: fd as i32, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one pollfd is passed and it lives through the call.
-    let ready = unsafe { libc::poll(&mut poll, 1, limit.as_millis() as i32) };
-    if ready < 0 { Err(io::Error::last_os_error()) } else { Ok(ready == 1) }
 }
 
 fn list(root: &Path, below: &Path, files: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) -> io::Result<()> {

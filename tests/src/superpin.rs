@@ -103,6 +103,9 @@ pub const MODES: &[Mode] = &[
     sliced("5ms-unshared", "icount2", &["-sp", "1", "-spmsec", "5", "-share", "0"]),
 ];
 
+/// In how many successive rounds each guest comes in each mode once.
+pub const SHARES: usize = 16;
+
 /// A run under superpin.
 #[derive(Clone, Debug)]
 pub struct Counted {

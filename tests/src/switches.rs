@@ -1,30 +1,39 @@
 //! Which of the engine's optimisations are off in the runs of the suites.
 //!
 //! The variable SUPERPIN_ENGINE says it: a list as `-engine` takes it, for all runs, or `each:SEED`: then each test has a list of its own, chosen by its
-//! name and the seed, so that one pass of a suite meets each optimisation off in many tests and many combinations.
+//! name and the seed, so that one pass of a suite meets each optimisation off in many tests and many combinations. Where it isn't set, the run's
+//! selection says it ([`crate::selection::Selection::switches_off`]).
 
 use std::cell::RefCell;
 use std::env;
 use std::thread;
 
 use bubble::switches::{Off, Optimisation};
-use libtest_mimic::Trial;
 
 use crate::random::Random;
+use crate::trials::Stop;
 
-thread_local! {
-    /// The name of the test that this thread does, where the harness doesn't name the thread for it.
-    static TEST: RefCell<Option<String>> = const { RefCell::new(None) };
+/// The test that a thread does, where the harness doesn't name the thread for it.
+#[derive(Clone)]
+struct Test {
+    name: String,
+    /// What is off where the variable says nothing.
+    off: Option<String>,
 }
 
-/// A test of this name. Its list is told with its error.
-pub fn trial(name: String, test: impl FnOnce() -> Result<(), String> + Send + 'static) -> Trial {
-    Trial::test(name.clone(), move || {
-        TEST.set(Some(name));
-        let done = test().map_err(|error| list().map_or(error.clone(), |list| format!("with -engine {list}: {error}")));
-        TEST.set(None);
-        Ok(done?)
-    })
+thread_local! {
+    static TEST: RefCell<Option<Test>> = const { RefCell::new(None) };
+}
+
+/// Does a test of this name, in which this is off. Its list is told with its error.
+pub fn during(name: &str, off: Option<String>, test: impl FnOnce() -> Result<(), Stop>) -> Result<(), Stop> {
+    TEST.set(Some(Test { name: name.to_owned(), off }));
+    let done = test().map_err(|stop| match (stop, list()) {
+        (Stop::Failed(error), Some(list)) => Stop::Failed(format!("with -engine {list}: {error}")),
+        (stop, _) => stop,
+    });
+    TEST.set(None);
+    done
 }
 
 /// Options for all runs of this thread's test: what is off. What a test itself turns off is off beside that.
@@ -57,11 +66,12 @@ pub fn some(random: &mut Random) -> String {
 }
 
 fn list() -> Option<String> {
-    let said = env::var("SUPERPIN_ENGINE").ok().filter(|said| !said.is_empty())?;
+    let test = TEST.with_borrow(Clone::clone);
+    let Some(said) = env::var("SUPERPIN_ENGINE").ok().filter(|said| !said.is_empty()) else { return test?.off };
     let Some(seed) = said.strip_prefix("each:") else { return Some(said) };
     let seed: u64 = seed.parse().unwrap_or_else(|_| panic!("SUPERPIN_ENGINE=each:SEED takes a number, not {seed:?}"));
-    let test = TEST.with_borrow(Clone::clone).or_else(|| thread::current().name().map(str::to_owned));
-    Some(some(&mut Random::of(seed, test)))
+    let name = test.map(|test| test.name).or_else(|| thread::current().name().map(str::to_owned));
+    Some(some(&mut Random::of(seed, name)))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use bubble::switches::Optimisation;
+use suites::deadline::{output, stretched, wait_for};
 use suites::guest;
 use suites::run::{Job, Outcome, Scratch, run};
 use suites::superpin::{binary, command, count_with, parse_total};
@@ -315,6 +316,7 @@ fn what_the_app_closes_is_closed() {
         let (mut extra, extra_end) = std::io::pipe().unwrap();
         let superpin = format!("{} -sp {sliced} -t icount2 -- sh -c \"$1\" sh \"$2\" 5>&2 2>/dev/null", in_script());
         let mut child = Command::new("sh")
+            .process_group(0)
             .args(["-c", &superpin])
             .args([binary().as_os_str(), script.as_ref(), fifo.as_os_str()])
             .stdin(Stdio::piped())
@@ -331,10 +333,10 @@ fn what_the_app_closes_is_closed() {
             extra.read_to_string(&mut text).unwrap();
             seen.send((text, input.write_all(b"x").map_err(|error| error.kind()))).unwrap();
         });
-        let ends = ends.recv_timeout(Duration::from_secs(300)).inspect_err(|_| child.kill().unwrap());
+        let ends = ends.recv_timeout(stretched(Duration::from_secs(60))).inspect_err(|_| child.kill().unwrap());
         assert_eq!(ends, Ok(("out\n".to_owned(), Err(ErrorKind::BrokenPipe))), "-sp {sliced}");
         fs::write(fifo, "\n").unwrap();
-        assert!(child.wait().unwrap().success());
+        assert!(wait_for(&mut child).unwrap().success());
     }
 }
 
@@ -348,11 +350,10 @@ fn closed_standard_descriptors_stay_closed() {
         for sliced in ["0", "1"] {
             let superpin =
                 format!("{} -sp {sliced} -t icount2 -o \"$2\" -- sh -c \"$1\" sh \"$3\" {closed}", in_script());
-            let run = Command::new("sh")
-                .args(["-c", &superpin])
-                .args([binary().as_os_str(), script.as_ref(), total.as_os_str(), seen.as_os_str()])
-                .status()
-                .unwrap();
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &superpin]);
+            shell.args([binary().as_os_str(), script.as_ref(), total.as_os_str(), seen.as_os_str()]);
+            let run = wait_for(&mut shell.process_group(0).spawn().unwrap()).unwrap();
             assert!(run.success(), "{closed}: {run}");
             assert!(parse_total(&fs::read_to_string(&total).unwrap()).is_some_and(|n| n > 1000));
             let open: Vec<&str> = ["0", "1", "2"]
@@ -370,7 +371,7 @@ fn results_go_to_a_descriptor_that_is_named() {
     for sliced in ["0", "1"] {
         for named in ["/dev/fd/7", "/dev/stdout", "/proc/self/fd/1"] {
             let script = format!("{} -sp {sliced} -t icount2 -o {named} -- true 7>&1", in_script());
-            let run = Command::new("sh").args(["-c", &script]).arg(binary()).output().unwrap();
+            let run = output(Command::new("sh").args(["-c", &script]).arg(binary())).unwrap();
             assert!(parse_total(&text(&run.stdout)).is_some_and(|n| n > 1000) && run.stderr.is_empty(), "{run:?}");
         }
         // What the app has written there stays, and what its processes count is told apart.
@@ -380,7 +381,7 @@ fn results_go_to_a_descriptor_that_is_named() {
             in_script(),
             folder.beside("out").display()
         );
-        let run = Command::new("sh").args(["-c", &script]).arg(binary()).output().unwrap();
+        let run = output(Command::new("sh").args(["-c", &script]).arg(binary())).unwrap();
         let told = fs::read_to_string(folder.beside("out")).unwrap();
         let count = |what: &str| told.matches(what).count();
         assert_eq!(
@@ -411,7 +412,7 @@ fn an_app_starts_with_the_limits_that_superpin_was_given() {
 fn hard_limits_that_are_too_low_are_named() {
     for (option, value) in [("v", "30000000"), ("f", "10"), ("n", "10"), ("d", "100000")] {
         let script = format!("ulimit -{option} {value}; {} -sp 1 -t icount2 -- true", in_script());
-        let run = Command::new("/bin/bash").args(["-c", &script]).arg(binary()).output().unwrap();
+        let run = output(Command::new("/bin/bash").args(["-c", &script]).arg(binary())).unwrap();
         let told = text(&run.stderr);
         assert!(run.status.code() == Some(125) && told.contains(&format!("`ulimit -{option}`")), "{option}: {told}");
     }
@@ -444,7 +445,7 @@ fn shared_memory_is_copied_for_ordinary_users_as_well() {
             .args(["-t", "icount2", "--"])
             .arg(&copies[1])
             .arg(guest.large.to_string());
-        let output = command.uid(USER).gid(USER).current_dir(folder.cwd()).env_clear().output().unwrap();
+        let output = output(command.uid(USER).gid(USER).current_dir(folder.cwd()).env_clear()).unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         (text(&output.stdout), text(&output.stderr))
     });

@@ -1,16 +1,19 @@
 //! Totals against an independent count: single-stepped = serial = sliced, by instruction and by block.
 //!
 //! Single-stepping takes about ten microseconds an instruction, so guests do little here, and a slice ends at each system call
-//! so that there are many all the same.
+//! so that there are many all the same. One in [`SHARES`] comes in each round.
 
 use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Trial};
 use suites::guest::{self, Guest};
 use suites::oracle;
 use suites::run::{Job, Scratch};
+use suites::selection::{Selection, changed_guests};
 use suites::superpin::{EACH_CALL, Mode, SERIAL, count_with};
-use suites::switches::trial;
+use suites::trials::{self, Stop, Test};
+
+/// In how many successive rounds each guest comes once.
+const SHARES: usize = 4;
 
 /// Programs of the system besides the guests.
 const PROGRAMS: &[&[&str]] =
@@ -20,11 +23,12 @@ const PROGRAMS: &[&[&str]] =
 const BOTH: [Mode; 2] = [SERIAL, EACH_CALL];
 
 fn main() -> ExitCode {
-    let guests = guest::all().iter().filter_map(|guest| Some(guest_trial(guest, guest.small?)));
-    let programs = PROGRAMS.iter().map(|argv| trial(argv.join(" "), move || check(&Job::new(*argv), &BOTH, true)));
+    let guests = guest::all().iter().filter(|guest| guest.repeats);
+    let guests = guests.filter_map(|guest| Some(guest_test(guest, guest.small?)));
+    let programs = PROGRAMS.iter().map(|argv| Test::new(argv.join(" "), move || check(&Job::new(*argv), &BOTH, true)));
     let signals = ["icount1", "icount2", "opcodes"]
-        .map(|tool| trial(format!("calls under signals, {tool}"), move || calls_under_signals(tool)));
-    libtest_mimic::run(&Arguments::from_args(), guests.chain(programs).chain(signals).collect()).exit_code()
+        .map(|tool| Test::new(format!("calls under signals, {tool}"), move || calls_under_signals(tool)));
+    trials::run(guests.chain(programs).chain(signals).collect(), false)
 }
 
 /// A signal that comes right before a system call makes no instruction count twice: the guest itself tells how many it has executed. Its signals
@@ -43,10 +47,15 @@ fn calls_under_signals(tool: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn guest_trial(guest: &'static Guest, rounds: u64) -> Trial {
+fn guest_test(guest: &'static Guest, rounds: u64) -> Test {
     let modes = if guest.refused[1].is_some() { &BOTH[..1] } else { &BOTH };
-    trial(guest.name.clone(), move || check(&guest.job(rounds), modes, guest.whole_blocks))
-        .with_ignored_flag(!guest.runs_here() || !guest.repeats)
+    let check = move || {
+        guest.runs_here()?;
+        guest.natively(rounds)?;
+        Ok::<_, Stop>(check(&guest.job(rounds), modes, guest.whole_blocks)?)
+    };
+    let is_selected = Selection::asked().has(&guest.name, 0, SHARES) || changed_guests().contains(guest.source_name());
+    Test::new(guest.name.clone(), check).only_if(is_selected)
 }
 
 fn check(job: &Job, modes: &[Mode], whole_blocks: bool) -> Result<(), String> {

@@ -7,10 +7,11 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ExitStatus};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use suites::deadline::{output, wait_for, wait_until};
 use suites::guest::{self, Guest};
-use suites::run::{Job, Outcome, Scratch, as_shell, run, wait_for};
+use suites::run::{Job, Outcome, Scratch, as_shell, run};
 use suites::superpin::{binary, command, parse_total};
 use suites::switches;
 
@@ -24,9 +25,6 @@ const SLICED: &[&str] = &["-sp", "1", "-spmsec", "50", "-spmp", "4"];
 /// With slices that take so long that each is seen several times, even by a test that seldom gets to run.
 const LONG_SLICES: &[&str] = &["-sp", "1", "-spmsec", "1000", "-spmp", "4"];
 const SERIAL: &[&str] = &["-sp", "0"];
-
-/// What doesn't happen for so long doesn't happen: many times what it takes on a busy machine.
-const NEVER: Duration = Duration::from_secs(300);
 
 /// A run under superpin that is still going on.
 struct Running {
@@ -77,18 +75,18 @@ impl Running {
 
     /// The same, if one appears before the run ends.
     fn find_another(&self, kind: Kind) -> Option<Process> {
-        let give_up = Instant::now() + NEVER;
-        while Instant::now() < give_up {
+        let mut found = None;
+        self.wait_until(&format!("a process that is {kind:?}"), || {
             let processes = self.processes();
-            if processes.is_empty() {
-                return None;
-            }
-            if let Some(process) = processes.into_iter().find(|p| p.kind == kind) {
-                return Some(process);
-            }
-            sleep(Duration::from_millis(2));
-        }
-        None
+            let has_ended = processes.is_empty();
+            found = processes.into_iter().find(|p| p.kind == kind);
+            found.is_some() || has_ended
+        });
+        found
+    }
+
+    fn wait_until(&self, what: &str, is_so: impl FnMut() -> bool) {
+        wait_until(|| format!("{what}; there are {:?}\n{}", self.processes(), self.told()), is_so);
     }
 
     fn told(&self) -> String {
@@ -98,14 +96,21 @@ impl Running {
     /// Waits for superpin and then for everything else of the run.
     fn end(mut self) -> Ended {
         let status = wait_for(&mut self.superpin).unwrap();
-        let give_up = Instant::now() + NEVER;
-        while !self.processes().is_empty() {
-            assert!(Instant::now() < give_up, "left running: {:?}\n{}", self.processes(), self.told());
-            sleep(Duration::from_millis(5));
-        }
+        self.wait_until("all others to end", || self.processes().is_empty());
         assert!(shared_memory().is_subset(&self.shared_memory), "left in /dev/shm: {:?}", shared_memory());
         let stdout = fs::read_to_string(self.scratch.beside("out")).unwrap();
         Ended { status, stdout, stderr: self.told() }
+    }
+}
+
+/// A test that fails in mid-run leaves nothing either.
+impl Drop for Running {
+    fn drop(&mut self) {
+        if matches!(self.superpin.try_wait(), Ok(None)) {
+            // SAFETY: kill reads no memory; the group was made for this child, which isn't reaped yet.
+            unsafe { libc::kill(-(self.superpin.id() as i32), libc::SIGKILL) };
+            let _ = self.superpin.wait();
+        }
     }
 }
 
@@ -232,12 +237,12 @@ fn slices_are_killed_again_and_again() {
     let app = running.find(Kind::App).pid;
     running.find(Kind::Slice);
     // After the failure the app goes on alone and looks like a slice.
-    while running.processes().iter().any(|p| p.pid == app) {
+    running.wait_until("the end of the app", || {
         for slice in running.processes().iter().filter(|p| p.kind == Kind::Slice && p.pid != app) {
             slice.send_if_alive(libc::SIGKILL);
         }
-        sleep(Duration::from_millis(1));
-    }
+        running.processes().iter().all(|p| p.pid != app)
+    });
     let ended = running.end();
     failed_with_the_app_finished(&ended);
     assert!(ended.stderr.contains("slice") && ended.stderr.contains("tried 3 times"), "{}", ended.stderr);
@@ -249,14 +254,13 @@ fn slices_are_interrupted_all_the_time() {
     let job = guest::named("many_calls").job(150_000);
     let undisturbed = Running::start_job(SERIAL, &job).end();
     let running = Running::start_job(SLICED, &job);
-    while let processes = running.processes()
-        && !processes.is_empty()
-    {
-        let slices = processes.iter().filter(|process| catches(process.pid, libc::SIGPROF));
-        for slice in slices {
+    running.wait_until("the end of the run", || {
+        let processes = running.processes();
+        for slice in processes.iter().filter(|process| catches(process.pid, libc::SIGPROF)) {
             (0..1000).take_while(|_| slice.send_if_alive(libc::SIGPROF)).for_each(drop);
         }
-    }
+        processes.is_empty()
+    });
     let ended = running.end();
     assert_eq!((ended.status.code(), &ended.stdout), (Some(0), &undisturbed.stdout), "{}", ended.stderr);
     assert_eq!(parse_total(&ended.stderr), parse_total(&undisturbed.stderr), "{}", ended.stderr);
@@ -311,17 +315,10 @@ fn superpin_is_killed_after_the_first_thread() {
     let running = Running::start_job(SERIAL, &guest::named("threads_first_ends_at_once").job(u64::MAX >> 1));
     let app = running.find(Kind::App).pid;
     let threads = || fs::read_dir(format!("/proc/{app}/task")).map_or(0, Iterator::count);
-    let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
-        let give_up = Instant::now() + NEVER;
-        while !is_so() {
-            assert!(Instant::now() < give_up, "not so: {what}\n{}", running.told());
-            sleep(Duration::from_millis(2));
-        }
-    };
     let has_ended = || fs::read_to_string(format!("/proc/{app}/stat")).is_ok_and(|stat| stat.contains(") Z "));
-    wait_until("the first thread ends", &|| has_ended() && threads() > 1);
+    running.wait_until("the first thread to end", || has_ended() && threads() > 1);
     Process { pid: running.superpin.id() as i32, kind: Kind::Superpin }.send(libc::SIGKILL);
-    wait_until("the others end", &|| threads() <= 1);
+    running.wait_until("the others to end", || threads() <= 1);
     assert_eq!(as_shell(running.end().status), 128 + libc::SIGKILL);
 }
 
@@ -334,11 +331,7 @@ fn one_is_killed_while_logs_are_mapped() {
         let app = running.find(Kind::App).pid;
         let has_log =
             || fs::read_to_string(format!("/proc/{app}/maps")).is_ok_and(|maps| maps.contains("/memfd:superpin-run"));
-        let give_up = Instant::now() + NEVER;
-        while !has_log() {
-            assert!(Instant::now() < give_up, "no log was mapped\n{}", running.told());
-            sleep(Duration::from_millis(2));
-        }
+        running.wait_until("a log to be mapped", has_log);
         running.find(kind).send_if_alive(libc::SIGKILL);
         if kind == Kind::Waiting {
             // The run goes on, or fails and lets the app go on.
@@ -383,12 +376,9 @@ fn one_of_a_family_is_killed() {
     for options in [["-sp", "1", "-spmsec", "20", "-follow", "1"], ["-sp", "0", "-spmsec", "20", "-follow", "1"]] {
         for n in [0, 1, 2, 4, 7, 12] {
             let running = Running::start_job(&options, &job);
-            let give_up = Instant::now() + NEVER;
             let is_complete =
                 |all: &[Process]| all.iter().filter(|p| p.kind == Kind::App).count() >= 4 || all.is_empty();
-            while !is_complete(&running.processes()) && Instant::now() < give_up {
-                sleep(Duration::from_millis(2));
-            }
+            running.wait_until("four processes of the app", || is_complete(&running.processes()));
             sleep(Duration::from_millis(10 * n));
             let processes = running.processes();
             if let Some(process) = processes.iter().cycle().nth(n as usize) {
@@ -441,7 +431,7 @@ fn few_processes_are_enough_or_the_reason_is_told() {
             format!("ulimit -u {limit}; exec \"$0\" {switches} {options} -t icount2 -- \"$1\" {}", guest.large);
         let mut shell = std::process::Command::new("/bin/sh");
         shell.args(["-c", &script]).args(&copies).uid(USER).gid(USER).current_dir("/").env_clear();
-        shell.output().unwrap()
+        output(&mut shell).unwrap()
     };
     let serial = run_with("unlimited", "-sp 0");
     let total = parse_total(&String::from_utf8_lossy(&serial.stderr));

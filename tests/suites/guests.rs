@@ -1,6 +1,7 @@
 //! Every guest in every mode: output, files and exit status as natively, totals as serially.
 //!
-//! `cargo test -p suites --test guests -- 5ms/` runs one mode, `-- /loops` one guest.
+//! `cargo test -p suites --test guests -- 5ms/` runs one mode, `-- /loops` one guest. Without a filter each guest comes serially, which the others are compared with, and
+//! in some of the other modes, others with each commit (see [`suites::selection`]).
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,23 +9,27 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use libtest_mimic::{Arguments, Trial};
 use suites::guest::{self, Guest};
-use suites::run::{Outcome, run};
-use suites::superpin::{Counted, EACH_CALL, FOLLOWED, MODES, Mode, SERIAL, count, count_with, total_of};
+use suites::run::Outcome;
+use suites::selection::{Selection, changed_guests};
+use suites::superpin::{Counted, EACH_CALL, FOLLOWED, MODES, Mode, SERIAL, SHARES, count, count_with, total_of};
 use suites::switches;
+use suites::trials::{self, Stop, Test};
 
 fn main() -> ExitCode {
-    let trials = MODES.iter().flat_map(|mode| guest::all().iter().map(move |guest| trial(mode, guest))).collect();
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let modes = MODES.iter().enumerate();
+    trials::run(modes.flat_map(|(n, mode)| guest::all().iter().map(move |guest| test(n, mode, guest))).collect(), true)
 }
 
-fn trial(mode: &'static Mode, guest: &'static Guest) -> Trial {
-    switches::trial(format!("{}/{}", mode.name, guest.name), move || check(mode, guest))
-        .with_ignored_flag(!guest.runs_here())
+fn test(number: usize, mode: &'static Mode, guest: &'static Guest) -> Test {
+    let is_selected = Selection::asked().has(&guest.name, number, SHARES)
+        || mode.name == SERIAL.name
+        || changed_guests().contains(guest.source_name());
+    Test::new(format!("{}/{}", mode.name, guest.name), move || check(mode, guest)).only_if(is_selected)
 }
 
-fn check(mode: &Mode, guest: &'static Guest) -> Result<(), String> {
+fn check(mode: &Mode, guest: &'static Guest) -> Result<(), Stop> {
+    guest.runs_here()?;
     let slow = mode.slow || !switches::options().is_empty();
     let rounds = if slow { guest.large.div_ceil(10) } else { guest.large };
     let native = native(guest, rounds)?;
@@ -39,25 +44,26 @@ fn check(mode: &Mode, guest: &'static Guest) -> Result<(), String> {
     // A mode may happen to be able to count it after all: the total must then be the right one.
     let is_right = guest.repeats && counted.total.is_some();
     if let Some(why) = guest.refused[usize::from(mode.sliced)].as_ref().filter(|_| !is_right) {
-        return refused(why, &counted.outcome, &native, counted.total);
+        return Ok(refused(why, &counted.outcome, &native, counted.total)?);
     }
     let total = total_of(&counted, &native)?;
     // exit is a call of its own, so a run that is cut at each call has at least two slices.
     if mode.name == EACH_CALL.name && !guest.bare && counted.statistic("slices") < Some(2.0) {
-        return Err(format!("cut at each call, but\n{}", counted.report));
+        return Err(format!("cut at each call, but\n{}", counted.report).into());
     }
     if guest.repeats && (guest.order_repeats || mode.counts()) {
         let same_total = guest.whole_blocks && mode.tool == "icount1";
         let tool = if same_total { SERIAL.tool } else { mode.tool };
         let serial = serial(guest, rounds, tool)?;
         if total != serial {
-            return Err(format!("total {total}, serially {serial}: {:+}", total.wrapping_sub(serial) as i64));
+            let difference = total.wrapping_sub(serial) as i64;
+            return Err(format!("total {total}, serially {serial}: {difference:+}").into());
         }
         let followed = if mode.follows() { children(guest, rounds)? } else { Vec::new() };
         let differ =
             if guest.children_repeat { counted.children != followed } else { counted.children.len() != followed.len() };
         if differ {
-            return Err(format!("children {:?}, serially {followed:?}", counted.children));
+            return Err(format!("children {:?}, serially {followed:?}", counted.children).into());
         }
     }
     Ok(())
@@ -111,9 +117,9 @@ fn refused(why: &str, outcome: &Outcome, native: &Outcome, total: Option<u64>) -
     Err(format!("refusal that names `{why}` expected, got total {total:?}\n{outcome:?}"))
 }
 
-fn native(guest: &'static Guest, rounds: u64) -> Result<Outcome, String> {
-    static DONE: Once<(&str, u64), Outcome> = Once::new();
-    DONE.get((&guest.name, rounds), || run(&guest.job(rounds)).map_err(|e| e.to_string()))
+fn native(guest: &'static Guest, rounds: u64) -> Result<Outcome, Stop> {
+    static DONE: Once<(&str, u64), Outcome, Stop> = Once::new();
+    DONE.get((&guest.name, rounds), || guest.natively(rounds))
 }
 
 fn serial(guest: &'static Guest, rounds: u64, tool: &'static str) -> Result<u64, String> {
@@ -133,17 +139,17 @@ fn children(guest: &'static Guest, rounds: u64) -> Result<Vec<u64>, String> {
     })
 }
 
-type Answer<V> = Arc<OnceLock<Result<V, String>>>;
+type Answer<V, E> = Arc<OnceLock<Result<V, E>>>;
 
 /// What is asked for in many tests and computed in one.
-struct Once<K, V>(Mutex<Option<HashMap<K, Answer<V>>>>);
+struct Once<K, V, E = String>(Mutex<Option<HashMap<K, Answer<V, E>>>>);
 
-impl<K: Eq + Hash, V: Clone> Once<K, V> {
+impl<K: Eq + Hash, V: Clone, E: Clone> Once<K, V, E> {
     const fn new() -> Self {
         Self(Mutex::new(None))
     }
 
-    fn get(&self, key: K, compute: impl FnOnce() -> Result<V, String>) -> Result<V, String> {
+    fn get(&self, key: K, compute: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
         let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = map.get_or_insert_default().entry(key).or_default().clone();
         drop(map);

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use libtest_mimic::{Arguments, Trial};
 use suites::run::{Job, Outcome, run};
+use suites::selection::Selection;
 use suites::superpin::{SERIAL, count_with, total_of};
-use suites::switches;
+use suites::trials::{self, Stop, Test};
 use suites::workload::{THREADED, WORKLOADS, Workload};
 
 const MEGABYTES: usize = 1;
@@ -19,25 +19,34 @@ const CUTS: &[(&str, &[&str])] = &[
     ("defaults", &["-sp", "1"]),
 ];
 
+/// In how many successive rounds each program comes in each way once.
+const SHARES: usize = 3;
+
 fn main() -> ExitCode {
-    let trials = WORKLOADS.iter().flat_map(|workload| {
+    let tests = WORKLOADS.iter().flat_map(|workload| {
         let base: &'static Base = Box::leak(Box::new(Base { workload, found: OnceLock::new() }));
-        let missing = workload.program().is_none();
-        let serial = trial("serial", workload, move || base.get().as_ref().map(drop).map_err(Clone::clone));
-        let cuts = CUTS.iter().map(move |(name, options)| trial(name, workload, move || check(base, options)));
-        let addresses = trial("addresses", workload, move || check_addresses(workload));
-        [serial, addresses].into_iter().chain(cuts).map(move |trial| trial.with_ignored_flag(missing))
+        let serial = test("serial", workload, move || base.get().as_ref().map(drop).map_err(Clone::clone));
+        let addresses = test("addresses", workload, move || check_addresses(workload));
+        let cuts = CUTS.iter().map(move |(name, options)| test(name, workload, move || check(base, options)));
+        let ways = [serial, addresses].into_iter().chain(cuts).enumerate();
+        ways.map(|(n, test)| test.only_if(Selection::asked().has(workload.name, n, SHARES)))
     });
     let threaded = THREADED.iter().flat_map(|workload| {
-        let serial = trial("threads", workload, move || check_threads(workload));
-        let sliced = trial("threads-refused", workload, move || check_refusal(workload));
-        [serial, sliced].map(|trial| trial.with_ignored_flag(workload.program().is_none()))
+        let serial = test("threads", workload, move || check_threads(workload));
+        let sliced = test("threads-refused", workload, move || check_refusal(workload));
+        [serial, sliced]
+            .into_iter()
+            .enumerate()
+            .map(|(n, test)| test.only_if(Selection::asked().has(workload.name, n, 2)))
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.chain(threaded).collect()).exit_code()
+    trials::run(tests.chain(threaded).collect(), true)
 }
 
-fn trial(way: &str, workload: &Workload, check: impl FnOnce() -> Result<(), String> + Send + 'static) -> Trial {
-    switches::trial(format!("{way}/{}", workload.name), check)
+fn test(way: &str, workload: &'static Workload, check: impl FnOnce() -> Result<(), String> + Send + 'static) -> Test {
+    Test::new(format!("{way}/{}", workload.name), move || match workload.program() {
+        Some(_) => check().map_err(Stop::Failed),
+        None => Err(Stop::Skipped(format!("{} isn't installed: scripts/install-deps.sh", workload.name))),
+    })
 }
 
 /// What all runs of a program are compared with, found by the first test that needs it.

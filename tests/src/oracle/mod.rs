@@ -30,6 +30,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use crate::deadline::Watch;
 use crate::run::{Job, Scratch};
 use instruction::Kind;
 
@@ -60,7 +61,11 @@ pub fn count_command(mut command: Command) -> io::Result<Count> {
     sched_setaffinity(Pid::from_raw(0), &here)?;
     // SAFETY: the closure makes two system calls and allocates nothing.
     unsafe { command.pre_exec(become_traced) };
-    let result = command.spawn().and_then(|child| Stepper::new(Pid::from_raw(child.id() as i32))?.count_all());
+    let result = command.spawn().and_then(|child| {
+        let watch = Watch::over(child.id());
+        let counted = Stepper::new(Pid::from_raw(child.id() as i32)).and_then(Stepper::count_all);
+        watch.end().map_or(counted, |over| Err(io::Error::new(io::ErrorKind::TimedOut, over)))
+    });
     sched_setaffinity(Pid::from_raw(0), &allowed)?;
     result
 }
