@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use bubble::switches::Off;
-use clap::{ArgAction, CommandFactory, Parser};
+use clap::{ArgAction, CommandFactory, Parser, ValueEnum};
 
 use crate::settings::{CallLimit, ReportTarget, Settings, ToolInfo};
 
@@ -25,8 +25,13 @@ Examples:
   superpin -t ./my-tool -- app                      a tool of your own, see docs/tools.md
 
 Exit status:
-  the app's; 128+N if signal N killed it; 125 if superpin failed (a wrong result is never printed);
-  126 if the app can't be executed, 127 if there is none.";
+  the app's; 128+N if signal N killed it; 125 if superpin failed or the result isn't exact;
+  126 if the app can't be executed, 127 if there is none.
+
+What a result is worth:
+  It is exact, or it says that it isn't, and the run ends with 125: `at least`, where slices ended in a loop that
+  changes nothing until a signal comes (each is counted once round), `uncertain`, where other processes wrote to
+  memory while the app read it. -o FILE and --json (after -t TOOL) tell it with the result. See docs/exactness.md.";
 
 /// Calls that a slice replays at most, unless the user says how many.
 const MOST_STOPS: u32 = 1000;
@@ -69,6 +74,9 @@ struct Arguments {
     /// Record the small system calls and clock readings (rdtsc) of an app that makes many of them inside the app, without stopping it (1), or not (0)
     #[arg(long = "record-in-process", value_name = "0|1", default_value = "1", value_parser = switch, action = ArgAction::Set)]
     record_in_process: bool,
+    /// End with 125 where the result is a lower bound or uncertain and not exact (fail), or with the app's status (accept)
+    #[arg(long = "ambiguous", value_name = "fail|accept", default_value = "fail", hide_possible_values = true)]
+    ambiguous: Ambiguous,
     /// Write statistics of the run to a file (- for standard error)
     #[arg(long = "report", value_name = "FILE")]
     report: Option<OsString>,
@@ -105,6 +113,13 @@ struct Arguments {
     /// The app and its arguments, after `--`
     #[arg(last = true, value_name = "APP")]
     app: Vec<OsString>,
+}
+
+/// What is to become of results that aren't exact.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Ambiguous {
+    Fail,
+    Accept,
 }
 
 /// What the command line asks for.
@@ -167,6 +182,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         cache_bytes: parsed.cache_bytes,
         off: parsed.engine.into_iter().fold(Off::default(), Off::or),
         check_calls: parsed.check_calls,
+        accepts_ambiguous: parsed.ambiguous == Ambiguous::Accept,
         report: parsed.report.map(|to| if to == "-" { ReportTarget::Stderr } else { ReportTarget::File(to.into()) }),
         persist: parsed.persist.map(PathBuf::from),
         tool_identity: info.map(|info| (info.identity)(&options)).unwrap_or_default(),

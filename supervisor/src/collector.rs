@@ -1,8 +1,8 @@
 //! The collector process, as the control process sees it: commands out, answers in, never waited for anywhere but in
 //! [`crate::events`].
 //!
-//! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `fini [HEADING]`; each is answered by one
-//! line, `ok` or `error TEXT`, in order.
+//! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `fini WORTH[, HEADING]`; each is answered by one
+//! line, `ok`, `error TEXT` or `misplaced TEXT`, in order.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
@@ -17,6 +17,7 @@ use crate::error::{Doing, Failure};
 use crate::events::{PIPE_SIGNAL, signal_set};
 use crate::run_memory::{ClaimedSlot, RunMemory};
 use crate::sliced::proximity;
+use crate::worth::Worth;
 
 /// What an answer will be about.
 enum Asked {
@@ -98,12 +99,13 @@ impl Collector {
         self.asked.is_empty() && self.early.is_empty()
     }
 
-    /// Asks for the end: the total is printed, under a heading if there is one.
+    /// Asks for the end: the total is printed, with what it is worth, under a heading if there is one.
     ///
     /// # Errors
     /// If the collector has died.
-    pub fn fini(&mut self, heading: Option<&str>) -> Result<(), Failure> {
-        let line = heading.map_or_else(|| "fini\n".to_owned(), |heading| format!("fini {heading}\n"));
+    pub fn fini(&mut self, worth: Worth, heading: Option<&str>) -> Result<(), Failure> {
+        let heading = heading.map(|heading| format!(", {heading}")).unwrap_or_default();
+        let line = format!("fini {worth}{heading}\n");
         self.ask(&line, Asked::Fini)
     }
 
@@ -136,6 +138,9 @@ impl Collector {
     }
 
     fn answer(&mut self, line: &str, memory: &mut RunMemory) -> Result<(), Failure> {
+        if let Some(text) = line.strip_prefix("misplaced ") {
+            return Err(Failure::Misplaced(text.to_owned()));
+        }
         if line != "ok" {
             return Err(Failure::Collector(line.strip_prefix("error ").unwrap_or(line).to_owned()));
         }

@@ -64,6 +64,17 @@ pub enum Failure {
         /// Why, in its own words or ours.
         report: String,
     },
+    /// The report can't be written.
+    #[error("cannot write the report to {}: {source}", path.display())]
+    Report {
+        /// Where to.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The result was printed elsewhere than it should be.
+    #[error("{0}")]
+    Misplaced(String),
     /// The collector failed.
     #[error("the collector: {0}")]
     Collector(String),

@@ -8,6 +8,7 @@
 //!   `own_limits`: the descriptors and limits that it was started with;
 //! * `entry`: a program before its first instruction; `takeover`: how a stopped process becomes a slice;
 //! * `family`: the processes of a run, and the loop; `serial`: what follows one of them serially; `sliced`: in slices;
+//! * `worth`: what a result is worth; `output`: the files that results and reports go to;
 //! * `kept_code`: translations that outlive a run;
 //! * `events`: the one place that sleeps.
 
@@ -21,6 +22,7 @@ mod image;
 mod inherited;
 mod kept_code;
 mod moment;
+mod output;
 mod own_limits;
 mod program;
 mod report;
@@ -30,6 +32,7 @@ mod serial;
 mod settings;
 mod sliced;
 mod takeover;
+mod worth;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -37,6 +40,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 pub use error::{Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
+pub use output::Output;
+pub use worth::Worth;
 
 pub use settings::{ReportTarget, Settings, ToolInfo};
 

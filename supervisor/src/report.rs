@@ -6,13 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io;
 use std::time::Duration;
 
 use bubble::shared::{End, EndKind, SliceStats};
 
 use crate::moment::Moment;
-use crate::settings::ReportTarget;
+use crate::worth::{Doubts, Worth};
 
 /// Why a slice ended where it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,10 +89,8 @@ pub struct Statistics {
     pub slices_from_picture: u64,
     /// Times that a slice got more time because the program copies its pages.
     pub given_more_time: u64,
-    /// Where slices ended in a state that recurs: the app's instruction pointers there.
-    ambiguous: Vec<u64>,
-    /// Slices during which other processes wrote to memory of the app's.
-    written_by_others: Vec<u64>,
+    /// What the result may not have right.
+    pub doubts: Doubts,
     /// Bytes of translations that were kept by runs before.
     pub kept_loaded: u64,
     /// Bytes of translations that were kept for runs after this.
@@ -134,8 +131,7 @@ impl Statistics {
             begun_again: 0,
             slices_from_picture: 0,
             given_more_time: 0,
-            ambiguous: Vec::new(),
-            written_by_others: Vec::new(),
+            doubts: Doubts::default(),
             kept_loaded: 0,
             kept_saved: 0,
             kept_not: None,
@@ -202,10 +198,10 @@ impl Statistics {
     pub fn ended_at(&mut self, slice: u64, end: &End, stats: &SliceStats, recurs: bool) {
         let pc = end.registers.rip;
         if recurs {
-            self.ambiguous.push(pc);
+            self.doubts.recurring.push(pc);
         }
         if stats.shared_changed != 0 {
-            self.written_by_others.push(slice);
+            self.doubts.written_by_others.push(slice);
         }
         let Some(ends) = &mut self.ends else { return };
         let kind = match end.kind {
@@ -220,11 +216,25 @@ impl Statistics {
         ends.insert(slice, format!("{kind} {pc:#x}, {proof}"));
     }
 
-    /// The report's text.
-    pub fn text(&self) -> String {
+    /// What the result is worth.
+    pub fn worth(&self) -> Worth {
+        self.doubts.worth()
+    }
+
+    /// Why it is worth no more.
+    pub fn reasons(&self) -> String {
+        self.doubts.reasons(self.slices)
+    }
+
+    /// The report's text, of a run that has failed if that is said.
+    pub fn text(&self, failure: Option<&str>) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: String| writeln!(text, "{name}: {value}").expect("a String takes all");
         let now = Moment::now();
+        line("result", failure.map_or(self.worth(), |_| Worth::None).to_string());
+        if let Some(failure) = failure {
+            line("failure", failure.split('\n').collect::<Vec<_>>().join(" "));
+        }
         line("wall_ms", ms(now.since(self.started)));
         line("app_ms", ms(self.app_ended.unwrap_or(now).since(self.started)));
         line("pipeline_delay_ms", ms(now.since(self.app_ended.unwrap_or(now))));
@@ -239,8 +249,8 @@ impl Statistics {
             line(&format!("boundaries_{name}"), self.boundaries[kind as usize].to_string());
         }
         line("boundaries_verified", self.slice.verified.to_string());
-        line("boundaries_ambiguous", self.ambiguous.len().to_string());
-        line("slices_with_foreign_writes", self.written_by_others.len().to_string());
+        line("boundaries_ambiguous", self.doubts.recurring.len().to_string());
+        line("slices_with_foreign_writes", self.doubts.written_by_others.len().to_string());
         line("records", self.records.to_string());
         line("records_in_process", self.recorded_in_process.to_string());
         line("log_bytes", self.log_bytes.to_string());
@@ -287,53 +297,6 @@ impl Statistics {
         }
         text
     }
-
-    /// What the user must know of the result, if anything.
-    pub fn warning(&self) -> Option<String> {
-        let warnings: Vec<String> = [self.ambiguity(), self.foreign_writes()].into_iter().flatten().collect();
-        (!warnings.is_empty()).then(|| warnings.join("\n"))
-    }
-
-    fn foreign_writes(&self) -> Option<String> {
-        (!self.written_by_others.is_empty()).then(|| {
-            format!(
-                "the result may not be exact: during {} of {} slices other processes wrote to memory that they share with the app \
-                 and that it looked at. A slice has the contents of its start",
-                self.written_by_others.len(),
-                self.slices
-            )
-        })
-    }
-
-    fn ambiguity(&self) -> Option<String> {
-        let mut places = self.ambiguous.clone();
-        places.sort_unstable();
-        places.dedup();
-        let listed: Vec<String> = places.iter().map(|pc| format!("{pc:#x}")).collect();
-        (!places.is_empty()).then(|| {
-            format!(
-                "the result is ambiguous: {} of {} slices ended in a loop that changes nothing and waits for a signal, \
-                 at {}. How often the app went round can't be told; each such loop is counted up to the first return of its state",
-                self.ambiguous.len(),
-                self.slices,
-                listed.join(", ")
-            )
-        })
-    }
-
-    /// Writes the report.
-    ///
-    /// # Errors
-    /// If the file can't be written.
-    pub fn write(&self, target: &ReportTarget) -> io::Result<()> {
-        match target {
-            ReportTarget::Stderr => {
-                eprint!("{}", self.text());
-                Ok(())
-            }
-            ReportTarget::File(path) => std::fs::write(path, self.text()),
-        }
-    }
 }
 
 fn ms(time: Duration) -> String {
@@ -358,7 +321,7 @@ mod tests {
             statistics.boundary(kind);
         }
         statistics.boundary(Boundary::Exec);
-        let text = statistics.text();
+        let text = statistics.text(None);
         assert!(text.contains("\nboundaries_exec: 2\n") && text.contains("\nboundaries_signal: 1\n"), "{text}");
     }
 
@@ -371,7 +334,7 @@ mod tests {
         for boot_ns in [9_000, 1_000, 2_000] {
             statistics.finished(&SliceStats { boot_ns, ..SliceStats::default() }, 0);
         }
-        let text = statistics.text();
+        let text = statistics.text(None);
         let boots = ["slice_boot_median_us: 2", "slice_boot_longest_us: 9"];
         for line in ["slices: 5", "traces: 4", "entries_other: 10", "result_bytes: 15"].into_iter().chain(boots) {
             assert!(text.lines().any(|l| l == line), "{line} in {text}");

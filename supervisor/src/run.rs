@@ -13,11 +13,12 @@ use crate::family::Family;
 use crate::image::Image;
 use crate::inherited::{Inherited, names_stdout};
 use crate::kept_code::KeptCode;
+use crate::output::Output;
 use crate::own_limits;
 use crate::program;
 use crate::report::Statistics;
 use crate::run_memory::RunMemory;
-use crate::settings::{Settings, ToolInfo};
+use crate::settings::{ReportTarget, Settings, ToolInfo};
 
 /// What one process's run works with.
 pub struct Parts<'a> {
@@ -63,6 +64,16 @@ pub struct Outcome {
 /// If there is no result. What the app did it has done all the same.
 pub fn run(settings: &Settings, tools: &[ToolInfo]) -> Result<i32, Failure> {
     check_tool(settings, tools)?;
+    check_report(settings)?;
+    let mut has_begun = false;
+    run_app(settings, &mut has_begun).or_else(|failure| {
+        // What has begun has a report of its own.
+        let told = if has_begun { Ok(()) } else { report(settings, &Statistics::new(false), Some(&failure), None) };
+        told.and(Err(failure))
+    })
+}
+
+fn run_app(settings: &Settings, has_begun: &mut bool) -> Result<i32, Failure> {
     let path = program::find(&settings.app[0])?;
     program::check(&path)?;
     let limits = own_limits::raise();
@@ -73,7 +84,44 @@ pub fn run(settings: &Settings, tools: &[ToolInfo]) -> Result<i32, Failure> {
     let parts = Parts::new(settings, &image, None)?;
     let process = launch(settings, path, &events, limits, &inherited)?;
     inherited.give_up()?;
+    *has_begun = true;
     family.run(process, parts, &events)
+}
+
+fn check_report(settings: &Settings) -> Result<(), Failure> {
+    match &settings.report {
+        Some(ReportTarget::File(path)) => {
+            Output::check(path).map_err(|source| Failure::Report { path: path.clone(), source })
+        }
+        Some(ReportTarget::Stderr) | None => Ok(()),
+    }
+}
+
+/// Writes the statistics, if they were asked for, of a run that has failed if that is said, and of a process that the app has started if that
+/// is.
+///
+/// # Errors
+/// If they can't be written. They are on standard error then.
+pub fn report(
+    settings: &Settings,
+    statistics: &Statistics,
+    failure: Option<&Failure>,
+    process: Option<i32>,
+) -> Result<(), Failure> {
+    let Some(target) = &settings.report else { return Ok(()) };
+    let text = statistics.text(failure.map(ToString::to_string).as_deref());
+    match target {
+        ReportTarget::Stderr => eprint!("{text}"),
+        ReportTarget::File(path) => {
+            let written =
+                Output::open(path, process.unwrap_or(0) as u32).and_then(|mut file| file.write(text.as_bytes()));
+            if let Err(source) = written {
+                eprint!("{text}");
+                return Err(Failure::Report { path: path.clone(), source });
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_tool(settings: &Settings, tools: &[ToolInfo]) -> Result<(), Failure> {

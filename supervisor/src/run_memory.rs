@@ -453,6 +453,7 @@ pub mod tests {
             sharing: true,
             cache_bytes: 1 << 20,
             off: Off::default(),
+            accepts_ambiguous: false,
             report: None,
             persist: None,
             tool: "count".into(),

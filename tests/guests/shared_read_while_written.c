@@ -1,7 +1,7 @@
 // Reads memory while a child process writes to it: how much is computed depends on what is seen, but nothing that stays does.
 // rounds: 0 1
 // totals: vary
-// warned: the result may not be exact
+// warned: uncertain
 // options: -spmsec 1000
 #define _GNU_SOURCE
 #include "guest.h"

@@ -1,7 +1,7 @@
 // Waits for a signal in a loop that changes neither registers nor memory: how often it goes round can't be told.
 // rounds: 0 4
 // totals: vary
-// warned: the result is ambiguous
+// warned: at least
 #include "guest.h"
 #include <signal.h>
 #include <sys/time.h>

@@ -12,7 +12,7 @@
 //! // children: vary        nor is that of the processes that it starts
 //! // order: varies        its instructions come in another order in each run: only their number is the same
 //! // blocks: differ        faults inside blocks: counting by block and by instruction differ
-//! // warned: TEXT          sliced runs must end with a warning that starts with the text and a colon
+//! // warned: WORTH         the results of sliced runs must say that they are worth this, and no more
 //! // options: WORD …        superpin's options besides those of the mode, or instead of them
 //! // refused: TEXT         sliced and serial runs must refuse to count, with a message that contains the text
 //! // refused sliced: TEXT  sliced runs must
@@ -53,7 +53,7 @@ pub struct Guest {
     pub order_repeats: bool,
     /// Whether counting by blocks gives the number of instructions.
     pub whole_blocks: bool,
-    /// What sliced runs must warn of.
+    /// What the results of sliced runs are worth, if they aren't exact.
     pub warned: Option<String>,
     /// What serial and sliced runs must say when they refuse to count; `None` where they must not refuse.
     pub refused: [Option<String>; 2],

@@ -3,9 +3,10 @@
 use tracee::{Exit, Report, Stopped};
 
 use super::{Birth, Follower, Origin};
-use crate::error::{Doing, Failure};
-use crate::run::Parts;
-use crate::settings::{ReportTarget, Settings};
+use crate::error::Failure;
+use crate::run::{Parts, report};
+use crate::settings::Settings;
+use crate::worth::Worth;
 use crate::{serial, sliced};
 
 /// One process.
@@ -35,13 +36,21 @@ struct Printing<'a> {
 pub enum Verdict<'a> {
     /// It isn't over.
     Later(Member<'a>),
-    /// It is: this is its exit status.
+    /// It is.
     Done {
         /// What it executed.
         name: String,
-        /// Its status, or why it has no result.
-        result: Result<i32, Failure>,
+        /// How it ended, or why it has no result.
+        result: Result<End, Failure>,
     },
+}
+
+/// The end of a process whose result was printed.
+pub struct End {
+    /// Its exit status.
+    pub status: i32,
+    /// Whether the result is what was asked for.
+    pub is_right: bool,
 }
 
 impl<'a> Member<'a> {
@@ -119,9 +128,11 @@ impl<'a> Member<'a> {
             Stage::Follows(follower) => {
                 let (outcome, mut parts) = follower.conclude();
                 let exit = match (outcome.failure, outcome.exit) {
-                    (Some(failure), _) => return Verdict::Done { name: parts.name, result: Err(failure) },
-                    (None, None) => return Verdict::Done { name: parts.name, result: Err(Failure::Interrupted) },
                     (None, Some(exit)) => exit,
+                    (failure, _) => {
+                        let failure = failure.unwrap_or(Failure::Interrupted);
+                        return failed(parts, failure, (!self.is_first).then_some(self.pid), settings);
+                    }
                 };
                 parts.kept.save(&parts.memory, &mut parts.statistics);
                 Box::new(Printing { exit, parts, asked: false, failure: None })
@@ -129,16 +140,25 @@ impl<'a> Member<'a> {
             Stage::Prints(printing) => printing,
         };
         let heading = settings.follow.then(|| format!("process {} ({})", self.pid, printing.parts.name));
+        let process = (!self.is_first).then_some(self.pid);
         match printing.go_on(heading.as_deref()) {
             Ok(false) => Verdict::Later(Self { stage: Stage::Prints(printing), ..self }),
             Ok(true) => {
                 let heading = heading.filter(|_| !self.is_first);
-                let result = printing.finish(heading, (!self.is_first).then_some(self.pid), settings);
+                let result = printing.finish(heading, process, settings);
                 Verdict::Done { name: printing.parts.name, result }
             }
-            Err(failure) => Verdict::Done { name: printing.parts.name, result: Err(failure) },
+            Err(failure) => failed(printing.parts, failure, process, settings),
         }
     }
+}
+
+/// There is no result. The report says why.
+fn failed<'a>(parts: Parts<'a>, failure: Failure, process: Option<i32>, settings: &Settings) -> Verdict<'a> {
+    if let Err(unwritten) = report(settings, &parts.statistics, Some(&failure), process) {
+        eprintln!("superpin: {unwritten}");
+    }
+    Verdict::Done { name: parts.name, result: Err(failure) }
 }
 
 impl Printing<'_> {
@@ -147,7 +167,7 @@ impl Printing<'_> {
         let collector = &mut self.parts.collector;
         collector.take_answers(&mut self.parts.memory)?;
         if collector.is_idle() && !self.asked {
-            collector.fini(heading)?;
+            collector.fini(self.parts.statistics.worth(), heading)?;
             self.asked = true;
         }
         match self.failure.take() {
@@ -157,22 +177,16 @@ impl Printing<'_> {
     }
 
     /// What is to be told besides the total.
-    fn finish(&self, heading: Option<String>, process: Option<i32>, settings: &Settings) -> Result<i32, Failure> {
+    fn finish(&self, heading: Option<String>, process: Option<i32>, settings: &Settings) -> Result<End, Failure> {
         let of = heading.map(|heading| format!("{heading}: ")).unwrap_or_default();
-        if let Some(warning) = self.parts.statistics.warning() {
-            eprintln!("superpin: {of}warning: {warning}");
+        let statistics = &self.parts.statistics;
+        let worth = statistics.worth();
+        let is_right = worth == Worth::Exact || settings.accepts_ambiguous;
+        if worth != Worth::Exact {
+            let status = if is_right { "" } else { " The exit status is 125; with -ambiguous accept it is the app's." };
+            eprintln!("superpin: {of}result: {worth}: {}{status}", statistics.reasons());
         }
-        if let Some(target) = &settings.report {
-            let target = match (target, process) {
-                (ReportTarget::File(path), Some(process)) => {
-                    let mut path = path.clone().into_os_string();
-                    path.push(format!(".{process}"));
-                    ReportTarget::File(path.into())
-                }
-                _ => target.clone(),
-            };
-            self.parts.statistics.write(&target).doing("write the report")?;
-        }
-        Ok(self.exit.shell_status())
+        report(settings, statistics, None, process)?;
+        Ok(End { status: self.exit.shell_status(), is_right })
     }
 }

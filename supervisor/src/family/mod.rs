@@ -197,8 +197,10 @@ impl<'a> Family<'a> {
             let (is_first, pid) = (member.is_first, member.pid);
             match member.conclude(self.settings) {
                 Verdict::Later(member) => self.members.push(member),
-                Verdict::Done { result, .. } if is_first => self.status = Some(result),
-                Verdict::Done { result: Ok(_), .. } => {}
+                Verdict::Done { result, .. } if is_first => {
+                    self.status = Some(result.map(|end| if end.is_right { end.status } else { OWN_FAILURE }));
+                }
+                Verdict::Done { result: Ok(end), .. } => self.has_failed |= !end.is_right,
                 Verdict::Done { result: Err(failure), name } => self.failed(pid, &name, &failure),
             }
         }

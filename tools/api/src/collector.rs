@@ -6,9 +6,10 @@
 //!
 //! | command | answer |
 //! |---|---|
-//! | `hello` | `ok`: tool and options are right, the output file is open |
+//! | `hello` | `ok`: tool and options are right, the output can be written |
 //! | `fold SLOT SLICE LEN` | `ok`: the result of LEN bytes in that slot was folded; the slot may be used again |
-//! | `fini [HEADING]` | `ok`: the total is printed (on standard error under the heading); the collector exits with 0 |
+//! | `fini WORTH[, HEADING]` | `ok`: the total is printed (on standard error under the heading); the collector exits with 0 |
+//! | | `misplaced TEXT`: it is on standard error, because the file can't be written; the collector exits with 1 |
 //! | (any) | `error TEXT`: the run failed; the collector exits with 1 |
 //!
 //! If its standard input ends without `fini`, the run failed or the control process died: nothing is printed.
@@ -16,85 +17,62 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufRead, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
 use std::ptr;
 
 use bubble::boot::BOOT_MAGIC;
 use bubble::map::{CONTROL, RESULT, file};
 use bubble::shared::{MAX_SLOTS, RunHeader};
 use slice_runtime::boot::tool_args;
+use supervisor::{Output, Worth};
 
 use crate::entry::{Entry, find};
 use crate::options::{Configured, configure};
+use crate::out::Out;
 use crate::tool::{SliceInfo, Tool};
 
 /// A tool that collects, without its types.
 pub trait Collect {
     /// Folds one encoded result.
     fn fold(&mut self, slice: SliceInfo, result: &[u8]) -> Result<(), String>;
-    /// Prints the total, under a heading if that isn't empty and there is no file for it alone.
-    fn fini(&mut self, heading: &str) -> Result<(), String>;
+    /// Prints the total and its worth, under a heading if that isn't empty and there is no file for it alone.
+    fn fini(&mut self, worth: Worth, heading: &str) -> Result<(), Unprinted>;
+}
+
+/// Why a total isn't where it should be.
+pub enum Unprinted {
+    /// It is on standard error.
+    Misplaced(String),
+    /// It is nowhere.
+    Lost(String),
+}
+
+impl From<String> for Unprinted {
+    fn from(why: String) -> Self {
+        Self::Lost(why)
+    }
 }
 
 struct Collector<T: Tool> {
     tool: T,
     total: T::Total,
-    output: Output,
+    json: bool,
+    /// `-o FILE` and its name; without one results go to standard error.
+    output: Option<(PathBuf, Output)>,
+    process: u32,
 }
 
-/// Where the total goes.
-enum Output {
-    /// No `-o`.
-    Stderr,
-    /// `-o FILE`.
-    File(File),
-    /// `-o /dev/stdout` and the like: others write there, too.
-    Descriptor(File),
-}
-
-impl Output {
-    fn open(path: Option<PathBuf>, process: u32) -> io::Result<Self> {
-        let Some(path) = path else { return Ok(Self::Stderr) };
-        match descriptor(&path) {
-            Some(fd) => {
-                // SAFETY: the descriptor is used for this call only; if it isn't open, that fails.
-                let named = unsafe { BorrowedFd::borrow_raw(fd) };
-                named.try_clone_to_owned().map(|fd| Self::Descriptor(fd.into()))
-            }
-            None => File::create(of_process(path, process)).map(Self::File),
-        }
-    }
-}
-
-/// The descriptor that a path names.
-fn descriptor(path: &Path) -> Option<RawFd> {
-    match path.to_str()? {
-        "/dev/stdout" => Some(libc::STDOUT_FILENO),
-        "/dev/stderr" => Some(libc::STDERR_FILENO),
-        path => {
-            let number = path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?;
-            number.parse().ok().filter(|fd| *fd >= 0)
-        }
-    }
-}
-
-/// Makes a collecting tool from its options; opens the output. To the name of a file a process that the app started (`process` isn't 0) adds
+/// Makes a collecting tool from its options. To the name of a file a process that the app started (`process` isn't 0) adds
 /// its number.
 pub fn collect<T: Tool>(options: &[&OsStr], process: u32) -> Result<Box<dyn Collect>, String> {
-    let Configured { tool, output } = configure::<T>(options)?;
-    let name = output.clone().unwrap_or_default();
-    let output = Output::open(output, process).map_err(|error| format!("cannot write {}: {error}", name.display()))?;
-    Ok(Box::new(Collector { tool, total: T::Total::default(), output }))
-}
-
-fn of_process(path: PathBuf, process: u32) -> PathBuf {
-    if process == 0 {
-        return path;
-    }
-    let mut name = path.into_os_string();
-    name.push(format!(".{process}"));
-    name.into()
+    let Configured { tool, output, json } = configure::<T>(options)?;
+    let open = |path: PathBuf| match Output::check(&path).and_then(|()| Output::open(&path, process)) {
+        Ok(output) => Ok((path, output)),
+        Err(error) => Err(format!("cannot write {}: {error}", path.display())),
+    };
+    let output = output.map(open).transpose()?;
+    Ok(Box::new(Collector { tool, total: T::Total::default(), json, output, process }))
 }
 
 impl<T: Tool> Collect for Collector<T> {
@@ -105,25 +83,54 @@ impl<T: Tool> Collect for Collector<T> {
         Ok(())
     }
 
-    fn fini(&mut self, heading: &str) -> Result<(), String> {
+    fn fini(&mut self, worth: Worth, heading: &str) -> Result<(), Unprinted> {
         let total = std::mem::take(&mut self.total);
-        let printed = match &mut self.output {
-            Output::File(file) => print(&self.tool, total, "", file),
-            Output::Descriptor(file) => print(&self.tool, total, heading, file),
-            Output::Stderr => print(&self.tool, total, heading, &mut io::stderr().lock()),
+        let lost = |error: io::Error| Unprinted::Lost(format!("tool {} cannot print its result: {error}", T::NAME));
+        let mut text = Vec::new();
+        if self.json {
+            self.print_json(&total, worth, heading, &mut text).map_err(lost)?;
+        } else {
+            self.tool.fini(total, &mut Out::new(&mut text, worth)).map_err(lost)?;
+            // On a terminal a number that is right needs no word.
+            if self.output.is_some() || worth != Worth::Exact {
+                text.extend_from_slice(format!("Result: {worth}\n").as_bytes());
+            }
+        }
+        // What several processes print in one place is told apart.
+        let under_heading = match heading {
+            "" => text.clone(),
+            _ if self.json => text.clone(),
+            heading => [format!("superpin: {heading}\n").as_bytes(), &text].concat(),
         };
-        printed.map_err(|error| format!("tool {} cannot print its result: {error}", T::NAME))
+        let to_stderr = || io::stderr().lock().write_all(&under_heading);
+        let Some((path, output)) = &mut self.output else { return to_stderr().map_err(lost) };
+        let written = match output {
+            Output::File(_) => output.write(&text),
+            Output::Stream(_) => output.write(&under_heading),
+        };
+        written.map_err(|error| {
+            let why = format!("cannot write {}: {error}", path.display());
+            match to_stderr() {
+                Ok(()) => Unprinted::Misplaced(format!("{why}; the result is on standard error instead")),
+                Err(second) => Unprinted::Lost(format!("{why}; nor standard error: {second}")),
+            }
+        })
     }
 }
 
-/// Runs `fini` into a buffer first, so that what is printed comes in few writes.
-fn print<T: Tool>(tool: &T, total: T::Total, heading: &str, out: &mut dyn Write) -> io::Result<()> {
-    let mut buffered = io::BufWriter::new(out);
-    if !heading.is_empty() {
-        writeln!(buffered, "superpin: {heading}")?;
+impl<T: Tool> Collector<T> {
+    /// One line, whatever comes to be told besides.
+    fn print_json(&self, total: &T::Total, worth: Worth, heading: &str, text: &mut Vec<u8>) -> io::Result<()> {
+        let values = self.tool.values(total).ok_or_else(|| io::Error::other("it has no JSON form"))?;
+        let mut object = serde_json::json!({ "tool": T::NAME, "result": worth.name(), "values": values });
+        if !heading.is_empty() {
+            object["process"] = heading.into();
+        }
+        if self.process != 0 {
+            object["pid"] = self.process.into();
+        }
+        writeln!(text, "{object}")
     }
-    tool.fini(total, &mut buffered)?;
-    buffered.flush()
 }
 
 /// The collector's whole life. Returns its exit status.
@@ -136,9 +143,13 @@ pub fn run(tools: &[Entry], args: &[OsString]) -> i32 {
         }
     };
     let served = serve(tools, args, &mut io::stdin().lock(), &mut answers);
-    let Err(error) = served else { return 0 };
+    let (kind, text) = match served {
+        Ok(()) => return 0,
+        Err(Unprinted::Lost(error)) => ("error", error),
+        Err(Unprinted::Misplaced(why)) => ("misplaced", why),
+    };
     // If nobody listens any more there is nobody to tell.
-    let _ = writeln!(answers, "error {}", error.trim_end().replace('\n', "\u{2028}"));
+    let _ = writeln!(answers, "{kind} {}", text.trim_end().replace('\n', "\u{2028}"));
     1
 }
 
@@ -164,7 +175,7 @@ fn serve(
     args: &[OsString],
     commands: &mut dyn BufRead,
     answers: &mut dyn Write,
-) -> Result<(), String> {
+) -> Result<(), Unprinted> {
     let mut commands = commands.lines();
     // Nothing is done, and no error is told, before it was asked for: whoever writes a command finds it read.
     let mut command = next(&mut commands)?;
@@ -179,9 +190,10 @@ fn serve(
             Command::Fold { slot, slice, len } => {
                 tool.fold(SliceInfo { number: *slice }, memory.result(*slot, *len)?.bytes())?;
             }
-            Command::Fini { heading } => tool.fini(heading)?,
+            Command::Fini { worth, heading } => tool.fini(*worth, heading)?,
         }
-        writeln!(answers, "ok").and_then(|()| answers.flush()).map_err(|error| format!("cannot answer: {error}"))?;
+        let answered = writeln!(answers, "ok").and_then(|()| answers.flush());
+        answered.map_err(|error| format!("cannot answer: {error}"))?;
         if matches!(command, Command::Fini { .. }) {
             return Ok(());
         }
@@ -200,19 +212,20 @@ fn next(commands: &mut dyn Iterator<Item = io::Result<String>>) -> Result<Comman
 enum Command {
     Hello,
     Fold { slot: usize, slice: u64, len: u64 },
-    Fini { heading: String },
+    Fini { worth: Worth, heading: String },
 }
 
 impl Command {
     fn parse(line: &str) -> Result<Self, String> {
-        if let Some(heading) = line.strip_prefix("fini ") {
-            return Ok(Command::Fini { heading: heading.to_owned() });
+        let unknown = || format!("the control process sent {line:?}, which this version of the collector doesn't know");
+        if let Some(rest) = line.strip_prefix("fini ") {
+            let (worth, heading) = rest.split_once(", ").unwrap_or((rest, ""));
+            let worth = Worth::named(worth).ok_or_else(unknown)?;
+            return Ok(Command::Fini { worth, heading: heading.to_owned() });
         }
         let words: Vec<&str> = line.split(' ').collect();
-        let unknown = || format!("the control process sent {line:?}, which this version of the collector doesn't know");
         match words[..] {
             ["hello"] => Ok(Command::Hello),
-            ["fini"] => Ok(Command::Fini { heading: String::new() }),
             ["fold", slot, slice, len] => {
                 let (Ok(slot), Ok(slice), Ok(len)) = (slot.parse(), slice.parse(), len.parse()) else {
                     return Err(unknown());
@@ -301,19 +314,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptors_are_told_from_files() {
-        let of = |path: &str| descriptor(Path::new(path));
-        assert_eq!([of("/dev/stdout"), of("/dev/fd/7"), of("/proc/self/fd/12")], [Some(1), Some(7), Some(12)]);
-        assert_eq!([of("/dev/fd/x"), of("/dev/fd/-1"), of("stdout"), of("/dev/null")], [None; 4]);
-    }
-
-    #[test]
     fn commands_are_checked() {
         assert_eq!(Command::parse("fold 3 17 8"), Ok(Command::Fold { slot: 3, slice: 17, len: 8 }));
-        let fini = |heading: &str| Ok(Command::Fini { heading: heading.to_owned() });
-        assert_eq!((Command::parse("fini"), Command::parse("fini a b")), (fini(""), fini("a b")));
+        let fini = |worth, heading: &str| Ok(Command::Fini { worth, heading: heading.to_owned() });
+        assert_eq!(Command::parse("fini exact"), fini(Worth::Exact, ""));
+        assert_eq!(Command::parse("fini at least, a, b"), fini(Worth::AtLeast, "a, b"));
         assert_eq!(Command::parse("hello"), Ok(Command::Hello));
-        for wrong in ["", "fold", "fold 1 2", "fold 1 2 3 4", "fold 256 0 0", "fold 0 0 9999999999", "fold -1 0 0"] {
+        for wrong in [
+            "",
+            "fini",
+            "fini certain",
+            "fold",
+            "fold 1 2",
+            "fold 1 2 3 4",
+            "fold 256 0 0",
+            "fold 0 0 9999999999",
+            "fold -1 0 0",
+        ] {
             assert!(Command::parse(wrong).is_err(), "{wrong}");
         }
     }

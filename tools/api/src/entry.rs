@@ -6,7 +6,7 @@ use slice_runtime::RunningTool;
 
 use crate::collector::{Collect, collect};
 use crate::injected::inject;
-use crate::options::{configure, help, identity};
+use crate::options::{check, help, identity};
 use crate::tool::{SliceInfo, Tool};
 
 /// A tool in one of its roles, or what is wrong with its options.
@@ -17,7 +17,7 @@ pub type Made<R> = Result<Box<R>, String>;
 pub struct Entry {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// Checks options without any other effect.
+    /// Checks options, and whether the output can be written, without any other effect.
     pub(crate) check: fn(&[&OsStr]) -> Result<(), String>,
     pub(crate) identity: fn(&[&OsStr]) -> String,
     pub(crate) help: fn() -> String,
@@ -32,7 +32,7 @@ impl Entry {
         Self {
             name: T::NAME,
             about: T::ABOUT,
-            check: |options| configure::<T>(options).map(drop),
+            check: check::<T>,
             identity: identity::<T>,
             help: help::<T>,
             inject: inject::<T>,

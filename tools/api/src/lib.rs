@@ -71,6 +71,7 @@ mod image;
 mod injected;
 pub mod merge;
 mod options;
+mod out;
 mod tool;
 mod trace;
 
@@ -79,5 +80,8 @@ pub use entry::Entry;
 pub use image::main;
 pub use machine::{AppPc, Gpr};
 pub use options::NoOptions;
-pub use tool::{Out, SliceInfo, Tool};
+pub use out::{Out, Total};
+/// Values for [`Tool::values`].
+pub use serde_json as json;
+pub use tool::{SliceInfo, Tool};
 pub use trace::{At, Block, BranchKind, Instruction, MNEMONICS, MemoryOperand, Trace, mnemonic_name};

@@ -3,7 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use clap::builder::OsStringValueParser;
+use clap::builder::TypedValueParser;
+
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use supervisor::Output;
 
 use crate::tool::Tool;
 
@@ -16,8 +20,11 @@ pub struct NoOptions {}
 #[command(no_binary_name = true, disable_version_flag = true)]
 struct CommandLine<O: Args> {
     /// Print the result to this file instead of standard error
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    #[arg(short = 'o', long = "output", value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     output: Option<PathBuf>,
+    /// Print the result as one line of JSON: the tool, its values, and whether they are exact
+    #[arg(long = "json")]
+    json: bool,
     #[command(flatten)]
     own: O,
 }
@@ -28,6 +35,8 @@ pub struct Configured<T> {
     pub tool: T,
     /// Where to print.
     pub output: Option<PathBuf>,
+    /// Whether it is printed for programs.
+    pub json: bool,
 }
 
 /// Makes a tool from its options.
@@ -40,7 +49,20 @@ pub fn configure<T: Tool>(args: &[&OsStr]) -> Result<Configured<T>, String> {
     let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;
     let line = CommandLine::<T::Options>::from_arg_matches(&matches).map_err(|error| error.to_string())?;
     let tool = T::new(line.own).map_err(|error| format!("tool {}: {error}", T::NAME))?;
-    Ok(Configured { tool, output: line.output })
+    Ok(Configured { tool, output: line.output, json: line.json })
+}
+
+/// Checks all that can be known of the options before the app starts.
+///
+/// # Errors
+/// See [`configure`].
+pub fn check<T: Tool>(args: &[&OsStr]) -> Result<(), String> {
+    let Configured { tool, output, json } = configure::<T>(args)?;
+    if json && tool.values(&T::Total::default()).is_none() {
+        return Err(format!("tool {} has no result in JSON (its author can give it one: `Tool::values`)", T::NAME));
+    }
+    let Some(path) = output else { return Ok(()) };
+    Output::check(&path).map_err(|error| format!("cannot write the result to {}: {error}", path.display()))
 }
 
 /// What the options say, but for where to print: runs of which this is the same instrument alike. Empty if the options are wrong.
@@ -48,7 +70,7 @@ pub fn identity<T: Tool>(args: &[&OsStr]) -> String {
     let command = command::<T>();
     let args = with_two_dashes(&command, args);
     let Ok(matches) = command.try_get_matches_from(args) else { return String::new() };
-    let ids = matches.ids().filter(|id| id.as_str() != "output");
+    let ids = matches.ids().filter(|id| !["output", "json"].contains(&id.as_str()));
     let mut values: Vec<String> = ids.map(|id| format!("{id} {:?}", matches.get_raw(id.as_str()))).collect();
     values.sort();
     values.join("\n")

@@ -1,14 +1,10 @@
 //! The trait that a tool implements. All of it is contract: who calls what, where and when.
 
-use std::io::Write;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::out::Out;
 use crate::trace::Trace;
-
-/// Where a tool prints: standard error, or the file of `-o FILE`.
-pub type Out<'a> = dyn Write + 'a;
 
 /// A part of the app's execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,4 +72,11 @@ pub trait Tool: Sized + 'static {
     /// # Errors
     /// If writing fails: the run then fails too.
     fn fini(&self, total: Self::Total, out: &mut Out<'_>) -> std::io::Result<()>;
+
+    /// The total for programs, an object of names and values: with `--json` it is printed instead of what [`Self::fini`] prints, with the
+    /// tool's name and what the result is worth. `None`: the tool has no such form, and `--json` is refused.
+    fn values(&self, total: &Self::Total) -> Option<serde_json::Value> {
+        let _ = total;
+        None
+    }
 }

@@ -1,5 +1,6 @@
 //! `branches`: how often branches, calls and returns of each kind are executed, and how often conditional ones are taken.
 
+use superpin_tool::json::{Value, json};
 use superpin_tool::merge::{Merge, Sum};
 use superpin_tool::{At, BranchKind, Instruction, NoOptions, Out, SliceInfo, Tool, Trace};
 
@@ -42,6 +43,14 @@ fn kind(instruction: &Instruction<'_, Counts>) -> Option<usize> {
     })
 }
 
+fn sum(counts: &[Sum]) -> u64 {
+    counts.iter().map(|count| count.0).sum()
+}
+
+fn is_conditional(name: &str) -> bool {
+    name.starts_with("conditional")
+}
+
 impl Tool for Branches {
     const NAME: &'static str = "branches";
     const ABOUT: &'static str = "Count branches, calls and returns by kind, taken and not taken";
@@ -78,9 +87,9 @@ impl Tool for Branches {
     }
 
     fn fini(&self, total: Self::Total, out: &mut Out<'_>) -> std::io::Result<()> {
-        writeln!(out, "Total Count: {}", total.iter().map(|count| count.0).sum::<u64>())?;
+        writeln!(out, "Total Count: {}", out.total(sum(&total)))?;
         for ((name, taken), count) in KINDS.into_iter().zip(total) {
-            let conditional = name.starts_with("conditional");
+            let conditional = is_conditional(name);
             let how = if !conditional {
                 ""
             } else if taken {
@@ -91,5 +100,13 @@ impl Tool for Branches {
             writeln!(out, "{:>16} {name}{how}", count.0)?;
         }
         Ok(())
+    }
+
+    fn values(&self, total: &Self::Total) -> Option<Value> {
+        let kinds = KINDS.into_iter().zip(total).map(|((name, taken), count)| {
+            let taken = is_conditional(name).then_some(taken);
+            json!({ "kind": name, "taken": taken, "count": count.0 })
+        });
+        Some(json!({ "branches": sum(total), "kinds": kinds.collect::<Vec<_>>() }))
     }
 }

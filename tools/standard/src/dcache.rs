@@ -4,6 +4,7 @@
 //! when it begins. So it notes for each set the line that it used first, and the last one: whether the first was a miss
 //! is known when the slices are put together.
 
+use superpin_tool::json::{Value, json};
 use superpin_tool::{Arg, Out, SliceInfo, Tool, Trace};
 
 /// The tool.
@@ -124,9 +125,13 @@ impl Tool for DCache {
     }
 
     fn fini(&self, total: Cache, out: &mut Out<'_>) -> std::io::Result<()> {
-        writeln!(out, "Accesses: {}", total.accesses)?;
+        writeln!(out, "Accesses: {}", out.total(total.accesses))?;
         let percent = 100.0 * total.misses as f64 / total.accesses.max(1) as f64;
-        writeln!(out, "Misses: {} ({percent:.2} %)", total.misses)
+        writeln!(out, "Misses: {} ({percent:.2} %)", out.total(total.misses))
+    }
+
+    fn values(&self, total: &Cache) -> Option<Value> {
+        Some(json!({ "accesses": total.accesses, "misses": total.misses }))
     }
 }
 

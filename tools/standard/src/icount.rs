@@ -5,6 +5,7 @@
 
 use std::marker::PhantomData;
 
+use superpin_tool::json::{Value, json};
 use superpin_tool::{Arg, At, NoOptions, Out, SliceInfo, Tool, Trace};
 
 /// Counts each instruction.
@@ -87,6 +88,10 @@ impl<P: Placement> Tool for Icount<P> {
     }
 
     fn fini(&self, total: u64, out: &mut Out<'_>) -> std::io::Result<()> {
-        writeln!(out, "Total Count: {total}")
+        writeln!(out, "Total Count: {}", out.total(total))
+    }
+
+    fn values(&self, total: &u64) -> Option<Value> {
+        Some(json!({ "instructions": total }))
     }
 }

@@ -8,6 +8,7 @@
 use std::arch::x86_64::{__m256i, _mm256_add_epi64, _mm256_loadu_si256, _mm256_setzero_si256};
 use std::mem::transmute;
 
+use superpin_tool::json::{Value, json};
 use superpin_tool::merge::Merge;
 use superpin_tool::{Arg, NoOptions, Out, SliceInfo, Tool, Trace};
 
@@ -66,6 +67,10 @@ fn sums_by_lane_avx2(rows: &[Row]) -> (Row, Row) {
 }
 
 impl Stream {
+    fn checksum(&self) -> u64 {
+        self.sums ^ self.sum.rotate_left(32)
+    }
+
     fn of(addresses: &[u64]) -> Stream {
         let (rows, rest) = addresses.as_chunks();
         let (sum, sums) = sums_by_lane(rows);
@@ -129,8 +134,12 @@ impl Tool for MemAddr {
     }
 
     fn fini(&self, total: Stream, out: &mut Out<'_>) -> std::io::Result<()> {
-        writeln!(out, "Accesses: {}", total.accesses)?;
-        writeln!(out, "Checksum: {}", total.sums ^ total.sum.rotate_left(32))
+        writeln!(out, "Accesses: {}", out.total(total.accesses))?;
+        writeln!(out, "Checksum: {}", total.checksum())
+    }
+
+    fn values(&self, total: &Stream) -> Option<Value> {
+        Some(json!({ "accesses": total.accesses, "checksum": total.checksum() }))
     }
 }
 

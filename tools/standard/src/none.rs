@@ -1,6 +1,7 @@
 //! `none`: looks at nothing and prints nothing. What a run with it costs is the cost of running under superpin at all;
 //! `-report` tells more about it.
 
+use superpin_tool::json::{Value, json};
 use superpin_tool::{NoOptions, Out, SliceInfo, Tool, Trace};
 
 /// The tool.
@@ -28,5 +29,9 @@ impl Tool for Nothing {
 
     fn fini(&self, (): (), _: &mut Out<'_>) -> std::io::Result<()> {
         Ok(())
+    }
+
+    fn values(&self, (): &()) -> Option<Value> {
+        Some(json!({}))
     }
 }

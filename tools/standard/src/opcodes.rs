@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use superpin_tool::json::{Value, json};
 use superpin_tool::merge::{Merge, Sum};
 use superpin_tool::{Arg, At, MNEMONICS, Out, SliceInfo, Tool, Trace, mnemonic_name};
 
@@ -65,10 +66,16 @@ impl Tool for Opcodes {
         // The most frequent first, and those that are equally frequent by name.
         sorted.sort_by_key(|&(count, name)| (std::cmp::Reverse(count), name));
         let lines = if self.top == 0 { sorted.len() } else { self.top };
-        writeln!(out, "Total Count: {all}")?;
+        writeln!(out, "Total Count: {}", out.total(all))?;
         for (count, name) in sorted.into_iter().take(lines) {
             writeln!(out, "{count:>16} {:>6.2} % {name}", 100.0 * count as f64 / all as f64)?;
         }
         Ok(())
+    }
+
+    fn values(&self, total: &Self::Total) -> Option<Value> {
+        let named = total.iter().filter_map(|(mnemonic, count)| Some((mnemonic_name((*mnemonic).into())?, count.0)));
+        let mnemonics: BTreeMap<&str, u64> = named.collect();
+        Some(json!({ "instructions": total.values().map(|count| count.0).sum::<u64>(), "mnemonics": mnemonics }))
     }
 }

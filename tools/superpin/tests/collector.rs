@@ -104,7 +104,7 @@ fn results_are_added_up_and_printed_once() {
     assert_eq!(collector.ask("fold 0 0 2"), "ok");
     memory.put_result(&[7]);
     assert_eq!(collector.ask("fold 0 1 1"), "ok");
-    assert_eq!(collector.ask("fini"), "ok");
+    assert_eq!(collector.ask("fini exact"), "ok");
     assert_eq!(collector.end(), ("Total Count: 307\n".into(), Some(0)));
 }
 
@@ -115,10 +115,10 @@ fn a_file_can_be_named_for_the_result() {
     let mut collector = Collector::start(&memory);
     memory.put_result(&THREE_HUNDRED);
     assert_eq!(collector.ask("fold 0 0 2"), "ok");
-    assert_eq!(collector.ask("fini"), "ok");
+    assert_eq!(collector.ask("fini exact"), "ok");
     let printed = std::fs::read_to_string(&path);
     std::fs::remove_file(&path).expect("the collector made it");
-    assert_eq!(printed.unwrap(), "Total Count: 300\n");
+    assert_eq!(printed.unwrap(), "Total Count: 300\nResult: exact\n");
     assert_eq!(collector.end(), (String::new(), Some(0)));
 }
 
@@ -149,4 +149,40 @@ fn nothing_is_printed_if_the_run_does_not_end_well() {
     memory.put_result(&[7]);
     assert_eq!(collector.ask("fold 0 0 1"), "ok");
     assert_eq!(collector.end(), (String::new(), Some(1)));
+}
+
+#[test]
+fn a_result_says_what_it_is_worth() {
+    for (tool, worth, expected) in [
+        ("icount2", "at least", "superpin: it\nTotal Count: at least 300\nResult: at least\n"),
+        (
+            "icount2\0--json",
+            "at least",
+            "{\"process\":\"it\",\"result\":\"at least\",\"tool\":\"icount2\",\"values\":{\"instructions\":300}}\n",
+        ),
+        (
+            "icount2\0--json",
+            "exact",
+            "{\"process\":\"it\",\"result\":\"exact\",\"tool\":\"icount2\",\"values\":{\"instructions\":300}}\n",
+        ),
+    ] {
+        let memory = RunMemory::new(tool);
+        let mut collector = Collector::start(&memory);
+        memory.put_result(&THREE_HUNDRED);
+        assert_eq!(collector.ask("fold 0 0 2"), "ok");
+        assert_eq!(collector.ask(&format!("fini {worth}, it")), "ok");
+        assert_eq!(collector.end(), (expected.to_owned(), Some(0)));
+    }
+}
+
+/// A disk may be full when the work is done.
+#[test]
+fn a_result_that_its_file_does_not_take_is_not_lost() {
+    let memory = RunMemory::new("icount2\0-o\0/dev/full");
+    let mut collector = Collector::start(&memory);
+    memory.put_result(&THREE_HUNDRED);
+    assert_eq!(collector.ask("fold 0 0 2"), "ok");
+    let answer = collector.ask("fini exact");
+    assert!(answer.starts_with("misplaced cannot write /dev/full: No space left"), "{answer}");
+    assert_eq!(collector.end(), ("Total Count: 300\nResult: exact\n".to_owned(), Some(1)));
 }

@@ -1,5 +1,7 @@
 //! The command line as a user meets it: help, totals, exit statuses, errors.
 
+mod results;
+
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
