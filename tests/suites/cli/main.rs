@@ -96,6 +96,14 @@ fn calls_recorded_inside_the_app_end_slices_only_where_a_limit_is_given() {
     assert!(at_a_thousand >= 6.0, "{at_a_thousand}");
 }
 
+/// Some 40000 calls that put descriptors in others' places, and a few that can only be made with a stop.
+#[test]
+fn descriptors_are_replaced_inside_the_app() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("descriptors_replaced").job(200)).unwrap();
+    let [inside, all] = ["records_in_process", "records"].map(|name| counted.statistic(name).unwrap());
+    assert!(inside > 0.9 * all && all > 40000.0, "{}", counted.report);
+}
+
 /// Some 21000 readings of the time stamp counter, half of them while the signals are blocked or ignored by which the recorder in the app stops.
 #[test]
 fn the_counter_is_read_inside_the_app() {

@@ -18,16 +18,17 @@ use super::conditions::conditions_assembly;
 use super::descriptors::descriptors_assembly;
 use super::events::events_assembly;
 use super::layout::{
-    AFTER, BEHIND_SHIFT, CLOSED, CLOSES, COMMAND, CONDITIONS, DEVICES, ENTRY, FILES, FIXED, FLAGS, GATHERS, IOCTL,
-    KEPT, KEPT_BITS, LAST_COMMAND, LIMIT, LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE, MESSAGE_FLAGS, MOST_AT_ONCE,
-    MOST_BYTES, MOST_EVENTS, MOST_PATH, MOST_PIECES, MOST_POLLED, MOST_RANDOM, MOST_RECEIVED, MOST_RECORD, NEEDS_FILE,
-    NEXT, OPENS, OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLED, POLLS, R10, R11, RANDOM, RAX, RBX, RCX, RDI, RDX,
-    READING, READS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH, SECOND_IS_NULL, SHIFT_LEN, SOCKETS, STACK_END,
-    STATUS, STOP, TABLE_AT, TABLE_LEN, TWO_PATHS, WAITS, WRITES,
+    AFTER, BEHIND_SHIFT, CLOSED, CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CREATES, DEVICES, ENTRY, FILES, FIXED,
+    FLAGS, GATHERS, IOCTL, KEPT, KEPT_BITS, LAST_COMMAND, LIMIT, LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE,
+    MESSAGE_FLAGS, MOST_AT_ONCE, MOST_BYTES, MOST_EVENTS, MOST_PATH, MOST_PIECES, MOST_POLLED, MOST_RANDOM,
+    MOST_RECEIVED, MOST_RECORD, NEEDS_FILE, NEXT, OPENS, OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLED, POLLS,
+    R10, R11, RANDOM, RAX, RBX, RCX, RDI, RDX, READING, READS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH,
+    SECOND_IS_NULL, SHIFT_LEN, SOCKETS, STACK_END, STATUS, STOP, TABLE_AT, TABLE_LEN, TWO_PATHS, WAITS, WRITES,
 };
 use super::paths::{opens_assembly, paths_assembly};
 use super::plan::Instruction;
 use super::readings::readings_assembly;
+use super::set_up::{NULL_DEVICE, TERMINALS, TERMINALS_MASK, ZERO_DEVICE};
 use super::sockets::sockets_assembly;
 
 global_asm!(
@@ -195,7 +196,9 @@ global_asm!(
     "cmp rax, -{ETXTBSY}",
     "je 90f",
     "jmp 10b",
-    "21: cmp rdi, {MAX_FILES}",
+    "21: bt rcx, {CLOSES_SECOND}",
+    "cmovc rdi, rsi",
+    "cmp rdi, {MAX_FILES}",
     "jae 10b",
     "btr [rip + superpin_recorder_start + {FILES}], rdi",
     "btr [rip + superpin_recorder_start + {WAITS}], rdi",
@@ -293,7 +296,9 @@ global_asm!(
     ANY_BYTES = const FIXED | READS | IOCTL | POLLS,
     CLOSED = const CLOSED,
     CLOSES = const CLOSES,
+    CLOSES_SECOND = const CLOSES_SECOND,
     COMMAND = const COMMAND,
+    CREATES = const CREATES,
     DEVICES = const DEVICES,
     ENTRY = const ENTRY,
     EFAULT = const libc::EFAULT,
@@ -318,6 +323,7 @@ global_asm!(
     OPENS = const OPENS,
     OTHER_COMMAND = const OTHER_COMMAND,
     OUTPUT = const OUTPUT,
+    O_CREATED = const libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC,
     O_NEW = const libc::O_CREAT | libc::O_EXCL,
     O_WRITES = const libc::O_ACCMODE | libc::O_TRUNC,
     PATH = const PATH,
@@ -340,6 +346,11 @@ global_asm!(
     STACK_END = const STACK_END,
     STATUS = const STATUS,
     STOP = const STOP,
+    NULL_DEVICE = const NULL_DEVICE,
+    ZERO_DEVICE = const ZERO_DEVICE,
+    TERMINALS = const TERMINALS,
+    TERMINALS_MASK = const TERMINALS_MASK,
+    S_IFCHR = const libc::S_IFCHR,
     S_IFDIR = const libc::S_IFDIR,
     S_IFIFO = const libc::S_IFIFO,
     S_IFMT = const libc::S_IFMT,

@@ -1,10 +1,11 @@
 //! The part of the recorder's code ([`super::code`]) that looks at the descriptor that a call is about.
 
-/// Labels 30 to 35: the descriptor is in rdi, the entry's second word in rcx. Back to 2, or on to 61 if it is a socket.
+/// Labels 29 to 35: the descriptor is in rdi, the entry's second word in rcx. Back to 2, or on to 61 if it is a socket.
 macro_rules! descriptors_assembly {
     () => {
         concat!(
-            // The descriptor must be known, or become so: a file or directory of a known device, a pipe or a socket.
+            // The descriptor must be known, or become so: a file or directory of a known device, a pipe, a socket, a terminal, or one of two
+            // devices of which reading and writing never wait.
             "superpin_recorder_knows:\n",
             "30: cmp rdi, {MAX_FILES}\n",
             "jae 90f\n",
@@ -24,6 +25,8 @@ macro_rules! descriptors_assembly {
             "je 32f\n",
             "cmp ecx, {S_IFSOCK}\n",
             "je 35f\n",
+            "cmp ecx, {S_IFCHR}\n",
+            "je 29f\n",
             "cmp ecx, {S_IFREG}\n",
             "je 31f\n",
             "cmp ecx, {S_IFDIR}\n",
@@ -35,6 +38,15 @@ macro_rules! descriptors_assembly {
             "cmp rax, [rsi]\n",
             "jne 31b\n",
             "jmp 34f\n",
+            "29: mov ecx, [rsi + 40]\n",
+            "cmp ecx, {NULL_DEVICE}\n",
+            "je 34f\n",
+            "cmp ecx, {ZERO_DEVICE}\n",
+            "je 34f\n",
+            "and ecx, {TERMINALS_MASK}\n",
+            "cmp ecx, {TERMINALS}\n",
+            "je 32f\n",
+            "jmp 90f\n",
             "35: bts [rip + superpin_recorder_start + {SOCKETS}], rdi\n",
             "jmp 34f\n",
             "32: bts [rip + superpin_recorder_start + {WAITS}], rdi\n",

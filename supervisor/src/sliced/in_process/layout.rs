@@ -64,7 +64,7 @@ pub const DEVICES: u64 = DATA_AT + 0x200;
 pub const MAX_DEVICES: usize = 16;
 /// A bit for each descriptor that is known to be one of which reading and writing can be recorded.
 pub const FILES: u64 = DATA_AT + 0x300;
-/// A bit for each that was closed.
+/// A bit for each that was closed, or may have been.
 pub const CLOSED: u64 = DATA_AT + 0x400;
 /// A bit for each known one that may wait, a pipe or a terminal.
 pub const WAITS: u64 = DATA_AT + 0x480;
@@ -137,6 +137,10 @@ pub const MASKS: u32 = 37;
 pub const RANDOM: u32 = 38;
 /// See [`MASKS`]. Reads bytes from where an array of pieces says, at most [`MOST_PIECES`].
 pub const GATHERS: u32 = 39;
+/// It is the second argument that is closed, and another descriptor takes its place.
+pub const CLOSES_SECOND: u32 = 40;
+/// Opens a file to write it anew: there is no argument that says so.
+pub const CREATES: u32 = 41;
 /// Pieces of what is written by one call.
 pub const MOST_PIECES: u64 = 16;
 /// So many random bytes are never broken off.

@@ -116,6 +116,13 @@ pub(super) fn reserve(remote: &mut Remote<'_>, region: Region) -> Result<(), Fai
     Ok(())
 }
 
+/// Devices as `fstat` names them: `/dev/null` and `/dev/zero`.
+pub(super) const NULL_DEVICE: u64 = libc::makedev(1, 3);
+pub(super) const ZERO_DEVICE: u64 = libc::makedev(1, 5);
+/// What the majors of pseudo-terminals, 136 to 143, have in common, where no more than their low bits are looked at.
+pub(super) const TERMINALS: u64 = libc::makedev(136, 0);
+pub(super) const TERMINALS_MASK: u64 = libc::makedev(0xff8, 0);
+
 /// A descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Descriptor {
@@ -133,9 +140,6 @@ pub(super) enum Descriptor {
 
 /// What a process's descriptor is.
 pub(super) fn look_at(pid: i32, fd: u64) -> Descriptor {
-    const MEMORY_DEVICES: u64 = 1;
-    const NULL_AND_ZERO: [u64; 2] = [3, 5];
-    const TERMINALS: std::ops::RangeInclusive<u64> = 136..=143;
     if fd >= MAX_FILES {
         return Descriptor::Other;
     }
@@ -143,10 +147,9 @@ pub(super) fn look_at(pid: i32, fd: u64) -> Descriptor {
     let Ok(metadata) = std::fs::metadata(&path) else { return Descriptor::Other };
     let kind = metadata.file_type();
     if kind.is_char_device() {
-        let (major, minor) = (libc::major(metadata.rdev()) as u64, libc::minor(metadata.rdev()) as u64);
-        return match major {
-            MEMORY_DEVICES if NULL_AND_ZERO.contains(&minor) => Descriptor::AtOnce,
-            major if TERMINALS.contains(&major) => Descriptor::Restarts,
+        return match metadata.rdev() {
+            NULL_DEVICE | ZERO_DEVICE => Descriptor::AtOnce,
+            device if device & TERMINALS_MASK == TERMINALS => Descriptor::Restarts,
             _ => Descriptor::Other,
         };
     }

@@ -7,9 +7,10 @@ use syscall_replay::log::SYSCALL;
 use syscall_replay::table::{Class, In, Len, Out, Row, row};
 
 use super::layout::{
-    CLOSES, COMMAND, CONDITIONS, FIXED, GATHERS, IOCTL, LAST_COMMAND, LOCK_COMMAND, MASKS, MESSAGE, MESSAGE_FLAGS,
-    MOST_BYTES, MOST_EVENTS, MOST_PIECES, MOST_POLLED, MOST_RANDOM, NEEDS_FILE, OPENS, OTHER_COMMAND, OUTPUT, PATH,
-    PATH_IS_SECOND, POLLS, RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL, TABLE_LEN, TWO_PATHS, WRITES,
+    CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CREATES, FIXED, GATHERS, IOCTL, LAST_COMMAND, LOCK_COMMAND, MASKS,
+    MESSAGE, MESSAGE_FLAGS, MOST_BYTES, MOST_EVENTS, MOST_PIECES, MOST_POLLED, MOST_RANDOM, NEEDS_FILE, OPENS,
+    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLS, RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL, TABLE_LEN,
+    TWO_PATHS, WRITES,
 };
 
 /// Calls that never wait, whatever their arguments.
@@ -42,7 +43,9 @@ const ALWAYS: &[i64] = &[
     libc::SYS_getrusage,
     libc::SYS_uname,
     libc::SYS_sysinfo,
+    libc::SYS_alarm,
     libc::SYS_getitimer,
+    libc::SYS_setitimer,
     libc::SYS_fstat,
     libc::SYS_fstatfs,
     libc::SYS_fchmod,
@@ -171,8 +174,10 @@ pub fn entries() -> impl Iterator<Item = [u64; 2]> {
 fn entry(number: u64) -> [u64; 2] {
     let also = match number as i64 {
         libc::SYS_close => CLOSES,
+        libc::SYS_dup2 | libc::SYS_dup3 => CLOSES | 1 << CLOSES_SECOND,
         libc::SYS_fcntl => COMMAND,
         libc::SYS_open | libc::SYS_openat => OPENS,
+        libc::SYS_creat => OPENS | 1 << CREATES,
         libc::SYS_ioctl => IOCTL | NEEDS_FILE,
         known if ON_FILES.contains(&known) => NEEDS_FILE,
         known if MESSAGES.contains(&known) => NEEDS_FILE | 1 << MESSAGE,
@@ -225,7 +230,8 @@ mod tests {
     #[test]
     fn every_listed_call_is_taken() {
         const CONDITIONAL: &[i64] = &[libc::SYS_rt_sigprocmask, libc::SYS_getrandom, libc::SYS_futex];
-        let others = &[libc::SYS_close, libc::SYS_fcntl, libc::SYS_ioctl];
+        let others =
+            &[libc::SYS_close, libc::SYS_dup2, libc::SYS_dup3, libc::SYS_creat, libc::SYS_fcntl, libc::SYS_ioctl];
         for number in ALWAYS
             .iter()
             .chain(ON_FILES)
