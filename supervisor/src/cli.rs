@@ -5,11 +5,14 @@
 //! tool's name and `--` is the tool's, except options that are superpin's own.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use bubble::switches::Off;
-use clap::{ArgAction, CommandFactory, Parser, ValueEnum};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
+use crate::run::did_you_mean;
 use crate::settings::{CallLimit, ReportTarget, Settings, ToolInfo};
 
 const EXAMPLES: &str = "\
@@ -45,16 +48,16 @@ struct Arguments {
     #[arg(long = "sp", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
     sp: bool,
     /// Length of a slice in milliseconds of the app's CPU time, without what copying its pages for slices costs
-    #[arg(long = "spmsec", value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    #[arg(long = "spmsec", value_name = "MS", default_value_t = 1000, value_parser = within(1_u64, 86_400_000))]
     spmsec: u64,
     /// Slices that run at the same time; the app waits at the limit
-    #[arg(long = "spmp", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=128))]
+    #[arg(long = "spmp", value_name = "N", default_value_t = 8, value_parser = within(1_u64, 128))]
     spmp: u64,
     /// System calls that a slice replays at most (0: a slice for each call) [default: 1000, where a hundred that are recorded inside the app count as one]
-    #[arg(long = "spsysrecs", value_name = "N")]
+    #[arg(long = "spsysrecs", value_name = "N", value_parser = within(0, u32::MAX))]
     spsysrecs: Option<u32>,
     /// CPU time in milliseconds, besides a hundred times the app's, after which a slice that hasn't found its end fails (0: never)
-    #[arg(long = "spgrace", value_name = "MS", default_value_t = 10_000)]
+    #[arg(long = "spgrace", value_name = "MS", default_value_t = 10_000, value_parser = within(0_u64, u64::MAX / 1_000_000))]
     spgrace: u64,
     /// Compare all memory at boundaries at system calls too (1), not only where an end is found by its state (0)
     #[arg(long = "spverify", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
@@ -81,10 +84,10 @@ struct Arguments {
     #[arg(long = "report", value_name = "FILE")]
     report: Option<OsString>,
     /// Basic blocks in a trace at most
-    #[arg(long = "trace-blocks", value_name = "N", default_value_t = 5, help_heading = "Engine", value_parser = clap::value_parser!(u32).range(1..=16))]
+    #[arg(long = "trace-blocks", value_name = "N", default_value_t = 5, help_heading = "Engine", value_parser = within(1_u32, 16))]
     trace_blocks: u32,
     /// Instructions in a trace at most
-    #[arg(long = "trace-ins", value_name = "N", default_value_t = 64, help_heading = "Engine", value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long = "trace-ins", value_name = "N", default_value_t = 64, help_heading = "Engine", value_parser = within(1_u32, 256))]
     trace_ins: u32,
     /// Link traces to each other (1) or go through the dispatcher each time (0)
     #[arg(long = "link", value_name = "0|1", default_value = "1", help_heading = "Engine", value_parser = switch, action = ArgAction::Set)]
@@ -96,7 +99,7 @@ struct Arguments {
     #[arg(long = "persist", value_name = "FOLDER", help_heading = "Engine")]
     persist: Option<OsString>,
     /// Bytes of each code cache
-    #[arg(long = "cache-bytes", value_name = "N", default_value_t = 256 << 20, help_heading = "Engine", value_parser = clap::value_parser!(u64).range(32 << 10..=256 << 20))]
+    #[arg(long = "cache-bytes", value_name = "N", default_value_t = 256 << 20, help_heading = "Engine", value_parser = within(32_u64 << 10, 256 << 20))]
     cache_bytes: u64,
     /// Turn optimisations of the engine off: `no-NAME` of each, with commas between, or `none` for all (a wrong name lists them). `NAME` turns one on again. May be repeated
     #[arg(long = "engine", value_name = "LIST", help_heading = "Development", value_parser = Off::parse)]
@@ -137,7 +140,9 @@ pub enum Request {
 /// A text that says what is wrong and what to do.
 pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     let split = split(args)?;
-    let parsed = Arguments::try_parse_from(&split.own).map_err(|error| single_dashes(&error.to_string()))?;
+    let matches = command().try_get_matches_from(&split.own);
+    let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+    let parsed = parsed.map_err(|error| single_dashes(&error.to_string()))?;
     if parsed.help {
         return Ok(Request::Print(single_dashes(&Arguments::command().render_help().to_string())));
     }
@@ -190,6 +195,28 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         tool_options: split.tool_options,
         app: parsed.app,
     })))
+}
+
+/// The command line for clap: a value may be `-5`, which is wrong everywhere and then told as such.
+fn command() -> clap::Command {
+    Arguments::command().mut_args(|arg| match arg.is_positional() {
+        true => arg,
+        false => arg.allow_negative_numbers(true),
+    })
+}
+
+/// Reads a whole number within bounds.
+fn within<N: FromStr + PartialOrd + Display>(
+    least: N,
+    most: N,
+) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync
+where
+    N: Copy + Send + Sync + 'static,
+{
+    move |text| match text.parse() {
+        Ok(number) if least <= number && number <= most => Ok(number),
+        _ => Err(format!("must be a whole number from {least} to {most}")),
+    }
 }
 
 fn switch(text: &str) -> Result<bool, String> {
@@ -253,8 +280,10 @@ fn split(args: &[OsString]) -> Result<Split, String> {
                 continue;
             }
             None if dashes > 0 && !["h", "V"].contains(&name) => {
+                let names: Vec<&str> = known.iter().map(|(long, _)| long.as_str()).collect();
+                let meant = did_you_mean(name, &names).replacen('`', "`-", 1);
                 return Err(format!(
-                    "error: there is no option `{text}` (superpin --help lists them); those of the tool come after -t TOOL\n"
+                    "error: there is no option `{text}`{meant} (superpin --help lists them); those of the tool come after -t TOOL\n"
                 ));
             }
             None => {

@@ -18,6 +18,9 @@ pub enum Failure {
     /// No such app.
     #[error("{}: no such program; give a path, or a name that is found through PATH", .0.display())]
     AppNotFound(PathBuf),
+    /// An empty name.
+    #[error("the program's name is empty")]
+    AppUnnamed,
     /// The app's file can't be run here.
     #[error("{}: {why}", app.display())]
     AppNotExecutable {
@@ -93,7 +96,7 @@ impl Failure {
     /// The exit status to end with.
     pub fn status(&self) -> i32 {
         match self {
-            Self::AppNotFound(_) => NOT_FOUND,
+            Self::AppNotFound(_) | Self::AppUnnamed => NOT_FOUND,
             Self::AppNotExecutable { .. } | Self::Launch { source: LaunchError::Exec(_), .. } => NOT_EXECUTABLE,
             Self::Killed(signal) => 128 + signal,
             Self::Interrupted => 128 + libc::SIGINT,

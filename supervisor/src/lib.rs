@@ -8,6 +8,7 @@
 //!   `own_limits`: the descriptors and limits that it was started with;
 //! * `entry`: a program before its first instruction; `takeover`: how a stopped process becomes a slice;
 //! * `family`: the processes of a run, and the loop; `serial`: what follows one of them serially; `sliced`: in slices;
+//! * `surroundings`: what it must find there; `program`: the app's file;
 //! * `worth`: what a result is worth; `output`: the files that results and reports go to;
 //! * `kept_code`: translations that outlive a run;
 //! * `events`: the one place that sleeps.
@@ -31,6 +32,7 @@ mod run_memory;
 mod serial;
 mod settings;
 mod sliced;
+mod surroundings;
 mod takeover;
 mod worth;
 

@@ -3,18 +3,30 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use object::LittleEndian;
+use object::elf::{FileHeader64, PT_LOAD};
+use object::read::ReadCache;
+use object::read::elf::{FileHeader, ProgramHeader};
+use tracee::LaunchError;
+
 use crate::error::Failure;
+use crate::surroundings::tracer;
+
+const UNREADABLE: &str = "can't be read, and superpin must read what it is to follow";
 
 /// Finds the app as execvp(3) does: through PATH unless the name has a slash.
 ///
 /// # Errors
 /// If there is no such file, or none that may be executed.
 pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
+    if name.is_empty() {
+        return Err(Failure::AppUnnamed);
+    }
     if name.as_bytes().contains(&b'/') {
         let path = PathBuf::from(name);
         return if path.exists() { Ok(path) } else { Err(Failure::AppNotFound(path)) };
@@ -42,7 +54,10 @@ pub fn check(path: &Path) -> Result<(), Failure> {
         return not("is not executable (see chmod(1))");
     }
     let mut head = [0; 20];
-    let Ok(mut file) = File::open(path) else { return Ok(()) }; // executable but not readable: the kernel decides
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) => return not(&format!("{UNREADABLE} ({error})")),
+    };
     let mut len = 0;
     while let Ok(n @ 1..) = file.read(&mut head[len..]) {
         len += n;
@@ -60,12 +75,79 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 pub fn check_running(pid: i32) -> Result<(), Failure> {
     let link = PathBuf::from(format!("/proc/{pid}/exe"));
     let mut head = [0; 20];
-    let readable = File::open(&link).and_then(|mut file| file.read_exact(&mut head));
-    if let (Ok(()), Kind::Foreign(why)) = (readable, kind(&head)) {
-        let app = std::fs::read_link(&link).unwrap_or(link);
-        return Err(Failure::AppNotExecutable { app, why: why.into() });
+    let why = match (File::open(&link).and_then(|mut file| file.read_exact(&mut head)), kind(&head)) {
+        (Ok(()), Kind::Foreign(why)) => why.to_owned(),
+        (Err(error), _) if error.kind() == ErrorKind::PermissionDenied => format!("{UNREADABLE} ({error})"),
+        _ => return Ok(()),
+    };
+    Err(Failure::AppNotExecutable { app: std::fs::read_link(&link).unwrap_or(link), why })
+}
+
+/// Why the app could not be started, as far as its file and this process's tracer tell it.
+pub fn not_started(app: PathBuf, source: LaunchError) -> Failure {
+    let why = match &source {
+        LaunchError::Trace(_) => {
+            return match tracer() {
+                Some(tracer) => Failure::Unsupported(format!(
+                    "{tracer} traces superpin and all that it starts, and a process has one tracer: start superpin without it, \
+                     or let it follow no processes (`strace` without -f)"
+                )),
+                None => Failure::Launch { app, source },
+            };
+        }
+        LaunchError::Exec(error) => interpreter_is_missing(&app, error),
+        LaunchError::Lost(_) => is_truncated(&app),
+        LaunchError::Fork(_) => None,
+    };
+    match why {
+        Some(why) => Failure::AppNotExecutable { app, why },
+        None => Failure::Launch { app, source },
     }
-    Ok(())
+}
+
+/// The program that executes another: the last of a chain of scripts' interpreters, or the dynamic loader.
+fn interpreter_is_missing(app: &Path, error: &io::Error) -> Option<String> {
+    /// As many as the kernel follows.
+    const MOST: usize = 5;
+    let mut path = app.to_owned();
+    for _ in 0..MOST {
+        let interpreter = interpreter(&path)?;
+        match interpreter.metadata() {
+            Err(why) => return Some(format!("its interpreter {} can't be executed: {why}", interpreter.display())),
+            Ok(_) if !is_executable_file(&interpreter) => {
+                return Some(format!("its interpreter {} can't be executed: {error}", interpreter.display()));
+            }
+            Ok(_) => path = interpreter,
+        }
+    }
+    None
+}
+
+fn interpreter(path: &Path) -> Option<PathBuf> {
+    const LONGEST_LINE: u64 = 256;
+    let file = File::open(path).ok()?;
+    let mut head = Vec::new();
+    (&file).take(LONGEST_LINE).read_to_end(&mut head).ok()?;
+    if let Some(rest) = head.strip_prefix(b"#!") {
+        let line = rest.split(|byte| *byte == b'\n').next()?;
+        let name = line.split(u8::is_ascii_whitespace).find(|word| !word.is_empty())?;
+        return Some(OsStr::from_bytes(name).into());
+    }
+    let (data, le) = (ReadCache::new(file), LittleEndian);
+    let header = FileHeader64::<LittleEndian>::parse(&data).ok()?;
+    let name = header.program_headers(le, &data).ok()?.iter().find_map(|part| part.interpreter(le, &data).ok()?)?;
+    Some(OsStr::from_bytes(name).into())
+}
+
+/// What the kernel can't load because the file ends before.
+fn is_truncated(path: &Path) -> Option<String> {
+    let file = File::open(path).ok()?;
+    let len = file.metadata().ok()?.len();
+    let (data, le) = (ReadCache::new(file), LittleEndian);
+    let header = FileHeader64::<LittleEndian>::parse(&data).ok()?;
+    let parts = header.program_headers(le, &data).ok()?.iter().filter(|part| part.p_type(le) == PT_LOAD);
+    let end = parts.map(|part| part.p_offset(le).saturating_add(part.p_filesz(le))).max()?;
+    (end > len).then(|| format!("is truncated: its segments end at byte {end}, the file has {len}"))
 }
 
 #[derive(Debug, PartialEq, Eq)]

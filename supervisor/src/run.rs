@@ -19,6 +19,7 @@ use crate::program;
 use crate::report::Statistics;
 use crate::run_memory::RunMemory;
 use crate::settings::{ReportTarget, Settings, ToolInfo};
+use crate::surroundings;
 
 /// What one process's run works with.
 pub struct Parts<'a> {
@@ -76,6 +77,7 @@ pub fn run(settings: &Settings, tools: &[ToolInfo]) -> Result<i32, Failure> {
 fn run_app(settings: &Settings, has_begun: &mut bool) -> Result<i32, Failure> {
     let path = program::find(&settings.app[0])?;
     program::check(&path)?;
+    surroundings::check()?;
     let limits = own_limits::raise();
     let inherited = Inherited::take(settings)?;
     let image = Image::own()?;
@@ -124,11 +126,26 @@ pub fn report(
     Ok(())
 }
 
+/// A question, if one of the names is nearly this one.
+pub fn did_you_mean(name: &str, names: &[&str]) -> String {
+    const MOST_SLIPS: usize = 2;
+    let near = names.iter().map(|other| (strsim::damerau_levenshtein(name, other), other));
+    match near.filter(|(slips, _)| *slips <= MOST_SLIPS).min() {
+        Some((_, other)) => format!("; did you mean `{other}`?"),
+        None => String::new(),
+    }
+}
+
 fn check_tool(settings: &Settings, tools: &[ToolInfo]) -> Result<(), Failure> {
     let names: Vec<&str> = tools.iter().map(|t| t.name).collect();
     let tool = tools.iter().find(|tool| tool.name == settings.tool).ok_or_else(|| {
-        let names = names.join(", ");
-        Failure::Tool(format!("no tool `{}`: there are {names}; a path must contain a slash", settings.tool))
+        let meant = did_you_mean(&settings.tool, &names);
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        Failure::Tool(format!(
+            "no tool is named `{}`{meant} (tools of this program: {}; the path of another needs a slash: ./{0})",
+            settings.tool,
+            names.join(", ")
+        ))
     })?;
     let options: Vec<&OsStr> = settings.tool_options.iter().map(OsString::as_os_str).collect();
     (tool.check)(&options).map_err(Failure::Tool)
@@ -164,5 +181,5 @@ fn launch(
         limits,
         inherited: inherited.not_standard(),
     };
-    tracee::launch(&program).map_err(|source| Failure::Launch { app: path, source })
+    tracee::launch(&program).map_err(|source| program::not_started(path, source))
 }

@@ -22,7 +22,7 @@ use super::master::Master;
 use super::next::{Cut, Then};
 use super::slices::Recording;
 use super::{Phase, Sliced, clock, kill, send};
-use crate::entry::prepare;
+use crate::entry::{Prepared, prepare};
 use crate::error::Failure;
 use crate::family::name_of;
 use crate::moment::Moment;
@@ -34,6 +34,12 @@ use crate::takeover::{self, Entered, take_over};
 const SLOWDOWN: u32 = 100;
 
 impl Sliced<'_> {
+    /// A new program, which has its name whatever comes of it.
+    fn prepared(&mut self, process: &mut Stopped) -> Result<Prepared, Failure> {
+        self.parts.name = name_of(self.master.pid);
+        prepare(process)
+    }
+
     /// Ends the recorded slice and starts the next, or holds the master until that is allowed.
     pub(super) fn cut(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
         match cut.then {
@@ -72,9 +78,8 @@ impl Sliced<'_> {
                 }
                 None => return Err(Failure::Unsupported("a signal handler could not be entered".into())),
             },
-            Then::Image => match prepare(&mut stopped) {
+            Then::Image => match self.prepared(&mut stopped) {
                 Ok(prepared) => {
-                    self.parts.name = name_of(self.master.pid);
                     self.master.random.new_image(&mut stopped)?;
                     self.master.prepared = prepared;
                     if self.slices.recording.is_none() {

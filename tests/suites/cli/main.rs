@@ -1,5 +1,6 @@
 //! The command line as a user meets it: help, totals, exit statuses, errors.
 
+mod messages;
 mod results;
 
 use std::fs;
@@ -200,8 +201,18 @@ fn missing_arguments() {
     fails(&["--", "/bin/true"], &[125], &["-t"]);
 }
 
+/// Copies a file in another process: a descriptor of ours would be inherited by what other threads start at that moment, and as long as they
+/// hold it the file can't be executed.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").args([from, to]).status().unwrap().success());
+}
+
 fn executable(path: &Path, contents: &[u8]) -> String {
-    fs::write(path, contents).unwrap();
+    let mut written = path.as_os_str().to_owned();
+    written.push(".contents");
+    let written = Path::new(&written);
+    fs::write(written, contents).unwrap();
+    copy(written, path);
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     path.to_str().unwrap().to_owned()
 }
@@ -442,7 +453,7 @@ fn shared_memory_is_copied_for_ordinary_users_as_well() {
     let guest = guest::named("shared_partly_written");
     let copies = [binary(), guest.executable()].map(|from| {
         let to = folder.cwd().join(from.file_name().unwrap());
-        fs::copy(from, &to).unwrap();
+        copy(from, &to);
         to
     });
     let open_to_all = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();

@@ -23,7 +23,7 @@ pub enum Arg {
     Pc,
     /// Value of an app register: before the instruction, or after it for calls [`crate::At::After`] and [`crate::At::Taken`].
     Register(Gpr),
-    /// Effective address of the instruction's memory operand with this index, see
+    /// Effective address of the instruction's memory operand with this index, which it must have, see
     /// [`crate::Instruction::memory_operands`].
     MemoryAddress(usize),
     /// Whether a branch is taken: 1 or 0. It is 1 for jumps, calls and returns, and 0 for what never branches.
@@ -86,7 +86,8 @@ pub trait Arguments {
 /// costs about as much as a system call.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be called with the local state `{L}` and the arguments `{A}`",
-    label = "must be a `fn(&mut {L}, u64, …)` with one `u64` for each argument, and capture nothing"
+    label = "must be a `fn(&mut {L}, u64, …)` with one `u64` for each argument, and capture nothing",
+    note = "a routine can't capture variables, not even with `move`: what it needs to know is passed as an argument, and what it learns goes into `{L}`"
 )]
 pub trait Routine<L, A>: Copy + 'static {
     /// Address of a C function that does the same.
@@ -96,7 +97,8 @@ pub trait Routine<L, A>: Copy + 'static {
 /// A test: like a [`Routine`], but it returns whether a call is to be made.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a test with the local state `{L}` and the arguments `{A}`",
-    label = "must be a `fn(&mut {L}, u64, …) -> bool` with one `u64` for each argument, and capture nothing"
+    label = "must be a `fn(&mut {L}, u64, …) -> bool` with one `u64` for each argument, and capture nothing",
+    note = "a routine can't capture variables, not even with `move`: what it needs to know is passed as an argument, and what it learns goes into `{L}`"
 )]
 pub trait Test<L, A>: Copy + 'static {
     /// Address of a C function that does the same and returns 0 or 1 as 64 bits.
@@ -105,7 +107,12 @@ pub trait Test<L, A>: Copy + 'static {
 
 /// Makes a value of a type without size: a function item or a closure that captures nothing.
 fn conjure<F: Copy>() -> F {
-    const { assert!(size_of::<F>() == 0, "an analysis routine can't capture variables and can't be a function pointer") };
+    const {
+        assert!(
+            size_of::<F>() == 0,
+            "an analysis routine can't capture variables, not even with `move` (pass what it needs as arguments), and can't be a function pointer"
+        )
+    };
     // SAFETY: a value of this type has no bytes, and `F: Copy` has no destructor that could count it. That one exists is
     // known: `Routine::address` was given one.
     unsafe { std::mem::zeroed() }

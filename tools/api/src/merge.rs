@@ -9,6 +9,11 @@ use std::hash::{BuildHasher, Hash};
 use serde::{Deserialize, Serialize};
 
 /// A part of a total.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be merged: nothing says how two of it are put together",
+    label = "is not a part of a total",
+    note = "wrap a number in `Sum`, `Min`, `Max` or `Or`, a `Vec` in `Append`, as in `HashMap<u64, Sum>`; or implement `Merge` for a type of yours"
+)]
 pub trait Merge {
     /// Adds what the next part of the execution yielded.
     fn merge(&mut self, next: Self);

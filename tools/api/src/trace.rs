@@ -139,12 +139,16 @@ impl<'a, L: 'static> Block<'a, L> {
     /// # Panics
     /// If `args` has [`Arg::BlockInstructions`] and `at` isn't [`At::Anywhere`]: a call before the first instruction is that instruction's.
     /// If `at` is [`At::After`] or [`At::Taken`].
+    #[track_caller]
     pub fn call<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
         match at {
             At::Before => {
                 let args = args.into_args();
                 let counts = args.contains(&Arg::BlockInstructions);
                 assert!(!counts, "a block's instructions are counted by a call At::Anywhere, not At::Before");
+                for arg in &args {
+                    self.first().check(At::Before, *arg);
+                }
                 self.trace.insert_with(self.first().point(at), routine.address(), &args, false);
             }
             At::Anywhere => {
@@ -265,16 +269,19 @@ impl<L: 'static> Instruction<'_, L> {
     ///
     /// # Panics
     /// If there is no such place or argument at this instruction: see [`At`] and [`Arg`].
+    #[track_caller]
     pub fn call<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
         self.insert(at, routine, args, false);
     }
 
     /// Like [`Self::call`], but the routine runs only if the instruction takes effect: a conditional move whose
     /// condition holds, a REP instruction with rcx not 0.
+    #[track_caller]
     pub fn call_predicated<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
         self.insert(at, routine, args, true);
     }
 
+    #[track_caller]
     fn insert<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A, predicated: bool) {
         let args = args.into_args();
         assert!(
@@ -292,10 +299,18 @@ impl<L: 'static> Instruction<'_, L> {
     }
 
     /// Whether there is such an argument at this place.
+    #[track_caller]
     fn check(&self, at: At, arg: Arg) {
         match arg {
-            Arg::MemoryAddress(_) => {
+            Arg::MemoryAddress(index) => {
                 assert!(self.is_before(at), "no address At::{at:?}: {self} may have changed its registers");
+                let operands = self.decoded().memory_operands().len();
+                assert!(
+                    index < operands,
+                    "there is no Arg::MemoryAddress({index}) at `{self}` ({:#x}): it has {operands} memory operands, \
+                     see Instruction::memory_operands",
+                    self.address().0
+                );
             }
             Arg::BranchTarget => {
                 let known = self.branch_target().is_some() || at == At::Taken && self.branch().is_some();
@@ -315,6 +330,7 @@ impl<L: 'static> Instruction<'_, L> {
     ///
     /// # Panics
     /// If an argument is [`Arg::BlockInstructions`]: what a test has decided isn't taken back. If `at` isn't before the instruction, or there is no such argument.
+    #[track_caller]
     pub fn call_if<A: Arguments, T: Test<L, A>, B: Arguments, R: Routine<L, B>>(
         &self,
         at: At,
@@ -347,6 +363,7 @@ impl<L: 'static> Instruction<'_, L> {
     ///
     /// # Panics
     /// If there is no such argument at this instruction: see [`Arg`]. [`Arg::BranchTaken`] isn't known of `loop` and `jrcxz` here.
+    #[track_caller]
     pub fn buffer<A: Arguments>(&self, values: A) {
         let values = values.into_args();
         for arg in &values {
@@ -358,6 +375,7 @@ impl<L: 'static> Instruction<'_, L> {
         self.trace.buffered.borrow_mut().push(Buffered { index: self.index, words });
     }
 
+    #[track_caller]
     fn point(&self, at: At) -> Point {
         match at {
             At::Before | At::Anywhere => Point::Before(self.index),

@@ -94,6 +94,9 @@ fn a_failing_tool_prints_no_result() {
         ("panic-in-routine", "the routine gave up"),
         ("panic-in-instrument", "instrumentation gave up at 0x"),
         ("refuses", "works on Sundays only"),
+        ("wrong-operand", "failing.rs"),
+        ("wrong-operand", "there is no Arg::MemoryAddress(7) at `"),
+        ("wrong-operand-of-block", "there is no Arg::MemoryAddress(7) at `"),
     ] {
         for mode in ["0", "1"] {
             let output = run(&["-sp", mode, "-t", tool, "--", "/bin/ls", "/"]);

@@ -1,6 +1,6 @@
 //! Tools that fail: what they print must never look like a result.
 
-use superpin_tool::{At, NoOptions, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{Arg, At, NoOptions, Out, SliceInfo, Tool, Trace};
 
 macro_rules! failing_tool {
     ($tool:ident, $name:literal, $new:expr, $instrument:expr) => {
@@ -59,3 +59,18 @@ failing_tool!(PanicInInstrument, "panic-in-instrument", Ok(Self), |trace| {
 });
 
 failing_tool!(Refuses, "refuses", Err("this tool works on Sundays only".into()), |_| ());
+
+fn nothing(_: &mut u64, _: u64) {}
+
+failing_tool!(WrongOperand, "wrong-operand", Ok(Self), |trace| {
+    for instruction in trace.instructions() {
+        // The routine doesn't look at it: it is wrong all the same.
+        instruction.call(At::Before, nothing, (Arg::MemoryAddress(7),));
+    }
+});
+
+failing_tool!(WrongOperandOfBlock, "wrong-operand-of-block", Ok(Self), |trace| {
+    for block in trace.blocks() {
+        block.call(At::Before, nothing, (Arg::MemoryAddress(7),));
+    }
+});

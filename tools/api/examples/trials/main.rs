@@ -15,5 +15,7 @@ superpin_tool::image!(
     tested::Tested,
     failing::PanicInRoutine,
     failing::PanicInInstrument,
-    failing::Refuses
+    failing::Refuses,
+    failing::WrongOperand,
+    failing::WrongOperandOfBlock
 );
