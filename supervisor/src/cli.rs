@@ -206,12 +206,9 @@ fn command() -> clap::Command {
 }
 
 /// Reads a whole number within bounds.
-fn within<N: FromStr + PartialOrd + Display>(
-    least: N,
-    most: N,
-) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync
+fn within<N>(least: N, most: N) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync
 where
-    N: Copy + Send + Sync + 'static,
+    N: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,
 {
     move |text| match text.parse() {
         Ok(number) if least <= number && number <= most => Ok(number),

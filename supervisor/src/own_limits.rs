@@ -39,6 +39,47 @@ pub fn raise() -> Vec<(libc::__rlimit_resource_t, libc::rlimit)> {
     of_app
 }
 
+/// What no run can do without, how shells name its limit, and what it is.
+const LEAST: [(libc::__rlimit_resource_t, u64, &str, &str); 3] = [
+    (
+        libc::RLIMIT_AS,
+        BUBBLE.size + (64 << 20),
+        "ulimit -Hv",
+        "bytes of address space, most of which is reserved and never used",
+    ),
+    (
+        libc::RLIMIT_DATA,
+        (1 << 30) + (64 << 20),
+        "ulimit -Hd",
+        "bytes of private memory, most of which is reserved and never used",
+    ),
+    (libc::RLIMIT_NOFILE, 12, "ulimit -Hn", "open files"),
+];
+
+/// Looks whether the hard limits allow a run at all.
+///
+/// # Errors
+/// Which doesn't, and what is needed.
+pub fn check() -> Result<(), Failure> {
+    for (resource, needed, option, what) in LEAST {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: `limit` is a valid place.
+        if unsafe { libc::getrlimit(resource, &raw mut limit) } == 0 && limit.rlim_max < needed {
+            let (given, needed) = (of_limit(limit.rlim_max), of_limit(needed));
+            return Err(Failure::Unsupported(format!(
+                "`{option}` is too low here: superpin needs {needed} {what}, and {given} are allowed"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A number as it is read best.
+fn of_limit(number: u64) -> String {
+    const GIB: u64 = 1 << 30;
+    if number < GIB / 64 { number.to_string() } else { format!("{:.2} Gi", number as f64 / GIB as f64) }
+}
+
 /// What a run needs at least of what may be limited, and how shells name the limit.
 const NEEDED: [(libc::__rlimit_resource_t, u64, &str); 6] = [
     (libc::RLIMIT_AS, BUBBLE.size, "-v"),

@@ -78,6 +78,7 @@ fn run_app(settings: &Settings, has_begun: &mut bool) -> Result<i32, Failure> {
     let path = program::find(&settings.app[0])?;
     program::check(&path)?;
     surroundings::check()?;
+    own_limits::check()?;
     let limits = own_limits::raise();
     let inherited = Inherited::take(settings)?;
     let image = Image::own()?;

@@ -431,12 +431,29 @@ fn an_app_starts_with_the_limits_that_superpin_was_given() {
 
 #[test]
 fn hard_limits_that_are_too_low_are_named() {
-    for (option, value) in [("v", "30000000"), ("f", "10"), ("n", "10"), ("d", "100000")] {
-        let script = format!("ulimit -{option} {value}; {} -sp 1 -t icount2 -- true", in_script());
-        let run = output(Command::new("/bin/bash").args(["-c", &script]).arg(binary())).unwrap();
-        let told = text(&run.stderr);
-        assert!(run.status.code() == Some(125) && told.contains(&format!("`ulimit -{option}`")), "{option}: {told}");
+    let limited = |option: &str, value: &str, sliced: &str| {
+        let script = format!("ulimit -{option} {value}; {} -sp {sliced} -t icount2 -- echo ran", in_script());
+        output(Command::new("/bin/bash").args(["-c", &script]).arg(binary())).unwrap()
+    };
+    for sliced in ["0", "1"] {
+        for (option, value) in
+            [("v", "80000000"), ("v", "324000000"), ("d", "10000"), ("d", "1000000"), ("n", "8"), ("n", "10")]
+        {
+            let run = limited(option, value, sliced);
+            let told = text(&run.stderr);
+            let expected = format!("`ulimit -H{option}` is too low here: superpin needs ");
+            assert!(run.status.code() == Some(125) && told.contains(&expected), "{option} {value}: {told}");
+            assert!(run.stdout.is_empty(), "the app ran");
+        }
+        // What README says is enough.
+        for (option, value) in [("v", "325058560"), ("d", "1153434")] {
+            let run = limited(option, value, sliced);
+            assert_eq!(run.status.code(), Some(0), "{option} {value}: {}", text(&run.stderr));
+        }
     }
+    let run = limited("f", "10", "1");
+    let told = text(&run.stderr);
+    assert!(run.status.code() == Some(125) && told.contains("`ulimit -f`"), "{told}");
 }
 
 /// What shared memory holds is found out in another way where its object can't be opened by the name that /proc has for it.
