@@ -30,6 +30,16 @@ pub(crate) const TRAP_PAGE_FAULT: u64 = 14;
 /// Every so-manieth translation is timed.
 const TIMED: u64 = 16;
 
+/// Bytes before the end of a mapping in which a trace may want to go on behind it. One that starts before them ends there.
+const NEAR_END: u64 = 128;
+
+/// `len` bytes of code at `pc`.
+fn code_at(pc: AppPc, len: u64) -> &'static [u8] {
+    // SAFETY: the callers have found mappings that are readable up to there. The app, which alone could change them, doesn't run meanwhile; the
+    // slice is used only before it does.
+    unsafe { std::slice::from_raw_parts(pc.0 as *const u8, len as usize) }
+}
+
 /// A place in a code space.
 pub type Found = (SpaceId, TraceId);
 
@@ -256,7 +266,9 @@ impl Engine {
             ends.extend(all.filter(|end| end.wrapping_sub(pc.0) < MAX_BYTES));
         }
         let is_end = |pc: AppPc| ends.contains(&pc.0);
-        let mut bytes = self.code_bytes(pc);
+        // What is behind the mapping has to be asked for each time where nothing is, as behind a page of a compiler's.
+        let left = region.file.end - pc.0;
+        let mut bytes = if left < NEAR_END { self.code_bytes(pc) } else { code_at(pc, left.min(PAGE)) };
         if space == SpaceId::Shared {
             // Shared code stays inside its mapping.
             bytes = &bytes[..bytes.len().min((region.file.end - pc.0) as usize)];
@@ -296,10 +308,8 @@ impl Engine {
     /// Readable code from `pc` on.
     pub(crate) fn code_bytes(&mut self, pc: AppPc) -> &'static [u8] {
         // An instruction may run across the border of two mappings: pages that we protect are mappings of their own.
-        let len = (self.regions.code_end(pc.0, pc.0.saturating_add(PAGE)) - pc.0) as usize;
-        // SAFETY: the mappings are readable up to there. The app, which alone could change it, doesn't run meanwhile; the
-        // slice is used only before it does.
-        unsafe { std::slice::from_raw_parts(pc.0 as *const u8, len) }
+        let len = self.regions.code_end(pc.0, pc.0.saturating_add(PAGE)) - pc.0;
+        code_at(pc, len)
     }
 
     pub(crate) fn site(&self, space: SpaceId, locked: &crate::tables::Locked<'_>) -> Site {

@@ -132,6 +132,11 @@ impl CodePages {
         inside.filter(|(_, page)| page.protected).map(|(number, _)| number * PAGE).collect()
     }
 
+    /// Whether there are any.
+    pub fn any_protected_in(&self, start: u64, end: u64) -> bool {
+        self.pages.range(numbers(start, end)).any(|(_, page)| page.protected)
+    }
+
     /// The app mapped or re-protected `start .. end` itself: what we knew of these pages is void.
     pub fn forget(&mut self, start: u64, end: u64) {
         let inside: Vec<u64> = self.pages.range(numbers(start, end)).map(|(number, _)| *number).collect();

@@ -16,6 +16,7 @@ use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bubble::code_files::{FileRegion, FileVersion};
+use machine::mapping::{self, Answer, Mapping};
 use machine::{AppPc, Here, Memory, proc};
 
 use crate::ahead::Findings;
@@ -48,6 +49,14 @@ const ANONYMOUS: &str = "/dev/zero (deleted)";
 const COPY: &str = "/memfd: (deleted)";
 
 impl Region {
+    /// What the kernel has told of a private one.
+    fn private(mapping: &Mapping) -> Self {
+        let &Mapping { start, end, offset, device, inode, read, write, execute, .. } = mapping;
+        let path = Some(mapping.name.as_str()).filter(|name| name.starts_with('/')).map(Rc::from);
+        let file = FileRegion { start, end, offset, device, inode };
+        Self { file, read, write, execute, private: true, path, shared: None }
+    }
+
     /// A part of it.
     fn part(&self, start: u64, end: u64) -> Self {
         let offset = if self.file.inode == 0 { 0 } else { self.file.offset + (start - self.file.start) };
@@ -309,11 +318,35 @@ impl Regions {
             (n < list.len() && list[n].file.start <= address).then_some(n)
         };
         look(&self.list).or_else(|| {
-            if self.read().is_err() {
+            if !self.read_one(address) && self.read().is_err() {
                 self.list = guess(address);
             }
             look(&self.list)
         })
+    }
+
+    /// Adds the mapping that contains `address`, if there is one, to a list in which it is missing. False if all have to be read: whether shared memory is
+    /// mapped twice is known from all mappings, and where pages are protected one of the app's is several.
+    fn read_one(&mut self, address: u64) -> bool {
+        if self.list.is_empty() {
+            return false;
+        }
+        // Not by `/proc/self`, where nothing is left when the process's first thread has ended.
+        let Ok(maps) = proc::open("thread-self/maps") else { return false };
+        let region = match mapping::at(&maps, address) {
+            Answer::Is(mapping) if !mapping.shared => Region::private(&mapping),
+            Answer::Nothing => return true,
+            Answer::Is(_) | Answer::Unknown => return false,
+        };
+        let (start, end) = (region.file.start, region.file.end);
+        if region.execute && self.pages.any_protected_in(start.saturating_sub(1), end + 1) {
+            return false;
+        }
+        // What the kernel has made one with it since is a part of it now.
+        self.list.retain(|other| other.file.end <= start || other.file.start >= end);
+        let at = self.list.partition_point(|other| other.file.end <= start);
+        self.list.insert(at, region);
+        true
     }
 }
 
@@ -421,7 +454,11 @@ mod tests {
         }
         regions.forget_in(a as u64, a as u64 + PAGE);
         assert!(!writes(&mut regions, b));
+        assert!(writes(&mut regions, a));
+        regions.forget_in(b as u64, b as u64 + PAGE);
         assert!(writes(&mut regions, a) && writes(&mut regions, b));
+        // Where nothing is nothing is found, whatever is known of the rest.
+        assert!(regions.find(8).is_none() && writes(&mut regions, b));
         // SAFETY: the test's own.
         unsafe { libc::munmap(all, 3 * PAGE as usize) };
     }

@@ -6,6 +6,7 @@ use syscall_replay::is_error;
 
 use super::calls::raw_syscall;
 
+const PAGE: u64 = 4096;
 /// More than any address of an app.
 const ALL: u64 = 1 << 47;
 
@@ -25,8 +26,22 @@ pub fn call(number: u64, args: [u64; 6], control: &mut dyn Control) -> Option<u6
             control.code_changed(address, len);
             result
         }
+        libc::SYS_remap_file_pages => {
+            if in_bubble(address, len) {
+                return Some(error(libc::EINVAL));
+            }
+            control.before_write(address, len);
+            let result = raw_syscall(number, args);
+            if !is_error(result) {
+                // The kernel takes whole pages from the one in which it starts.
+                control.code_changed(address & !(PAGE - 1), len.next_multiple_of(PAGE));
+                // A part of the object may be mapped twice now.
+                control.shared_memory_may_change();
+            }
+            result
+        }
         // Their extent isn't among the arguments; they are rare.
-        libc::SYS_shmat | libc::SYS_shmdt | libc::SYS_remap_file_pages | libc::SYS_process_madvise => {
+        libc::SYS_shmat | libc::SYS_shmdt | libc::SYS_process_madvise => {
             let result = raw_syscall(number, args);
             changed_anywhere(control);
             result

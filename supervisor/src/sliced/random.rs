@@ -12,11 +12,12 @@
 
 use std::arch::x86_64::__cpuid_count;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use isa::Instruction;
+use machine::mapping::{self, Answer, Mapping};
 use machine::{AppPc, Gpr, Memory};
 use syscall_replay::RandomRecord;
 use tracee::{BREAKPOINTS, Stopped, TraceError};
@@ -103,8 +104,7 @@ impl RandomInstructions {
 
     /// Sets breakpoints in the executable file mappings that lie in `start .. end`.
     fn search(&mut self, process: &mut Stopped, start: u64, end: u64) -> Result<(), TraceError> {
-        let Ok(maps) = std::fs::read_to_string(format!("/proc/{}/maps", process.pid())) else { return Ok(()) };
-        for code in maps.lines().filter_map(parse).filter(|code| code.start < end && start < code.end) {
+        for code in code_in(process.pid(), start, end) {
             // A file that can't be read any more isn't searched: see above.
             for address in find(&code).unwrap_or_default() {
                 if self.set.contains(&Some(address)) || self.traps.contains(address) {
@@ -174,6 +174,43 @@ struct Code {
     path: String,
     /// It is private and can't be written.
     is_constant: bool,
+}
+
+/// Such mappings of a process in `start .. end`.
+fn code_in(pid: i32, start: u64, end: u64) -> Vec<Code> {
+    let Ok(mut maps) = File::open(format!("/proc/{pid}/maps")) else { return Vec::new() };
+    if let Some(asked) = ask(&maps, start, end) {
+        return asked;
+    }
+    let mut list = String::new();
+    if maps.read_to_string(&mut list).is_err() {
+        return Vec::new();
+    }
+    list.lines().filter_map(parse).filter(|code| code.start < end && start < code.end).collect()
+}
+
+/// The same, if the kernel can be asked and they are few.
+fn ask(maps: &File, start: u64, end: u64) -> Option<Vec<Code>> {
+    const FEW: usize = 8;
+    let (mut found, mut at) = (Vec::new(), start);
+    for _ in 0..FEW {
+        let mapping = match mapping::at_or_after(maps, at) {
+            Answer::Is(mapping) if mapping.start < end => mapping,
+            Answer::Is(_) | Answer::Nothing => return Some(found),
+            Answer::Unknown => return None,
+        };
+        at = mapping.end;
+        found.extend(Code::of(mapping));
+    }
+    None
+}
+
+impl Code {
+    fn of(mapping: Mapping) -> Option<Self> {
+        let is_constant = mapping.read && !mapping.write && !mapping.shared;
+        let Mapping { start, end, offset, name, .. } = mapping;
+        (mapping.execute && name.starts_with('/')).then_some(Self { start, end, offset, path: name, is_constant })
+    }
 }
 
 fn parse(line: &str) -> Option<Code> {
