@@ -4,7 +4,7 @@
 //! three system calls (futex, write-free exit).
 
 use std::fmt::Display;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bubble::map::{CONTROL, RECORDS, RESULT};
@@ -172,6 +172,18 @@ impl OwnSlot {
     pub fn set_child_at(&self, address: u64) {
         // SAFETY: see `state`.
         unsafe { (*self.slot).child_at.store(address, Ordering::Release) };
+    }
+
+    /// Whether signals are held back, one of [`bubble::shared::held`].
+    pub fn held(&self) -> &AtomicU32 {
+        // SAFETY: see `state`.
+        unsafe { &(*self.slot).held }
+    }
+
+    /// What the app blocks then.
+    pub fn held_mask(&self) -> &AtomicU64 {
+        // SAFETY: see `state`.
+        unsafe { &(*self.slot).held_mask }
     }
 
     /// Hands in the tool's result and the slice's counters: from now on the slot is FINISHED.

@@ -13,6 +13,7 @@
 //! * `kept_code`: translations that outlive a run;
 //! * `events`: the one place that sleeps.
 
+mod alarm;
 mod cli;
 mod collector;
 mod entry;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use bubble::boot::BOOT_MAGIC;
 use bubble::map::{CONTROL, RECORDS, RESULT, file};
 use bubble::picture::{Contents, HEADER_AT, PictureHeader};
-use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, RunHeader, SliceStats, Slot, TOOL_ARGS_BYTES, slot_at, state};
+use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, RunHeader, SliceStats, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
 use bubble::switches::{Off, Optimisation, TARGETS_FROM_MS};
 use nix::errno::Errno;
 use nix::unistd::{Whence, lseek};
@@ -227,6 +227,7 @@ impl RunMemory {
         claimed.slot().end_recurs.store(0, Relaxed);
         claimed.slot().child_at.store(0, Relaxed);
         claimed.slot().is_final.store(0, Relaxed);
+        claimed.slot().held.store(held::NOT, Relaxed);
         claimed.slot().state.store(first_state, Release);
         Ok(claimed)
     }
@@ -399,6 +400,16 @@ impl ClaimedSlot {
     /// Where the app's code goes on in the process that it has started, if it is in the image's code.
     pub fn child_at(&self) -> Option<u64> {
         Some(self.slot().child_at.load(Acquire)).filter(|&address| address != 0)
+    }
+
+    /// Whether a serial run holds signals back, one of [`held`], and what the app blocks.
+    pub fn held(&self) -> (u32, u64) {
+        (self.slot().held.load(Acquire), self.slot().held_mask.load(Relaxed))
+    }
+
+    /// It doesn't any more.
+    pub fn let_in(&self) {
+        self.slot().held.store(held::NOT, Release);
     }
 
     /// Bytes of the encoded result.

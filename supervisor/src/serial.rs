@@ -4,6 +4,8 @@
 //! on, takes the app over again after each exec, and learns the end. A result is complete when the slot says so, which the
 //! runtime makes it say before it really exits or execs.
 
+mod hold;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -11,6 +13,7 @@ use bubble::boot::Mode as Role;
 use bubble::shared::state;
 use tracee::{Change, Exit, Mode, Report, Running, Stop, Stopped};
 
+use self::hold::Hold;
 use crate::entry::{Prepared, gate_of, prepare};
 use crate::error::Failure;
 use crate::family::{Birth, Follower, Heritage, Kind, Origin, name_of, run_to};
@@ -27,12 +30,16 @@ pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Fo
     let pid = process.pid();
     let births = Vec::new();
     let threads = BTreeMap::new();
+    let hold = Hold::default();
     let mut serial =
-        Serial { pid, parts, app: None, threads, slot: None, images: 0, births, failure: None, exit: None };
-    let started = match origin {
-        Origin::Image => serial.start_image(process),
-        Origin::Copy(heritage) => serial.start_copy(process, *heritage),
-    };
+        Serial { pid, parts, app: None, threads, slot: None, images: 0, births, hold, failure: None, exit: None };
+    let started = Hold::new(pid).and_then(|hold| {
+        serial.hold = hold;
+        match origin {
+            Origin::Image => serial.start_image(process),
+            Origin::Copy(heritage) => serial.start_copy(process, *heritage),
+        }
+    });
     serial.check(started);
     serial
 }
@@ -46,6 +53,7 @@ struct Serial<'a> {
     slot: Option<ClaimedSlot>,
     images: u64,
     births: Vec<Birth>,
+    hold: Hold,
     failure: Option<Failure>,
     exit: Option<Exit>,
 }
@@ -72,6 +80,10 @@ impl<'a> Follower<'a> for Serial<'a> {
             let ended = self.parts.collector.ended(exit, &mut self.parts.memory);
             ended.unwrap_or_else(|error| self.fail(error));
         }
+    }
+
+    fn hold_is_over(&mut self) {
+        self.hold.look(self.app.as_ref(), self.slot.as_ref());
     }
 
     fn collector_answered(&mut self) {
@@ -167,7 +179,13 @@ impl Serial<'_> {
             return self.take_result(Some(exit));
         }
         let Some(app) = self.app.take() else { return Ok(()) };
-        let Change::Stopped(stopped, stop) = app.observe(report)? else { return Ok(()) };
+        let Change::Stopped(mut stopped, stop) = app.observe(report)? else { return Ok(()) };
+        if let Some(slot) = &self.slot
+            && self.hold.stopped(&mut stopped, &stop, slot)?
+        {
+            self.app = Some(stopped.resume(self.hold.mode(), 0)?);
+            return Ok(());
+        }
         self.app = Some(match stop {
             Stop::Exec => {
                 // It has ended all others.
@@ -183,7 +201,7 @@ impl Serial<'_> {
                 }
                 stopped.resume(Mode::Free, 0)?
             }
-            stop => self.go_on(stopped, stop)?,
+            stop => self.go_on(stopped, stop, self.hold.mode())?,
         });
         Ok(())
     }
@@ -192,22 +210,22 @@ impl Serial<'_> {
         let tid = report.pid();
         let Some(thread) = self.threads.remove(&tid) else { return Ok(()) };
         let Change::Stopped(stopped, stop) = thread.observe(report)? else { return Ok(()) };
-        let running = self.go_on(stopped, stop)?;
+        let running = self.go_on(stopped, stop, Mode::Free)?;
         self.threads.insert(tid, running);
         Ok(())
     }
 
     /// What any thread of the app has stopped for.
-    fn go_on(&mut self, stopped: Stopped, stop: Stop) -> Result<Running, Failure> {
+    fn go_on(&mut self, stopped: Stopped, stop: Stop, mode: Mode) -> Result<Running, Failure> {
         Ok(match stop {
             Stop::Started { child, waits } => {
                 let kind = self.kind_of_child(&stopped, &child, waits)?;
                 self.births.push(Birth { child, kind });
-                stopped.resume(Mode::Free, 0)?
+                stopped.resume(mode, 0)?
             }
-            Stop::Signal(info) => stopped.resume(Mode::Free, info.si_signo)?,
+            Stop::Signal(info) => stopped.resume(mode, info.si_signo)?,
             Stop::Group(_) => stopped.stay_stopped()?,
-            _ => stopped.resume(Mode::Free, 0)?,
+            _ => stopped.resume(mode, 0)?,
         })
     }
 

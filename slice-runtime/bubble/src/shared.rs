@@ -216,14 +216,26 @@ pub struct Slot {
     pub cpu_bound_ns: AtomicU64,
     /// 1 if beginning the slice again makes no sense: it would fail in the same way.
     pub is_final: AtomicU32,
-    /// Explicit padding, 0.
-    pub reserved: u32,
+    /// Whether signals of a serial run are held back, see [`held`].
+    pub held: AtomicU32,
+    /// What the app blocks then.
+    pub held_mask: AtomicU64,
     /// Why the slice failed, in words.
     pub report: [u8; REPORT_BYTES],
     /// Counters.
     pub stats: SliceStats,
     /// Where the slice ends.
     pub end: End,
+}
+
+/// Values of [`Slot::held`].
+pub mod held {
+    /// Signals come as they come.
+    pub const NOT: u32 = 0;
+    /// All are blocked. The control process sets the app's mask when the app has got on.
+    pub const BACK: u32 = 1;
+    /// The app stops by a trap, and the control process sets the mask when the app is at the entry of its next call.
+    pub const UNTIL_CALL: u32 = 2;
 }
 
 impl Slot {

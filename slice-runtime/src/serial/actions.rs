@@ -10,6 +10,7 @@ use machine::Memory;
 use super::arrival::{self, FAULTS, bit};
 use super::calls::{interruptible, raw_syscall};
 use super::frame::AltStack;
+use super::hold::{self, Hold};
 
 /// The kernel's `struct sigaction`.
 #[repr(C)]
@@ -71,6 +72,7 @@ pub struct Signals {
     actions: [Action; 65],
     mask: u64,
     pub altstack: AltStack,
+    pub hold: Hold,
 }
 
 impl Signals {
@@ -85,7 +87,7 @@ impl Signals {
         }
         let mut altstack = [0; 3];
         raw_syscall(libc::SYS_sigaltstack as u64, [0, altstack.as_mut_ptr() as u64, 0, 0, 0, 0]);
-        Self { actions, mask, altstack: AltStack::from_words(altstack) }
+        Self { actions, mask, altstack: AltStack::from_words(altstack), hold: Hold::default() }
     }
 
     /// Goes on for another thread, whose part is in `other`; gives that of the last one for it.
@@ -118,10 +120,22 @@ impl Signals {
     pub fn set_mask(&mut self, mask: u64) {
         self.mask = mask & !UNBLOCKABLE;
         arrival::set_blocked(self.mask);
+        hold::end();
         let real = self.mask & !FAULTS;
         let args = [libc::SIG_SETMASK as u64, &raw const real as u64, 0, 8, 0, 0];
         // Not made if a signal has arrived: a second one would take the place of the first.
         let _ = interruptible(libc::SYS_rt_sigprocmask as u64, args, arrival::flag());
+    }
+
+    /// A handler returns to code that blocks exactly these. Others stay blocked for a while where they would keep it from getting on.
+    pub fn return_to(&mut self, mask: u64, may_hold: bool) {
+        if !(may_hold && self.hold.begins(mask)) {
+            return self.set_mask(mask);
+        }
+        self.mask = mask & !UNBLOCKABLE;
+        arrival::set_blocked(self.mask);
+        set_real_mask(!FAULTS);
+        hold::begin(self.mask & !FAULTS);
     }
 
     /// What a signal that arrived leads to; a handler that is to be called once only is forgotten.
@@ -325,6 +339,7 @@ pub fn set_real_action(signal: i32, action: &Action) {
 
 /// Sets the mask that the kernel goes by, whatever waits.
 pub fn set_real_mask(mask: u64) {
+    hold::end();
     raw_syscall(libc::SYS_rt_sigprocmask as u64, [libc::SIG_SETMASK as u64, &raw const mask as u64, 0, 8, 0, 0]);
 }
 
@@ -335,7 +350,7 @@ mod tests {
 
     /// State with default dispositions that installs nothing.
     fn fresh() -> Signals {
-        Signals { actions: [Action::default(); 65], mask: 0, altstack: AltStack::NONE }
+        Signals { actions: [Action::default(); 65], mask: 0, altstack: AltStack::NONE, hold: Hold::default() }
     }
 
     #[test]

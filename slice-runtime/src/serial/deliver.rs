@@ -28,6 +28,7 @@ pub fn arrived(
         }
         Consequence::Death => Err(Death(arrived.signal)),
         Consequence::Handler(action) => {
+            signals.hold.delivers(arrived);
             let blocked = waiting_mask.unwrap_or(signals.mask());
             call_handler(signals, action, arrived, [0; 3], blocked, cpu, control)
         }
@@ -84,12 +85,12 @@ fn call_handler(
     Ok(())
 }
 
-/// `rt_sigreturn`.
-pub fn sigreturn(signals: &mut Signals, cpu: &mut Cpu) -> Result<(), Death> {
+/// `rt_sigreturn`. `may_hold`: other signals may be held back.
+pub fn sigreturn(signals: &mut Signals, cpu: &mut Cpu, may_hold: bool) -> Result<(), Death> {
     let restored = frame::restore(cpu, &Here::new()).map_err(|_| Death(libc::SIGSEGV))?;
     // A stack that can't be set is left as it is, as the kernel does.
     let _ = signals.set_altstack(restored.altstack, cpu.registers.rsp());
-    signals.set_mask(restored.mask);
+    signals.return_to(restored.mask, may_hold);
     Ok(())
 }
 

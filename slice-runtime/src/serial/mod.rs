@@ -6,6 +6,7 @@
 //!
 //! * [`calls`] makes calls so that a signal that comes at any moment is delivered before or after, never lost.
 //! * [`arrival`], [`actions`], [`deliver`] and [`frame`] are the app's signals.
+//! * [`hold`] has the app get on where signals come all the time.
 //! * [`native`] lets children go: they run natively from their first instruction on.
 //! * [`threads`]: the app's threads take turns.
 //! * [`written_files`] notices files that the app may write: code may be mapped from them.
@@ -20,6 +21,7 @@ mod calls;
 mod child;
 mod deliver;
 mod frame;
+mod hold;
 mod limits;
 mod maps;
 mod memory;
@@ -186,7 +188,7 @@ impl SerialGuest {
     fn return_from_handler(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         // The return has popped its own address.
         let started_with = cpu.registers.rsp().wrapping_sub(8);
-        let outcome = deliver::sigreturn(&mut self.signals, cpu);
+        let outcome = deliver::sigreturn(&mut self.signals, cpu, self.threads.started == 0);
         let pc = cpu.registers.rip;
         if outcome.is_ok() && cpu.registers.rflags & flags::TF != 0 {
             self.give_up(&engine::TRAP_FLAG, cpu, control);
@@ -207,6 +209,25 @@ impl SerialGuest {
     fn finished(&mut self, result: u64, cpu: &mut Cpu) -> Flow {
         cpu.registers.finish_syscall(result);
         Flow::Continue
+    }
+
+    /// Signals aren't held back any more.
+    fn let_signals_in(&mut self) {
+        if hold::is_on() {
+            self.signals.set_mask(self.signals.mask());
+        }
+    }
+
+    /// Such a call is about to be made. If signals are held back they are let in where it may wait for them, or tells of them.
+    fn let_signals_in_at(&mut self, call: &Call) {
+        if !hold::is_on() || threads::never_waits(call) {
+            return;
+        }
+        if hold::waits(self.signals.mask()) {
+            hold::let_in_at_next_call();
+        } else {
+            self.let_signals_in();
+        }
     }
 
     /// A call without a meaning for us.
@@ -249,6 +270,7 @@ impl SerialGuest {
             written_files::opened_by(&call, result).into_iter().for_each(|inode| control.file_may_change(inode));
         }
         cpu.registers.finish_syscall(result);
+        self.let_signals_in();
         let interrupted = result as i64 == -i64::from(libc::EINTR);
         self.deliver_waiting(waiting_mask.filter(|_| interrupted), cpu, control)
     }
@@ -283,7 +305,7 @@ impl SerialGuest {
             self.give_up_before_call(&error, cpu, control);
         }
         threads::before_exec();
-        // The new program inherits the mask, so it must be the app's, fault signals included.
+        // Also ends the holding back of signals. The new program inherits the mask, so it must be the app's, fault signals included.
         set_real_mask(self.signals.mask());
         let outcome = calls::interruptible(call.number, call.args, arrival::flag());
         self.slot.unpublish();
@@ -402,7 +424,7 @@ fn is_fault(signal: u64) -> bool {
 
 /// A system call of the app's.
 #[derive(Clone, Copy)]
-struct Call {
+pub struct Call {
     number: u64,
     args: [u64; 6],
 }
@@ -446,7 +468,9 @@ impl Guest for SerialGuest {
             Class::Special(Special::StartThread) => self.start_thread(call, cpu, control),
             Class::Special(Special::SignalReturn) => self.return_from_handler(cpu, control),
             Class::Replay | Class::Repeat | Class::Boundary => {
+                self.signals.hold.sees(&call);
                 if let Some(result) = self.virtual_call(&call, cpu, control) {
+                    self.let_signals_in();
                     self.finished(result, cpu)
                 } else if let Some(signal) = self.death_by(&call) {
                     self.end(Ending::Signal(signal))
@@ -492,6 +516,7 @@ impl Guest for SerialGuest {
             // The signal that interrupted is the one that ends the app.
             return Flow::Leave;
         }
+        self.let_signals_in();
         match self.deliver_waiting(None, cpu, control) {
             Flow::Continue => self.give_turn_if_asked(),
             Flow::Leave => Flow::Leave,

@@ -13,7 +13,8 @@ use std::time::Duration;
 use tracee::{Stopped, TraceError};
 
 use super::decide::Pending;
-use super::timer::{Alarm, cpu_clock, reading};
+use super::timer::{cpu_clock, reading};
+use crate::alarm::Alarm;
 use crate::error::Failure;
 use crate::events::Purpose;
 
@@ -37,6 +38,17 @@ const NEVER: u64 = bit(libc::SIGSEGV)
     | bit(libc::SIGTSTP)
     | bit(libc::SIGTTIN)
     | bit(libc::SIGTTOU);
+
+/// What the master has just left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaves {
+    /// Neither a call nor a handler.
+    Nothing,
+    /// A call whose result may tell it that a signal has been sent.
+    Call,
+    /// A handler, in which it may have sent itself one that was blocked there: that comes before anything else.
+    Handler,
+}
 
 /// Whether signals of the master are held back.
 #[derive(Default)]
@@ -94,20 +106,33 @@ impl Hold {
         left
     }
 
-    /// The master has come to a stop. `leaves_call`: behind a call whose result may tell it that a signal has been sent.
+    /// The master has come to a stop.
     ///
     /// # Errors
     /// If it was killed.
-    pub(super) fn stopped(&mut self, master: &mut Stopped, leaves_call: bool) -> Result<(), TraceError> {
+    pub(super) fn stopped(&mut self, master: &mut Stopped, leaves: Leaves) -> Result<(), TraceError> {
         if let Some(mask) = self.mask.take() {
             master.set_signal_mask(mask)?;
         }
         self.lets_through = false;
-        if leaves_call && self.is_on() {
-            let blocked = master.signal_mask()?;
-            self.lets_through = Pending::of(self.pid).is_none_or(|pending| pending.any() & !blocked & !NEVER != 0);
+        if leaves != Leaves::Nothing && self.is_on() {
+            let blocked = master.signal_mask()? | NEVER;
+            self.lets_through = match leaves {
+                Leaves::Handler => {
+                    let waiting = master.waiting_signals()?;
+                    waiting.iter().any(|info| self.is_own(info) && bit(info.si_signo) & !blocked != 0)
+                }
+                _ => Pending::of(self.pid).is_none_or(|pending| pending.any() & !blocked != 0),
+            };
         }
         Ok(())
+    }
+
+    /// Whether the master has sent itself a signal.
+    fn is_own(&self, info: &libc::siginfo_t) -> bool {
+        let is_sent = [libc::SI_USER, libc::SI_QUEUE, libc::SI_TKILL].contains(&info.si_code);
+        // SAFETY: with these codes there is a sender.
+        is_sent && unsafe { info.si_pid() } == self.pid
     }
 
     /// The master is about to execute code of its own.

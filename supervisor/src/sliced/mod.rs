@@ -43,7 +43,7 @@ use machine::Gpr;
 use syscall_replay::is_restart;
 use tracee::{Change, Exit, Parent, Report, Running, Stop, Stopped, is_breakpoint};
 
-use self::hold::Hold;
+use self::hold::{Hold, Leaves};
 use self::master::Master;
 use self::next::{Cut, Next, Then};
 use self::proximity::Proximity;
@@ -338,8 +338,12 @@ impl Sliced<'_> {
         }
         let Phase::Running(running) = std::mem::replace(&mut self.phase, Phase::Alone) else { return Ok(()) };
         let Change::Stopped(mut stopped, stop) = running.observe(report)? else { return Ok(()) };
-        let leaves_call = matches!(stop, Stop::SyscallExit { .. }) && !self.master.returns_from_handler();
-        self.master.hold.stopped(&mut stopped, leaves_call)?;
+        let leaves = match stop {
+            Stop::SyscallExit { .. } if self.master.returns_from_handler() => Leaves::Handler,
+            Stop::SyscallExit { .. } => Leaves::Call,
+            _ => Leaves::Nothing,
+        };
+        self.master.hold.stopped(&mut stopped, leaves)?;
         self.parts.statistics.stops += 1;
         self.proximity.stopped(&mut self.master.processor);
         let (stopped, stop) = match stop {

@@ -185,6 +185,36 @@ impl Stopped {
         Ok(info)
     }
 
+    /// Descriptions of the signals that wait to be delivered to it, or to its process. A signal for which the kernel had no room is missing.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn waiting_signals(&self) -> Result<Vec<libc::siginfo_t>, TraceError> {
+        const AT_A_TIME: usize = 32;
+        /// Queues: the thread's and the process's.
+        const QUEUES: [u32; 2] = [0, libc::PTRACE_PEEKSIGINFO_SHARED];
+        let mut all = Vec::new();
+        for flags in QUEUES {
+            let mut off = 0;
+            loop {
+                let args = libc::ptrace_peeksiginfo_args { off, flags, nr: AT_A_TIME as i32 };
+                // SAFETY: the structures are plain data, for which zero is a value.
+                let mut infos: [libc::siginfo_t; AT_A_TIME] = unsafe { std::mem::zeroed() };
+                let (address, data) = (&raw const args as usize, infos.as_mut_ptr() as usize);
+                // SAFETY: `address` points to the arguments, `data` to room for as many descriptions as they say.
+                let read = unsafe {
+                    request(libc::PTRACE_PEEKSIGINFO, self.pid(), address, data, "read its waiting signals")?
+                } as usize;
+                all.extend_from_slice(&infos[..read]);
+                if read < AT_A_TIME {
+                    break;
+                }
+                off += read as u64;
+            }
+        }
+        Ok(all)
+    }
+
     /// Replaces the description of the signal that is about to be delivered.
     ///
     /// # Errors

@@ -111,6 +111,11 @@ impl Threads {
     }
 }
 
+/// Whether a call neither waits nor tells of signals that wait.
+pub fn never_waits(call: &Call) -> bool {
+    length_of(call) == Length::Instant && call.number as i64 != libc::SYS_rt_sigpending
+}
+
 /// Nobody asks the thread that has the turn for it by a signal any more: it would still wait for the program that is executed now, and end it. If that can't be
 /// executed, the turn is given up then.
 pub fn before_exec() {
@@ -248,6 +253,7 @@ impl SerialGuest {
             return self.pause(Pause::Call(call));
         }
         call.written.clear();
+        self.let_signals_in_at(&call.call);
         let result = interruptible(call.call.number, call.call.args, arrival::flag());
         self.executed(call, result, cpu, control)
     }
