@@ -113,6 +113,13 @@ impl Written<'_> {
                     self.push(self.arg(at).wrapping_add(i * 64 + 56), 4);
                 }
             }
+            Out::Iovec(at) => {
+                let mut buffer = [0; 2];
+                if read_words(self.memory, self.arg(at), &mut buffer) {
+                    self.push(buffer[0], buffer[1]);
+                    self.push(self.arg(at), 16);
+                }
+            }
             Out::Counted(at, len) => {
                 let size = read_u32(self.memory, self.arg(len)).unwrap_or(0);
                 self.push(

@@ -27,11 +27,6 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// Whether the processes that the app starts are followed.
-    pub fn follows(&self) -> bool {
-        self.options.contains(&"-follow")
-    }
-
     /// Whether its total doesn't depend on the order of the instructions.
     pub fn counts(&self) -> bool {
         self.tool.starts_with("icount")

@@ -66,6 +66,7 @@ impl Master {
         let state = SliceState { recorded: slice.amount(), limit: self.call_limit, is_due: self.is_due };
         let class = match entered.class {
             Class::Replay if self.has_company => Class::Boundary,
+            Class::Replay if self.shares_memory && table::writes_elsewhere(number, &args) => Class::Boundary,
             Class::Repeat if self.shares_memory && is_reshaped(self.pid, number, &args, &self.unstable) => {
                 Class::Boundary
             }

@@ -3,7 +3,7 @@
 use super::Class::Repeat;
 use super::Command;
 use super::Len::{BitsOf, Fixed, ResultUpTo};
-use super::Out::{self, Bytes};
+use super::Out::{self, Bytes, Iovec};
 use super::values::{INVALID, PRETEND, command, gives, other};
 
 const AT2_4: &[Out] = &[Bytes(2, Fixed(4))];
@@ -181,6 +181,44 @@ pub(super) const ARCH_PRCTL: &[Command] = &[
     other(0x5002, "ARCH_SHSTK_DISABLE", INVALID),
     other(0x5003, "ARCH_SHSTK_LOCK", INVALID),
     other(0x5005, "ARCH_SHSTK_STATUS", INVALID),
+];
+
+const AT3_8: &[Out] = &[Bytes(3, Fixed(8))];
+
+/// What a debugger asks for: nothing of it changes the debugger's own memory but what it asks to be told, unless it shares that with whom it
+/// debugs ([`super::writes_elsewhere`]). `PTRACE_TRACEME` isn't among them, nor is what is told of filters or in lists.
+pub(super) const PTRACE: &[Command] = &[
+    gives(1, "PTRACE_PEEKTEXT", AT3_8),
+    gives(2, "PTRACE_PEEKDATA", AT3_8),
+    gives(3, "PTRACE_PEEKUSER", AT3_8),
+    command(4, "PTRACE_POKETEXT"),
+    command(5, "PTRACE_POKEDATA"),
+    command(6, "PTRACE_POKEUSER"),
+    command(7, "PTRACE_CONT"),
+    command(8, "PTRACE_KILL"),
+    command(9, "PTRACE_SINGLESTEP"),
+    gives(12, "PTRACE_GETREGS", &[Bytes(3, Fixed(216))]),
+    command(13, "PTRACE_SETREGS"),
+    gives(14, "PTRACE_GETFPREGS", &[Bytes(3, Fixed(512))]),
+    command(15, "PTRACE_SETFPREGS"),
+    command(16, "PTRACE_ATTACH"),
+    command(17, "PTRACE_DETACH"),
+    command(24, "PTRACE_SYSCALL"),
+    command(31, "PTRACE_SYSEMU"),
+    command(32, "PTRACE_SYSEMU_SINGLESTEP"),
+    command(33, "PTRACE_SINGLEBLOCK"),
+    command(0x4200, "PTRACE_SETOPTIONS"),
+    gives(0x4201, "PTRACE_GETEVENTMSG", AT3_8),
+    gives(0x4202, "PTRACE_GETSIGINFO", &[Bytes(3, Fixed(128))]),
+    command(0x4203, "PTRACE_SETSIGINFO"),
+    gives(0x4204, "PTRACE_GETREGSET", &[Iovec(3)]),
+    gives(0x4205, "PTRACE_SETREGSET", &[Bytes(3, Fixed(16))]),
+    command(0x4206, "PTRACE_SEIZE"),
+    command(0x4207, "PTRACE_INTERRUPT"),
+    command(0x4208, "PTRACE_LISTEN"),
+    gives(0x420a, "PTRACE_GETSIGMASK", AT3_8),
+    command(0x420b, "PTRACE_SETSIGMASK"),
+    gives(0x420e, "PTRACE_GET_SYSCALL_INFO", &[Bytes(3, ResultUpTo(2))]),
 ];
 
 /// Advice that changes contents is repeated; advice whose effect depends on memory pressure or on fork is answered as by

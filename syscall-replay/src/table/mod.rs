@@ -88,6 +88,8 @@ pub enum Out {
     Messages(u8, u8),
     /// An array of `mmsghdr` with a count, of which as many as the result: only their lengths.
     SentMessages(u8, u8),
+    /// The buffer that one `iovec` tells, whose length the call makes that of what it has written.
+    Iovec(u8),
     /// A buffer and a 32-bit length, read as room and written as size.
     Counted(u8, u8),
     /// An `fd_set` with as many bits as the argument, in 64-bit words.
@@ -205,6 +207,12 @@ pub fn may_kill(number: u64, args: &[u64; 6]) -> bool {
     signal as i32 == libc::SIGKILL
 }
 
+/// Whether a call writes to another process's memory, which may be memory that it shares with the one that makes the call.
+pub fn writes_elsewhere(number: u64, args: &[u64; 6]) -> bool {
+    const POKES: [u64; 2] = [4, 5];
+    number as i64 == libc::SYS_ptrace && POKES.contains(&args[0])
+}
+
 /// A call's name for messages: `read`, or `system call 999`.
 pub fn name(number: u64) -> String {
     row(number).map_or_else(|| format!("system call {}", number as u32), |row| row.name.to_owned())
@@ -279,7 +287,7 @@ mod tests {
         for row in ROWS {
             for out in row.outputs {
                 let position = match *out {
-                    Out::Bytes(p, _) | Out::Message(p) => p,
+                    Out::Bytes(p, _) | Out::Message(p) | Out::Iovec(p) => p,
                     Out::Messages(p, n) | Out::SentMessages(p, n) => p.max(n),
                     Out::Iovecs(p, n) | Out::Counted(p, n) | Out::FdSet(p, n) => p.max(n),
                 };
@@ -294,6 +302,28 @@ mod tests {
         assert!(may_kill(libc::SYS_tgkill as u64, &[1, 1, 9, 0, 0, 0]));
         assert!(!may_kill(libc::SYS_kill as u64, &[9, 15, 0, 0, 0, 0]));
         assert!(!may_kill(libc::SYS_getpid as u64, &[9; 6]));
+    }
+
+    #[test]
+    fn debuggers_are_told_what_they_ask_for() {
+        let mut words = [7_u64; 40];
+        let mut buffer = [words.as_mut_ptr() as u64, 216];
+        let at = buffer.as_mut_ptr() as u64;
+        let written = |request: u64, result: u64, data: u64| {
+            let args = [request, 1, 1, data, 0, 0];
+            let rule = lookup(libc::SYS_ptrace as u64, &args, &Here::new());
+            let entry = crate::effects::Entry::note(&rule, &args, &Here::new());
+            let list = crate::effects::written(&rule, &args, result, entry, &Here::new());
+            (rule.class, list.into_iter().map(|range| (range.address, range.len)).collect::<Vec<_>>())
+        };
+        let replayed = |ranges: &[(u64, u64)]| (Class::Replay, ranges.to_vec());
+        assert_eq!(written(0x4204, 0, at), replayed(&[(buffer[0], 216), (at, 16)]));
+        assert_eq!(written(2, 0, at), replayed(&[(at, 8)]));
+        assert_eq!(written(24, 0, at), replayed(&[]));
+        assert_eq!(written(0, 0, at).0, Class::Boundary);
+        assert_eq!(written(1 << 32 | 24, 0, at).0, Class::Boundary);
+        assert!(writes_elsewhere(libc::SYS_ptrace as u64, &[4, 1, 0, 0, 0, 0]));
+        assert!(!writes_elsewhere(libc::SYS_ptrace as u64, &[24, 1, 0, 0, 0, 0]));
     }
 
     #[test]

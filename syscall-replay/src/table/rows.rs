@@ -131,7 +131,7 @@ pub static ROWS: &[Row] = &[
     call(98, "getrusage", 2).out(&[Bytes(1, RUSAGE)]),
     call(99, "sysinfo", 1).out(&[Bytes(0, Fixed(112))]),
     call(100, "times", 1).out(&[Bytes(0, ITIMER)]),
-    call(101, "ptrace", 4).boundary(),
+    call(101, "ptrace", 4).by_value(0, u64::MAX, commands::PTRACE),
     call(102, "getuid", 0),
     call(103, "syslog", 3).out(&[Bytes(1, ResultUpTo(2))]),
     call(104, "getgid", 0),

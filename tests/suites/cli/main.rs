@@ -105,6 +105,15 @@ fn descriptors_are_replaced_inside_the_app() {
     assert!(inside > 0.9 * all && all > 40000.0, "{}", counted.report);
 }
 
+/// What a debugger asks for is recorded: of some 400 calls only those end a slice that make a process.
+#[test]
+fn debugging_does_not_end_slices() {
+    let counted =
+        count_with("icount2", &["-sp", "1", "-spmsec", "10000"], &guest::named("debugs_child").job(3)).unwrap();
+    let [ends, all] = ["slices", "records"].map(|name| counted.statistic(name).unwrap());
+    assert!(ends < 10.0 && all > 300.0, "{}", counted.report);
+}
+
 /// Some 21000 readings of the time stamp counter, half of them while the signals are blocked or ignored by which the recorder in the app stops.
 #[test]
 fn the_counter_is_read_inside_the_app() {
