@@ -18,6 +18,7 @@ while getopts n:s:e: option; do
     esac
 done
 shift $((OPTIND - 1))
+export SUITE=all
 [ $# -gt 0 ] || set -- guests counts programs cli faults addresses mixes persist
 
 cargo build --quiet --release -p superpin
