@@ -29,3 +29,6 @@ pub mod tool;
 pub use boot::{injected, start};
 pub use slot::OwnSlot;
 pub use tool::RunningTool;
+
+#[cfg(test)]
+suites::watch_tests!();

@@ -102,3 +102,6 @@ fn same_file(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| path.metadata().map(|m| (m.dev(), m.ino()));
     matches!((identity(a), identity(b)), (Ok(a), Ok(b)) if a == b)
 }
+
+#[cfg(test)]
+suites::watch_tests!();

@@ -238,7 +238,7 @@ fn end_all(child: &mut Child) -> io::Result<String> {
 }
 
 /// A process, the members of its group, and what any of them has started.
-fn family(leader: u32) -> BTreeSet<u32> {
+pub(crate) fn family(leader: u32) -> BTreeSet<u32> {
     let numbers = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(1);
@@ -259,7 +259,7 @@ fn family(leader: u32) -> BTreeSet<u32> {
     }
 }
 
-fn kill(processes: &BTreeSet<u32>) {
+pub(crate) fn kill(processes: &BTreeSet<u32>) {
     for pid in processes {
         // SAFETY: kill reads no memory; they are a child of this process, not reaped yet, and its descendants.
         unsafe { libc::kill(*pid as i32, libc::SIGKILL) };
@@ -267,7 +267,7 @@ fn kill(processes: &BTreeSet<u32>) {
 }
 
 /// A line for each process: its arguments, and where it is.
-fn describe(processes: &BTreeSet<u32>) -> String {
+pub(crate) fn describe(processes: &BTreeSet<u32>) -> String {
     let mut text = String::new();
     for pid in processes {
         let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();

@@ -15,4 +15,5 @@ pub mod selection;
 pub mod superpin;
 pub mod switches;
 pub mod trials;
+pub mod watchdog;
 pub mod workload;

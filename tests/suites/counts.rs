@@ -13,11 +13,15 @@ use suites::superpin::{EACH_CALL, Mode, SERIAL, count_with};
 use suites::trials::{self, Stop, Test};
 
 /// In how many successive rounds each guest comes once.
-const SHARES: usize = 4;
+const SHARES: usize = 6;
 
 /// Programs of the system besides the guests.
-const PROGRAMS: &[&[&str]] =
-    &[&["/bin/true"], &["/bin/echo", "hello"], &["/bin/cat", "/etc/passwd"], &["/usr/bin/expr", "6", "*", "7"]];
+const PROGRAMS: &[&[&str]] = &[
+    &["/bin/true"],
+    &["/bin/echo", "hello"],
+    &["/bin/cat", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")],
+    &["/usr/bin/expr", "6", "*", "7"],
+];
 
 /// Serial, which comes first, and sliced.
 const BOTH: [Mode; 2] = [SERIAL, EACH_CALL];

@@ -43,3 +43,6 @@ pub use guest::{Control, Cpu, Fault, Flow, Guest, Volatile};
 pub use signals::{TRAP_FLAG, install_signal, interrupt, on_signal, set_interrupted};
 pub use targets::mapped_later;
 pub use thread::ThreadState;
+
+#[cfg(test)]
+suites::watch_tests!();

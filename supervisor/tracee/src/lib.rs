@@ -38,3 +38,6 @@ pub use remote::{Remote, find_syscall_instruction};
 pub use state::UserRegisters;
 pub use stop::{Change, Stop};
 pub use wait::{Exit, Report, next_report};
+
+#[cfg(test)]
+suites::watch_tests!();

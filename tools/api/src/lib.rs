@@ -85,3 +85,6 @@ pub use out::{Out, Total};
 pub use serde_json as json;
 pub use tool::{SliceInfo, Tool};
 pub use trace::{At, Block, BranchKind, Instruction, MNEMONICS, MemoryOperand, Trace, mnemonic_name};
+
+#[cfg(test)]
+suites::watch_tests!();

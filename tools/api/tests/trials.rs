@@ -1,8 +1,10 @@
 //! Runs the tool image of `examples/trials` on ordinary programs. An image is a complete superpin, so this needs
 //! no other program.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+
+use suites::run::{Job, Outcome};
 
 fn image() -> PathBuf {
     // target/…/debug/deps/trials-… beside target/…/debug/examples/trials
@@ -12,8 +14,15 @@ fn image() -> PathBuf {
     path.join("examples/trials")
 }
 
-fn run(args: &[&str]) -> Output {
-    Command::new(image()).args(args).output().expect("cargo built the example")
+/// A folder of some hundred files, which nobody changes meanwhile.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/guests");
+
+/// What superpin runs: without names of users, for which it would read files of the system.
+const LS: [&str; 4] = ["--", "/bin/ls", "-ln", FOLDER];
+
+fn run(args: &[&str]) -> Outcome {
+    let command: [OsString; 1] = [image().into()];
+    suites::run::run(&Job::new(args).under(command)).expect("cargo built the example")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -22,14 +31,14 @@ fn text(bytes: &[u8]) -> String {
 
 /// What a tool printed about a program that ends well.
 fn result(args: &[&str]) -> String {
-    let output = run(args);
-    assert!(output.status.success(), "{:?}: {}", output.status, text(&output.stderr));
-    text(&output.stderr)
+    let outcome = run(args);
+    assert_eq!(outcome.status, 0, "{args:?}: {}", text(&outcome.stderr));
+    text(&outcome.stderr)
 }
 
 #[test]
 fn arguments_are_what_they_say() {
-    let app = ["-t", "arguments", "--", "/bin/ls", "/"];
+    let app = [&["-t", "arguments"], &LS[..]].concat();
     let printed = result(&app);
     assert_eq!(result(&[&["-sp", "1", "-spsysrecs", "10"], &app[..]].concat()), printed);
     let lines: Vec<&str> = printed.lines().collect();
@@ -44,7 +53,7 @@ fn arguments_are_what_they_say() {
 
 #[test]
 fn tests_decide_about_calls() {
-    let app = ["-t", "tested", "--", "/bin/ls", "/"];
+    let app = [&["-t", "tested"], &LS[..]].concat();
     let serial = result(&app);
     let lines: Vec<&str> = serial.lines().collect();
     assert_eq!(lines.len(), 2, "{serial}");
@@ -60,7 +69,7 @@ fn tests_decide_about_calls() {
 
 #[test]
 fn calls_behind_tell_where_the_app_goes() {
-    let app = ["-t", "behind", "--", "/bin/ls", "/"];
+    let app = [&["-t", "behind"], &LS[..]].concat();
     let serial = result(&app);
     let numbers: Vec<u64> = serial.lines().map(|line| line.split_once(": ").unwrap().1.parse().unwrap()).collect();
     assert!(numbers[0] > 1000 && numbers[1] > 1000 && numbers[2] == 0, "{serial}");
@@ -72,8 +81,8 @@ fn calls_behind_tell_where_the_app_goes() {
 
 #[test]
 fn slices_are_folded_in_the_order_of_execution() {
-    let app = ["--", "/bin/ls", "-l", "/usr/bin"];
-    let serial = result(&[&["-t", "ordered"], &app[..]].concat());
+    let app = [&["-t", "ordered"], &LS[..]].concat();
+    let serial = result(&app);
     assert!(serial.contains(" calls, hash "), "{serial}");
     for options in [
         "-sp 1 -spsysrecs 20",
@@ -83,7 +92,7 @@ fn slices_are_folded_in_the_order_of_execution() {
         "-sp 0 -trace-blocks 1",
     ] {
         let options: Vec<&str> = options.split(' ').collect();
-        let sliced = result(&[&options[..], &["-t", "ordered"], &app[..]].concat());
+        let sliced = result(&[&options[..], &app[..]].concat());
         assert_eq!(sliced, serial, "{options:?}");
     }
 }
@@ -99,9 +108,9 @@ fn a_failing_tool_prints_no_result() {
         ("wrong-operand-of-block", "there is no Arg::MemoryAddress(7) at `"),
     ] {
         for mode in ["0", "1"] {
-            let output = run(&["-sp", mode, "-t", tool, "--", "/bin/ls", "/"]);
+            let output = run(&[&["-sp", mode, "-t", tool], &LS[..]].concat());
             let printed = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(125), "{tool} -sp {mode}: {printed}");
+            assert_eq!(output.status, 125, "{tool} -sp {mode}: {printed}");
             assert!(printed.contains(expected) && !printed.contains("a total"), "{tool} -sp {mode}: {printed}");
         }
     }

@@ -11,6 +11,8 @@ use bubble::boot::BOOT_MAGIC;
 use bubble::map::file;
 use bubble::shared::{RunHeader, TOOL_ARGS_BYTES};
 
+suites::watch_tests!();
+
 /// The run memory of a run with one slot.
 struct RunMemory(File);
 

@@ -1,52 +1,97 @@
 //! A tool image that is built outside this workspace and named by its path, as docs/tools.md tells authors.
 
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
+use suites::deadline::output;
+use suites::run::{Job, Outcome, run};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/hot-calls");
 
-/// Builds the example as its author would: in its own directory, by its own configuration.
-fn build() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hot-calls");
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--locked", "--quiet", "--target-dir"])
-        .arg(&target)
-        .current_dir(EXAMPLE)
-        .status()
-        .expect("cargo runs this test, so there is one");
-    assert!(built.success());
-    target.join("x86_64-unknown-linux-gnu/debug/hot-calls")
+/// What somebody has to do whose change makes the example's lock file stale.
+const ADVICE: &str =
+    "examples/hot-calls/Cargo.lock has to be brought up to date, and committed: scripts/lock-examples.sh";
+
+fn cargo(folder: &Path, arguments: &[&str]) -> std::process::Output {
+    // Nothing here needs the network: what the example needs the workspace has as well, in the same version.
+    output(Command::new(env!("CARGO")).args(arguments).args(["--locked", "--offline"]).current_dir(folder))
+        .expect("cargo runs this test, so there is one")
 }
 
-fn superpin(mode: &str, tool: &Path, options: &[&str], app: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_superpin"))
-        .args(["-sp", mode, "-spmsec", "20", "-t"])
-        .arg(tool)
-        .args(options)
-        .arg("--")
-        .args(app)
-        .output()
-        .expect("cargo built it")
+/// Names and versions of the packages that a lock file has from elsewhere.
+fn locked(folder: &str) -> HashMap<String, Vec<String>> {
+    let text = fs::read_to_string(Path::new(folder).join("Cargo.lock")).expect("there is a lock file");
+    let mut packages: HashMap<String, Vec<String>> = HashMap::new();
+    for package in text.split("[[package]]").skip(1).filter(|package| package.contains("\nsource = ")) {
+        let field =
+            |key: &str| package.lines().find_map(|line| line.strip_prefix(key)).expect("each has one").to_owned();
+        packages.entry(field("name = ")).or_default().push(field("version = "));
+    }
+    packages
+}
+
+#[test]
+fn the_lock_of_the_example_is_up_to_date() {
+    let checked = cargo(Path::new(EXAMPLE), &["update", "--workspace"]);
+    assert!(checked.status.success(), "{ADVICE}\n{}", String::from_utf8_lossy(&checked.stderr));
+    let ours = locked(ROOT);
+    for (name, versions) in locked(EXAMPLE) {
+        let known = ours.get(&name).is_some_and(|known| versions.iter().all(|version| known.contains(version)));
+        assert!(known, "{ADVICE}\nit has {name} {versions:?}, the workspace {:?}", ours.get(&name));
+    }
+}
+
+/// Builds a copy of the example as its author would: in its own folder, which isn't below this workspace's, by its own configuration. What it has in common with the workspace
+/// is compiled once: it has the same target folder, and the same debug information.
+fn build(folder: &Path) -> PathBuf {
+    let tool = folder.join("hot-calls");
+    for name in ["Cargo.lock", ".cargo/config.toml", "src/main.rs"] {
+        let to = tool.join(name);
+        fs::create_dir_all(to.parent().expect("a folder")).expect("the folder is ours");
+        fs::copy(Path::new(EXAMPLE).join(name), to).expect("the example has this file");
+    }
+    let api = fs::canonicalize(Path::new(ROOT).join("tools/api")).expect("it is there");
+    let manifest = fs::read_to_string(Path::new(EXAMPLE).join("Cargo.toml")).expect("the example has a manifest");
+    let moved = manifest.replace("../../tools/api", api.to_str().expect("the path is text"));
+    fs::write(tool.join("Cargo.toml"), moved).expect("the folder is ours");
+    let artifacts = suites::superpin::artifacts();
+    let target = artifacts.ancestors().nth(2).expect("TARGET/TRIPLE/PROFILE").to_str().expect("the path is text");
+    let debug = "profile.release.debug='line-tables-only'";
+    let built = cargo(&tool, &["build", "--release", "--quiet", "--target-dir", target, "--config", debug]);
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    Path::new(target).join("x86_64-unknown-linux-gnu/release/hot-calls")
+}
+
+fn superpin(mode: &str, tool: &Path, options: &[&str], app: &[&str]) -> Outcome {
+    let image = tool.to_str().expect("the path is text");
+    let command: [OsString; 1] = [env!("CARGO_BIN_EXE_superpin").into()];
+    let arguments = [&["-sp", mode, "-spmsec", "20", "-t", image], options, &["--"], app].concat();
+    run(&Job::new(arguments).under(command)).expect("cargo built it")
 }
 
 /// Standard error of a run that ends well.
-fn printed(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{:?}: {text}", output.status);
+fn printed(outcome: &Outcome) -> String {
+    let text = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    assert_eq!(outcome.status, 0, "{text}");
     text
 }
 
 #[test]
 fn an_image_from_elsewhere_is_a_tool() {
-    let image = build();
-    let app = ["/bin/ls", "-lR", EXAMPLE];
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let image = build(folder.path());
+    let app = ["/bin/ls", "-lnR", EXAMPLE];
     let serial = printed(&superpin("0", &image, &["--top", "3"], &app));
     assert_eq!(serial.lines().count(), 4, "{serial}");
     assert!(serial.starts_with("Calls: "), "{serial}");
     assert_eq!(printed(&superpin("1", &image, &["--top", "3"], &app)), serial);
 
     let refused = superpin("1", &image, &["--top", "0"], &app);
-    assert_eq!(refused.status.code(), Some(125));
+    assert_eq!(refused.status, 125);
     assert!(refused.stdout.is_empty(), "the app ran although the tool's options are wrong");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("--top"));
 }

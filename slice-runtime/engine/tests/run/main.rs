@@ -9,6 +9,8 @@ use bubble::switches::Off;
 use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Settings, Stats, Volatile, instrument};
 use machine::Gpr;
 
+suites::watch_tests!();
+
 /// The bubble has one owner at a time in a process.
 static BUBBLE: Mutex<()> = Mutex::new(());
 
