@@ -8,6 +8,7 @@ packages=(
     gzip bzip2 xz-utils tar grep sed diffutils coreutils bash
     perl python3 sqlite3 mawk gawk bc jq lua5.4 openssl
     luajit php-cli php-opcache                          # compilers of their own
+    less vim-tiny                                       # at a terminal
 )
 
 missing=()

@@ -14,7 +14,7 @@ use bubble::boot::COLLECTOR;
 use tracee::Exit;
 
 use crate::error::{Doing, Failure};
-use crate::events::{PIPE_SIGNAL, signal_set};
+use crate::events::{PIPE_SIGNAL, block_all};
 use crate::run_memory::{ClaimedSlot, RunMemory};
 use crate::sliced::proximity;
 use crate::worth::Worth;
@@ -182,16 +182,15 @@ fn keep(fd: i32) -> io::Result<()> {
     if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Runs there as well: it doesn't outlive superpin, and leaves the terminal's signals to the app and to superpin.
+/// Runs there as well: it doesn't outlive superpin, and leaves signals to the app and to superpin.
 fn settle() -> io::Result<()> {
-    let ignored = signal_set([libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP]);
+    block_all()?;
     // SAFETY: plain system calls on valid values.
     let results = unsafe {
         [
             // Where it was closed it leads nowhere, see `inherited`.
             libc::fcntl(libc::STDERR_FILENO, libc::F_SETFD, 0),
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL),
-            libc::sigprocmask(libc::SIG_BLOCK, &ignored, std::ptr::null_mut()),
         ]
     };
     if results.contains(&-1) { Err(io::Error::last_os_error()) } else { Ok(()) }

@@ -11,7 +11,7 @@
 //! * `surroundings`: what it must find there; `program`: the app's file;
 //! * `worth`: what a result is worth; `output`: the files that results and reports go to;
 //! * `kept_code`: translations that outlive a run;
-//! * `events`: the one place that sleeps.
+//! * `events`: the one place that sleeps; `passing`: signals that are the app's; `job_control`: stopping and continuing.
 
 mod alarm;
 mod cli;
@@ -22,10 +22,12 @@ mod events;
 mod family;
 mod image;
 mod inherited;
+mod job_control;
 mod kept_code;
 mod moment;
 mod output;
 mod own_limits;
+mod passing;
 mod program;
 mod report;
 mod run;

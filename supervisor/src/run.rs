@@ -179,6 +179,7 @@ fn launch(
             (false, true) => Births::None,
         },
         signal_mask: events.mask_before(),
+        ignored: events.ignored_before(),
         limits,
         inherited: inherited.not_standard(),
     };

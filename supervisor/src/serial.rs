@@ -17,6 +17,7 @@ use self::hold::Hold;
 use crate::entry::{Prepared, gate_of, prepare};
 use crate::error::Failure;
 use crate::family::{Birth, Follower, Heritage, Kind, Origin, name_of, run_to};
+use crate::passing::Passing;
 use crate::run::{Outcome, Parts};
 use crate::run_memory::ClaimedSlot;
 use crate::sliced::files::Kept;
@@ -30,9 +31,20 @@ pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Fo
     let pid = process.pid();
     let births = Vec::new();
     let threads = BTreeMap::new();
-    let hold = Hold::default();
-    let mut serial =
-        Serial { pid, parts, app: None, threads, slot: None, images: 0, births, hold, failure: None, exit: None };
+    let mut serial = Serial {
+        pid,
+        parts,
+        app: None,
+        threads,
+        slot: None,
+        images: 0,
+        births,
+        hold: Hold::default(),
+        stopped_by: None,
+        passing: Passing::new(pid),
+        failure: None,
+        exit: None,
+    };
     let started = Hold::new(pid).and_then(|hold| {
         serial.hold = hold;
         match origin {
@@ -54,6 +66,9 @@ struct Serial<'a> {
     images: u64,
     births: Vec<Birth>,
     hold: Hold,
+    /// The signal that has stopped it, while it is stopped.
+    stopped_by: Option<i32>,
+    passing: Passing,
     failure: Option<Failure>,
     exit: Option<Exit>,
 }
@@ -92,11 +107,15 @@ impl<'a> Follower<'a> for Serial<'a> {
         }
     }
 
-    fn asked_to_end(&mut self, signal: i32, from_terminal: bool) {
-        if !from_terminal {
-            // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
-            unsafe { libc::kill(self.pid, signal) };
+    fn signal_sent(&mut self, info: &libc::siginfo_t, waited: bool) {
+        // The terminal has sent it to the app as well.
+        if self.exit.is_none() && info.si_code != libc::SI_KERNEL {
+            self.passing.pass(info, waited);
         }
+    }
+
+    fn stopped_by(&self) -> Option<i32> {
+        self.stopped_by
     }
 
     fn births(&mut self) -> Vec<Birth> {
@@ -216,14 +235,18 @@ impl Serial<'_> {
     }
 
     /// What any thread of the app has stopped for.
-    fn go_on(&mut self, stopped: Stopped, stop: Stop, mode: Mode) -> Result<Running, Failure> {
+    fn go_on(&mut self, mut stopped: Stopped, stop: Stop, mode: Mode) -> Result<Running, Failure> {
+        self.stopped_by = stop.stopped_by();
         Ok(match stop {
             Stop::Started { child, waits } => {
                 let kind = self.kind_of_child(&stopped, &child, waits)?;
                 self.births.push(Birth { child, kind });
                 stopped.resume(mode, 0)?
             }
-            Stop::Signal(info) => stopped.resume(mode, info.si_signo)?,
+            Stop::Signal(mut info) => {
+                self.passing.arrives(&mut stopped, &mut info)?;
+                stopped.resume(mode, info.si_signo)?
+            }
             Stop::Group(_) => stopped.stay_stopped()?,
             _ => stopped.resume(mode, 0)?,
         })

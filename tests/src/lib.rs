@@ -14,6 +14,7 @@ pub mod run;
 pub mod selection;
 pub mod superpin;
 pub mod switches;
+pub mod terminal;
 pub mod trials;
 pub mod watchdog;
 pub mod workload;

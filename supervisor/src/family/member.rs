@@ -4,8 +4,10 @@ use tracee::{Exit, Report, Stopped};
 
 use super::{Birth, Follower, Origin};
 use crate::error::Failure;
+use crate::events::ENDING;
 use crate::run::{Parts, report};
 use crate::settings::Settings;
+use crate::sliced::decide::Pending;
 use crate::worth::Worth;
 use crate::{serial, sliced};
 
@@ -110,12 +112,28 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// Somebody wants the run to end.
-    pub fn asked_to_end(&mut self, signal: i32, from_terminal: bool) {
+    /// Whether a signal with this number waits for its process.
+    pub fn awaits(&self, signal: i32) -> bool {
+        let waits = |pending: Pending| pending.any() >> (signal - 1) & 1 != 0;
+        matches!(self.stage, Stage::Follows(_)) && Pending::of(self.pid).is_some_and(waits)
+    }
+
+    /// Somebody, or the terminal, has sent superpin a signal.
+    pub fn signal_sent(&mut self, info: &libc::siginfo_t, waited: bool) {
         match &mut self.stage {
-            Stage::Follows(follower) => follower.asked_to_end(signal, from_terminal),
-            Stage::Prints(printing) if signal != libc::SIGQUIT => printing.failure = Some(Failure::Interrupted),
+            Stage::Follows(follower) => follower.signal_sent(info, waited),
+            Stage::Prints(printing) if ENDING.contains(&info.si_signo) && info.si_signo != libc::SIGQUIT => {
+                printing.failure = Some(Failure::Interrupted);
+            }
             Stage::Prints(_) => {}
+        }
+    }
+
+    /// By which signal its process is stopped, if it is.
+    pub fn stopped_by(&self) -> Option<i32> {
+        match &self.stage {
+            Stage::Follows(follower) => follower.stopped_by(),
+            Stage::Prints(_) => None,
         }
     }
 

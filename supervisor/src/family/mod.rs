@@ -9,6 +9,8 @@ mod member;
 
 use std::collections::BTreeMap;
 
+use std::time::Duration;
+
 use tracee::{Exit, Report, Stopped, next_report};
 
 pub use self::birth::{Birth, Heritage, Kind, Origin, name_of, run_to};
@@ -17,6 +19,7 @@ use self::member::{Member, Verdict};
 use crate::error::{Doing, Failure, OWN_FAILURE};
 use crate::events::{Event, Events};
 use crate::image::Image;
+use crate::job_control::{Followed, Job};
 use crate::run::{Outcome, Parts};
 use crate::settings::Settings;
 
@@ -40,8 +43,10 @@ pub trait Follower<'a> {
     fn hold_is_over(&mut self) {}
     /// The collector has answered.
     fn collector_answered(&mut self);
-    /// Somebody wants the run to end.
-    fn asked_to_end(&mut self, signal: i32, from_terminal: bool);
+    /// Somebody, or the terminal, has sent superpin a signal. `waited`: one with that number waited for the process when this one was taken.
+    fn signal_sent(&mut self, info: &libc::siginfo_t, waited: bool);
+    /// By which signal the process is stopped, if it is.
+    fn stopped_by(&self) -> Option<i32>;
     /// Takes the processes that it has started since the last call.
     fn births(&mut self) -> Vec<Birth>;
     /// Whether nothing is left to be done but to print the result.
@@ -59,6 +64,7 @@ pub struct Family<'a> {
     cradle: Cradle,
     status: Option<Result<i32, Failure>>,
     has_failed: bool,
+    job: Job,
 }
 
 impl<'a> Family<'a> {
@@ -76,6 +82,7 @@ impl<'a> Family<'a> {
             cradle: Cradle::default(),
             status: None,
             has_failed: false,
+            job: Job::default(),
         }
     }
 
@@ -91,7 +98,8 @@ impl<'a> Family<'a> {
             if self.members.is_empty() && self.borrowers.is_empty() {
                 break;
             }
-            self.wait(events);
+            let most = self.stop_with_app();
+            self.wait(events, most)?;
         }
         match self.status.unwrap_or(Err(Failure::Interrupted)) {
             Ok(_) if self.has_failed => Ok(OWN_FAILURE),
@@ -99,20 +107,34 @@ impl<'a> Family<'a> {
         }
     }
 
-    fn wait(&mut self, events: &Events) {
-        match events.wait() {
-            Event::Child => {}
+    /// Gives the time after which this is to be looked at again.
+    fn stop_with_app(&mut self) -> Option<Duration> {
+        let (first, others): (Vec<_>, Vec<_>) = self.members.iter().partition(|member| member.is_first);
+        let others = others.into_iter().map(|member| (member.pid, member.stopped_by().is_some()));
+        let others = others.chain(self.borrowers.keys().map(|pid| (*pid, false)));
+        let others: Vec<Followed> = others.map(|(pid, is_stopped)| Followed { pid, is_stopped }).collect();
+        let first = first.first()?;
+        self.job.is_now(first.pid, first.stopped_by(), &others)
+    }
+
+    fn wait(&mut self, events: &Events, most: Option<Duration>) -> Result<(), Failure> {
+        match events.wait(most) {
+            Event::Child | Event::Nothing => {}
             Event::Timer { process } => self.of_process(process, |follower| follower.time_is_over()),
             Event::Hold { process } => self.of_process(process, |follower| follower.hold_is_over()),
             Event::Collector => self.members.iter_mut().for_each(Member::collector_answered),
-            Event::Ended { signal, from_terminal } => {
+            Event::Signal(info) if self.job.is_of_waker(&info) => {}
+            Event::Signal(info) => {
+                let waited: Vec<i32> = self.members.iter().filter(|m| m.awaits(info.si_signo)).map(|m| m.pid).collect();
+                self.drain()?;
                 // What the app has started is the app's to end, as long as it is there.
                 let is_there = self.members.iter().any(|member| member.is_first);
                 for member in self.members.iter_mut().filter(|member| member.is_first || !is_there) {
-                    member.asked_to_end(signal, from_terminal);
+                    member.signal_sent(&info, waited.contains(&member.pid));
                 }
             }
         }
+        Ok(())
     }
 
     fn of_process(&mut self, process: i32, what: impl Fn(&mut (dyn Follower<'a> + 'a))) {
@@ -131,7 +153,7 @@ impl<'a> Family<'a> {
                 self.members.iter_mut().for_each(|member| member.other_ended(pid, exit));
             } else if let Some(borrower) = self.borrowers.remove(&pid) {
                 self.borrowed(pid, borrower.observe(report));
-            } else {
+            } else if report.is_birth() {
                 self.cradle.keep(report);
             }
         }

@@ -26,6 +26,7 @@ use crate::entry::{Prepared, prepare};
 use crate::error::Failure;
 use crate::family::name_of;
 use crate::moment::Moment;
+use crate::passing::Passing;
 use crate::report::Boundary;
 use crate::run_memory::ClaimedSlot;
 use crate::takeover::{self, Entered, take_over};
@@ -69,7 +70,7 @@ impl Sliced<'_> {
                 self.master.is_to_write(file);
                 return self.resume(stopped, 0);
             }
-            Then::Handler(signal) => match enter_handler(stopped, signal)? {
+            Then::Handler(signal) => match enter_handler(stopped, signal, &mut self.master.passing)? {
                 Some(entered) => {
                     stopped = entered;
                     if let Some(end) = &mut cut.end {
@@ -264,12 +265,15 @@ fn frame_elsewhere(stopped: &Stopped, interrupted_rsp: u64) -> Result<[u64; 2], 
 
 /// Delivers a signal. More may be due at once, a fault while the frame is written among them: those are delivered
 /// as well, since no instruction of the app's is executed between them.
-fn enter_handler(stopped: Stopped, signal: i32) -> Result<Option<Stopped>, Failure> {
+fn enter_handler(stopped: Stopped, signal: i32, passing: &mut Passing) -> Result<Option<Stopped>, Failure> {
     let (mut stopped, mut stop) = stopped.enter_handler(signal)?;
     loop {
         match stop {
             Stop::HandlerEntered => return Ok(Some(stopped)),
-            Stop::Signal(info) => (stopped, stop) = stopped.enter_handler(info.si_signo)?,
+            Stop::Signal(mut info) => {
+                passing.arrives(&mut stopped, &mut info)?;
+                (stopped, stop) = stopped.enter_handler(info.si_signo)?;
+            }
             Stop::Interrupted => (stopped, stop) = stopped.enter_handler(0)?,
             _ => return Ok(None),
         }

@@ -33,6 +33,7 @@ use super::unfollowed::FOREIGN_CALL;
 use crate::entry::Prepared;
 use crate::error::Failure;
 use crate::family::Heritage;
+use crate::passing::Passing;
 use crate::report::Boundary;
 use crate::run_memory::ClaimedSlot;
 use crate::settings::{CallLimit, Settings};
@@ -100,6 +101,8 @@ pub struct Master {
     pub(super) awaits_breakpoint: bool,
     /// A signal that came in the middle of one.
     pub(super) put_off: Option<libc::siginfo_t>,
+    /// Passes on to it what superpin is sent.
+    pub(super) passing: Passing,
 }
 
 impl Master {
@@ -139,6 +142,7 @@ impl Master {
             last_recorded: None,
             awaits_breakpoint: false,
             put_off: None,
+            passing: Passing::new(pid),
         }
     }
 

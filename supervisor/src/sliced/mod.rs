@@ -10,7 +10,7 @@ mod check_calls;
 pub(crate) mod clock;
 mod copying;
 mod cut;
-mod decide;
+pub(crate) mod decide;
 mod ends;
 pub(crate) mod files;
 mod hold;
@@ -50,6 +50,7 @@ use self::proximity::Proximity;
 use self::slices::{Ended, Slices};
 use self::timer::Timer;
 use crate::error::Failure;
+use crate::events::ENDING;
 use crate::family::{Birth, Follower, Kind, Origin};
 use crate::moment::Moment;
 use crate::report::Boundary;
@@ -91,6 +92,7 @@ pub fn follow<'a>(
         proximity: Proximity::new(pid),
         parts,
         births: Vec::new(),
+        stopped_by: None,
         failure: None,
         exit: None,
     };
@@ -119,6 +121,8 @@ struct Sliced<'a> {
     proximity: Proximity,
     parts: Parts<'a>,
     births: Vec<Birth>,
+    /// The signal that has stopped the master, while it is stopped.
+    stopped_by: Option<i32>,
     failure: Option<Failure>,
     exit: Option<Exit>,
 }
@@ -155,12 +159,22 @@ impl<'a> Follower<'a> for Sliced<'a> {
         self.attempt(Sliced::retry);
     }
 
-    fn asked_to_end(&mut self, signal: i32, from_terminal: bool) {
-        match self.exit {
-            Some(_) => self.fail(Failure::Interrupted),
-            None if from_terminal => {}
-            None => send(self.master.pid, signal),
+    fn signal_sent(&mut self, info: &libc::siginfo_t, waited: bool) {
+        if info.si_signo == libc::SIGCONT && matches!(self.phase, Phase::Alone) {
+            // Nobody reports that of a process that isn't traced.
+            self.stopped_by = None;
         }
+        match self.exit {
+            Some(_) if ENDING.contains(&info.si_signo) => self.fail(Failure::Interrupted),
+            Some(_) => {}
+            // The terminal has sent it to the app as well.
+            None if info.si_code == libc::SI_KERNEL => {}
+            None => self.master.passing.pass(info, waited),
+        }
+    }
+
+    fn stopped_by(&self) -> Option<i32> {
+        self.stopped_by
     }
 
     fn births(&mut self) -> Vec<Birth> {
@@ -336,8 +350,16 @@ impl Sliced<'_> {
             }
             return Ok(());
         }
-        let Phase::Running(running) = std::mem::replace(&mut self.phase, Phase::Alone) else { return Ok(()) };
-        let Change::Stopped(mut stopped, stop) = running.observe(report)? else { return Ok(()) };
+        let Phase::Running(running) = std::mem::replace(&mut self.phase, Phase::Alone) else {
+            // Nobody traces it any more.
+            self.stopped_by = report.stopped_by();
+            return Ok(());
+        };
+        let Change::Stopped(mut stopped, mut stop) = running.observe(report)? else { return Ok(()) };
+        self.stopped_by = stop.stopped_by();
+        if let Stop::Signal(info) = &mut stop {
+            self.master.passing.arrives(&mut stopped, info)?;
+        }
         let leaves = match stop {
             Stop::SyscallExit { .. } if self.master.returns_from_handler() => Leaves::Handler,
             Stop::SyscallExit { .. } => Leaves::Call,

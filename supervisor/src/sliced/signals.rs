@@ -134,8 +134,7 @@ impl Master {
     /// Sends the signal that was put off once more: another has come first.
     fn send_again(&mut self) {
         if let Some(info) = self.put_off.take() {
-            // SAFETY: kill has no memory preconditions; the master hasn't been reaped.
-            unsafe { libc::kill(self.pid, info.si_signo) };
+            self.passing.send(&info);
         }
     }
 

@@ -21,7 +21,9 @@ pub struct Program {
     /// What it starts that is to be under control as well.
     pub births: Births,
     /// The signal mask to start with.
-    pub signal_mask: libc::sigset_t,
+    pub signal_mask: u64,
+    /// Signals that it is to ignore, and this process doesn't.
+    pub ignored: Vec<i32>,
     /// Limits to start with, where they aren't the tracer's own.
     pub limits: Vec<(libc::__rlimit_resource_t, libc::rlimit)>,
     /// Descriptors that are closed when a program is executed, but not for this one.
@@ -134,7 +136,12 @@ unsafe fn become_program(
         for fd in &program.inherited {
             libc::fcntl(*fd, libc::F_SETFD, 0);
         }
-        libc::sigprocmask(libc::SIG_SETMASK, &program.signal_mask, std::ptr::null_mut());
+        for signal in &program.ignored {
+            libc::signal(*signal, libc::SIG_IGN);
+        }
+        // Not by libc's function, which leaves out two signals that libc uses itself.
+        let mask = &raw const program.signal_mask;
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, mask, std::ptr::null_mut::<u64>(), size_of::<u64>());
         libc::execve(program.path.as_ptr(), argv.as_ptr(), envp.as_ptr());
         let number = *libc::__errno_location();
         libc::write(error.as_raw_fd(), (&raw const number).cast(), size_of::<i32>());

@@ -44,6 +44,14 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// The stopping signal by which the process is stopped, if it is.
+    pub fn stopped_by(&self) -> Option<i32> {
+        match self {
+            Self::Group(signal) => Some(*signal),
+            _ => None,
+        }
+    }
+
     /// In words, for messages.
     pub fn describe(&self) -> String {
         match self {

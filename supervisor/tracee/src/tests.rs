@@ -8,8 +8,6 @@ use crate::*;
 
 fn start(path: &str, args: &[&str]) -> Stopped {
     let c = |s: &str| CString::new(s).unwrap();
-    // SAFETY: a signal set is plain data; zero is the empty set.
-    let signal_mask = unsafe { std::mem::zeroed() };
     let args = std::iter::once(path).chain(args.iter().copied()).map(c).collect();
     let environment = vec![c("PATH=/usr/bin:/bin")];
     launch(&Program {
@@ -18,7 +16,8 @@ fn start(path: &str, args: &[&str]) -> Stopped {
         environment,
         randomise: false,
         births: Births::None,
-        signal_mask,
+        signal_mask: 0,
+        ignored: Vec::new(),
         limits: Vec::new(),
         inherited: Vec::new(),
     })
@@ -75,8 +74,6 @@ fn the_end_is_told_by_status_or_signal() {
 #[test]
 fn a_missing_program_is_the_kernels_error() {
     let c = |s: &str| CString::new(s).unwrap();
-    // SAFETY: as above.
-    let signal_mask = unsafe { std::mem::zeroed() };
     let path = c("/nonexistent");
     let program = Program {
         path,
@@ -84,7 +81,8 @@ fn a_missing_program_is_the_kernels_error() {
         environment: vec![],
         randomise: true,
         births: Births::None,
-        signal_mask,
+        signal_mask: 0,
+        ignored: Vec::new(),
         limits: Vec::new(),
         inherited: Vec::new(),
     };

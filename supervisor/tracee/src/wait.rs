@@ -54,17 +54,27 @@ impl Report {
         }
     }
 
+    /// By which signal a process has stopped that isn't under control (any more): the caller knows that of it.
+    pub fn stopped_by(&self) -> Option<i32> {
+        libc::WIFSTOPPED(self.status).then(|| libc::WSTOPSIG(self.status))
+    }
+
+    /// Whether this is the first report of a process that was born under control.
+    pub fn is_birth(&self) -> bool {
+        libc::WIFSTOPPED(self.status) && self.status >> 16 == libc::PTRACE_EVENT_STOP
+    }
+
     pub(crate) fn status(&self) -> i32 {
         self.status
     }
 }
 
-/// Takes the next report of any child without waiting for one. `None`: nothing is due.
+/// Takes the next report of any child without waiting for one. Children that aren't under control report that they have stopped. `None`: nothing is due.
 ///
 /// # Errors
 /// Only if the kernel refuses, which it doesn't; having no children at all counts as "nothing is due".
 pub fn next_report() -> io::Result<Option<Report>> {
-    wait(-1, libc::WNOHANG)
+    wait(-1, libc::WNOHANG | libc::WUNTRACED)
 }
 
 /// Waits for the next stop of `pid`. If it ends instead, that is ESRCH, and the report on it stays for [`next_report`].
