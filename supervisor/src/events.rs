@@ -98,8 +98,8 @@ impl Events {
                     error => panic!("rt_sigtimedwait: {error:?}"),
                 },
                 libc::SIGCHLD if from_kernel => return Event::Child,
-                // SAFETY: a timer's signal carries the number that the timer was given.
                 TIMER_SIGNAL if info.si_code == libc::SI_TIMER => {
+                    // SAFETY: a timer's signal carries the number that the timer was given.
                     return of_timer(unsafe { info.si_value() }.sival_ptr as usize);
                 }
                 PIPE_SIGNAL | libc::SIGIO if from_kernel => return Event::Collector,
