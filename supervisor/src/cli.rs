@@ -13,7 +13,7 @@ use bubble::switches::Off;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use crate::run::did_you_mean;
-use crate::settings::{CallLimit, ReportTarget, Settings, ToolInfo};
+use crate::settings::{CallLimit, Environment, ReportTarget, Settings, ToolInfo};
 
 const EXAMPLES: &str = "\
 How it works:
@@ -71,6 +71,12 @@ struct Arguments {
     /// Place the app at random addresses (1) or at the same ones in each run (0)
     #[arg(long = "aslr", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
     aslr: bool,
+    /// Environment of the app: this shell's (inherit), or a fixed one by which totals are the same in every shell (clean)
+    #[arg(long = "env", value_name = "inherit|clean", default_value = "inherit", value_parser = Environment::parse)]
+    env: Environment,
+    /// After a serial run of a second or more, say on a terminal how to have it in parallel (1), or not (0)
+    #[arg(long = "hints", value_name = "0|1", default_value = "1", value_parser = switch, action = ArgAction::Set)]
+    hints: bool,
     /// Ask the kernel for huge pages for the app's large mappings in sliced mode, which makes boundaries cheaper (1), or not (0)
     #[arg(long = "huge-pages", value_name = "0|1", default_value = "1", value_parser = switch, action = ArgAction::Set)]
     huge_pages: bool,
@@ -180,6 +186,8 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         follow: parsed.follow,
         record_in_process: parsed.record_in_process,
         randomise: parsed.aslr,
+        environment: parsed.env,
+        hints: parsed.hints,
         trace_blocks: parsed.trace_blocks,
         trace_instructions: parsed.trace_ins,
         linking: parsed.link,

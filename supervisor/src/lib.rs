@@ -17,6 +17,7 @@ mod alarm;
 mod cli;
 mod collector;
 mod entry;
+mod environment;
 mod error;
 mod events;
 mod family;

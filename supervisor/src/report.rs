@@ -216,6 +216,11 @@ impl Statistics {
         ends.insert(slice, format!("{kind} {pc:#x}, {proof}"));
     }
 
+    /// CPU time of the slices, or of the serial run, translation included.
+    pub fn instrumented(&self) -> Duration {
+        Duration::from_nanos(self.slice.cpu_ns)
+    }
+
     /// What the result is worth.
     pub fn worth(&self) -> Worth {
         self.doubts.worth()

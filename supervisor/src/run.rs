@@ -161,16 +161,10 @@ fn launch(
 ) -> Result<Stopped, Failure> {
     let text =
         |s: &OsStr| CString::new(s.as_bytes()).map_err(|_| Failure::Unsupported("a zero byte in an argument".into()));
-    let environment = std::env::vars_os().map(|(key, value)| {
-        let mut pair = key;
-        pair.push("=");
-        pair.push(value);
-        pair
-    });
     let program = Program {
         path: text(path.as_os_str())?,
         args: settings.app.iter().map(|s| text(s)).collect::<Result<_, _>>()?,
-        environment: environment.map(|s| text(&s)).collect::<Result<_, _>>()?,
+        environment: settings.environment.strings(),
         randomise: settings.randomise,
         births: match (settings.follow, settings.sliced) {
             (true, _) => Births::All,

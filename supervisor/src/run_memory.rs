@@ -458,6 +458,8 @@ pub mod tests {
             grace_ms: 0,
             follow: false,
             randomise: false,
+            environment: crate::settings::Environment::Inherit,
+            hints: false,
             trace_blocks: 3,
             trace_instructions: 64,
             linking: true,

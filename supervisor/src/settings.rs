@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use bubble::switches::Off;
 
+pub use crate::environment::Environment;
+
 /// A tool that the image of this program holds.
 #[derive(Clone, Copy)]
 pub struct ToolInfo {
@@ -61,6 +63,10 @@ pub struct Settings {
     pub record_in_process: bool,
     /// Whether the app's addresses are random.
     pub randomise: bool,
+    /// What the app finds in its environment.
+    pub environment: Environment,
+    /// Whether superpin says on a terminal how to have a serial run in parallel.
+    pub hints: bool,
     /// Basic blocks in a trace.
     pub trace_blocks: u32,
     /// Instructions in a trace.

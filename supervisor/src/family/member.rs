@@ -1,5 +1,8 @@
 //! One process of a run, from its start until its result is printed.
 
+use std::io::IsTerminal;
+use std::time::Duration;
+
 use tracee::{Exit, Report, Stopped};
 
 use super::{Birth, Follower, Origin};
@@ -10,6 +13,9 @@ use crate::settings::Settings;
 use crate::sliced::decide::Pending;
 use crate::worth::Worth;
 use crate::{serial, sliced};
+
+/// CPU time of a serial run from which on slices would be felt.
+const LONG_RUN: Duration = Duration::from_secs(1);
 
 /// One process.
 pub struct Member<'a> {
@@ -205,6 +211,17 @@ impl Printing<'_> {
             eprintln!("superpin: {of}result: {worth}: {}{status}", statistics.reasons());
         }
         report(settings, statistics, None, process)?;
+        if settings.hints && process.is_none() && self.gains_by_slices(settings) && std::io::stderr().is_terminal() {
+            eprintln!(
+                "superpin: this run was serial: with `-sp 1` in front the same total comes sooner, from slices in parallel (`-hints 0`: no such hints)"
+            );
+        }
         Ok(End { status: self.exit.shell_status(), is_right })
+    }
+
+    /// Whether a run like this one, which was serial, would gain by slices, as far as this one tells.
+    fn gains_by_slices(&self, settings: &Settings) -> bool {
+        let statistics = &self.parts.statistics;
+        !settings.sliced && statistics.threads == 0 && statistics.instrumented() >= LONG_RUN
     }
 }
