@@ -26,7 +26,7 @@ use crate::switches::Off;
 
 /// Slots of a run: an upper bound on slices that run, wait, or hold a result that wasn't folded yet.
 pub const MAX_SLOTS: usize = 256;
-/// Words of stack in a signature (S17).
+/// Words of stack in a signature.
 pub const STACK_WORDS: usize = 100;
 /// Bytes of a failure report.
 pub const REPORT_BYTES: usize = 4096;
@@ -161,7 +161,7 @@ pub struct SliceStats {
     pub translate_ns: u64,
     /// Bytes of code cache that this slice filled.
     pub cache_bytes: u64,
-    /// Times that the quick check (S19) of a slice's end passed, which leads to a full comparison.
+    /// Times that the quick check of a slice's end passed, which leads to a full comparison.
     pub full_checks: u64,
     /// Full comparisons that reached the stack.
     pub stack_checks: u64,

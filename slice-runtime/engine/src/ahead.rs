@@ -1,4 +1,4 @@
-//! Looking ahead: which flags are still read after an app pc (P30, across traces).
+//! Looking ahead: which flags are still read after an app pc (across traces).
 //!
 //! Nearly every block is followed by code that soon overwrites all flags, so that an addition to a counter may change them. What is found is a fact about the code, as long as that
 //! doesn't change: only code that can't be written is looked at ([`crate::regions::Regions::constant_code`]).

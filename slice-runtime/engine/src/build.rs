@@ -1,4 +1,4 @@
-//! Selecting the app code that makes up a trace (P17).
+//! Selecting the app code that makes up a trace.
 //!
 //! A trace is a contiguous run of instructions. It ends at an unconditional transfer, at anything that must leave the cache,
 //! after a number of blocks or instructions, before the end of a running slice, and at the end of its mapping.

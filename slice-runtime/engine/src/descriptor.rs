@@ -187,7 +187,7 @@ fn is_taken(branch: &Instruction, registers: &Registers) -> bool {
     }
 }
 
-/// Whether a predicated instruction does anything (P3).
+/// Whether a predicated instruction does anything.
 fn takes_effect(instruction: &Instruction, registers: &Registers) -> bool {
     if instruction.is_rep() {
         return registers.get(Gpr::Rcx) != 0;

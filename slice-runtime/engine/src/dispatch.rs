@@ -381,7 +381,7 @@ impl Engine {
         self.settings.linking && !once && (trace.inspects == 1 || !self.is_compared(space, id))
     }
 
-    /// Patches an exit so that it goes straight to its target (P19).
+    /// Patches an exit so that it goes straight to its target.
     ///
     /// Shared code can't go to this process's own. But where that stands in for a hidden trace, the link may go to the hidden
     /// trace, whose entry leads on for this process.

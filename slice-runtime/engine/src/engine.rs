@@ -34,7 +34,7 @@ const HUGE_PAGE: u64 = 2 << 20;
 /// How to translate.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Basic blocks that a trace holds at most (M19).
+    /// Basic blocks that a trace holds at most.
     pub max_blocks: usize,
     /// Instructions that a trace holds at most.
     pub max_instructions: usize,
@@ -63,7 +63,7 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stats {
     /// Entries into the runtime: new or unlinked code, indirect branch miss, system call, emulated or volatile
-    /// instruction, other (P15, M17).
+    /// instruction, other.
     pub entries: [u64; 5],
     /// Traces translated by this process.
     pub traces: u64,

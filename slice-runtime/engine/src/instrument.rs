@@ -32,7 +32,7 @@ pub struct Buffered {
 pub enum Point {
     /// Before the instruction with this index.
     Before(usize),
-    /// Anywhere in the block with this index, once for each execution of the block (P31).
+    /// Anywhere in the block with this index, once for each execution of the block.
     Anywhere(usize),
     /// After the instruction with this index, if the app goes on at the next one: see [`has_after`].
     After(usize),
@@ -111,7 +111,7 @@ pub struct Call {
     pub local: u64,
     /// Further arguments, at most [`MAX_ARGS`].
     pub args: Vec<Arg>,
-    /// Only if the instruction takes effect (P3): a cmov whose condition holds, a REP instruction with rcx not 0.
+    /// Only if the instruction takes effect: a cmov whose condition holds, a REP instruction with rcx not 0.
     pub predicated: bool,
     /// Only if this says so. Not with `predicated`.
     pub test: Option<Test>,

@@ -57,7 +57,7 @@ impl Engine {
         unsafe { &(*self.thread).indirect }
     }
 
-    /// An indirect branch went to the app's `rip` and found no landing: provide one (P20).
+    /// An indirect branch went to the app's `rip` and found no landing: provide one.
     pub(crate) fn indirect_target(&mut self, guest: &mut dyn Guest) -> Next {
         let target = AppPc(self.cpu().registers.rip);
         let ahead = self.landing_before_trace(target);
@@ -140,7 +140,7 @@ impl Engine {
         Some(New { space, target, landing: self.entry_of(space, id), end, otherwise })
     }
 
-    /// Puts a landing before those that its entry of a table already has (M8).
+    /// Puts a landing before those that its entry of a table already has.
     fn use_landing(&mut self, new: &New, level: Level) {
         let index = self.index_of(new.target);
         self.landings[index] = if new.otherwise == Otherwise::Miss { 1 } else { self.landings[index] + 1 };

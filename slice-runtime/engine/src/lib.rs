@@ -1,4 +1,4 @@
-//! The JIT engine: runs an app's code from a code cache, translated trace by trace, ISA to ISA (P15 to P19; for P20 to P23, indirect branches and returns, see `targets` and `landings`).
+//! The JIT engine: runs an app's code from a code cache, translated trace by trace, ISA to ISA (for indirect branches and returns see `targets` and `landings`).
 //!
 //! * [`Engine`] runs; [`Guest`] is for whom it runs; [`instrument`] is what tools see of a trace.
 //! * `build` selects app code, `translate` makes machine code of it, `space` and `tables` keep it, `dispatch` and `landings` find it,

@@ -1,4 +1,4 @@
-//! App pages that hold translated code and can be written: noticing when that code changes (P9, M22).
+//! App pages that hold translated code and can be written: noticing when that code changes.
 //!
 //! A writable page from which code was translated is write-protected. The first write faults; the page's translations are
 //! dropped, the page is writable again until code is translated from it anew. A page where that happens often isn't

@@ -168,7 +168,7 @@ impl ThreadState {
 
     /// Address of a spill slot.
     ///
-    /// Generated code names spill slots by address as long as one thread at a time runs translated code (P28): the CPU forwards a store to a load
+    /// Generated code names spill slots by address as long as one thread at a time runs translated code: the CPU forwards a store to a load
     /// of the same RIP-relative address at once, but takes several cycles if both go through a segment base, and a
     /// register that is borrowed in each block would wait that long in each block.
     pub const fn spill_address(slot: usize) -> u64 {

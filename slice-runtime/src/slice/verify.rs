@@ -1,6 +1,6 @@
 //! Proof that a slice has reached its end: its memory must be the next slice's first memory.
 //!
-//! Registers and the top of the stack can recur: a loop that changes memory only has the same signature each time round (S21).
+//! Registers and the top of the stack can recur: a loop that changes memory only has the same signature each time round.
 //! So a process that the next slice left behind before it ran ([`bubble::shared::Slot::first_state`]) keeps the state in which the
 //! master stood at the boundary, and a match of the signature is compared with it, page by page. A page that is the
 //! same physical page in both, or an unchanged page of the same file, isn't read. Memory that the app shares with others is in

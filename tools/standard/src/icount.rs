@@ -1,4 +1,4 @@
-//! `icount1` and `icount2`: count executed instructions, by a call before each of them or by one for each basic block (S31).
+//! `icount1` and `icount2`: count executed instructions, by a call before each of them or by one for each basic block.
 //! Both print the same. An instruction that repeats (REP) counts once.
 //!
 //! The first is the slower one, and simple enough to be the measure for the second.

@@ -1,4 +1,4 @@
-//! `opcodes`: how often instructions of each kind are executed, by mnemonic (P37). The sum is what `icount1` counts.
+//! `opcodes`: how often instructions of each kind are executed, by mnemonic. The sum is what `icount1` counts.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ use crate::instrument::{Call, Point, Trace};
 use crate::statemap::{BlockCall, CallMark, IN_TARGET, Place, as_bytes};
 use crate::tables::ExitKind;
 
-/// For each instruction, the arithmetic flags that something may still read before it (P30).
+/// For each instruction, the arithmetic flags that something may still read before it.
 ///
 /// Nothing is known about what follows a block at first. Where that leaves no place for the block's calls at which all flags are
 /// dead, it is looked up. Before an instruction that may fault flags are live only if the app can see them there: otherwise
@@ -77,7 +77,7 @@ fn live_after(trace: &Trace, end: usize, live: &[u64], rules: &mut Rules<'_>) ->
     }
 }
 
-/// For each block-level call, the instruction before which it is cheapest: the first one where all flags are dead (P31), or the first
+/// For each block-level call, the instruction before which it is cheapest: the first one where all flags are dead, or the first
 /// of all for one that doesn't change them.
 pub fn place(trace: &Trace, live: &[u64], rules: &Rules<'_>) -> Vec<Option<usize>> {
     let at = |block: usize| {

@@ -1,4 +1,4 @@
-//! Analysis routines that are put into the trace instead of being called (P29).
+//! Analysis routines that are put into the trace instead of being called.
 //!
 //! The routine's own machine code is written in place, with constant arguments folded in and its registers chosen here. Scratch
 //! registers are spilled around it. If flags are live that it changes, a counter is added up with `lea` in a mirrored
