@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
+use superpin_tool::clap;
 use superpin_tool::merge::{Merge, Sum};
 use superpin_tool::{At, Out, SliceInfo, Tool, Trace};
 

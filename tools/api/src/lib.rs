@@ -75,6 +75,12 @@ mod out;
 mod tool;
 mod trace;
 
+/// For options of a tool: `use superpin_tool::clap;`, then `#[derive(clap::Args)]`. So a tool's project needs no dependency but this crate.
+pub use clap;
+/// For results of a tool's own: `use superpin_tool::serde;`, then `#[derive(serde::Serialize, serde::Deserialize)]` and
+/// `#[serde(crate = "superpin_tool::serde")]`.
+pub use serde;
+
 pub use arguments::{Arg, Arguments, Routine, Test};
 pub use entry::Entry;
 pub use image::main;
