@@ -52,7 +52,9 @@ fn every_option_is_documented_and_no_other() {
         let what_to_do = "give it a row in a table of docs/options.md";
         assert!(documented.contains(option), "--help has {option}, docs/options.md hasn't: {what_to_do}");
     }
-    for option in documented.iter().filter(|option| option.starts_with('-') && !["-o", "--json"].contains(&option.as_str())) {
+    for option in
+        documented.iter().filter(|option| option.starts_with('-') && !["-o", "--json"].contains(&option.as_str()))
+    {
         assert!(in_help.contains(option), "docs/options.md has {option}, --help hasn't: take the row out");
     }
 }
