@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use bubble::map::ENTRY;
 use machine::Memory;
 use nix::errno::Errno;
-use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
+use nix::sys::statfs::{EXT4_SUPER_MAGIC, FsType, TMPFS_MAGIC, XFS_SUPER_MAGIC, fstatfs};
 use nix::unistd::{Whence, lseek64};
 use tracee::{Remote, Stopped, TraceError};
 
@@ -18,6 +18,9 @@ const PAGE: usize = 4096;
 /// Bytes of a mapping that are copied although the app can't read them at the moment, and it can't be found out which were written:
 /// it may only have reserved the space.
 const MOST_UNREADABLE: u64 = 64 << 20;
+/// File systems that take note of a page before it can be written to through a mapping, so that what they call a hole is one: the others might tell of
+/// what has been written back only.
+const TELL_HOLES: [FsType; 3] = [TMPFS_MAGIC, EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC];
 /// Less is read sooner than asked about.
 const WORTH_ASKING: u64 = 1 << 20;
 
@@ -109,11 +112,15 @@ fn resident_parts(copy: &mut Stopped, gate: u64, map: &Mapping) -> Result<Vec<Ra
 pub fn written_parts(pid: i32, map: &Mapping) -> Vec<Range<u64>> {
     let is_copied = map.protection & libc::PROT_READ != 0 || map.len() <= MOST_UNREADABLE;
     let whole = Vec::from_iter(is_copied.then_some(map.start..map.end));
+    // Pages of a private mapping hold what the app has written to them, whatever the file has there.
+    if !map.is_shared {
+        return whole;
+    }
     // Only the privileged may open it by that name.
     let name = format!("/proc/{pid}/map_files/{:x}-{:x}", map.start, map.end);
     let Ok(object) = File::open(name) else { return whole };
     match fstatfs(&object) {
-        Ok(system) if system.filesystem_type() == TMPFS_MAGIC => {}
+        Ok(system) if TELL_HOLES.contains(&system.filesystem_type()) => {}
         _ => return whole,
     }
     let (mut parts, mut at, end) = (Vec::new(), map.offset, map.offset + map.len());
@@ -158,6 +165,9 @@ pub fn write(object: &File, contents: &[u8], offset: u64) -> std::io::Result<()>
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+    use std::path::Path;
+
     use super::super::shared_maps::mappings;
     use super::*;
 
@@ -169,12 +179,12 @@ mod tests {
         assert!(!is_zero(&page) && is_zero(&page[..PAGE - 1]));
     }
 
-    #[test]
-    fn holes_of_shared_memory_are_left_out() {
-        const PAGES: usize = 64;
-        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+    const PAGES: usize = 64;
+
+    /// Pages of a new shared mapping that are found to have been written, in pieces, where that can be found out. Three were.
+    fn found(flags: i32, fd: i32) -> Option<Vec<Range<usize>>> {
         // SAFETY: a new mapping of this test's own.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), PAGES * PAGE, 3, flags, -1, 0) } as u64;
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), PAGES * PAGE, 3, flags, fd, 0) } as u64;
         for page in [3, 4, 9] {
             // SAFETY: the mapping is writable and that long.
             unsafe { *((start + page * PAGE as u64) as *mut u8) = 1 };
@@ -182,11 +192,35 @@ mod tests {
         let me = std::process::id() as i32;
         let map = mappings(me).into_iter().find(|map| map.start == start).unwrap();
         let parts = written_parts(me, &map);
-        let page = |n: u64| start + n * PAGE as u64;
         if File::open(format!("/proc/self/map_files/{start:x}-{:x}", map.end)).is_err() {
             assert_eq!(parts, vec![start..map.end; 1]);
-            return;
+            return None;
         }
-        assert_eq!(parts, [page(3)..page(5), page(9)..page(10)]);
+        let page = |address: u64| (address - start) as usize / PAGE;
+        Some(parts.into_iter().map(|part| page(part.start)..page(part.end)).collect())
+    }
+
+    #[test]
+    fn holes_of_shared_memory_are_left_out() {
+        let parts = found(libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1);
+        assert!(parts.is_none_or(|parts| parts == [3..5, 9..10]));
+    }
+
+    /// However lately pages were written, and whether a place on the disk was set aside for them before.
+    #[test]
+    fn holes_of_files_are_left_out_where_the_file_system_tells() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("holes-{}", std::process::id()));
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        file.set_len((PAGES * PAGE) as u64).unwrap();
+        let tells = TELL_HOLES.contains(&fstatfs(&file).unwrap().filesystem_type());
+        let parts = found(libc::MAP_SHARED, file.as_raw_fd());
+        let expected = if tells { vec![3..5, 9..10] } else { Vec::from_iter(Some(0..PAGES)) };
+        assert!(parts.is_none_or(|parts| parts == expected));
+        // SAFETY: a plain system call on a descriptor of this test's own.
+        let reserved = unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, (PAGES * PAGE) as i64) } == 0;
+        let covers =
+            |parts: Vec<Range<usize>>| [3, 4, 9].iter().all(|page| parts.iter().any(|part| part.contains(page)));
+        assert!(!reserved || found(libc::MAP_SHARED, file.as_raw_fd()).is_none_or(covers));
     }
 }
