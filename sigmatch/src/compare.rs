@@ -110,6 +110,7 @@ fn read_stack(rsp: u64, memory: &dyn Memory, words: &mut [u64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::xsave_image::Form;
     use machine::{Here, component};
 
     fn at(stack: &[u64]) -> Registers {
@@ -162,7 +163,7 @@ mod tests {
         stack[20] = 0x1234;
         let here = Here::new();
         let mut images = Images::new();
-        images.note(stack.as_ptr() as u64, &here);
+        images.note(stack.as_ptr() as u64, Form::Standard, component::X87 | component::SSE, &XState::initial(), &here);
         let initial = XState::initial();
         let end = capture(EndKind::Signature, &at(&stack), &initial, &here);
         stack[20] = 0;

@@ -80,6 +80,13 @@ pub(crate) fn extended_equal(a: &XState, b: &XState) -> bool {
     parts().iter().all(|part| part.value(a) == part.value(b))
 }
 
+/// Components whose values are the initial ones, whether or not the processor takes them to be in use.
+pub(crate) fn initial_components(state: &XState) -> u64 {
+    let initial = XState::initial();
+    let differing = parts().iter().filter(|part| part.value(state) != part.value(&initial));
+    differing.fold(component::KEPT, |left, part| left & !part.component)
+}
+
 /// Names of the parts in which two extended states differ, each once.
 pub fn extended_differences(a: &XState, b: &XState) -> Vec<&'static str> {
     let mut names: Vec<_> =

@@ -17,4 +17,4 @@ mod xsave_image;
 pub use compare::{Verdict, capture, explain, matches, stack_difference};
 pub use extended::{extended_differences, vector_difference};
 pub use shared_contents::{foreign_write, shared_contents};
-pub use xsave_image::Images;
+pub use xsave_image::{Form, Images};

@@ -1,103 +1,202 @@
-//! Images of extended state that the app itself stores, and what of them is not determined by the app.
+//! What the app itself stores of its extended state, and what of that is not determined by the app.
 //!
 //! The dynamic linker saves vector registers with `xsavec` around each lazy binding, so such images end up as old
-//! data on many a stack. The processor stores only components that it takes to be in use (XINUSE), and that varies from run to
-//! run: registers with their initial values may count as used or not. So after such an instruction a word of the image
-//! holds either the initial value or what was there before, and neither is wrong. Nothing computes with the
-//! difference but `xrstor`, to which both mean the same; yet old data may come to lie in a later stack frame.
+//! data on many a stack. The processor stores only components that it takes to be in use (XINUSE), and that may differ between the app and a
+//! slice for registers that hold their initial values: AMD's processors take these out of use whenever the kernel gives them to somebody
+//! else. So where a component had its initial value, a word of the image holds either that or what was there before, and neither is wrong. Nothing
+//! computes with the difference but `xrstor`, to which both mean the same; yet old data may come to lie in a later stack frame, and a part of a word may be
+//! written meanwhile: so halves of words are looked at.
 //!
-//! [`Images`] keeps what was in the place of each image before it was stored. Two states agree in a word if both hold values that
-//! such an instruction may have left there.
+//! The same processors lose, at such a moment, what the x87 unit knows of its last instruction ([`machine::x87`]): an environment that `fnstenv` stores has it, or zeros.
+//!
+//! [`Images`] keeps what was in the place of each image before it was stored, and which components had their initial values; and what each environment
+//! holds. Two states agree in a half if both hold values that such an instruction may have left there.
 
 use std::arch::x86_64::__cpuid_count;
 use std::collections::VecDeque;
-use std::sync::OnceLock;
 
-use machine::Memory;
+use machine::{Memory, XState, component};
 
-/// Last component that may be in use or not by chance (PKRU); AMX tiles, which follow, are used on purpose only.
-const LAST: u32 = 9;
-/// Legacy region and header, before the first extended component.
-const SHORTEST: u32 = 576;
-/// Images that are kept.
+use crate::extended::initial_components;
+
+/// Images, and environments, that are kept.
 const MOST: usize = 256;
 
 /// Places in an image.
-const FCW: u64 = 0;
-const MXCSR: u64 = 24;
-const XSTATE_BV: u64 = 512;
+const FCW: usize = 0;
+const MXCSR: usize = 24;
+const MXCSR_MASK: usize = 28;
+const XSTATE_BV: usize = 512;
+/// Where extended components begin in the compacted form.
+const EXTENDED: usize = 576;
 
 /// Values of these words if nothing is in use.
-const INITIAL_FCW: u64 = 0x37f;
+const INITIAL_FCW: u32 = 0x37f;
 const INITIAL_MXCSR: u32 = 0x1f80;
-/// Components that XSTATE_BV may name.
-const COMPONENTS: u64 = 0x3ff;
 
-struct Image {
-    start: u64,
-    before: Vec<u8>,
+/// Where an environment tells of the last instruction, in four halves.
+const LAST_INSTRUCTION: u64 = 12;
+
+/// How an instruction lays out an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// XSAVE, XSAVEOPT: each component has its place.
+    Standard,
+    /// XSAVEC: one after the other.
+    Compacted,
 }
 
-/// Images that were stored since the start of a slice.
+#[derive(PartialEq, Eq)]
+struct Image {
+    start: u64,
+    /// Components that may be stored or not.
+    open: u64,
+    /// Where they lie, and what lay there before.
+    parts: Vec<(usize, Vec<u8>)>,
+}
+
+struct Environment {
+    start: u64,
+    /// What it holds of the last instruction, once that is known.
+    holds: Option<[u32; 4]>,
+}
+
+/// Images and environments that were stored since the start of a slice.
 #[derive(Default)]
-pub struct Images(VecDeque<Image>);
+pub struct Images {
+    images: VecDeque<Image>,
+    environments: VecDeque<Environment>,
+}
 
 impl Images {
     /// None yet.
     pub const fn new() -> Self {
-        Self(VecDeque::new())
+        Self { images: VecDeque::new(), environments: VecDeque::new() }
     }
 
-    /// An image is about to be stored at `start`.
-    pub fn note(&mut self, start: u64, memory: &dyn Memory) {
-        let mut before = vec![0; longest()];
-        let len = memory.read_prefix(start, &mut before);
-        before.truncate(len);
-        if self.0.iter().any(|image| image.start == start && image.before == before) {
+    /// An image of the components `requested`, all of which the kernel has enabled, of `state` is about to be stored at `start`.
+    pub fn note(&mut self, start: u64, form: Form, requested: u64, state: &XState, memory: &dyn Memory) {
+        let open = requested & component::KEPT & initial_components(state);
+        if open == 0 {
             return;
         }
-        if self.0.len() == MOST {
-            self.0.pop_front();
+        let places = (0..64).filter(|bit| open >> bit & 1 != 0).flat_map(|bit| places(bit, form, requested));
+        let parts = places.map(|(at, len)| {
+            let mut before = vec![0; len];
+            let readable = memory.read_prefix(start.wrapping_add(at as u64), &mut before);
+            before.truncate(readable);
+            (at, before)
+        });
+        let image = Image { start, open, parts: parts.collect() };
+        if !self.images.contains(&image) {
+            keep(&mut self.images, image);
         }
-        self.0.push_back(Image { start, before });
+    }
+
+    /// An environment of the x87 unit is about to be stored at `start`. What the one before holds was `last`.
+    pub fn note_environment(&mut self, start: u64, last: [u32; 4]) {
+        self.complete(last);
+        keep(&mut self.environments, Environment { start, holds: None });
+    }
+
+    /// The last environment holds this of the last instruction.
+    pub fn complete(&mut self, last: [u32; 4]) {
+        let Some(start) = self.environments.back().filter(|newest| newest.holds.is_none()).map(|newest| newest.start) else {
+            return;
+        };
+        self.environments.pop_back();
+        let known = |kept: &Environment| kept.start == start && kept.holds == Some(last);
+        if !self.environments.iter().any(known) {
+            self.environments.push_back(Environment { start, holds: Some(last) });
+        }
     }
 
     /// Whether the word at `address`, a multiple of 8, may be one of these as well as the other.
     pub fn leave_open(&self, address: u64, one: u64, other: u64) -> bool {
-        let covering = || self.0.iter().filter_map(|image| Some((image, word(image, address)?)));
-        let possible = |value: u64| covering().any(|(image, before)| value == before || image.initial(address, value));
-        possible(one) && possible(other)
+        let differing = one ^ other;
+        if self.images.iter().any(|image| address == image.start + XSTATE_BV as u64 && differing & !image.open == 0) {
+            return true;
+        }
+        (0..2).all(|half| {
+            let (address, one, other) = (address + half * 4, (one >> (half * 32)) as u32, (other >> (half * 32)) as u32);
+            one == other || self.half_is_open(address, one, other)
+        })
+    }
+
+    /// Whether something of which the processor alone decides was stored over `address`.
+    pub fn cover(&self, address: u64) -> bool {
+        let image = |image: &Image| image.parts.iter().any(|(at, before)| (image.start + *at as u64..).contains(&address) && address < image.start + (*at + before.len()) as u64);
+        self.images.iter().any(image) || self.environments.iter().any(|kept| (kept.start..kept.start + 28).contains(&address))
+    }
+
+    fn half_is_open(&self, address: u64, one: u32, other: u32) -> bool {
+        let possible = |value: u32| self.images.iter().any(|image| image.may_leave(address, value));
+        possible(one) && possible(other) || self.environments.iter().any(|kept| kept.may_be(address, one, other))
     }
 }
 
+fn keep<T>(kept: &mut VecDeque<T>, new: T) {
+    if kept.len() == MOST {
+        kept.pop_front();
+    }
+    kept.push_back(new);
+}
+
 impl Image {
-    /// Whether storing the image may leave `value` at `address` where components are not in use.
-    fn initial(&self, address: u64, value: u64) -> bool {
-        match address - self.start {
-            FCW => value == INITIAL_FCW || value == 0,
-            MXCSR => value as u32 == INITIAL_MXCSR,
-            XSTATE_BV => value & !COMPONENTS == 0,
-            _ => value == 0,
+    /// Whether storing the image may leave `value` at `address`.
+    fn may_leave(&self, address: u64, value: u32) -> bool {
+        let Some(at) = address.checked_sub(self.start).and_then(|at| usize::try_from(at).ok()) else { return false };
+        let before = self.parts.iter().find_map(|(start, before)| {
+            let inside = at.checked_sub(*start)?;
+            before.get(inside..inside + 4)
+        });
+        let Some(before) = before else { return false };
+        before == value.to_le_bytes()
+            || match at {
+                FCW => value & 0xffff == INITIAL_FCW,
+                MXCSR => value == INITIAL_MXCSR,
+                // Which bits of MXCSR there are.
+                MXCSR_MASK => true,
+                _ => value == 0,
+            }
+    }
+}
+
+impl Environment {
+    /// Whether one of these is what it holds at `address`, and the other zero.
+    fn may_be(&self, address: u64, one: u32, other: u32) -> bool {
+        let at = address.wrapping_sub(self.start.wrapping_add(LAST_INSTRUCTION));
+        let Some(holds) = self.holds.and_then(|holds| holds.get(usize::try_from(at / 4).ok()?).copied()) else {
+            return false;
+        };
+        // The upper half of the last one means nothing, and is all ones.
+        let lost = if at / 4 == 3 { 0xffff_0000 } else { 0 };
+        at.is_multiple_of(4) && ((one, other) == (holds, lost) || (one, other) == (lost, holds))
+    }
+}
+
+/// Where a component lies in an image, and its length.
+fn places(bit: u32, form: Form, requested: u64) -> Vec<(usize, usize)> {
+    match bit {
+        0 => vec![(0, 24), (32, 128)],
+        1 => vec![(MXCSR, 8), (160, 256)],
+        _ => {
+            let place = __cpuid_count(0xd, bit);
+            let start = if form == Form::Standard { place.ebx as usize } else { compacted(bit, requested) };
+            vec![(start, place.eax as usize)]
         }
     }
 }
 
-/// Bytes of an image with all components up to [`LAST`]. What lies behind it is the app's live stack.
-fn longest() -> usize {
-    static LONGEST: OnceLock<usize> = OnceLock::new();
-    *LONGEST.get_or_init(|| {
-        let end = |component| {
-            let place = __cpuid_count(0xd, component);
-            (place.eax != 0).then_some(place.ebx + place.eax)
-        };
-        (2..=LAST).rev().find_map(end).unwrap_or(SHORTEST) as usize
-    })
-}
-
-fn word(image: &Image, address: u64) -> Option<u64> {
-    let at = usize::try_from(address.checked_sub(image.start)?).ok()?;
-    let bytes = image.before.get(at..at.checked_add(8)?)?;
-    Some(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+/// Where a component begins in the compacted form.
+fn compacted(bit: u32, requested: u64) -> usize {
+    const ALIGNED: u32 = 2;
+    let aligned = |at: usize, place: &std::arch::x86_64::CpuidResult| {
+        if place.ecx & ALIGNED != 0 { at.next_multiple_of(64) } else { at }
+    };
+    let before = (2..bit).filter(|bit| requested >> bit & 1 != 0).map(|bit| __cpuid_count(0xd, bit));
+    let at = before.fold(EXTENDED, |at, place| aligned(at, &place) + place.eax as usize);
+    aligned(at, &__cpuid_count(0xd, bit))
 }
 
 #[cfg(test)]
@@ -123,12 +222,15 @@ mod tests {
     }
 
     const AT: u64 = 0x1_0000;
+    const ALL: u64 = component::X87 | component::SSE;
 
+    /// After an image of registers with their initial values.
     fn images() -> Images {
         let mut images = Images::new();
-        images.note(AT, &Addresses);
-        images.note(AT, &Addresses);
-        assert_eq!(images.0.len(), 1);
+        for _ in 0..2 {
+            images.note(AT, Form::Compacted, ALL, &XState::initial(), &Addresses);
+        }
+        assert_eq!(images.images.len(), 1);
         images
     }
 
@@ -138,26 +240,79 @@ mod tests {
         let word = AT + 160;
         assert!(images.leave_open(word, word, 0) && images.leave_open(word, 0, word));
         assert!(!images.leave_open(word, 1, 0) && !images.leave_open(word, word, 1));
-        assert!(images.leave_open(AT + XSTATE_BV, 0xa0, 0xa2));
-        assert!(!images.leave_open(AT + XSTATE_BV, 0xa0, 0xffff));
-        assert!(images.leave_open(AT + MXCSR, AT + MXCSR, 0x2_ffff_0000_1f80));
-        assert!(images.leave_open(AT, AT, INITIAL_FCW));
+        assert!(images.leave_open(AT + XSTATE_BV as u64, 0xa0, 0xa2));
+        assert!(!images.leave_open(AT + XSTATE_BV as u64, 0xa0, 0xa4));
+        assert!(images.leave_open(AT + MXCSR as u64, AT + MXCSR as u64, 0x2_ffff_0000_1f80));
+        assert!(images.leave_open(AT, AT, INITIAL_FCW.into()));
+    }
+
+    #[test]
+    fn a_part_of_a_word_may_have_been_written_since() {
+        let mut images = Images::new();
+        let start = 0x7fff_0000_1000;
+        images.note(start, Form::Compacted, ALL, &XState::initial(), &Addresses);
+        assert!(images.leave_open(start + 160, 0x7fff_0000_0001, 1));
+        assert!(!images.leave_open(start + 160, 0x7fff_0000_0001, 2));
+        assert!(!images.leave_open(start + 160, 0x7ffe_0000_0001, 1));
+    }
+
+    #[test]
+    fn registers_that_hold_something_are_determined() {
+        let mut images = Images::new();
+        let mut state = XState::initial();
+        state.bytes[512] = component::SSE as u8;
+        state.bytes[160] = 1;
+        images.note(AT, Form::Compacted, ALL, &state, &Addresses);
+        assert!(!images.leave_open(AT + 168, AT + 168, 0));
+        assert!(!images.leave_open(AT + XSTATE_BV as u64, component::SSE, 0));
+        assert!(images.leave_open(AT + 32, AT + 32, 0));
     }
 
     #[test]
     fn other_words_are_determined() {
         let images = images();
         assert!(!images.leave_open(AT - 8, AT - 8, 0));
-        assert!(!images.leave_open(AT + longest() as u64, AT + longest() as u64, 0));
+        assert!(!images.leave_open(AT + 416, AT + 416, 0));
         assert!(!Images::new().leave_open(AT, AT, 0));
+        assert!(images.cover(AT + 415) && !images.cover(AT + 416));
+    }
+
+    #[test]
+    fn compacted_components_follow_each_other() {
+        let avx = __cpuid_count(0xd, 2).eax as usize;
+        if avx != 0 {
+            assert_eq!(compacted(2, ALL | component::AVX), EXTENDED);
+            assert!(compacted(5, ALL | component::AVX | component::AVX512) >= EXTENDED + avx);
+            assert_eq!(compacted(5, ALL | component::AVX512), EXTENDED);
+        }
+    }
+
+    #[test]
+    fn an_environment_has_the_last_instruction_or_zeros() {
+        let mut images = Images::new();
+        images.note_environment(AT, [0; 4]);
+        let holds = [0x40_1223, 0x31d_0033, 0x40_4120, 0xffff_002b];
+        assert!(!images.leave_open(AT + 8, 0x40_1223 << 32 | 7, 7));
+        images.complete(holds);
+        assert!(images.leave_open(AT + 8, 0x40_1223 << 32 | 7, 7));
+        assert!(images.leave_open(AT + 16, 0, 0x40_4120_031d_0033));
+        assert!(images.leave_open(AT + 24, 0xffff_0000, 0xffff_002b));
+        assert!(!images.leave_open(AT + 8, 0x40_1224 << 32 | 7, 7));
+        assert!(!images.leave_open(AT + 8, 0x40_1223 << 32 | 7, 8));
+        for _ in 0..2 {
+            images.note_environment(AT, holds);
+        }
+        images.complete(holds);
+        assert_eq!(images.environments.len(), 1);
     }
 
     #[test]
     fn the_number_of_images_is_bounded() {
         let mut images = Images::new();
         for n in 0..2 * MOST as u64 {
-            images.note(AT + n * 64, &Addresses);
+            images.note(AT + n * 64, Form::Standard, ALL, &XState::initial(), &Addresses);
+            images.note_environment(AT + n * 64, [0; 4]);
         }
-        assert_eq!(images.0.len(), MOST);
+        assert_eq!((images.images.len(), images.environments.len()), (MOST, MOST));
     }
 }

@@ -1,4 +1,5 @@
 // Stored environments of the x87 unit name its last instruction: by fnstenv, feholdexcept and as part of larger images.
+// Addresses are computed with in the first rounds only: AMD's processors forget them when the kernel gives them to somebody else.
 // build default: -O1 -lm
 // rounds: 300 20000
 #include <fenv.h>
@@ -32,7 +33,9 @@ int main(int argc, char **argv) {
             __asm__ volatile("fldt %1; fmul %%st(0); fstpt %1; fnstenv %0" : "=m"(e), "+m"(x));
         }
         __asm__ volatile("fldenv %0" ::"m"(e));
-        sum = mix(sum, &e.words[3], 4);
+        if (i < 30) {
+            sum = mix(sum, &e.words[3], 4);
+        }
         fenv_t held;
         feholdexcept(&held);
         value = x > 100 ? 1.5L : x + 0.25L;

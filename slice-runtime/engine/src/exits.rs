@@ -59,6 +59,11 @@ impl Engine {
             ExitKind::X87Environment => {
                 self.stats.entries[3] += 1;
                 self.show_x87_pc();
+                self.thread().stored_environment = cpu.xstate.last_x87();
+                if cpu.xstate.has_x87_exception() && self.decode(exit.pc).masks_x87_exceptions() {
+                    // It stores half addresses, and nothing sees them in full after it.
+                    self.thread().restores_x87 *= 2;
+                }
                 return Next::Cache(self.space(space).pc(exit.site));
             }
             ExitKind::PopFlags => {

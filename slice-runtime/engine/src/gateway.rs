@@ -29,6 +29,55 @@ const fn gpr(r: Gpr) -> usize {
     REGISTERS + r as usize * 8
 }
 
+/// Instructions that load the app's extended state, by way of rax, rcx and rdx. XRSTOR loads the selectors of the last x87 instruction from no image, and on some
+/// processors nothing about it (see [`machine::x87`]): where that is about to be seen it is put into the unit's environment. If an exception is pending
+/// the image has all but the selectors, and addresses in full. And where XRSTOR takes registers that hold zero out of use ([`machine::in_use`]), those that were in use are so again.
+macro_rules! load_extended_state {
+    () => {
+        concat!(
+            "mov eax, gs:[{xsave_mask}]\n",
+            "mov edx, gs:[{xsave_mask} + 4]\n",
+            "xrstor64 gs:[{xstate}]\n",
+            "cmp qword ptr gs:[{restores_x87}], 0\n",
+            "je 8f\n",
+            "test byte ptr gs:[{xstate} + 512], 1\n",
+            "jz 8f\n",
+            "test byte ptr gs:[{xstate} + 2], 0x80\n",
+            "jz 7f\n",
+            "cmp qword ptr gs:[{restores_x87}], 2\n",
+            "jne 8f\n",
+            "7:\n",
+            "fnstenv gs:[{environment}]\n",
+            "mov rax, gs:[{last_x87}]\n",
+            "mov gs:[{environment} + 12], rax\n",
+            "mov rax, gs:[{last_x87} + 8]\n",
+            "mov gs:[{environment} + 20], rax\n",
+            "fldenv gs:[{environment}]\n",
+            "8:\n",
+            "cmp qword ptr gs:[{forgets_zeros}], 0\n",
+            "je 9f\n",
+            "mov ecx, 1\n",
+            "xgetbv\n",
+            "not eax\n",
+            "and eax, gs:[{xstate} + 512]\n",
+            "test al, 0x46\n",
+            "jz 9f\n",
+            "test al, 2\n",
+            "jz 2f\n",
+            "movaps xmm0, gs:[{xstate} + 160]\n",
+            "2:\n",
+            "test al, 4\n",
+            "jz 3f\n",
+            "vinserti128 ymm0, ymm0, gs:[{zeros}], 1\n",
+            "3:\n",
+            "test al, 0x40\n",
+            "jz 9f\n",
+            "vinserti64x4 zmm0, zmm0, gs:[{zeros}], 1\n",
+            "9:\n",
+        )
+    };
+}
+
 /// Instructions that load the app's registers from rax to r11.
 macro_rules! load_low_registers {
     () => {
@@ -78,9 +127,7 @@ global_asm!(
     "superpin_enter_window:",
     "cmp qword ptr gs:[{interrupted}], 0",
     "jne superpin_abandon",
-    "mov eax, gs:[{xsave_mask}]",
-    "mov edx, gs:[{xsave_mask} + 4]",
-    "xrstor64 gs:[{xstate}]",
+    load_extended_state!(),
     "mov rax, gs:[{fs_base}]",
     "wrfsbase rax",
     "push qword ptr gs:[{rflags}]",
@@ -146,6 +193,38 @@ global_asm!(
     "mov eax, gs:[{xsave_mask}]",
     "mov edx, gs:[{xsave_mask} + 4]",
     "xsave64 gs:[{xstate}]",
+    "cmp qword ptr gs:[{loses_x87}], 0",
+    "je 9f",
+    "test byte ptr gs:[{xstate} + 512], 1",
+    "jz 9f",
+    "mov rax, gs:[{loses_x87}]",
+    "shr rax, 1",
+    "mov gs:[{restores_x87}], rax",
+    "fnstenv gs:[{environment}]",
+    "mov rax, gs:[{environment} + 12]",
+    "mov rdx, gs:[{environment} + 20]",
+    // The same address without selectors: XRSTOR loaded that, and none was executed since.
+    "cmp eax, gs:[{last_x87}]",
+    "jne 7f",
+    "cmp word ptr gs:[{environment} + 16], 0",
+    "je 8f",
+    "7:",
+    "mov gs:[{last_x87}], rax",
+    "mov gs:[{last_x87} + 8], rdx",
+    // The last sixteen bits of an environment mean nothing.
+    "mov word ptr gs:[{last_x87} + 14], 0",
+    "8:",
+    "test byte ptr gs:[{xstate} + 2], 0x80",
+    "jnz 9f",
+    "cmp qword ptr gs:[{loses_x87}], {selectors}",
+    "je 9f",
+    "mov ecx, eax",
+    "mov gs:[{xstate} + 8], rcx",
+    "mov ecx, edx",
+    "mov gs:[{xstate} + 16], rcx",
+    "shr rax, 48",
+    "mov gs:[{xstate} + 6], ax",
+    "9:",
     // Abandons an entry, or leaves when `cpu` is already filled in.
     ".globl superpin_abandon",
     "superpin_abandon:",
@@ -168,9 +247,7 @@ global_asm!(
     // extern "C" fn detach(thread: *mut ThreadState) -> !: loads the app's state and goes to its rip, for good.
     ".globl superpin_detach",
     "superpin_detach:",
-    "mov eax, gs:[{xsave_mask}]",
-    "mov edx, gs:[{xsave_mask} + 4]",
-    "xrstor64 gs:[{xstate}]",
+    load_extended_state!(),
     "mov rax, gs:[{fs_base}]",
     "wrfsbase rax",
     "push qword ptr gs:[{rflags}]",
@@ -191,6 +268,13 @@ global_asm!(
     slot_r11 = const ThreadState::spill_at(SLOT_R11),
     entered_r11 = const offset_of!(ThreadState, entered_r11),
     xstate = const XSTATE,
+    last_x87 = const XSTATE + machine::x87::LAST_AT,
+    loses_x87 = const offset_of!(ThreadState, loses_x87),
+    restores_x87 = const offset_of!(ThreadState, restores_x87),
+    selectors = const machine::x87::Lost::Selectors as u64,
+    forgets_zeros = const offset_of!(ThreadState, forgets_zeros),
+    zeros = const offset_of!(ThreadState, zeros),
+    environment = const offset_of!(ThreadState, environment),
     rflags = const REGISTERS + offset_of!(Registers, rflags),
     fs_base = const REGISTERS + offset_of!(Registers, fs_base),
     rip = const REGISTERS + offset_of!(Registers, rip),
@@ -288,15 +372,28 @@ pub unsafe fn adopt(thread: *mut ThreadState) {
         (*thread).syscall = (*thread).leave;
         (*thread).leave_by_stub = leave_by_stub_pc();
         (*thread).miss = indirect_miss_pc();
-        (*thread).xsave_mask = xcr0() & machine::component::KEPT & !machine::component::PKRU;
+        (*thread).xsave_mask = machine::component::enabled() & machine::component::KEPT & !machine::component::PKRU;
+        (*thread).loses_x87 = machine::x87::lost() as u64;
+        (*thread).forgets_zeros = machine::in_use::forgets_zeros().into();
     }
 }
 
-fn xcr0() -> u64 {
-    let (low, high): (u32, u32);
-    // SAFETY: XGETBV with ecx = 0 is available wherever the kernel enabled XSAVE.
-    unsafe {
-        std::arch::asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack));
-    }
-    u64::from(high) << 32 | u64::from(low)
+/// The thread state of this thread. Null before the engine has begun.
+fn adopted() -> *const ThreadState {
+    let thread: *const ThreadState;
+    // SAFETY: as in `adopt`.
+    unsafe { std::arch::asm!("rdgsbase {}", out(reg) thread, options(nomem, nostack)) };
+    thread
+}
+
+/// The app's extended state, for a routine that translated code was left for.
+pub fn extended_state() -> &'static XState {
+    // SAFETY: a routine runs after `adopt`; the thread state stays, and only `leave` writes the state while routines run.
+    unsafe { &(*adopted()).cpu.xstate }
+}
+
+/// What the environment of the x87 unit that the app stored last holds of its last instruction: its last sixteen bytes.
+pub fn stored_environment() -> [u32; 4] {
+    // SAFETY: as in `extended_state`.
+    unsafe { (*adopted()).stored_environment }
 }

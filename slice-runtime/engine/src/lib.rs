@@ -38,7 +38,7 @@ mod thread;
 mod translate;
 
 pub use engine::{Engine, Settings, Stats};
-pub use gateway::detach;
+pub use gateway::{detach, extended_state, stored_environment};
 pub use guest::{Control, Cpu, Fault, Flow, Guest, Volatile};
 pub use signals::{TRAP_FLAG, install_signal, interrupt, on_signal, set_interrupted};
 pub use targets::mapped_later;

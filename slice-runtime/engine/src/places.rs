@@ -1,13 +1,16 @@
 //! Places in the cache: which trace they belong to, and what is to be corrected when the app stops at one.
 
+use bubble::map::{CACHE_OWN, CACHE_SHARED};
 use isa::Instruction;
-use machine::{AppPc, CachePc, component};
+use machine::{AppPc, CachePc, Here, Memory, component};
 
 use crate::buffer;
 use crate::engine::Engine;
 use crate::space::SpaceId;
 use crate::statemap::{self, BlockCall, BufferMark, CallMark, MapEntry, Place, from_bytes};
 use crate::tables::{Tables, TraceId};
+
+const _: () = assert!(CACHE_SHARED.start >> 32 == (CACHE_OWN.end() - 1) >> 32);
 
 /// What is known about a trace's calls and words.
 struct Records<'a> {
@@ -101,8 +104,22 @@ impl Engine {
             return;
         }
         if let Some((_, _, entry, _)) = self.locate(CachePc(xstate.x87_pc())) {
-            self.cpu().xstate.set_x87_pc(entry.pc);
+            let opcode = x87_opcode(entry.pc);
+            let xstate = &mut self.cpu_unbound().xstate;
+            xstate.set_x87_pc(entry.pc);
+            xstate.correct_x87_opcode(opcode);
         }
+        if self.thread().loses_x87 == 0 {
+            return;
+        }
+        // The caches lie in one range of 4 GiB.
+        let noted = self.cpu_unbound().xstate.noted_x87_pc();
+        let noted = noted.map(|low| CachePc(CACHE_SHARED.start >> 32 << 32 | u64::from(low)));
+        if let Some((_, _, entry, _)) = noted.and_then(|place| self.locate(place)) {
+            let opcode = x87_opcode(entry.pc);
+            self.cpu_unbound().xstate.note_app_x87_pc(entry.pc, opcode);
+        }
+        self.thread().restores_x87 = 1;
     }
 
     /// Instructions in `start .. end`.
@@ -115,5 +132,36 @@ impl Engine {
             n += 1;
         }
         n
+    }
+}
+
+/// What the processor keeps as the opcode of the app's x87 instruction at `pc`: translated code may name its operand in another way, which shows in it.
+/// 0 if the code isn't there any more.
+fn x87_opcode(pc: u64) -> u16 {
+    let mut code = [0; isa::MAX_LEN];
+    let len = Here::new().read_prefix(pc, &mut code);
+    opcode_of(&code[..len])
+}
+
+fn opcode_of(code: &[u8]) -> u16 {
+    const PREFIXES: [u8; 10] = [0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf2, 0xf3];
+    let is_prefix = |byte: &&u8| PREFIXES.contains(byte) || **byte & 0xf0 == 0x40;
+    let mut rest = code.iter().skip_while(is_prefix);
+    match (rest.next(), rest.next()) {
+        (Some(first @ 0xd8..=0xdf), Some(second)) => u16::from(first & 7) << 8 | u16::from(*second),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::opcode_of;
+
+    #[test]
+    fn opcodes_have_three_bits_of_the_first_byte() {
+        assert_eq!(opcode_of(&[0xdb, 0x1d, 1, 2, 3, 4]), 0x31d);
+        assert_eq!(opcode_of(&[0x65, 0x41, 0xd9, 0x30]), 0x130);
+        assert_eq!(opcode_of(&[0x90]), 0);
+        assert_eq!(opcode_of(&[0xdb]), 0);
     }
 }

@@ -270,6 +270,8 @@ fn copy_xstate(bytes: &mut [u8; XSTATE_CAPACITY], context: &libc::ucontext_t) {
         let len = if magic == MAGIC1 { size.min(XSTATE_CAPACITY) } else { 512 };
         std::ptr::copy_nonoverlapping(area, bytes.as_mut_ptr(), len);
     }
+    // The kernel's words there mean something else to the gateway.
+    bytes[SOFTWARE_AT..SOFTWARE_AT + 48].fill(0);
 }
 
 /// The runtime itself faulted: a bug, or app memory that went away under it.

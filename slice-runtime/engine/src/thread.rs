@@ -60,6 +60,18 @@ pub struct ThreadState {
     pub runtime_fs: u64,
     /// Components that `leave` and `enter` save and restore.
     pub xsave_mask: u64,
+    /// What XSAVE and XRSTOR lose of the last x87 instruction: a [`machine::x87::Lost`].
+    pub loses_x87: u64,
+    /// 1 if that is to be put into the unit's environment when translated code is entered, 2 even if an exception is pending.
+    pub restores_x87: u64,
+    /// Room for an environment of the x87 unit, as `fnstenv` stores it: 28 bytes.
+    pub environment: [u64; 4],
+    /// The last sixteen bytes of the environment that the app stored last.
+    pub stored_environment: [u32; 4],
+    /// 1 if XRSTOR takes registers that hold zero out of use.
+    pub forgets_zeros: u64,
+    /// Nothing but zeros.
+    pub zeros: [u64; 4],
     /// Where other exits jump to.
     pub leave: u64,
     /// Where exit stubs at a block's end jump to if they can't reach it.

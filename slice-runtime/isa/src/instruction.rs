@@ -203,6 +203,17 @@ impl Instruction {
         matches!(self.iced.mnemonic(), Xsave | Xsave64 | Xsavec | Xsavec64 | Xsaveopt | Xsaveopt64)
     }
 
+    /// Whether it stores such an image in the compacted form.
+    pub fn compacts_extended_state(&self) -> bool {
+        matches!(self.iced.mnemonic(), Mnemonic::Xsavec | Mnemonic::Xsavec64)
+    }
+
+    /// Whether it stores the x87 unit's environment by itself, and masks all exceptions then.
+    pub fn masks_x87_exceptions(&self) -> bool {
+        use Mnemonic::{Fnsave, Fnstenv, Fsave, Fstenv};
+        matches!(self.iced.mnemonic(), Fnsave | Fnstenv | Fsave | Fstenv)
+    }
+
     /// Whether it stores the x87 unit's environment, in which the address of the last x87 instruction stands.
     pub fn stores_x87_environment(&self) -> bool {
         use Mnemonic::{Fnsave, Fnstenv, Fsave, Fstenv, Fxsave, Fxsave64};

@@ -7,8 +7,10 @@
 mod address;
 pub mod mapping;
 mod memory;
+pub mod in_use;
 pub mod proc;
 mod registers;
+pub mod x87;
 mod xstate;
 
 pub use address::{AppPc, CachePc};

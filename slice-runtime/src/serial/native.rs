@@ -9,7 +9,7 @@
 //! What the process is to the kernel becomes the app's first: dispositions, alternate stack, mask. Then the whole
 //! register state is loaded, GS base included, and rip last.
 
-use std::arch::{asm, global_asm};
+use std::arch::global_asm;
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 
@@ -162,7 +162,8 @@ fn prepare(cpu: &Cpu, signals: &Signals, dispositions: bool) {
     let launch = unsafe { &mut *LAUNCH.0.get() };
     launch.registers = cpu.registers;
     launch.xstate = cpu.xstate.clone();
-    launch.xstate_mask = loadable();
+    launch.xstate.forget_notes();
+    launch.xstate_mask = component::enabled() & component::KEPT & !component::PKRU;
     let mut count = 0;
     let mut call = |number: i64, args: [u64; 4]| {
         launch.calls[count] = [number as u64, args[0], args[1], args[2], args[3]];
@@ -181,16 +182,6 @@ fn prepare(cpu: &Cpu, signals: &Signals, dispositions: bool) {
     launch.mask = signals.mask();
     call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as u64, &raw const launch.mask as u64, 0, 8]);
     launch.call_count = count as u64;
-}
-
-/// Components that the app's state holds.
-fn loadable() -> u64 {
-    let (low, high): (u32, u32);
-    // SAFETY: XGETBV with ecx = 0 is available wherever the kernel enabled XSAVE.
-    unsafe {
-        asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack));
-    }
-    (u64::from(high) << 32 | u64::from(low)) & component::KEPT & !component::PKRU
 }
 
 /// Makes a call that starts a process. The child goes on natively with the state in `child`; the call's result

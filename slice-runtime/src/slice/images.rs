@@ -1,31 +1,57 @@
-//! Notes where the app stores images of its vector registers, and what was there: see [`sigmatch::Images`].
+//! Notes where the app stores images of its vector registers and environments of its x87 unit: see [`sigmatch::Images`].
 
 use std::ptr::addr_of_mut;
 
 use engine::instrument::{Arg, Call, Point, Trace};
-use machine::Here;
-use sigmatch::Images;
+use machine::x87::Lost;
+use machine::{Gpr, Here, component};
+use sigmatch::{Form, Images};
 
-/// One for the process, at the same address in every slice: shared translations pass it to [`note`].
+/// One for the process, at the same address in every slice: shared translations pass it to the routines.
 static mut IMAGES: Images = Images::new();
 
-/// Inserts calls of [`note`].
+/// Inserts calls of the routines.
 pub fn instrument(trace: &mut Trace) {
-    let storing = trace.instructions.iter().enumerate().filter(|(_, instruction)| instruction.stores_extended_state());
-    let calls = storing.map(|(index, _)| {
-        let (routine, images) = (note as *const () as usize, addr_of_mut!(IMAGES) as u64);
-        Call::new(Point::Before(index), routine, images, vec![Arg::MemoryAddress(0)])
+    let requested = [Arg::Register(Gpr::Rax), Arg::Register(Gpr::Rdx)];
+    let calls = trace.instructions.iter().enumerate().filter_map(|(index, instruction)| {
+        let (routine, registers): (_, &[Arg]) = if instruction.stores_extended_state() {
+            let compacts = instruction.compacts_extended_state();
+            (if compacts { note_compacted as *const () } else { note_standard as *const () }, &requested)
+        } else if instruction.stores_x87_environment() && machine::x87::lost() != Lost::Nothing {
+            (note_environment as *const (), &[])
+        } else {
+            return None;
+        };
+        let args = [&[Arg::MemoryAddress(0)], registers].concat();
+        Some(Call::new(Point::Before(index), routine as usize, addr_of_mut!(IMAGES) as u64, args))
     });
+    let calls: Vec<_> = calls.collect();
     trace.calls.extend(calls);
 }
 
-/// The images so far.
+/// What was stored so far.
 pub fn stored() -> &'static Images {
-    // SAFETY: only `note` writes there, while translated code runs; nobody holds this reference then.
-    unsafe { &*addr_of_mut!(IMAGES) }
+    // SAFETY: only this and the routines write there, the latter while translated code runs; nobody holds the reference then.
+    let images = unsafe { &mut *addr_of_mut!(IMAGES) };
+    images.complete(engine::stored_environment());
+    images
 }
 
-/// An image is about to be stored at `start`.
-extern "C" fn note(images: &mut Images, start: u64) {
-    images.note(start, &Here::new());
+extern "C" fn note_standard(images: &mut Images, start: u64, low: u64, high: u64) {
+    note(images, start, Form::Standard, low, high);
+}
+
+extern "C" fn note_compacted(images: &mut Images, start: u64, low: u64, high: u64) {
+    note(images, start, Form::Compacted, low, high);
+}
+
+/// An image is about to be stored at `start`, of the components that edx and eax name.
+fn note(images: &mut Images, start: u64, form: Form, low: u64, high: u64) {
+    let requested = (high << 32 | low & 0xffff_ffff) & component::enabled();
+    images.note(start, form, requested, engine::extended_state(), &Here::new());
+}
+
+/// An environment is about to be stored at `start`.
+extern "C" fn note_environment(images: &mut Images, start: u64) {
+    images.note_environment(start, engine::stored_environment());
 }

@@ -36,8 +36,9 @@ use cpuid::Cpuid;
 use shortcut::Replaying;
 use space::SliceSpace;
 
-/// Why a slice may come to another place than the app.
-const LIKELY: &str = "Perhaps the app has read memory that another process writes, which slices don't see";
+/// What follows from a slice that comes to another place than the app, and only then why that may be.
+const LIKELY: &str = "So it has read something that the app's own run had otherwise: memory that another process writes, perhaps, which slices \
+                      don't see, or what only the processor decides. A serial run (-sp 0) has a total";
 
 /// Runs one slice.
 pub struct SliceGuest {
@@ -186,8 +187,13 @@ impl SliceGuest {
         }
         if let Some(verify::Difference { address, expected }) = self.memory_difference(registers.rsp()) {
             let got = self.memory.read_u64(address).unwrap_or(0);
+            let lies = if images::stored().cover(address) {
+                ". The app had the processor store registers there (xsave, fnstenv), of which what isn't in use may be left out"
+            } else {
+                ""
+            };
             self.fail(&format_args!(
-                "after its last call at {:#x} it has {got:#x} at {address:#x}, where the master has {expected:#x}",
+                "after its last call at {:#x} it has {got:#x} at {address:#x}, where the app's own run has {expected:#x}{lies}",
                 registers.rip.wrapping_sub(2)
             ));
         }
