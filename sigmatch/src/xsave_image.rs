@@ -101,7 +101,8 @@ impl Images {
 
     /// The last environment holds this of the last instruction.
     pub fn complete(&mut self, last: [u32; 4]) {
-        let Some(start) = self.environments.back().filter(|newest| newest.holds.is_none()).map(|newest| newest.start) else {
+        let Some(start) = self.environments.back().filter(|newest| newest.holds.is_none()).map(|newest| newest.start)
+        else {
             return;
         };
         self.environments.pop_back();
@@ -118,15 +119,21 @@ impl Images {
             return true;
         }
         (0..2).all(|half| {
-            let (address, one, other) = (address + half * 4, (one >> (half * 32)) as u32, (other >> (half * 32)) as u32);
+            let (address, one, other) =
+                (address + half * 4, (one >> (half * 32)) as u32, (other >> (half * 32)) as u32);
             one == other || self.half_is_open(address, one, other)
         })
     }
 
     /// Whether something of which the processor alone decides was stored over `address`.
     pub fn cover(&self, address: u64) -> bool {
-        let image = |image: &Image| image.parts.iter().any(|(at, before)| (image.start + *at as u64..).contains(&address) && address < image.start + (*at + before.len()) as u64);
-        self.images.iter().any(image) || self.environments.iter().any(|kept| (kept.start..kept.start + 28).contains(&address))
+        let image = |image: &Image| {
+            image.parts.iter().any(|(at, before)| {
+                (image.start + *at as u64..).contains(&address) && address < image.start + (*at + before.len()) as u64
+            })
+        };
+        self.images.iter().any(image)
+            || self.environments.iter().any(|kept| (kept.start..kept.start + 28).contains(&address))
     }
 
     fn half_is_open(&self, address: u64, one: u32, other: u32) -> bool {

@@ -20,7 +20,10 @@ pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -
     *engine.cpu() = Cpu { registers: boot.registers, xstate: boot.xstate.clone() };
     match signals {
         None => run_slice(boot, slot, tool, engine),
-        Some(signals) => run_serial(signals, slot, tool, engine),
+        Some(signals) => {
+            serial::use_area(boot.signal_area);
+            run_serial(signals, slot, tool, engine)
+        }
     }
 }
 

@@ -181,6 +181,8 @@ impl Serial<'_> {
             picture: None,
             brk: prepared.brk,
             forked: None,
+            signal_area: machine::signal_area::ask()
+                .map_err(|source| Failure::System { action: "find out what a signal frame holds", source })?,
         };
         let slot = self.slot.insert(slot);
         self.images += 1;

@@ -1,6 +1,7 @@
 //! The boot block: what the image finds at [`crate::map::ENTRY`] when it starts inside a taken-over process.
 //! Written by the control process while the process is stopped, read once by the image.
 
+use machine::signal_area::SignalArea;
 use machine::{Registers, XState};
 
 /// First word of a boot block.
@@ -50,6 +51,8 @@ pub struct BootBlock {
     pub image_data: [u64; 2],
     /// When the fork was made, on the monotonic clock, in nanoseconds. 0 in a serial run.
     pub forked_at: u64,
+    /// In a serial run: what signal frames hold of the extended state.
+    pub signal_area: SignalArea,
     /// Captured registers of the app.
     pub registers: Registers,
     /// Captured extended state of the app.

@@ -10,7 +10,6 @@ use std::sync::OnceLock;
 
 use crate::{XState, component};
 
-
 /// Whether XGETBV tells what is in use.
 fn tells() -> bool {
     const OSXSAVE: u32 = 1 << 27;

@@ -5,11 +5,12 @@
 //! stopped tracee, when it is captured in a boot block and when its state lives in a slice's thread state.
 
 mod address;
+pub mod in_use;
 pub mod mapping;
 mod memory;
-pub mod in_use;
 pub mod proc;
 mod registers;
+pub mod signal_area;
 pub mod x87;
 mod xstate;
 

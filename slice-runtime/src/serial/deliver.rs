@@ -72,7 +72,7 @@ fn call_handler(
         altstack: signals.altstack,
         restorer: action.restorer,
     };
-    let frame = frame::build(cpu, &delivery, alternate);
+    let frame = frame::build(cpu, &delivery, alternate, &Here::new());
     let start = signals.altstack.start;
     if alternate.is_some() && frame.address < start || write_stack(frame.address, &frame.bytes, control).is_err() {
         return Err(Death(libc::SIGSEGV));

@@ -8,12 +8,14 @@
 //!     pretcode       8 bytes: where the handler returns to        <- rsp at the handler's start, 8 modulo 16
 //! ```
 //! The layout is the kernel's (`struct rt_sigframe`, `struct sigcontext_64`, `struct _fpx_sw_bytes`). A debugger, an
-//! unwinder and a handler that changes registers all know it, so it has to be exactly this.
+//! unwinder and a handler that changes registers all know it, so it has to be exactly this. How large the XSAVE area is, and which
+//! components it has room for, is the kernel's choice on this processor: the control process asks for it ([`machine::signal_area`]).
 
-use std::arch::asm;
 use std::arch::x86_64::__cpuid_count;
+use std::sync::OnceLock;
 
 use engine::Cpu;
+use machine::signal_area::SignalArea;
 use machine::{Gpr, Memory, MemoryError, Registers, XSTATE_CAPACITY, XState, component};
 
 const MAGIC1: u32 = 0x4650_5853;
@@ -42,6 +44,8 @@ const UC_FLAGS: u64 = 7;
 const SELECTORS: u64 = 0x2b << 48 | 0x33;
 /// Flags that `rt_sigreturn` takes from the frame (the kernel's FIX_EFLAGS).
 const RESTORED_FLAGS: u64 = 0x0005_0dd5;
+/// The kernel aligns the area to what XSAVE needs.
+const ALIGNMENT: u64 = 64;
 /// Order of general registers in a sigcontext.
 const ORDER: [Gpr; 16] = [
     Gpr::R8,
@@ -124,20 +128,22 @@ impl Frame {
 }
 
 /// Makes the frame for a handler that interrupts `cpu`. It goes to the alternate stack whose end is `alternate`, or
-/// else below the interrupted stack pointer.
-pub fn build(cpu: &Cpu, delivery: &Delivery<'_>, alternate: Option<u64>) -> Frame {
+/// else below the interrupted stack pointer. What the kernel doesn't write of it stays as it is in `memory`.
+pub fn build(cpu: &Cpu, delivery: &Delivery<'_>, alternate: Option<u64>, memory: &dyn Memory) -> Frame {
     let top = alternate.unwrap_or(cpu.registers.rsp().wrapping_sub(RED_ZONE));
     let area_size = area_size();
-    let area = top.wrapping_sub(area_size as u64 + 4) & !63;
+    let area = top.wrapping_sub(area_size as u64 + 4) & !(ALIGNMENT - 1);
     let address = (area.wrapping_sub(FRAME as u64) & !15).wrapping_sub(8);
     let area_at = area.wrapping_sub(address) as usize;
     let mut bytes = vec![0; area_at + area_size + 4];
+    memory.read_prefix(address, &mut bytes);
     let mut put = |at: usize, word: u64| bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
     put(0, delivery.restorer);
     put(PRETCODE, UC_FLAGS);
-    for (i, word) in delivery.altstack.words().into_iter().enumerate() {
-        put(PRETCODE + STACK_AT + i * 8, word);
-    }
+    put(PRETCODE + 8, 0);
+    let [start, flags, size] = delivery.altstack.words();
+    put(PRETCODE + STACK_AT, start);
+    put(PRETCODE + STACK_AT + 16, size);
     let context = PRETCODE + SIGCONTEXT_AT;
     for (i, gpr) in ORDER.into_iter().enumerate() {
         put(context + i * 8, cpu.registers.get(gpr));
@@ -157,6 +163,8 @@ pub fn build(cpu: &Cpu, delivery: &Delivery<'_>, alternate: Option<u64>) -> Fram
         put(context + word * 8, value);
     }
     put(PRETCODE + MASK_AT, delivery.mask);
+    let flags_at = PRETCODE + STACK_AT + 8;
+    bytes[flags_at..flags_at + 4].copy_from_slice(&(flags as u32).to_le_bytes());
     bytes[PRETCODE + UCONTEXT..FRAME].copy_from_slice(info_bytes(delivery.info));
     put_area(&mut bytes[area_at..], &cpu.xstate, area_size);
     Frame { address, bytes }
@@ -170,8 +178,10 @@ fn info_bytes(info: &libc::siginfo_t) -> &[u8] {
 /// The extended state with the software bytes that tell its size. As the kernel does, x87 and SSE are always
 /// given explicitly.
 fn put_area(area: &mut [u8], state: &XState, size: usize) {
-    let legacy = explicit(state);
-    area[..size].copy_from_slice(&legacy.bytes[..size]);
+    let state = explicit(state);
+    for (start, end) in written(size) {
+        area[start..end].copy_from_slice(&state.bytes[start..end]);
+    }
     let mut put = |at: usize, bytes: &[u8]| area[at..at + bytes.len()].copy_from_slice(bytes);
     put(464, &MAGIC1.to_le_bytes());
     put(468, &(size as u32 + 4).to_le_bytes());
@@ -180,9 +190,20 @@ fn put_area(area: &mut [u8], state: &XState, size: usize) {
     put(size, &MAGIC2.to_le_bytes());
 }
 
-/// The same state with x87 and SSE present.
+/// What is written of an area: x87 and SSE, the software bytes, the header, and each component that it has room for.
+fn written(size: usize) -> Vec<(usize, usize)> {
+    let components = (2..63).filter(|bit| features() >> bit & 1 != 0).map(|bit| {
+        let place = __cpuid_count(0xd, bit);
+        (place.ebx as usize, (place.ebx + place.eax) as usize)
+    });
+    let legacy = [(0, 416), (464, 576)];
+    legacy.into_iter().chain(components).filter(|(_, end)| *end <= size.min(XSTATE_CAPACITY)).collect()
+}
+
+/// The same state with x87 and SSE present, and zeros for whatever else isn't.
 fn explicit(state: &XState) -> XState {
     let mut explicit = state.clone();
+    explicit.forget_notes();
     let initial = XState::initial();
     let present = state.xstate_bv();
     if present & component::X87 == 0 {
@@ -191,6 +212,13 @@ fn explicit(state: &XState) -> XState {
     }
     if present & component::SSE == 0 {
         explicit.bytes[160..416].fill(0);
+    }
+    for bit in (2..63).filter(|bit| present >> bit & 1 == 0 && features() >> bit & 1 != 0) {
+        let place = __cpuid_count(0xd, bit);
+        let (start, end) = (place.ebx as usize, (place.ebx + place.eax) as usize);
+        if end <= XSTATE_CAPACITY {
+            explicit.bytes[start..end].fill(0);
+        }
     }
     let present = present | component::X87 | component::SSE;
     explicit.bytes[512..520].copy_from_slice(&present.to_le_bytes());
@@ -240,8 +268,9 @@ fn take_area(address: u64, memory: &dyn Memory) -> Result<XState, MemoryError> {
     let whole = extended
         && memory.read(address + size as u64, &mut magic).is_ok()
         && u32::from_le_bytes(magic) == MAGIC2
-        && memory.read(address, &mut state.bytes[..size]).is_ok();
-    let present = if whole { state.xstate_bv() & features() } else { component::X87 | component::SSE };
+        && memory.read(address, &mut state.bytes[..size.min(XSTATE_CAPACITY)]).is_ok();
+    let present =
+        if whole { state.xstate_bv() & features() & component::KEPT } else { component::X87 | component::SSE };
     state.bytes[464..576].fill(0);
     state.bytes[512..520].copy_from_slice(&present.to_le_bytes());
     let mxcsr = half(&state, 24) & 0xffff;
@@ -249,23 +278,25 @@ fn take_area(address: u64, memory: &dyn Memory) -> Result<XState, MemoryError> {
     Ok(state)
 }
 
-/// Components that frames hold.
-fn features() -> u64 {
-    let (low, high): (u32, u32);
-    // SAFETY: XGETBV with ecx = 0 is available wherever the kernel enabled XSAVE.
-    unsafe {
-        asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack));
-    }
-    (u64::from(high) << 32 | u64::from(low)) & component::KEPT
+static AREA: OnceLock<SignalArea> = OnceLock::new();
+
+/// Makes frames with such areas from now on.
+pub fn use_area(area: SignalArea) {
+    let _ = AREA.set(area);
 }
 
-/// Bytes of an XSAVE area with those components.
+fn area() -> SignalArea {
+    *AREA.get().expect("a serial run is told what the kernel's frames are like")
+}
+
+/// Components that frames have room for.
+fn features() -> u64 {
+    area().components
+}
+
+/// Bytes of the XSAVE area.
 fn area_size() -> usize {
-    let ends = (2..64).filter(|bit| features() >> bit & 1 != 0).map(|bit| {
-        let place = __cpuid_count(0xd, bit);
-        (place.ebx + place.eax) as usize
-    });
-    ends.max().unwrap_or(576).min(XSTATE_CAPACITY)
+    area().size as usize
 }
 
 /// Registers at a handler's start.
@@ -284,8 +315,15 @@ pub fn enter_handler(registers: &mut Registers, frame: &Frame, signal: i32, hand
 mod tests {
     use super::*;
     use machine::Here;
+    use std::arch::asm;
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicU64, Ordering};
+
+    fn ask() -> SignalArea {
+        let area = machine::signal_area::ask().unwrap();
+        use_area(area);
+        area
+    }
 
     static UCONTEXT_AT: AtomicU64 = AtomicU64::new(0);
     static KERNELS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -303,17 +341,22 @@ mod tests {
         }
     }
 
-    fn raise_and_copy() {
-        // SAFETY: the handler follows the convention; the signal is used by no other test.
+    /// Has the handler run on an alternate stack that ends at `end`.
+    fn raise_and_copy(stack: &mut [u8], end: usize) {
+        KERNELS.lock().unwrap().clear();
+        // SAFETY: the handler follows the convention; the signal is used by no other test; the stack outlives its use.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = copy_frame as *const () as usize;
-            action.sa_flags = libc::SA_SIGINFO;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
             libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut());
-            // Something in the vector registers' upper halves and in the x87 unit.
-            let ones = [1_u64; 4];
-            asm!("fld1", "fstp st(0)", in("rcx") ones.as_ptr());
+            let mut before = std::mem::zeroed();
+            let alternate = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: end };
+            assert_eq!(libc::sigaltstack(&alternate, &mut before), 0);
+            // Something in the x87 unit.
+            asm!("fld1", "fstp st(0)");
             libc::raise(libc::SIGUSR2);
+            assert_eq!(libc::sigaltstack(&before, std::ptr::null_mut()), 0);
         }
     }
 
@@ -336,10 +379,36 @@ mod tests {
         }
     }
 
-    /// The kernel's frame is read, made again from what was read, and compared with the kernel's.
+    /// Memory that holds [`OLD`] everywhere.
+    struct Filled;
+
+    const OLD: u8 = 0x5a;
+
+    impl Memory for Filled {
+        fn read(&self, _: u64, buf: &mut [u8]) -> Result<(), MemoryError> {
+            buf.fill(OLD);
+            Ok(())
+        }
+
+        fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+            Err(MemoryError { address, len: bytes.len() })
+        }
+    }
+
+    /// Kernel's frames are read, made again from what was read, and compared with the kernel's, for all ways in which a stack may be aligned.
     #[test]
     fn frames_are_the_kernels() {
-        raise_and_copy();
+        ask();
+        let mut stack = vec![0; 64 << 10];
+        let len = stack.len();
+        for end in (len - 128..=len).step_by(8) {
+            stack.fill(OLD);
+            raise_and_copy(&mut stack, end);
+            the_last_frame_is_ours(stack.as_ptr() as u64 + end as u64);
+        }
+    }
+
+    fn the_last_frame_is_ours(stack_end: u64) {
         let kernels = Copied {
             start: UCONTEXT_AT.load(Ordering::Relaxed) - PRETCODE as u64,
             bytes: KERNELS.lock().unwrap().clone(),
@@ -359,17 +428,22 @@ mod tests {
         };
         let fault = [ERROR, TRAP, CR2].map(|i| word(PRETCODE + SIGCONTEXT_AT + i * 8));
         let Restored { mask, altstack } = restored;
-        let ours = build(&cpu, &Delivery { info: &info, fault, mask, altstack, restorer: word(0) }, None);
+        let delivery = Delivery { info: &info, fault, mask, altstack, restorer: word(0) };
+        let ours = build(&cpu, &delivery, Some(stack_end), &Filled);
 
         assert_eq!(ours.address, kernels.start);
         assert_eq!(ours.bytes.len(), kernels.bytes.len());
-        assert_eq!(ours.bytes[..FRAME], kernels.bytes[..FRAME]);
-        let area = word(PRETCODE + SIGCONTEXT_AT + FPSTATE * 8) - kernels.start;
-        let area = area as usize;
-        // Legacy region and software bytes; PKRU isn't ours, so XSTATE_BV may lack it.
-        assert_eq!(ours.bytes[area..area + 464], kernels.bytes[area..area + 464]);
-        assert_eq!(ours.bytes[area + 464..area + 484], kernels.bytes[area + 464..area + 484]);
-        assert_eq!(ours.bytes[area + area_size()..], kernels.bytes[area + area_size()..]);
+        let area = (word(PRETCODE + SIGCONTEXT_AT + FPSTATE * 8) - kernels.start) as usize;
+        // PKRU isn't ours: neither its bit nor its bytes are compared.
+        let (mut kernels, mut ours) = (kernels.bytes, ours.bytes);
+        let pkru = __cpuid_count(0xd, 9);
+        let (pkru_at, pkru_len) = (area + pkru.ebx as usize, pkru.eax as usize);
+        for frame in [&mut kernels, &mut ours] {
+            frame[area + 513] &= !((component::PKRU >> 8) as u8);
+            frame[pkru_at..pkru_at + pkru_len].fill(0);
+        }
+        let differing = (0..ours.len()).filter(|&at| ours[at] != kernels[at]);
+        assert_eq!(differing.collect::<Vec<_>>(), Vec::<usize>::new(), "the area is at {area}");
     }
 
     fn some_cpu(stack: &mut [u8]) -> Cpu {
@@ -392,11 +466,12 @@ mod tests {
 
     #[test]
     fn what_was_interrupted_comes_back() {
+        ask();
         let mut stack = vec![0; 16384];
         let before = some_cpu(&mut stack);
         // SAFETY: zero is a valid siginfo.
         let info = unsafe { std::mem::zeroed() };
-        let frame = build(&before, &delivery(&info), None);
+        let frame = build(&before, &delivery(&info), None, &Here::new());
         Here::new().write(frame.address, &frame.bytes).unwrap();
 
         let mut cpu = before.clone();
@@ -413,11 +488,12 @@ mod tests {
 
     #[test]
     fn the_alternate_stack_is_used_from_its_end() {
+        let size = ask().size;
         let mut stack = vec![0; 64];
         // SAFETY: zero is a valid siginfo.
         let info = unsafe { std::mem::zeroed() };
-        let frame = build(&some_cpu(&mut stack), &delivery(&info), Some(0x4010));
-        assert!(frame.address + frame.bytes.len() as u64 <= 0x4010);
-        assert!(frame.address > 0x4010 - 8192);
+        let frame = build(&some_cpu(&mut stack), &delivery(&info), Some(0x8010), &Filled);
+        assert!(frame.address + frame.bytes.len() as u64 <= 0x8010);
+        assert!(frame.address > 0x8010 - u64::from(size) - 1024);
     }
 }

@@ -49,6 +49,7 @@ pub(crate) use calls::{execute_cpuid, raw_syscall};
 use child::Child;
 use deliver::Death;
 pub(crate) use deliver::grow_stack;
+pub use frame::use_area;
 use maps::MapsFiles;
 use own_memory::OwnMemory;
 pub(crate) use threads::run;

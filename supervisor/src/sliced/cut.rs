@@ -13,6 +13,7 @@ use std::time::Duration;
 use bubble::boot::Mode as Role;
 use bubble::shared::{EndKind, state};
 use machine::Memory;
+use machine::signal_area::SignalArea;
 use tracee::{Stop, Stopped, TraceError};
 
 use super::clock::Wish;
@@ -222,6 +223,7 @@ impl Sliced<'_> {
             shares_memory: self.master.shares_memory,
             file_pages: &self.master.file_pages(),
             picture: self.parts.memory.picture(),
+            signal_area: SignalArea::default(),
         };
         self.parts.statistics.slices_from_picture += u64::from(role.picture.is_some());
         let pid = copy.pid();

@@ -22,6 +22,7 @@ use std::os::fd::AsRawFd;
 use bubble::boot::{BOOT_MAGIC, BootBlock, Mode};
 use bubble::map::{ENTRY, IMAGE};
 use bubble::picture::Contents;
+use machine::signal_area::SignalArea;
 use machine::{Memory, XState};
 use tracee::{Remote, Stopped, TraceError};
 
@@ -55,6 +56,8 @@ pub struct Role<'a> {
     pub file_pages: &'a [u64],
     /// What an earlier slice has left behind for this one to go on from.
     pub picture: Option<Contents>,
+    /// What signal frames hold of the extended state, in a serial run.
+    pub signal_area: SignalArea,
 }
 
 /// A process that has room for the boot block and the loader. What is left to do needs no call of its own.
@@ -151,6 +154,7 @@ fn boot_block(
         run_memory: passed.map_or(run.file().as_raw_fd(), |_| -1),
         image_data: [0; 2],
         forked_at: role.forked.map_or(0, Moment::nanoseconds),
+        signal_area: role.signal_area,
         registers: *registers,
         xstate: xstate.clone(),
     })
