@@ -6,24 +6,29 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ExitStatus};
+use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::Duration;
 
 use suites::deadline::{output, wait_for, wait_until};
 use suites::guest::{self, Guest};
 use suites::run::{Job, Outcome, Scratch, as_shell, run};
+use suites::selection::Selection;
 use suites::superpin::{binary, command, parse_total};
 use suites::switches;
 
 /// Rounds of `loops` that take about a second natively.
 const SECOND: u64 = 80_000;
 
+/// Rounds for runs in which something happens before their end: some forty slices.
+const LONG: u64 = 2 * SECOND;
+
 /// Rounds for runs that are ended in the middle, however slowly the test itself gets on.
 const ENDLESS: u64 = 100 * SECOND;
 
 const SLICED: &[&str] = &["-sp", "1", "-spmsec", "50", "-spmp", "4"];
 /// With slices that take so long that each is seen several times, even by a test that seldom gets to run.
-const LONG_SLICES: &[&str] = &["-sp", "1", "-spmsec", "1000", "-spmp", "4"];
+const LONG_SLICES: &[&str] = &["-sp", "1", "-spmsec", "500", "-spmp", "4"];
 const SERIAL: &[&str] = &["-sp", "0"];
 
 /// A run under superpin that is still going on.
@@ -184,10 +189,19 @@ fn native(rounds: u64) -> Outcome {
     run(&app().job(rounds)).unwrap()
 }
 
+/// What a serial run of them prints, and its total.
+fn undisturbed() -> &'static (String, Option<u64>) {
+    static DONE: OnceLock<(String, Option<u64>)> = OnceLock::new();
+    DONE.get_or_init(|| {
+        let ended = Running::start(SERIAL, LONG).end();
+        (ended.stdout, parse_total(&ended.stderr))
+    })
+}
+
 /// The run failed and said so; the app's own work was done to the end.
 fn failed_with_the_app_finished(ended: &Ended) {
     assert_eq!(ended.status.code(), Some(125), "{}", ended.stderr);
-    assert_eq!(ended.stdout.as_bytes(), native(4 * SECOND).stdout, "{}", ended.stderr);
+    assert_eq!(ended.stdout.as_bytes(), native(LONG).stdout, "{}", ended.stderr);
     assert!(ended.stderr.contains("superpin"), "{}", ended.stderr);
     assert_eq!(parse_total(&ended.stderr), None);
 }
@@ -195,8 +209,8 @@ fn failed_with_the_app_finished(ended: &Ended) {
 /// A slice that is lost is begun again: the total is the one of an undisturbed run.
 #[test]
 fn a_slice_is_killed() {
-    let undisturbed = Running::start(SERIAL, 4 * SECOND).end();
-    let running = Running::start(SLICED, 4 * SECOND);
+    let (stdout, total) = undisturbed();
+    let running = Running::start(SLICED, LONG);
     running.find(Kind::Slice).send_if_alive(libc::SIGKILL);
     sleep(Duration::from_millis(200));
     // Not a third time: on a busy machine it would perhaps be the same slice each time, which then fails.
@@ -205,16 +219,16 @@ fn a_slice_is_killed() {
     }
     let ended = running.end();
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    assert_eq!(ended.stdout, undisturbed.stdout);
-    assert_eq!(parse_total(&ended.stderr), parse_total(&undisturbed.stderr), "{}", ended.stderr);
+    assert_eq!(ended.stdout, *stdout);
+    assert_eq!(parse_total(&ended.stderr), *total, "{}", ended.stderr);
 }
 
 /// What a slice needs to be begun again, or the one before to be verified, is lost: the run goes on or says why not.
 #[test]
 fn a_waiting_slice_is_killed() {
-    let undisturbed = Running::start(SERIAL, 4 * SECOND).end();
+    let (_, total) = undisturbed();
     for delay in [0, 30, 100] {
-        let running = Running::start(SLICED, 4 * SECOND);
+        let running = Running::start(SLICED, LONG);
         running.find(Kind::Slice); // only slices and their like wait from now on
         sleep(Duration::from_millis(delay));
         if let Some(waiting) = running.find_another(Kind::Waiting) {
@@ -222,7 +236,7 @@ fn a_waiting_slice_is_killed() {
         }
         let ended = running.end();
         if ended.status.code() == Some(0) {
-            assert_eq!(parse_total(&ended.stderr), parse_total(&undisturbed.stderr), "{}", ended.stderr);
+            assert_eq!(parse_total(&ended.stderr), *total, "{}", ended.stderr);
         } else {
             failed_with_the_app_finished(&ended);
             assert!(ended.stderr.contains("slice"), "{}", ended.stderr);
@@ -233,7 +247,7 @@ fn a_waiting_slice_is_killed() {
 /// A slice that is killed each time it is begun ends the run, with a message.
 #[test]
 fn slices_are_killed_again_and_again() {
-    let running = Running::start(LONG_SLICES, 4 * SECOND);
+    let running = Running::start(LONG_SLICES, LONG);
     let app = running.find(Kind::App).pid;
     running.find(Kind::Slice);
     // After the failure the app goes on alone and looks like a slice.
@@ -275,7 +289,7 @@ fn catches(pid: i32, signal: i32) -> bool {
 
 #[test]
 fn the_collector_is_killed() {
-    let running = Running::start(SLICED, 4 * SECOND);
+    let running = Running::start(SLICED, LONG);
     running.find(Kind::Slice);
     running.find(Kind::Collector).send(libc::SIGKILL);
     let ended = running.end();
@@ -368,13 +382,15 @@ fn superpin_is_asked_to_end() {
     }
 }
 
-/// Any process of a run that follows the app's children: the run ends, and nothing is left.
+/// Any process of a run that follows the app's children, killed at different moments: the run ends, and nothing is left.
 #[test]
 fn one_of_a_family_is_killed() {
     const ROUNDS: u64 = 30_000;
     let job = guest::named("fork_tree").job(ROUNDS);
     for options in [["-sp", "1", "-spmsec", "20", "-follow", "1"], ["-sp", "0", "-spmsec", "20", "-follow", "1"]] {
-        for n in [0, 1, 2, 4, 7, 12] {
+        // Half of them in each round.
+        let moments = [0, 1, 2, 4, 7, 12].into_iter().enumerate();
+        for (_, n) in moments.filter(|(at, _)| Selection::asked().has(options[1], *at, 2)) {
             let running = Running::start_job(&options, &job);
             let is_complete =
                 |all: &[Process]| all.iter().filter(|p| p.kind == Kind::App).count() >= 4 || all.is_empty();
