@@ -29,7 +29,7 @@ pub mod table;
 mod round_trip;
 
 pub use instructions::{RandomRecord, VolatileKind, VolatileRecord};
-pub use log::{LogFull, LogReader, LogWriter, Record, Remap, SignalReturn, SyscallRecord};
+pub use log::{Delivered, LogFull, LogReader, LogWriter, Record, Remap, SignalReturn, SyscallRecord};
 pub use record::{Entered, Exit, Files, NoFiles, Pending, Recorder, Unrecorded};
 pub use replay::{Divergence, Replayed, Replayer, Space, returns_to};
 

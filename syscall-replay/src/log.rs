@@ -14,7 +14,9 @@
 //!   volatile      kind 3 | which << 8, size, pc, rax, rdx, rcx, rbx
 //!   random        kind 4 | register << 8, size, pc, length, value, flags
 //!   signal return kind 5, size, general registers [16], rip, flags, FS base, GS base, extended state up to its last word that isn't 0
+//!   delivery      kind 7, size, registers as above, address and length of the signal frame, its bytes (padded to 8), extended state as above
 //! ```
+//! A delivery lies behind the record of the call at whose end the signal came. If that is a system call's its kind is 6 then, so that whoever replays only plain ones leaves it alone.
 //! The size comes first so that a reader can step over a record, and lets a writer take back an unfinished one.
 
 use machine::{Gpr, Memory, Registers, XState};
@@ -28,6 +30,8 @@ const REMAP: u64 = 2;
 const VOLATILE: u64 = 3;
 const RANDOM: u64 = 4;
 const SIGNAL_RETURN: u64 = 5;
+const SYSCALL_BEFORE_DELIVERY: u64 = 6;
+const DELIVERY: u64 = 7;
 const NO_SOURCE: u64 = u64::MAX;
 
 /// First word of the record of a volatile instruction.
@@ -139,18 +143,51 @@ impl<'a> LogWriter<'a> {
         })
     }
 
+    /// Appends the start of a handler for a signal that came at the end of the last record's call, which starts at `call`.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn delivery(&mut self, call: usize, delivered: &Delivered<'_>) -> Result<(), LogFull> {
+        let Delivered { registers, frame: (address, frame), xstate } = *delivered;
+        self.record(|log| {
+            log.word(DELIVERY)?;
+            log.word(0)?;
+            log.registers(&registers)?;
+            log.word(address)?;
+            log.word(frame.len() as u64)?;
+            log.padded(frame)?;
+            log.padded(without_zeroes(xstate))
+        })?;
+        if self.bytes[call] == SYSCALL as u8 {
+            self.bytes[call] = SYSCALL_BEFORE_DELIVERY as u8;
+        }
+        Ok(())
+    }
+
     /// Appends the state to which `rt_sigreturn` went back.
     ///
     /// # Errors
     /// If there is no room.
     pub fn signal_return(&mut self, registers: &Registers, xstate: &XState) -> Result<(), LogFull> {
-        let Registers { gpr, rip, rflags, fs_base, gs_base } = *registers;
-        let used = xstate.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         self.record(|log| {
-            [SIGNAL_RETURN, 0].into_iter().chain(gpr).try_for_each(|word| log.word(word))?;
-            [rip, rflags, fs_base, gs_base].into_iter().try_for_each(|word| log.word(word))?;
-            let words = xstate.bytes[..used.next_multiple_of(8)].chunks_exact(8);
-            words.into_iter().try_for_each(|word| log.word(u64::from_le_bytes(word.try_into().expect("eight bytes"))))
+            log.word(SIGNAL_RETURN)?;
+            log.word(0)?;
+            log.registers(registers)?;
+            log.padded(without_zeroes(&xstate.bytes))
+        })
+    }
+
+    fn registers(&mut self, registers: &Registers) -> Result<(), LogFull> {
+        let Registers { gpr, rip, rflags, fs_base, gs_base } = *registers;
+        gpr.into_iter().chain([rip, rflags, fs_base, gs_base]).try_for_each(|word| self.word(word))
+    }
+
+    /// Whole words, the last one filled up with zeroes.
+    fn padded(&mut self, bytes: &[u8]) -> Result<(), LogFull> {
+        bytes.chunks(8).try_for_each(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.word(u64::from_le_bytes(word))
         })
     }
 
@@ -219,6 +256,19 @@ pub enum Record<'a> {
     Random(RandomRecord),
     /// The return from a signal handler.
     SignalReturn(SignalReturn<'a>),
+    /// The start of one.
+    Delivery(Delivered<'a>),
+}
+
+/// The start of a signal handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivered<'a> {
+    /// Registers at its first instruction.
+    pub registers: Registers,
+    /// The frame that the kernel has written: address and bytes.
+    pub frame: (u64, &'a [u8]),
+    /// The start of the extended state; the rest is zero.
+    pub xstate: &'a [u8],
 }
 
 /// The state to which `rt_sigreturn` went back.
@@ -335,6 +385,23 @@ fn word(bytes: &[u8], index: usize) -> Option<u64> {
     Some(u64::from_le_bytes(chunk.try_into().expect("eight bytes")))
 }
 
+/// Words of a record before what follows its registers.
+const BEHIND_REGISTERS: usize = 2 + 16 + 4;
+
+fn parse_registers(record: &[u8]) -> Option<Registers> {
+    let mut gpr = [0; 16];
+    for (i, value) in gpr.iter_mut().enumerate() {
+        *value = word(record, 2 + i)?;
+    }
+    let [rip, rflags, fs_base, gs_base] = [18, 19, 20, 21].map(|i| word(record, i));
+    Some(Registers { gpr, rip: rip?, rflags: rflags?, fs_base: fs_base?, gs_base: gs_base? })
+}
+
+/// Up to the last byte that isn't 0.
+fn without_zeroes(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)]
+}
+
 fn parse(record: &[u8]) -> Option<Record<'_>> {
     let head = word(record, 0)?;
     if head & 0xff == VOLATILE {
@@ -354,13 +421,15 @@ fn parse(record: &[u8]) -> Option<Record<'_>> {
         return Some(Record::Random(RandomRecord { pc: pc?, len: len?, register, value: value?, flags: flags? }));
     }
     if head & 0xff == SIGNAL_RETURN {
-        let mut gpr = [0; 16];
-        for (i, value) in gpr.iter_mut().enumerate() {
-            *value = word(record, 2 + i)?;
-        }
-        let [rip, rflags, fs_base, gs_base] = [18, 19, 20, 21].map(|i| word(record, i));
-        let registers = Registers { gpr, rip: rip?, rflags: rflags?, fs_base: fs_base?, gs_base: gs_base? };
-        return Some(Record::SignalReturn(SignalReturn { registers, xstate: record.get(22 * 8..)? }));
+        let registers = parse_registers(record)?;
+        return Some(Record::SignalReturn(SignalReturn { registers, xstate: record.get(BEHIND_REGISTERS * 8..)? }));
+    }
+    if head & 0xff == DELIVERY {
+        let registers = parse_registers(record)?;
+        let [address, len] = [0, 1].map(|i| word(record, BEHIND_REGISTERS + i));
+        let (rest, len) = (record.get((BEHIND_REGISTERS + 2) * 8..)?, len? as usize);
+        let (frame, xstate) = (rest.get(..len)?, rest.get(len.next_multiple_of(8)..)?);
+        return Some(Record::Delivery(Delivered { registers, frame: (address?, frame), xstate }));
     }
     let arity = (head >> 8 & 0xff) as usize;
     if arity > 6 {
@@ -375,7 +444,9 @@ fn parse(record: &[u8]) -> Option<Record<'_>> {
     }
     let rest = record.get((4 + arity) * 8..)?;
     match head & 0xff {
-        SYSCALL => Some(Record::Syscall(SyscallRecord { number, args, arity, result, input_hash, writes: rest })),
+        SYSCALL | SYSCALL_BEFORE_DELIVERY => {
+            Some(Record::Syscall(SyscallRecord { number, args, arity, result, input_hash, writes: rest }))
+        }
         REMAP => {
             let source = Some(word(rest, 0)?).filter(|fd| *fd != NO_SOURCE).map(|fd| fd as u32);
             Some(Record::Remap(Remap { number, args, arity, result, source }))

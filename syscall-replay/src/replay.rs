@@ -22,7 +22,7 @@ pub trait Space: Memory {
 pub enum Replayed<'a> {
     /// Its result and effects are in place.
     Done,
-    /// It was `rt_sigreturn`: registers are in place, and this is the start of the new extended state; the rest is zero.
+    /// It was `rt_sigreturn`, or a signal came at its end: registers are in place, and this is the start of the new extended state; the rest is zero.
     Restored(&'a [u8]),
     /// There is no record left: this must be the slice's end.
     Exhausted,
@@ -106,7 +106,26 @@ impl<'a> Replayer<'a> {
             Some(record) => return Err(self.diverge(pc, format_record(&record), got())),
         }
         self.next += 1;
-        Ok(Replayed::Done)
+        self.deliver(registers, space)
+    }
+
+    /// A call has been made. If a signal came at its end: its handler starts.
+    fn deliver(&mut self, registers: &mut Registers, space: &mut dyn Space) -> Result<Replayed<'a>, Divergence> {
+        let mut log = self.log.clone();
+        let Ok(Some(Record::Delivery(delivered))) = log.next_record() else { return Ok(Replayed::Done) };
+        let (address, frame) = delivered.frame;
+        let what = format_record(&Record::Delivery(delivered));
+        if let Err(error) = space.write(address, frame) {
+            return Err(self.diverge(registers.rip, what, error.to_string()));
+        }
+        // Behind the address to which the handler returns lies what it will return with.
+        if !returns_to(address.wrapping_add(8), space, registers) {
+            return Err(self.diverge(registers.rip, what, format!("its own stack pointer {:#x}", registers.rsp())));
+        }
+        *registers = delivered.registers;
+        self.log = log;
+        self.next += 1;
+        Ok(Replayed::Restored(delivered.xstate))
     }
 
     /// The app executes a volatile instruction at `pc`; its results are put into `registers`.
@@ -273,6 +292,7 @@ fn format_record(record: &Record<'_>) -> String {
         Record::Random(RandomRecord { pc, register, .. }) => {
             format!("an instruction at {pc:#x} that gives {} a random value", register.name())
         }
+        Record::Delivery(delivered) => format!("a signal whose handler is at {:#x}", delivered.registers.rip),
         Record::SignalReturn(record) => format!("the return from a handler to {:#x}", record.registers.rip),
     }
 }

@@ -3,7 +3,7 @@
 
 use machine::{Gpr, Here, Memory, MemoryError, Registers};
 
-use crate::log::{LogFull, Malformed};
+use crate::log::{LogFull, Malformed, SYSCALL};
 use crate::*;
 
 /// This process's memory; remembers what it was asked to reshape.
@@ -321,5 +321,41 @@ fn the_return_from_a_handler_restores_all_registers() {
     let mut registers = before;
     assert!(Replayer::new(&bytes[..len]).syscall(&mut registers, &mut Recorded::new()).is_err());
     let mut other = calling(libc::SYS_getpid, [0; 6]);
+    assert!(Replayer::new(&bytes[..len]).syscall(&mut other, &mut Recorded::new()).is_err());
+}
+
+#[test]
+fn a_signal_at_the_end_of_a_call_starts_its_handler() {
+    let mut bytes = vec![0; 8192];
+    let mut log = LogWriter::new(&mut bytes);
+    record(&mut Recorder::new(), &mut log, libc::SYS_getppid, [0; 6]);
+    // A return address, and a ucontext with the registers behind the call.
+    let mut frame = [0_u64; 40];
+    (frame[0], frame[21], frame[22]) = (0x5000, 0x7000, 0x1002);
+    let contents: Vec<u8> = frame.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut place = [0_u64; 40];
+    let to = Registers { rip: 0x4000, rflags: 0x202, ..Registers::default() };
+    let mut xstate = machine::XState::initial();
+    xstate.bytes[24] = 5;
+    let address = place.as_mut_ptr() as u64;
+    let delivered = Delivered { registers: to, frame: (address, &contents), xstate: &xstate.bytes };
+    log.delivery(0, &delivered).unwrap();
+    assert_eq!(
+        (log.records(), log.delivery(0, &Delivered { frame: (0, &[0; 9000]), ..delivered }).is_err()),
+        (2, true)
+    );
+    let len = log.len();
+    assert_ne!(u64::from(bytes[0]), SYSCALL, "whoever replays plain calls only must leave it alone");
+
+    let mut registers = calling(libc::SYS_getppid, [0; 6]);
+    registers.set(Gpr::Rsp, 0x7000);
+    let mut replayer = Replayer::new(&bytes[..len]);
+    let replayed = replayer.syscall(&mut registers, &mut Recorded::new());
+    assert_eq!(replayed, Ok(Replayed::Restored(&xstate.bytes[..32])));
+    assert_eq!((registers, std::hint::black_box(place), replayer.position()), (to, frame, 2));
+    assert!(replayer.is_exhausted());
+    // With another stack pointer it isn't the state in which the signal came.
+    let mut other = calling(libc::SYS_getppid, [0; 6]);
+    other.set(Gpr::Rsp, 0x7008);
     assert!(Replayer::new(&bytes[..len]).syscall(&mut other, &mut Recorded::new()).is_err());
 }

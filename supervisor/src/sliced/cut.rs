@@ -254,7 +254,7 @@ struct Start {
 
 /// Where the frame of the handler lies that the process is about to execute, if that is another stack than the one
 /// that was interrupted: from the stack pointer to the end of the alternate stack, which the frame itself names.
-fn frame_elsewhere(stopped: &Stopped, interrupted_rsp: u64) -> Result<[u64; 2], Failure> {
+pub(super) fn frame_elsewhere(stopped: &Stopped, interrupted_rsp: u64) -> Result<[u64; 2], Failure> {
     // A frame starts with the return address and a ucontext: flags, link, then the stack's start, flags and size.
     const STACK_START: u64 = 24;
     const STACK_SIZE: u64 = 40;
@@ -267,7 +267,7 @@ fn frame_elsewhere(stopped: &Stopped, interrupted_rsp: u64) -> Result<[u64; 2], 
 
 /// Delivers a signal. More may be due at once, a fault while the frame is written among them: those are delivered
 /// as well, since no instruction of the app's is executed between them.
-fn enter_handler(stopped: Stopped, signal: i32, passing: &mut Passing) -> Result<Option<Stopped>, Failure> {
+pub(super) fn enter_handler(stopped: Stopped, signal: i32, passing: &mut Passing) -> Result<Option<Stopped>, Failure> {
     let (mut stopped, mut stop) = stopped.enter_handler(signal)?;
     loop {
         match stop {

@@ -86,6 +86,11 @@ impl Hold {
         }
     }
 
+    /// A signal was delivered without a boundary: that has taken some time, too.
+    pub(super) fn begin(&mut self) {
+        self.until = reading(self.clock).map(|now| now + LEAST);
+    }
+
     /// Whether signals are held back, or will be when the master goes on.
     pub(super) fn is_on(&self) -> bool {
         self.until.is_some()

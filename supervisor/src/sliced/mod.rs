@@ -11,6 +11,7 @@ pub(crate) mod clock;
 mod copying;
 mod cut;
 pub(crate) mod decide;
+mod deliveries;
 mod ends;
 pub(crate) mod files;
 mod hold;

@@ -51,6 +51,9 @@ impl Master {
         if self.must_wait(&mut stopped, &info)? {
             return Ok(Next::Resume(stopped, 0));
         }
+        if what == Delivery::Handler && self.is_behind_recorded_call(&stopped, &info, slice)? {
+            return self.deliver_behind_call(stopped, signal, slice);
+        }
         self.boundary(stopped, &info, what, slice)
     }
 

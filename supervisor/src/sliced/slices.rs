@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use bubble::shared::{End, state};
-use syscall_replay::LogWriter;
+use syscall_replay::{Delivered, LogWriter};
 use tracee::Exit;
 
 use super::decide::Amount;
@@ -61,6 +61,16 @@ impl Recording {
         let result = write(&mut log);
         (self.log_len, self.records) = (log.len(), log.records());
         result
+    }
+
+    /// Appends the start of a handler behind the last record, which is about a call. False if there is no room.
+    pub fn log_delivery(&mut self, delivered: &Delivered<'_>) -> bool {
+        let before = self.before;
+        let is_logged = self.log(|log| log.delivery(before.0, delivered)).is_ok();
+        if !is_logged {
+            self.before = before;
+        }
+        is_logged
     }
 
     /// Appends records that were written inside the app. There must be room, see [`Amount::left`].
