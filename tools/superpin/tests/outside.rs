@@ -45,8 +45,27 @@ fn the_lock_of_the_example_is_up_to_date() {
     }
 }
 
+/// The tables of a manifest that say how releases are built.
+fn release_profile(folder: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(folder).join("Cargo.toml")).expect("there is a manifest");
+    let tables = text.split("\n\n").map(|table| table.split_once("\n[").map_or(table, |(_, rest)| rest));
+    let tables = tables.map(|table| table.trim().trim_start_matches('[').to_owned());
+    tables.filter(|table| table.starts_with("profile.release")).collect()
+}
+
+#[test]
+fn the_example_is_built_as_the_workspace_is() {
+    let ours = release_profile(ROOT);
+    assert!(ours.len() > 1, "{ours:?}");
+    assert_eq!(
+        release_profile(EXAMPLE),
+        ours,
+        "copy the tables of the workspace's Cargo.toml to that of examples/hot-calls"
+    );
+}
+
 /// Builds a copy of the example as its author would: in its own folder, which isn't below this workspace's, by its own configuration. What it has in common with the workspace
-/// is compiled once: it has the same target folder, and the same debug information.
+/// is compiled once: it has the same target folder, and the same profile.
 fn build(folder: &Path) -> PathBuf {
     let tool = folder.join("hot-calls");
     for name in ["Cargo.lock", ".cargo/config.toml", "src/main.rs"] {
@@ -60,8 +79,7 @@ fn build(folder: &Path) -> PathBuf {
     fs::write(tool.join("Cargo.toml"), moved).expect("the folder is ours");
     let artifacts = suites::superpin::artifacts();
     let target = artifacts.ancestors().nth(2).expect("TARGET/TRIPLE/PROFILE").to_str().expect("the path is text");
-    let debug = "profile.release.debug='line-tables-only'";
-    let built = cargo(&tool, &["build", "--release", "--quiet", "--target-dir", target, "--config", debug]);
+    let built = cargo(&tool, &["build", "--release", "--quiet", "--target-dir", target]);
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     Path::new(target).join("x86_64-unknown-linux-gnu/release/hot-calls")
 }
