@@ -115,7 +115,10 @@ fn pages_of_copy(copy: Range<u64>) -> Option<Range<u64>> {
 /// A panic is a failure of the run: standard descriptors may be closed, so the slot takes the message.
 fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
     if let Some(slot) = OwnSlot::current() {
-        slot.fail(&format_args!("the tool or the runtime failed: {info}"));
+        match engine::routines::current() {
+            Some(routine) => slot.fail(&format_args!("{routine} failed: {info}")),
+            None => slot.fail(&format_args!("the tool or the runtime failed: {info}")),
+        }
     }
 }
 

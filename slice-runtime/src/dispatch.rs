@@ -104,6 +104,7 @@ fn slice_stats(engine: &Stats) -> SliceStats {
         translate_ns: engine.translate_ns,
         cache_bytes: engine.cache_bytes,
         full_checks: engine.full_checks,
+        away: engine::routines::most(),
         ..SliceStats::default()
     }
 }

@@ -1,4 +1,4 @@
-//! The program break as the image's own libc sees it.
+//! What the image brings in place of functions of its own libc: the program break, and system calls that tools must not make.
 //!
 //! The problem: glibc takes memory by brk, for the TLS of the first thread before anything else runs, and for
 //! malloc later. In a taken-over process the break belongs to the app: the app would find its heap moved, and a
@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bubble::map;
 
 use crate::boot::injected;
+use crate::slot::OwnSlot;
 
 /// What sbrk and brk return when they fail.
 const FAILED: *mut c_void = usize::MAX as *mut c_void;
@@ -109,6 +110,62 @@ extern "C" fn brk(to: *mut c_void) -> c_int {
 pub fn keep_malloc_in_the_bubble() {
     // SAFETY: mallopt has no preconditions; called before there are threads.
     unsafe { libc::mallopt(libc::M_MMAP_MAX, 0) };
+}
+
+/// Where a tool prints and reads. In an analysis routine that is an error: in a serial run the app's files are meant, in a slice
+/// nobody sees it.
+///
+/// # Safety
+/// As for the system call.
+unsafe fn call(name: &str, number: i64, args: [usize; 4]) -> isize {
+    if injected()
+        && let Some(routine) = engine::routines::current()
+        && let Some(slot) = OwnSlot::current()
+    {
+        // It would do so again.
+        slot.give_up();
+        slot.fail(&format_args!(
+            "{routine} made system call {number} ({name}), which analysis routines must not: print in `fini` (see docs/tools.md)"
+        ));
+    }
+    let result: isize;
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!("syscall", inlateout("rax") number as isize => result, in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
+             in("r10") args[3], out("rcx") _, out("r11") _, options(nostack));
+    }
+    if (-4095..0).contains(&result) {
+        // SAFETY: the location is this thread's errno.
+        unsafe { *libc::__errno_location() = -result as c_int };
+        return -1;
+    }
+    result
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn write(fd: c_int, from: *const c_void, len: usize) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { call("write", libc::SYS_write, [fd as usize, from as usize, len, 0]) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn writev(fd: c_int, from: *const libc::iovec, count: c_int) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { call("writev", libc::SYS_writev, [fd as usize, from as usize, count as usize, 0]) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn read(fd: c_int, to: *mut c_void, len: usize) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { call("read", libc::SYS_read, [fd as usize, to as usize, len, 0]) }
+}
+
+/// The mode is there if the flags want one, and otherwise any number.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn open64(path: *const libc::c_char, flags: c_int, mode: libc::mode_t) -> c_int {
+    let args = [libc::AT_FDCWD as usize, path as usize, (flags | libc::O_LARGEFILE) as usize, mode as usize];
+    // SAFETY: the caller's promise.
+    unsafe { call("openat", libc::SYS_openat, args) as c_int }
 }
 
 #[cfg(test)]

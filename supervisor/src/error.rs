@@ -59,7 +59,10 @@ pub enum Failure {
     /// Control of a process failed.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A slice or the serial process can't give a right result.
+    /// A serial run can't give a right result.
+    #[error("{0}")]
+    Serial(String),
+    /// A slice can't give a right result.
     #[error("slice {slice}: {report}")]
     Slice {
         /// Its number.

@@ -9,6 +9,7 @@
 //! * `entry`: a program before its first instruction; `takeover`: how a stopped process becomes a slice;
 //! * `family`: the processes of a run, and the loop; `serial`: what follows one of them serially; `sliced`: in slices;
 //! * `surroundings`: what it must find there; `program`: the app's file;
+//! * `symbols`: names of functions of the tool image;
 //! * `worth`: what a result is worth; `output`: the files that results and reports go to;
 //! * `kept_code`: translations that outlive a run;
 //! * `events`: the one place that sleeps; `passing`: signals that are the app's; `job_control`: stopping and continuing.
@@ -37,6 +38,7 @@ mod serial;
 mod settings;
 mod sliced;
 mod surroundings;
+mod symbols;
 mod takeover;
 mod worth;
 

@@ -92,7 +92,7 @@ const NEEDED: [(libc::__rlimit_resource_t, u64, &str); 6] = [
 
 /// If the kernel has refused something: what limits of this process are so low that this may be why.
 pub fn behind(failure: &Failure) -> Option<String> {
-    if !matches!(failure, Failure::System { .. } | Failure::Trace(_) | Failure::Slice { .. }) {
+    if !matches!(failure, Failure::System { .. } | Failure::Trace(_) | Failure::Slice { .. } | Failure::Serial(_)) {
         return None;
     }
     let is_tight = |resource, needed| {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use bubble::shared::{End, EndKind, SliceStats};
 
 use crate::moment::Moment;
+use crate::symbols::Routines;
 use crate::worth::{Doubts, Worth};
 
 /// Why a slice ended where it did.
@@ -101,6 +102,7 @@ pub struct Statistics {
     ends: Option<BTreeMap<u64, String>>,
     boundaries: [u64; BOUNDARIES.len()],
     slice: SliceStats,
+    routines: Routines,
     /// Nanoseconds from each fork until its slice was ready for its first instruction.
     boots: Vec<u64>,
 }
@@ -138,6 +140,7 @@ impl Statistics {
             ends: list_ends.then(BTreeMap::new),
             boundaries: [0; BOUNDARIES.len()],
             slice: SliceStats::default(),
+            routines: Routines::default(),
             boots: Vec::new(),
         }
     }
@@ -190,6 +193,7 @@ impl Statistics {
         if stats.boot_ns > 0 {
             self.boots.push(stats.boot_ns);
         }
+        self.routines.add(&stats.away);
         self.children += stats.children;
         self.threads += stats.threads;
     }
@@ -297,6 +301,9 @@ impl Statistics {
         line("full_checks", self.slice.full_checks.to_string());
         line("stack_checks", self.slice.stack_checks.to_string());
         line("memory_checks", self.slice.memory_checks.to_string());
+        for (n, routine) in self.routines.lines(self.slice.cpu_ns).into_iter().enumerate() {
+            line(&format!("routine_{}_leaves_the_cache", n + 1), routine);
+        }
         for (slice, end) in self.ends.iter().flatten() {
             line(&format!("slice_{slice}_ended"), end.clone());
         }

@@ -421,7 +421,7 @@ impl ClaimedSlot {
     pub fn report(&self) -> String {
         let len = self.slot().report_len.load(Acquire) as usize;
         let bytes = &self.slot().report[..len.min(self.slot().report.len())];
-        String::from_utf8_lossy(bytes).into_owned()
+        crate::symbols::named(&String::from_utf8_lossy(bytes))
     }
 
     /// The slice's counters, complete once it has finished.

@@ -286,9 +286,9 @@ impl Serial<'_> {
                 self.parts.statistics.finished(&slot.stats(), slot.result_len());
                 self.parts.collector.hand_over(slice, slot)
             }
-            (state::FAILED, _) => Err(Failure::Slice { slice, report: slot.report() }),
+            (state::FAILED, _) => Err(Failure::Serial(slot.report())),
             (_, Some(Exit::Signal(signal))) => Err(Failure::Killed(signal)),
-            (_, exit) => Err(Failure::Slice { slice, report: unfinished(exit, &slot.steps) }),
+            (_, exit) => Err(Failure::Serial(unfinished(exit, &slot.steps))),
         }
     }
 }

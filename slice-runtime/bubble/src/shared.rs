@@ -181,6 +181,27 @@ pub struct SliceStats {
     pub children: u64,
     /// Threads that it has started, likewise.
     pub threads: u64,
+    /// Analysis routines that left the code cache most often.
+    pub away: [Away; AWAY],
+}
+
+/// Routines that a slice tells of at most.
+pub const AWAY: usize = 4;
+
+/// An analysis routine that isn't called from translated code. Addresses are those of the image in the bubble.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Away {
+    /// It.
+    pub routine: u64,
+    /// Its calls.
+    pub calls: u64,
+    /// CPU nanoseconds in it, estimated.
+    pub ns: u64,
+    /// Its name, a constant of the image; 0 where this process doesn't know it.
+    pub name: u64,
+    /// Bytes of that.
+    pub name_len: u64,
 }
 
 /// The shared face of one slice.

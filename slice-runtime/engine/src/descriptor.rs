@@ -143,6 +143,11 @@ impl Descriptor {
         })
     }
 
+    /// The routine.
+    pub fn routine(&self) -> u64 {
+        self.routine
+    }
+
     /// Makes the call with `count` in place of the number of the block's instructions.
     pub fn correct(&self, count: u64) {
         self.invoke(|source, value| if source == Source::BlockInstructions { count } else { value });

@@ -161,7 +161,8 @@ impl Engine {
     /// Makes a call before the instruction at `pc`, with the app's registers as they are.
     pub(crate) fn make_call(&mut self, descriptor: &Descriptor, pc: AppPc) -> u64 {
         let instruction = descriptor.needs_instruction().then(|| self.decode(pc));
-        descriptor.call(&self.cpu().registers, instruction.as_ref())
+        let registers = &self.cpu().registers;
+        crate::routines::count(descriptor.routine(), || descriptor.call(registers, instruction.as_ref()))
     }
 
     /// The instruction at `pc`, which was decoded before when its trace was made.

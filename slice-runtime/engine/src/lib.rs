@@ -4,7 +4,7 @@
 //! * `build` selects app code, `translate` makes machine code of it, `space` and `tables` keep it, `dispatch` and `landings` find it,
 //!   `gateway` enters and leaves it, `ahead` and `counters`
 //!   make counting cheap, `shortcut` goes round the runtime, `signals` maps interruptions back to the app, `finish` does the rest of what was interrupted, `pages` and `regions` watch the app's
-//!   memory, `end` finds a slice's end.
+//!   memory, `end` finds a slice's end, [`routines`] tells what left the cache.
 
 mod ahead;
 pub mod buffer;
@@ -26,6 +26,7 @@ mod landings;
 mod pages;
 mod places;
 mod regions;
+pub mod routines;
 pub mod shortcut;
 mod signals;
 mod slots;

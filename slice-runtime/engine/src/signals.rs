@@ -278,8 +278,5 @@ fn copy_xstate(bytes: &mut [u8; XSTATE_CAPACITY], context: &libc::ucontext_t) {
 fn runtime_fault(signal: i32, pc: u64, context: &libc::ucontext_t) -> ! {
     assert!(context.uc_mcontext.gregs[libc::REG_EFL as usize] & flags::TF as i64 == 0, "{TRAP_FLAG}");
     let address = context.uc_mcontext.gregs[libc::REG_CR2 as usize];
-    panic!(
-        "signal {signal} in the runtime at {pc:#x} (image offset {:#x}), address {address:#x}",
-        pc.wrapping_sub(bubble::map::IMAGE.start)
-    );
+    panic!("signal {signal} at {}, address {address:#x}", crate::routines::in_image(pc));
 }

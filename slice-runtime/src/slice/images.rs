@@ -29,6 +29,12 @@ pub fn instrument(trace: &mut Trace) {
     trace.calls.extend(calls);
 }
 
+/// These are none of the tool's routines, in whichever slice their calls were inserted.
+pub fn disown() {
+    let own = [note_standard as *const (), note_compacted as *const (), note_environment as *const ()];
+    engine::routines::disown(&own.map(|routine| routine as u64));
+}
+
 /// What was stored so far.
 pub fn stored() -> &'static Images {
     // SAFETY: only this and the routines write there, the latter while translated code runs; nobody holds the reference then.

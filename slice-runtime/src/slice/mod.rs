@@ -89,6 +89,7 @@ impl SliceGuest {
 
     /// To be called before the first instruction: a slice without records is looking for its end from the start.
     pub fn start(&mut self, engine: &mut Engine) {
+        images::disown();
         deadline::set(self.slot.cpu_bound());
         // SAFETY: a slice's CONTROL is mapped.
         if unsafe { crate::slot::header() }.off.leaves(Optimisation::Shortcut) {
@@ -420,9 +421,17 @@ impl Guest for SliceGuest {
         }
         let Some(used) = deadline::is_over(self.slot.cpu_bound()) else { return Flow::Continue };
         self.slot.give_up();
+        let why = match engine::routines::told(used.as_nanos() as u64) {
+            Some(told) => format!(
+                "{told}, which costs about as much as a system call each time: that may be all. Why it does, the report (-report) \
+                 and docs/tools.md tell; or give it more time (-spgrace)"
+            ),
+            None => "It may be waiting for memory that another process writes, which slices don't see; serial mode (-sp 0) does. \
+                     If its tool is slow, give it more time (-spgrace)"
+                .into(),
+        };
         self.fail(&format_args!(
-            "it doesn't come to its end: it has used {:.1} s of CPU time and is at {:#x}. It may be waiting for memory that another \
-             process writes, which slices don't see; serial mode (-sp 0) does. If its tool is slow, give it more time (-spgrace)",
+            "it doesn't come to its end: it has used {:.1} s of CPU time and is at {:#x}. {why}",
             used.as_secs_f64(),
             cpu.registers.rip
         ))

@@ -92,6 +92,13 @@ pub trait Arguments {
 pub trait Routine<L, A>: Copy + 'static {
     /// Address of a C function that does the same.
     fn address(self) -> usize;
+
+    /// [`Self::address`], whose name messages are to tell.
+    fn named_address(self) -> usize {
+        let address = self.address();
+        engine::routines::name(address, std::any::type_name::<Self>());
+        address
+    }
 }
 
 /// A test: like a [`Routine`], but it returns whether a call is to be made.
@@ -103,6 +110,13 @@ pub trait Routine<L, A>: Copy + 'static {
 pub trait Test<L, A>: Copy + 'static {
     /// Address of a C function that does the same and returns 0 or 1 as 64 bits.
     fn address(self) -> usize;
+
+    /// [`Self::address`], whose name messages are to tell.
+    fn named_address(self) -> usize {
+        let address = self.address();
+        engine::routines::name(address, std::any::type_name::<Self>());
+        address
+    }
 }
 
 /// Makes a value of a type without size: a function item or a closure that captures nothing.

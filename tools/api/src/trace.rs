@@ -149,14 +149,14 @@ impl<'a, L: 'static> Block<'a, L> {
                 for arg in &args {
                     self.first().check(At::Before, *arg);
                 }
-                self.trace.insert_with(self.first().point(at), routine.address(), &args, false);
+                self.trace.insert_with(self.first().point(at), routine.named_address(), &args, false);
             }
             At::Anywhere => {
                 let args = args.into_args();
                 for arg in &args {
                     self.first().check(At::Before, *arg);
                 }
-                self.trace.insert_with(Point::Anywhere(self.index), routine.address(), &args, false);
+                self.trace.insert_with(Point::Anywhere(self.index), routine.named_address(), &args, false);
             }
             At::After | At::Taken => panic!("calls At::{at:?} belong to an instruction: the block's last(), say"),
         }
@@ -291,7 +291,7 @@ impl<L: 'static> Instruction<'_, L> {
         for arg in &args {
             self.check(at, *arg);
         }
-        self.trace.insert_with(self.point(at), routine.address(), &args, predicated);
+        self.trace.insert_with(self.point(at), routine.named_address(), &args, predicated);
     }
 
     fn is_before(&self, at: At) -> bool {
@@ -347,8 +347,8 @@ impl<L: 'static> Instruction<'_, L> {
             self.check(at, *arg);
         }
         let to_engine = |args: Vec<Arg>| args.into_iter().map(Arg::to_engine).collect();
-        let test = engine::instrument::Test { routine: test.address(), args: to_engine(test_args) };
-        let call = Call::new(self.point(at), routine.address(), self.trace.local, to_engine(args));
+        let test = engine::instrument::Test { routine: test.named_address(), args: to_engine(test_args) };
+        let call = Call::new(self.point(at), routine.named_address(), self.trace.local, to_engine(args));
         self.trace.calls.borrow_mut().push(Call { test: Some(test), ..call });
     }
 

@@ -104,6 +104,11 @@ fn a_failing_tool_prints_no_result() {
         ("panic-in-instrument", "instrumentation gave up at 0x"),
         ("refuses", "works on Sundays only"),
         ("wrong-operand", "failing.rs"),
+        ("panic-in-routine", "the tool's routine trials::failing::fail_late failed: panicked at "),
+        ("prints", "the tool's routine trials::failing::prints made system call 1 (write)"),
+        ("opens", "the tool's routine trials::failing::opens made system call 257 (openat)"),
+        ("crashes", "the tool's routine trials::failing::crashes failed: panicked at "),
+        ("crashes", "thunk), address 0x8"),
         ("wrong-operand", "there is no Arg::MemoryAddress(7) at `"),
         ("wrong-operand-of-block", "there is no Arg::MemoryAddress(7) at `"),
     ] {
@@ -111,9 +116,31 @@ fn a_failing_tool_prints_no_result() {
             let output = run(&[&["-sp", mode, "-t", tool], &LS[..]].concat());
             let printed = text(&output.stderr);
             assert_eq!(output.status, 125, "{tool} -sp {mode}: {printed}");
+            assert!(mode == "1" || !printed.contains("slice 0"), "{printed}");
             assert!(printed.contains(expected) && !printed.contains("a total"), "{tool} -sp {mode}: {printed}");
         }
     }
+}
+
+/// What makes a tool slow is named.
+#[test]
+fn routines_that_leave_the_code_cache_are_in_the_report() {
+    for mode in ["0", "1"] {
+        let output = run(&["-sp", mode, "-report", "-", "-t", "rarely-prints", "--", "/bin/ls", "/"]);
+        let printed = text(&output.stderr);
+        let line = printed.lines().find(|line| line.starts_with("routine_1_leaves_the_cache: "));
+        let line = line.unwrap_or_else(|| panic!("{printed}"));
+        let (name, rest) = line.split_once(" calls, ").expect("calls");
+        assert!(name.starts_with("routine_1_leaves_the_cache: trials::failing::rarely_prints, "), "{line}");
+        assert!(rest.contains(" % of the time in it: it has `") && rest.contains("` in "), "{line}");
+        let (_, calls) = name.rsplit_once(' ').expect("a number");
+        let total = printed.lines().find_map(|line| line.strip_prefix("a total: ")).expect("a total");
+        assert_eq!(calls, total, "{printed}");
+        assert_eq!(printed.matches("leaves_the_cache").count(), 1, "{printed}");
+    }
+    // What never leaves isn't there.
+    let printed = text(&run(&["-report", "-", "-t", "ordered", "--", "/bin/true"]).stderr);
+    assert!(!printed.contains("leaves_the_cache: trials::failing"), "{printed}");
 }
 
 #[test]

@@ -41,10 +41,32 @@ const PRESERVED: u16 = 1 << Gpr::Rbx as u16
     | 1 << Gpr::R14 as u16
     | 1 << Gpr::R15 as u16;
 
+/// Why a routine isn't followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It has more instructions than are looked at.
+    Length,
+    /// It comes to an instruction that does more, or goes where its code doesn't tell.
+    Instruction {
+        /// Where that lies.
+        pc: u64,
+        /// As a disassembler prints it.
+        text: String,
+    },
+}
+
 /// The general registers that the routine at `routine_pc` may change, one bit for each, if it changes nothing else but
 /// flags and memory and uses no thread-local storage. `None`: it does, or it goes where its code doesn't tell. `code_at` reads
 /// machine code: [`MAX_LEN`] bytes at an address.
 pub fn clobbers(routine_pc: u64, code_at: impl Fn(u64) -> [u8; MAX_LEN]) -> Option<u16> {
+    followed(routine_pc, code_at).ok()
+}
+
+/// The same.
+///
+/// # Errors
+/// The first obstacle.
+pub fn followed(routine_pc: u64, code_at: impl Fn(u64) -> [u8; MAX_LEN]) -> Result<u16, Obstacle> {
     let mut changed = 0;
     let mut seen = Vec::new();
     let mut open = vec![routine_pc];
@@ -53,11 +75,14 @@ pub fn clobbers(routine_pc: u64, code_at: impl Fn(u64) -> [u8; MAX_LEN]) -> Opti
             continue;
         }
         if seen.len() == MOST {
-            return None;
+            return Err(Obstacle::Length);
         }
         seen.push(pc);
-        let instruction = Instruction::decode(&code_at(pc), AppPc(pc)).ok()?;
-        changed |= changed_by(&instruction)?;
+        let Ok(instruction) = Instruction::decode(&code_at(pc), AppPc(pc)) else {
+            return Err(Obstacle::Instruction { pc, text: "(unknown)".into() });
+        };
+        let obstacle = || Obstacle::Instruction { pc, text: instruction.to_string() };
+        changed |= changed_by(&instruction).ok_or_else(obstacle)?;
         let next = instruction.next_pc().0;
         match instruction.kind() {
             Kind::Plain => open.push(next),
@@ -68,10 +93,10 @@ pub fn clobbers(routine_pc: u64, code_at: impl Fn(u64) -> [u8; MAX_LEN]) -> Opti
             Kind::Return { .. } => {}
             // What the compiler knows to be out of reach.
             Kind::Trap if instruction.iced.flow_control() != FlowControl::Next => {}
-            _ => return None,
+            _ => return Err(obstacle()),
         }
     }
-    Some(changed & !PRESERVED)
+    Ok(changed & !PRESERVED)
 }
 
 /// The general registers that an instruction changes; `None` if it touches something that isn't followed.

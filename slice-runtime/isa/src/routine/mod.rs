@@ -18,7 +18,7 @@ mod forms;
 mod template;
 mod ways;
 
-pub use clobbers::clobbers;
+pub use clobbers::{Obstacle, clobbers, followed};
 pub use template::Inlined;
 
 use machine::AppPc;

@@ -74,3 +74,47 @@ failing_tool!(WrongOperandOfBlock, "wrong-operand-of-block", Ok(Self), |trace| {
         block.call(At::Before, nothing, (Arg::MemoryAddress(7),));
     }
 });
+
+/// Only in a branch that is never taken; the compiler can't know.
+fn rarely_prints(calls: &mut u64) {
+    *calls = calls.wrapping_add(1);
+    if *calls == u64::MAX {
+        println!("so many calls");
+    }
+}
+
+failing_tool!(RarelyPrints, "rarely-prints", Ok(Self), |trace| {
+    for block in trace.blocks() {
+        block.call(At::Before, rarely_prints, ());
+    }
+});
+
+fn prints(calls: &mut u64) {
+    *calls += 1;
+    println!("call {calls}");
+}
+
+failing_tool!(Prints, "prints", Ok(Self), |trace| {
+    trace.instructions().for_each(|instruction| instruction.call(At::Before, prints, ()));
+});
+
+fn opens(files: &mut u64) {
+    *files += u64::from(std::fs::File::open("/etc/passwd").is_ok());
+}
+
+failing_tool!(Opens, "opens", Ok(Self), |trace| {
+    trace.instructions().for_each(|instruction| instruction.call(At::Before, opens, ()));
+});
+
+fn crashes(calls: &mut u64) {
+    *calls += 1;
+    if *calls == 1000 {
+        // SAFETY: none: this is what the trial is about.
+        unsafe { (std::hint::black_box(8_usize) as *mut u64).write_volatile(*calls) };
+        println!("unreached");
+    }
+}
+
+failing_tool!(Crashes, "crashes", Ok(Self), |trace| {
+    trace.instructions().for_each(|instruction| instruction.call(At::Before, crashes, ()));
+});

@@ -17,5 +17,9 @@ superpin_tool::image!(
     failing::PanicInInstrument,
     failing::Refuses,
     failing::WrongOperand,
-    failing::WrongOperandOfBlock
+    failing::WrongOperandOfBlock,
+    failing::RarelyPrints,
+    failing::Prints,
+    failing::Opens,
+    failing::Crashes
 );

@@ -1,0 +1,144 @@
+//! Analysis routines that leave the code cache: how often each did, for how long, and which one runs now.
+//!
+//! The way there and back costs as much as a system call, so what is counted here costs little beside it; time is taken of few calls.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bubble::map::IMAGE;
+use bubble::shared::{AWAY, Away};
+
+/// Of so many calls the time of one is taken.
+const SAMPLE: u64 = 256;
+/// A call in so many nanoseconds is what a slice spends its time with: the way there and back takes from one to four microseconds.
+const OFTEN_NS: u64 = 5000;
+
+/// The routine that runs now; 0: none.
+static CURRENT: AtomicU64 = AtomicU64::new(0);
+static KNOWN: Mutex<Known> = Mutex::new(Known { names: BTreeMap::new(), own: Vec::new(), uses: Vec::new() });
+
+struct Known {
+    names: BTreeMap<usize, &'static str>,
+    /// Routines of the runtime.
+    own: Vec<u64>,
+    uses: Vec<Away>,
+}
+
+fn known() -> MutexGuard<'static, Known> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes what people call a routine. Its address is that of code of the image.
+pub fn name(routine: usize, name: &'static str) {
+    known().names.entry(routine).or_insert(name);
+}
+
+/// These routines aren't the tool's.
+pub fn disown(routines: &[u64]) {
+    known().own = routines.to_vec();
+}
+
+/// Makes a call of a routine and counts it.
+pub(crate) fn count(routine: u64, call: impl FnOnce() -> u64) -> u64 {
+    let is_sample = {
+        let mut known = known();
+        if known.own.contains(&routine) {
+            drop(known);
+            return call();
+        }
+        let at = known.uses.iter().position(|used| used.routine == routine).unwrap_or_else(|| {
+            known.uses.push(Away { routine, ..Away::default() });
+            known.uses.len() - 1
+        });
+        let used = &mut known.uses[at];
+        used.calls += 1;
+        used.calls % SAMPLE == 1
+    };
+    // What looking at the clock takes is subtracted.
+    let looked = is_sample.then(cpu_ns);
+    let started = is_sample.then(cpu_ns);
+    CURRENT.store(routine, Ordering::Relaxed);
+    let result = call();
+    CURRENT.store(0, Ordering::Relaxed);
+    if let (Some(looked), Some(started)) = (looked, started) {
+        let taken = cpu_ns().saturating_sub(started).saturating_sub(started - looked);
+        let mut known = known();
+        if let Some(used) = known.uses.iter_mut().find(|used| used.routine == routine) {
+            used.ns += taken * SAMPLE.min(used.calls);
+        }
+    }
+    result
+}
+
+/// Those that left most often, in this process, with the most frequent first.
+pub fn most() -> [Away; AWAY] {
+    let known = known();
+    let mut uses = known.uses.clone();
+    uses.sort_by_key(|used| std::cmp::Reverse(used.calls));
+    let mut most = [Away::default(); AWAY];
+    for (to, used) in most.iter_mut().zip(uses) {
+        *to = used;
+        if let Some(name) = known.names.get(&(used.routine as usize)) {
+            (to.name, to.name_len) = (name.as_ptr() as u64, name.len() as u64);
+        }
+    }
+    most
+}
+
+/// What is to be said of the one that left most often, if that takes a large part of so many nanoseconds.
+pub fn told(cpu_ns: u64) -> Option<String> {
+    let [most, ..] = most();
+    let is_much = most.calls > 0 && (most.calls > cpu_ns / OFTEN_NS || most.ns > cpu_ns / 2);
+    is_much.then(|| format!("{} has left the code cache {} times", named(most.routine), most.calls))
+}
+
+/// The routine that runs now, for people.
+pub fn current() -> Option<String> {
+    let routine = CURRENT.load(Ordering::Relaxed);
+    (routine != 0).then(|| named(routine))
+}
+
+fn named(routine: u64) -> String {
+    match known().names.get(&(routine as usize)) {
+        Some(name) => format!("the tool's routine {name}"),
+        None => format!("the tool's routine at {}", in_image(routine)),
+    }
+}
+
+/// An address of the image's code. The control process, which can read the image's symbols, puts their names in its place.
+pub fn in_image(address: u64) -> String {
+    format!("image+{:#x}", address.wrapping_sub(IMAGE.start))
+}
+
+fn cpu_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the answer.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_and_the_current_one_is_known() {
+        name(0x77, "crate::routine");
+        for _ in 0..1000 {
+            count(0x77, || {
+                assert_eq!(current().as_deref(), Some("the tool's routine crate::routine"));
+                0
+            });
+        }
+        assert_eq!(current(), None);
+        disown(&[0x78]);
+        assert_eq!(count(0x78, || 5), 5);
+        let most = most();
+        assert!(most.iter().all(|used| used.routine != 0x78));
+        let used = most.iter().find(|used| used.routine == 0x77).unwrap();
+        assert_eq!((used.calls, used.name_len), (1000, 14));
+        assert!(told(1000).is_some_and(|told| told.ends_with("crate::routine has left the code cache 1000 times")));
+        assert!(told(u64::MAX).is_none());
+    }
+}
