@@ -105,6 +105,13 @@ fn descriptors_are_replaced_inside_the_app() {
     assert!(inside > 0.9 * all && all > 40000.0, "{}", counted.report);
 }
 
+/// More than 100 signals that the app sends itself: each comes at the end of a call, where it is recorded.
+#[test]
+fn signals_at_the_ends_of_calls_end_no_slices() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("signal_raise").job(25)).unwrap();
+    assert!(counted.statistic("boundaries_signal").unwrap() < 10.0, "{}", counted.report);
+}
+
 /// What a debugger asks for is recorded: of some 400 calls only those end a slice that make a process.
 #[test]
 fn debugging_does_not_end_slices() {
