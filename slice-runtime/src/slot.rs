@@ -168,6 +168,18 @@ impl OwnSlot {
         self.runner().compare_exchange(pid as u32, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
+    /// A signal has arrived.
+    pub fn signal_arrived(&self) {
+        // SAFETY: see `state`.
+        unsafe { (*self.slot).arrived.fetch_add(1, Ordering::Release) };
+    }
+
+    /// A signal that had arrived is about to be delivered, or forgotten.
+    pub fn signal_delivered(&self) {
+        // SAFETY: see `state`.
+        unsafe { (*self.slot).delivered.fetch_add(1, Ordering::Release) };
+    }
+
     /// Tells where the app's code goes on in the process that is about to be started.
     pub fn set_child_at(&self, address: u64) {
         // SAFETY: see `state`.

@@ -90,6 +90,12 @@ pub enum Failure {
     /// The app was killed in a way that leaves its last instruction unknown.
     #[error("the app was killed by signal {0} before its result was complete; there is no total")]
     Killed(i32),
+    /// Somebody asked for the end by this signal, twice, while the tool was busy.
+    #[error(
+        "signal {0} was sent again, and the tool hasn't come back to the program since the first time: perhaps a routine of it doesn't return. \
+         The program was ended; there is no total"
+    )]
+    ToolIsBusy(i32),
     /// A person asked for the end.
     #[error("interrupted while slices were still running; there is no total")]
     Interrupted,
@@ -101,7 +107,7 @@ impl Failure {
         match self {
             Self::AppNotFound(_) | Self::AppUnnamed => NOT_FOUND,
             Self::AppNotExecutable { .. } | Self::Launch { source: LaunchError::Exec(_), .. } => NOT_EXECUTABLE,
-            Self::Killed(signal) => 128 + signal,
+            Self::Killed(signal) | Self::ToolIsBusy(signal) => 128 + signal,
             Self::Interrupted => 128 + libc::SIGINT,
             _ => OWN_FAILURE,
         }

@@ -88,6 +88,11 @@ pub fn probe(path: &str) -> Result<PathBuf, Failure> {
     Path::new(path).canonicalize().map_err(|error| not(error.to_string()))
 }
 
+/// Whether a file is a tool image.
+pub fn is_image(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| probe(path).is_ok())
+}
+
 type Header = FileHeader64<LittleEndian>;
 type Part = ProgramHeader64<LittleEndian>;
 

@@ -28,6 +28,11 @@ impl Inherited {
     /// # Errors
     /// If there is no /proc or no /dev/null.
     pub fn take(settings: &Settings) -> Result<Self, Failure> {
+        if !is_open(libc::STDERR_FILENO) && !names_file(&settings.tool_options) {
+            return Err(Failure::Unsupported(
+                "standard error is closed, and no file is named for the result (-o FILE)".into(),
+            ));
+        }
         occupy_standard().doing("open /dev/null")?;
         let report = match &settings.report {
             Some(ReportTarget::File(path)) => Some(path.clone().into_os_string()),
@@ -79,6 +84,19 @@ fn occupy_standard() -> io::Result<()> {
         // It stays open.
         let _ = file.into_raw_fd();
     }
+}
+
+fn is_open(fd: i32) -> bool {
+    // SAFETY: a plain system call.
+    unsafe { libc::fcntl(fd, libc::F_GETFD) != -1 }
+}
+
+/// Whether the tool's options say where the result goes.
+fn names_file(options: &[OsString]) -> bool {
+    options.iter().any(|option| {
+        let name = option.as_bytes();
+        name == b"-o" || name.starts_with(b"-o=") || name.starts_with(b"--o")
+    })
 }
 
 /// What this process has opened itself is closed when a program is executed.

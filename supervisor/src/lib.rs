@@ -15,6 +15,14 @@
 //! * `events`: the one place that sleeps; `passing`: signals that are the app's; `job_control`: stopping and continuing.
 
 mod alarm;
+/// Prints a line on standard error. Where that can't be written nobody can be told: whether something is lost by that the exit status says.
+macro_rules! tell {
+    ($($arguments:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), $($arguments)*);
+    }};
+}
+
 mod cli;
 mod collector;
 mod entry;
@@ -30,6 +38,7 @@ mod moment;
 mod output;
 mod own_limits;
 mod passing;
+mod patience;
 mod program;
 mod report;
 mod run;
@@ -64,14 +73,14 @@ pub fn main(tools: &[ToolInfo], args: Vec<OsString>) -> i32 {
             0
         }
         Ok(cli::Request::Run(settings)) => start(*settings, tools, &args).unwrap_or_else(|failure| {
-            eprintln!("superpin: {failure}");
+            tell!("superpin: {failure}");
             if let Some(limits) = own_limits::behind(&failure) {
-                eprintln!("superpin: {limits}");
+                tell!("superpin: {limits}");
             }
             failure.status()
         }),
         Err(text) => {
-            eprint!("superpin: {text}");
+            tell!("superpin: {}", text.trim_end());
             OWN_FAILURE
         }
     }

@@ -15,8 +15,11 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use tracee::LaunchError;
 
 use crate::error::Failure;
+use crate::image;
 use crate::surroundings::tracer;
 
+/// Its slices would have to be slices' slices.
+const OWN_KIND: &str = "is superpin itself or a tool image, which doesn't run under superpin: start it alone";
 const UNREADABLE: &str = "can't be read, and superpin must read what it is to follow";
 
 /// Finds the app as execvp(3) does: through PATH unless the name has a slash.
@@ -63,6 +66,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
         len += n;
     }
     match kind(&head[..len]) {
+        Kind::Elf64 if image::is_image(path) => not(OWN_KIND),
         Kind::Elf64 | Kind::Script => Ok(()),
         Kind::Foreign(why) => not(why),
     }
@@ -78,6 +82,7 @@ pub fn check_running(pid: i32) -> Result<(), Failure> {
     let why = match (File::open(&link).and_then(|mut file| file.read_exact(&mut head)), kind(&head)) {
         (Ok(()), Kind::Foreign(why)) => why.to_owned(),
         (Err(error), _) if error.kind() == ErrorKind::PermissionDenied => format!("{UNREADABLE} ({error})"),
+        (Ok(()), Kind::Elf64) if image::is_image(&link) => OWN_KIND.to_owned(),
         _ => return Ok(()),
     };
     Err(Failure::AppNotExecutable { app: std::fs::read_link(&link).unwrap_or(link), why })

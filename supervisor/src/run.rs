@@ -1,13 +1,14 @@
 //! One run from settings to exit status.
 
 use std::ffi::{CString, OsStr, OsString};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use tracee::{Births, Exit, Program, Stopped};
 
 use crate::collector::Collector;
-use crate::error::Failure;
+use crate::error::{Doing, Failure};
 use crate::events::Events;
 use crate::family::Family;
 use crate::image::Image;
@@ -114,12 +115,12 @@ pub fn report(
     let Some(target) = &settings.report else { return Ok(()) };
     let text = statistics.text(failure.map(ToString::to_string).as_deref());
     match target {
-        ReportTarget::Stderr => eprint!("{text}"),
+        ReportTarget::Stderr => std::io::stderr().write_all(text.as_bytes()).doing("write the report")?,
         ReportTarget::File(path) => {
             let written =
                 Output::open(path, process.unwrap_or(0) as u32).and_then(|mut file| file.write(text.as_bytes()));
             if let Err(source) = written {
-                eprint!("{text}");
+                tell!("{}", text.trim_end());
                 return Err(Failure::Report { path: path.clone(), source });
             }
         }

@@ -226,6 +226,8 @@ impl RunMemory {
         claimed.slot().attempt.store(0, Relaxed);
         claimed.slot().end_recurs.store(0, Relaxed);
         claimed.slot().child_at.store(0, Relaxed);
+        claimed.slot().arrived.store(0, Relaxed);
+        claimed.slot().delivered.store(0, Relaxed);
         claimed.slot().is_final.store(0, Relaxed);
         claimed.slot().held.store(held::NOT, Relaxed);
         claimed.slot().state.store(first_state, Release);
@@ -410,6 +412,11 @@ impl ClaimedSlot {
     /// It doesn't any more.
     pub fn let_in(&self) {
         self.slot().held.store(held::NOT, Release);
+    }
+
+    /// Signals that have arrived in a serial run, and how many of them have reached the app's code.
+    pub fn signals(&self) -> [u32; 2] {
+        [&self.slot().arrived, &self.slot().delivered].map(|count| count.load(Acquire))
     }
 
     /// Bytes of the encoded result.

@@ -8,6 +8,7 @@ mod hold;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use bubble::boot::Mode as Role;
 use bubble::shared::state;
@@ -16,8 +17,10 @@ use tracee::{Change, Exit, Mode, Report, Running, Stop, Stopped};
 use self::hold::Hold;
 use crate::entry::{Prepared, gate_of, prepare};
 use crate::error::Failure;
+use crate::events::ENDING;
 use crate::family::{Birth, Follower, Heritage, Kind, Origin, name_of, run_to};
 use crate::passing::Passing;
+use crate::patience::{Advice, Patience};
 use crate::run::{Outcome, Parts};
 use crate::run_memory::ClaimedSlot;
 use crate::sliced::files::Kept;
@@ -42,6 +45,8 @@ pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Fo
         hold: Hold::default(),
         stopped_by: None,
         passing: Passing::new(pid),
+        patience: Patience::default(),
+        asked_by: 0,
         failure: None,
         exit: None,
     };
@@ -69,6 +74,9 @@ struct Serial<'a> {
     /// The signal that has stopped it, while it is stopped.
     stopped_by: Option<i32>,
     passing: Passing,
+    patience: Patience,
+    /// The signal by which somebody has asked for the end.
+    asked_by: i32,
     failure: Option<Failure>,
     exit: Option<Exit>,
 }
@@ -108,9 +116,35 @@ impl<'a> Follower<'a> for Serial<'a> {
     }
 
     fn signal_sent(&mut self, info: &libc::siginfo_t, waited: bool) {
+        if let Some(slot) = self.slot.as_ref().filter(|_| ENDING.contains(&info.si_signo)) {
+            let [_, delivered] = slot.signals();
+            self.patience.asked(delivered);
+            self.asked_by = info.si_signo;
+        }
         // The terminal has sent it to the app as well.
         if self.exit.is_none() && info.si_code != libc::SI_KERNEL {
             self.passing.pass(info, waited);
+        }
+    }
+
+    fn look_again(&mut self) -> Option<Duration> {
+        let slot = self.slot.as_ref().filter(|slot| slot.state() < state::FINISHED)?;
+        match self.patience.advice(slot.signals()) {
+            Advice::GoOn => None,
+            Advice::LookAgain(after) => Some(after),
+            Advice::Tell => {
+                tell!(
+                    "superpin: the tool hasn't come back to the program since signal {} was sent; sent once more, it ends the run without a result",
+                    self.asked_by
+                );
+                None
+            }
+            Advice::End => {
+                self.fail(Failure::ToolIsBusy(self.asked_by));
+                // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
+                unsafe { libc::kill(self.pid, libc::SIGKILL) };
+                None
+            }
         }
     }
 
@@ -152,8 +186,16 @@ impl Serial<'_> {
 
     fn start_image(&mut self, mut process: Stopped) -> Result<(), Failure> {
         self.parts.name = name_of(self.pid);
-        let prepared = prepare(&mut process)?;
-        self.start(process, prepared)
+        match prepare(&mut process) {
+            Ok(prepared) => self.start(process, prepared),
+            Err(why @ (Failure::AppNotExecutable { .. } | Failure::Unsupported(_) | Failure::BubbleTaken { .. })) => {
+                // It hasn't executed anything, and goes on natively.
+                self.fail(why);
+                self.app = Some(process.resume(Mode::Free, 0)?);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// A copy of a process that was followed: of the image in it nothing may stay.

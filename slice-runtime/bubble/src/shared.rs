@@ -241,6 +241,10 @@ pub struct Slot {
     pub held: AtomicU32,
     /// What the app blocks then.
     pub held_mask: AtomicU64,
+    /// Signals that have arrived in a serial run (wraps round).
+    pub arrived: AtomicU32,
+    /// Of these, so many were delivered to the app's code. While it executes the tool none is.
+    pub delivered: AtomicU32,
     /// Why the slice failed, in words.
     pub report: [u8; REPORT_BYTES],
     /// Counters.

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::calls::abort_at;
 use super::threads::{self, turns};
+use crate::slot::OwnSlot;
 
 /// A set with one signal.
 pub const fn bit(signal: i32) -> u64 {
@@ -48,6 +49,13 @@ impl Place {
         // SAFETY: see `Sync` above.
         unsafe { (*self.info.get()).write(*info) };
         self.signal.store(signal as u64, Ordering::Release);
+        OwnSlot::current().iter().for_each(OwnSlot::signal_arrived);
+    }
+
+    fn forget(&self) {
+        if self.signal.swap(0, Ordering::AcqRel) != 0 {
+            OwnSlot::current().iter().for_each(OwnSlot::signal_delivered);
+        }
     }
 
     fn take(&self) -> Option<Arrived> {
@@ -57,7 +65,7 @@ impl Place {
         }
         // SAFETY: `signal` isn't 0, so the information was written.
         let info = unsafe { (*self.info.get()).assume_init() };
-        self.signal.store(0, Ordering::Release);
+        self.forget();
         Some(Arrived { signal, info })
     }
 }
@@ -85,8 +93,8 @@ impl Arrivals {
 
     /// Forgets what was left for a thread that has ended.
     pub fn forget(&self) {
-        self.arrived.signal.store(0, Ordering::Release);
-        self.held.signal.store(0, Ordering::Release);
+        self.arrived.forget();
+        self.held.forget();
     }
 
     /// Whether the thread goes on to wait: the signal isn't for it yet.

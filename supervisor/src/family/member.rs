@@ -135,6 +135,14 @@ impl<'a> Member<'a> {
         }
     }
 
+    /// Gives the time after which this is to be asked again.
+    pub fn look_again(&mut self) -> Option<Duration> {
+        match &mut self.stage {
+            Stage::Follows(follower) => follower.look_again(),
+            Stage::Prints(_) => None,
+        }
+    }
+
     /// By which signal its process is stopped, if it is.
     pub fn stopped_by(&self) -> Option<i32> {
         match &self.stage {
@@ -180,7 +188,7 @@ impl<'a> Member<'a> {
 /// There is no result. The report says why.
 fn failed<'a>(parts: Parts<'a>, failure: Failure, process: Option<i32>, settings: &Settings) -> Verdict<'a> {
     if let Err(unwritten) = report(settings, &parts.statistics, Some(&failure), process) {
-        eprintln!("superpin: {unwritten}");
+        tell!("superpin: {unwritten}");
     }
     Verdict::Done { name: parts.name, result: Err(failure) }
 }
@@ -208,11 +216,11 @@ impl Printing<'_> {
         let is_right = worth == Worth::Exact || settings.accepts_ambiguous;
         if worth != Worth::Exact {
             let status = if is_right { "" } else { " The exit status is 125; with -ambiguous accept it is the app's." };
-            eprintln!("superpin: {of}result: {worth}: {}{status}", statistics.reasons());
+            tell!("superpin: {of}result: {worth}: {}{status}", statistics.reasons());
         }
         report(settings, statistics, None, process)?;
         if settings.hints && process.is_none() && self.gains_by_slices(settings) && std::io::stderr().is_terminal() {
-            eprintln!(
+            tell!(
                 "superpin: this run was serial: with `-sp 1` in front the same total comes sooner, from slices in parallel (`-hints 0`: no such hints)"
             );
         }

@@ -45,6 +45,10 @@ pub trait Follower<'a> {
     fn collector_answered(&mut self);
     /// Somebody, or the terminal, has sent superpin a signal. `waited`: one with that number waited for the process when this one was taken.
     fn signal_sent(&mut self, info: &libc::siginfo_t, waited: bool);
+    /// Gives the time after which this is to be asked again.
+    fn look_again(&mut self) -> Option<Duration> {
+        None
+    }
     /// By which signal the process is stopped, if it is.
     fn stopped_by(&self) -> Option<i32>;
     /// Takes the processes that it has started since the last call.
@@ -99,6 +103,7 @@ impl<'a> Family<'a> {
                 break;
             }
             let most = self.stop_with_app();
+            let most = self.members.iter_mut().filter_map(Member::look_again).chain(most).min();
             self.wait(events, most)?;
         }
         match self.status.unwrap_or(Err(Failure::Interrupted)) {
@@ -208,7 +213,7 @@ impl<'a> Family<'a> {
     }
 
     fn failed(&mut self, pid: i32, name: &str, failure: &Failure) {
-        eprintln!("superpin: process {pid} ({name}): {failure}");
+        tell!("superpin: process {pid} ({name}): {failure}");
         // That the app kills a process of its own is nothing that went wrong here.
         self.has_failed |= !matches!(failure, Failure::Killed(_));
     }

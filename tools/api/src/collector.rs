@@ -138,7 +138,8 @@ pub fn run(tools: &[Entry], args: &[OsString]) -> i32 {
     let mut answers = match take_standard_output(args) {
         Ok(answers) => answers,
         Err(error) => {
-            eprintln!("superpin: the collector cannot answer: {error}");
+            // If that can't be told either, the status says that something is wrong.
+            let _ = writeln!(io::stderr(), "superpin: the collector cannot answer: {error}");
             return 1;
         }
     };

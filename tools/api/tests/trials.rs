@@ -150,3 +150,46 @@ fn the_image_explains_its_tools() {
     let help = text(&run(&["-t", "ordered", "--help"]).stdout);
     assert!(help.contains("--lines") && help.contains("--output"), "{help}");
 }
+
+/// A routine that doesn't return keeps signals from the app. Who asks for the end twice gets it.
+#[test]
+fn a_routine_that_loops_can_be_ended() {
+    const NEVER: Duration = Duration::from_secs(300);
+    for signal in [2, 15] {
+        let mut command = Command::new(image());
+        command.args(["-sp", "0", "-t", "loop-in-routine", "--", "/bin/sleep", "0"]).stderr(Stdio::piped());
+        let mut superpin = command.spawn().expect("cargo built the example");
+        let give_up = Instant::now() + NEVER;
+        while !has_busy_child(superpin.id()) {
+            assert!(Instant::now() < give_up, "the tool doesn't begin");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let send = |number: i32| {
+            let status = Command::new("/bin/sh").args(["-c", &format!("kill -{number} {}", superpin.id())]).status();
+            assert!(status.is_ok_and(|status| status.success()));
+        };
+        send(signal);
+        let mut told = BufReader::new(superpin.stderr.take().expect("it is a pipe"));
+        let mut line = String::new();
+        told.read_line(&mut line).expect("a line");
+        assert!(line.contains("hasn't come back"), "{line}");
+        send(signal);
+        let status = superpin.wait().expect("it ends");
+        line.clear();
+        told.read_line(&mut line).expect("a line");
+        assert!(line.contains("was sent again") && line.contains("no total"), "{line}");
+        assert_eq!(status.code(), Some(128 + signal));
+    }
+}
+
+/// Whether a process has a child that has computed for a third of a second.
+fn has_busy_child(parent: u32) -> bool {
+    let pids = std::fs::read_dir("/proc").into_iter().flatten();
+    let stats = pids.filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stat")).ok());
+    let is_busy = |stat: String| {
+        let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split_whitespace().collect();
+        let ticks: u64 = fields[11].parse().ok()?;
+        Some(fields[1] == parent.to_string() && ticks > 30)
+    };
+    stats.filter_map(is_busy).any(|is_busy| is_busy)
+}

@@ -54,6 +54,18 @@ failing_tool!(PanicInRoutine, "panic-in-routine", Ok(Self), |trace| {
     }
 });
 
+fn loop_for_ever(_: &mut u64) {
+    loop {
+        std::hint::spin_loop();
+    }
+}
+
+failing_tool!(LoopInRoutine, "loop-in-routine", Ok(Self), |trace| {
+    for block in trace.blocks() {
+        block.call(At::Before, loop_for_ever, ());
+    }
+});
+
 failing_tool!(PanicInInstrument, "panic-in-instrument", Ok(Self), |trace| {
     panic!("instrumentation gave up at {}", trace.address())
 });

@@ -15,6 +15,7 @@ superpin_tool::image!(
     tested::Tested,
     failing::PanicInRoutine,
     failing::PanicInInstrument,
+    failing::LoopInRoutine,
     failing::Refuses,
     failing::WrongOperand,
     failing::WrongOperandOfBlock,
