@@ -2,7 +2,10 @@
 //! no other program.
 
 use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use suites::run::{Job, Outcome};
 
@@ -164,8 +167,9 @@ fn a_routine_that_loops_can_be_ended() {
             assert!(Instant::now() < give_up, "the tool doesn't begin");
             std::thread::sleep(Duration::from_millis(20));
         }
+        let pid = superpin.id();
         let send = |number: i32| {
-            let status = Command::new("/bin/sh").args(["-c", &format!("kill -{number} {}", superpin.id())]).status();
+            let status = Command::new("/bin/sh").args(["-c", &format!("kill -{number} {pid}")]).status();
             assert!(status.is_ok_and(|status| status.success()));
         };
         send(signal);
