@@ -22,7 +22,7 @@ pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -
         None => run_slice(boot, slot, tool, engine),
         Some(signals) => {
             serial::use_area(boot.signal_area);
-            run_serial(signals, slot, tool, engine)
+            run_serial(boot, signals, slot, tool, engine)
         }
     }
 }
@@ -65,13 +65,20 @@ fn boot_times(boot: &BootBlock, slot: OwnSlot) -> (u64, u64) {
     (now.saturating_sub(boot.forked_at), cpu_time().as_nanos() as u64)
 }
 
-fn run_serial(signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>, mut engine: Box<Engine>) -> ! {
+fn run_serial(
+    boot: &BootBlock,
+    signals: Signals,
+    slot: OwnSlot,
+    tool: Box<dyn RunningTool>,
+    mut engine: Box<Engine>,
+) -> ! {
     if signals.handles_faults() {
         engine.expect_faults();
     }
     open_at_start().into_iter().for_each(|inode| engine.file_may_change(inode));
     engine.shared_memory_may_change();
     let guest = SerialGuest::new(signals, slot, tool);
+    serial::limit_open_files(boot.open_files);
     serial::run(engine, guest, slice_stats)
 }
 

@@ -49,6 +49,8 @@ pub struct BootBlock {
     /// First address of the image's own data, and the first behind: a slice leaves a picture of it (and more) behind, if there is none yet. Both 0 if
     /// it isn't to.
     pub image_data: [u64; 2],
+    /// The app's limit of open files, where another one was set for the take-over. Else both 0.
+    pub open_files: [u64; 2],
     /// When the fork was made, on the monotonic clock, in nanoseconds. 0 in a serial run.
     pub forked_at: u64,
     /// In a serial run: what signal frames hold of the extended state.

@@ -30,6 +30,14 @@ fn exchange(resource: u32, new: Option<Limits>) -> Result<Limits, i32> {
     if is_error(result) { Err(-(result as i64) as i32) } else { Ok(old) }
 }
 
+/// Gives the app its own limit of open files back. None of ours is open any more.
+pub fn limit_open_files(limits: Limits) {
+    if limits != [0; 2] {
+        // It was lower a moment ago, and may be lowered by anybody.
+        let _ = exchange(libc::RLIMIT_NOFILE, Some(limits));
+    }
+}
+
 /// Private, writable memory of the image's before the app runs. To be called first before the app runs: it may leave us no descriptor to
 /// find that out.
 pub fn own_data() -> u64 {

@@ -50,6 +50,7 @@ use child::Child;
 use deliver::Death;
 pub(crate) use deliver::grow_stack;
 pub use frame::use_area;
+pub(crate) use limits::limit_open_files;
 use maps::MapsFiles;
 use own_memory::OwnMemory;
 pub(crate) use threads::run;

@@ -64,6 +64,8 @@ pub struct Role<'a> {
 pub struct Entered {
     /// What it can't open by name, and got.
     passed: Option<access::Passed>,
+    /// The app's limit of open files, if it has been changed.
+    open_files: Option<[u64; 2]>,
 }
 
 /// Maps what a process needs to be taken over. `is_by_name`: whether it may open the control process's descriptors by their names.
@@ -81,13 +83,17 @@ pub fn enter(
     image: &Image,
     run: &RunMemory,
 ) -> Result<Entered, TraceError> {
-    if mode == Mode::Slice {
-        limits::lift(process.pid());
-    }
+    let open_files = match mode {
+        Mode::Slice => {
+            limits::lift(process.pid());
+            None
+        }
+        Mode::Serial => limits::lend_descriptors(process.pid()),
+    };
     map_entry(process, gate)?;
     let own = [run.file().as_raw_fd(), image.file.as_raw_fd()];
     let passed = if is_by_name { None } else { Some(access::pass(process, gate, LOADER_AT, own)?) };
-    Ok(Entered { passed })
+    Ok(Entered { passed, open_files })
 }
 
 /// Maps the image into a stopped process and points it at the image's entry. It runs when it is resumed or detached.
@@ -106,8 +112,9 @@ pub fn take_over(
     let xstate = process.xstate()?;
     let pid = process.pid();
     let memory_failed = |source| TraceError::Memory { pid, source };
-    let passed = entered.passed;
+    let Entered { passed, open_files } = entered;
     let mut boot = boot_block(role, &registers.app(), &xstate, passed, run);
+    boot.open_files = open_files.unwrap_or_default();
     if role.mode == Mode::Slice && run.wants_picture() && role.picture.is_none() {
         boot.image_data = image.data().map_or([0; 2], |data| data.map(in_image));
     }
@@ -153,6 +160,7 @@ fn boot_block(
         proc: passed.map_or(-1, |passed| passed.proc),
         run_memory: passed.map_or(run.file().as_raw_fd(), |_| -1),
         image_data: [0; 2],
+        open_files: [0; 2],
         forked_at: role.forked.map_or(0, Moment::nanoseconds),
         signal_area: role.signal_area,
         registers: *registers,
