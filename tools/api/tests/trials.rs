@@ -158,7 +158,8 @@ fn the_image_explains_its_tools() {
 #[test]
 fn a_routine_that_loops_can_be_ended() {
     const NEVER: Duration = Duration::from_secs(300);
-    for signal in [2, 15] {
+    // One that is ignored where tests run in the background wouldn't do.
+    for signal in [15] {
         let mut command = Command::new(image());
         command.args(["-sp", "0", "-t", "loop-in-routine", "--", "/bin/sleep", "0"]).stderr(Stdio::piped());
         let mut superpin = command.spawn().expect("cargo built the example");
