@@ -35,6 +35,15 @@ pub struct Passing {
     awaited: BTreeMap<i32, (i32, Moment)>,
 }
 
+/// When a signal was taken here.
+#[derive(Clone, Copy)]
+pub struct Taken {
+    /// Then. What has happened to the process since may have taken long to look at.
+    pub at: Moment,
+    /// Whether one with that number waited for the process.
+    pub waited: bool,
+}
+
 struct Seen {
     sender: i32,
     at: Moment,
@@ -102,14 +111,13 @@ impl Passing {
         }
     }
 
-    /// Passes on a signal that was taken here, unless the process has got it as well. `waited`: one with that number waited there when this one
-    /// was taken. All that had happened to the process until then has been looked at.
-    pub fn pass(&mut self, info: &libc::siginfo_t, waited: bool) {
+    /// Passes on a signal that was taken here, unless the process has got it as well. All that had happened to the process until then has been looked at.
+    pub fn pass(&mut self, info: &libc::siginfo_t, taken: Taken) {
         if info.si_code == libc::SI_USER {
-            if self.was_seen(info) {
+            if self.was_seen(info, taken.at) {
                 return;
             }
-            if waited && !self.is_under_way(info.si_signo) {
+            if taken.waited && !self.is_under_way(info.si_signo) {
                 self.awaited.insert(info.si_signo, (sender(info), Moment::now()));
                 return;
             }
@@ -122,11 +130,11 @@ impl Passing {
         !signal_merges(signal) && self.under_way.get(&signal).is_some_and(|infos| !infos.is_empty())
     }
 
-    fn was_seen(&mut self, info: &libc::siginfo_t) -> bool {
+    fn was_seen(&mut self, info: &libc::siginfo_t, taken: Moment) -> bool {
         let Some(seen) = self.seen.get_mut(&info.si_signo).filter(|seen| seen.sender == sender(info)) else {
             return false;
         };
-        let is_so = seen.surely > 0 || seen.at.elapsed() < AT_ONCE;
+        let is_so = seen.surely > 0 || taken.since(seen.at) < AT_ONCE;
         seen.surely = seen.surely.saturating_sub(1);
         if signal_merges(info.si_signo) {
             self.seen.remove(&info.si_signo);

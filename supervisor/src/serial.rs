@@ -19,7 +19,7 @@ use crate::entry::{Prepared, gate_of, prepare};
 use crate::error::Failure;
 use crate::events::ENDING;
 use crate::family::{Birth, Follower, Heritage, Kind, Origin, name_of, run_to};
-use crate::passing::Passing;
+use crate::passing::{Passing, Taken};
 use crate::patience::{Advice, Patience};
 use crate::run::{Outcome, Parts};
 use crate::run_memory::ClaimedSlot;
@@ -115,7 +115,7 @@ impl<'a> Follower<'a> for Serial<'a> {
         }
     }
 
-    fn signal_sent(&mut self, info: &libc::siginfo_t, waited: bool) {
+    fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken) {
         if let Some(slot) = self.slot.as_ref().filter(|_| ENDING.contains(&info.si_signo)) {
             let [_, delivered] = slot.signals();
             self.patience.asked(delivered);
@@ -123,7 +123,7 @@ impl<'a> Follower<'a> for Serial<'a> {
         }
         // The terminal has sent it to the app as well.
         if self.exit.is_none() && info.si_code != libc::SI_KERNEL {
-            self.passing.pass(info, waited);
+            self.passing.pass(info, taken);
         }
     }
 

@@ -8,6 +8,7 @@ use tracee::{Exit, Report, Stopped};
 use super::{Birth, Follower, Origin};
 use crate::error::Failure;
 use crate::events::ENDING;
+use crate::passing::Taken;
 use crate::run::{Parts, report};
 use crate::settings::Settings;
 use crate::sliced::decide::Pending;
@@ -125,9 +126,9 @@ impl<'a> Member<'a> {
     }
 
     /// Somebody, or the terminal, has sent superpin a signal.
-    pub fn signal_sent(&mut self, info: &libc::siginfo_t, waited: bool) {
+    pub fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken) {
         match &mut self.stage {
-            Stage::Follows(follower) => follower.signal_sent(info, waited),
+            Stage::Follows(follower) => follower.signal_sent(info, taken),
             Stage::Prints(printing) if ENDING.contains(&info.si_signo) && info.si_signo != libc::SIGQUIT => {
                 printing.failure = Some(Failure::Interrupted);
             }

@@ -20,6 +20,8 @@ use crate::error::{Doing, Failure, OWN_FAILURE};
 use crate::events::{Event, Events};
 use crate::image::Image;
 use crate::job_control::{Followed, Job};
+use crate::moment::Moment;
+use crate::passing::Taken;
 use crate::run::{Outcome, Parts};
 use crate::settings::Settings;
 
@@ -43,8 +45,8 @@ pub trait Follower<'a> {
     fn hold_is_over(&mut self) {}
     /// The collector has answered.
     fn collector_answered(&mut self);
-    /// Somebody, or the terminal, has sent superpin a signal. `waited`: one with that number waited for the process when this one was taken.
-    fn signal_sent(&mut self, info: &libc::siginfo_t, waited: bool);
+    /// Somebody, or the terminal, has sent superpin a signal.
+    fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken);
     /// Gives the time after which this is to be asked again.
     fn look_again(&mut self) -> Option<Duration> {
         None
@@ -130,12 +132,13 @@ impl<'a> Family<'a> {
             Event::Collector => self.members.iter_mut().for_each(Member::collector_answered),
             Event::Signal(info) if self.job.is_of_waker(&info) => {}
             Event::Signal(info) => {
+                let taken = Moment::now();
                 let waited: Vec<i32> = self.members.iter().filter(|m| m.awaits(info.si_signo)).map(|m| m.pid).collect();
                 self.drain()?;
                 // What the app has started is the app's to end, as long as it is there.
                 let is_there = self.members.iter().any(|member| member.is_first);
                 for member in self.members.iter_mut().filter(|member| member.is_first || !is_there) {
-                    member.signal_sent(&info, waited.contains(&member.pid));
+                    member.signal_sent(&info, Taken { at: taken, waited: waited.contains(&member.pid) });
                 }
             }
         }

@@ -54,6 +54,7 @@ use crate::error::Failure;
 use crate::events::ENDING;
 use crate::family::{Birth, Follower, Kind, Origin};
 use crate::moment::Moment;
+use crate::passing::Taken;
 use crate::report::Boundary;
 use crate::run::{Outcome, Parts};
 use crate::settings::Settings;
@@ -160,7 +161,7 @@ impl<'a> Follower<'a> for Sliced<'a> {
         self.attempt(Sliced::retry);
     }
 
-    fn signal_sent(&mut self, info: &libc::siginfo_t, waited: bool) {
+    fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken) {
         if info.si_signo == libc::SIGCONT && matches!(self.phase, Phase::Alone) {
             // Nobody reports that of a process that isn't traced.
             self.stopped_by = None;
@@ -170,7 +171,7 @@ impl<'a> Follower<'a> for Sliced<'a> {
             Some(_) => {}
             // The terminal has sent it to the app as well.
             None if info.si_code == libc::SI_KERNEL => {}
-            None => self.master.passing.pass(info, waited),
+            None => self.master.passing.pass(info, taken),
         }
     }
 
