@@ -28,6 +28,7 @@ fn branches_are_those_of_the_source() {
                1 call
                0 indirect call
                1 return
+Result: exact
 ";
     for options in MODES {
         assert_eq!(printed("branches", options, "addresses", 1), expected, "{options}");

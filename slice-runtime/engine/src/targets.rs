@@ -91,13 +91,27 @@ struct Part {
 }
 
 impl Part {
-    /// Maps its words, or takes all of them out.
+    /// Maps its words.
     fn map(start: u64, full: bool) -> bool {
         let mapped = map(Region { start, size: PART_BYTES }, READ_WRITE);
         if mapped && full {
-            (0..PAGES_OF_PART).for_each(|page| fill(start + page * PAGE));
+            Self::fill(start);
         }
         mapped
+    }
+
+    /// Takes all words out. They stay mapped: a limit that the app has set for itself since may not let them be mapped again.
+    fn clear(&mut self, full: bool) {
+        assert!(empty(Region { start: self.start, size: PART_BYTES }), "cannot clear the map of targets");
+        if full {
+            Self::fill(self.start);
+        }
+        self.used.fill(if full { u64::MAX } else { 0 });
+    }
+
+    /// Puts all its pages to use.
+    fn fill(start: u64) {
+        (0..PAGES_OF_PART).for_each(|page| fill(start + page * PAGE));
     }
 
     /// Puts the page of the word at `place` to use.
@@ -131,6 +145,16 @@ fn map(piece: Region, protection: i32) -> bool {
         }
         mapped
     }
+}
+
+/// Gives the pages of a piece that was mapped back: they hold zeroes from now on.
+fn empty(piece: Region) -> bool {
+    /// `MADV_DONTNEED` for memory that the app has locked, as `mlockall` does with all that there is (Linux 5.18).
+    const DONTNEED_LOCKED: i32 = 24;
+    // SAFETY: the piece is only used by its words, which may be zero at any time, and no translated code runs.
+    let is_given_back =
+        |advice| unsafe { libc::madvise(piece.start as *mut libc::c_void, piece.size as usize, advice) == 0 };
+    is_given_back(libc::MADV_DONTNEED) || is_given_back(DONTNEED_LOCKED) || map(piece, READ_WRITE)
 }
 
 /// Whether the app may have as much private memory as it likes. If not ours would count, too.
@@ -181,8 +205,7 @@ impl Targets {
     /// Takes all targets out.
     pub fn clear(&mut self) {
         for part in &mut self.parts {
-            assert!(Part::map(part.start, self.full), "cannot clear the map of targets");
-            part.used.fill(if self.full { u64::MAX } else { 0 });
+            part.clear(self.full);
         }
         self.targets = 0;
     }

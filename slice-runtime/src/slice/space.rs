@@ -3,7 +3,8 @@
 //!
 //! * A mapping is made at the address that the master got, always private: what a slice writes stays in the slice. A
 //!   file is opened again through the control process, which keeps it.
-//! * A call that failed in the master isn't repeated, except those that may have done half their work.
+//! * A call that failed in the master isn't repeated, except those that may have done half their work. A limit of the app's that
+//!   made one fail isn't the slice's: where such a call can't have done anything, it isn't repeated either.
 //! * Pages that the engine protected, because it translated code from them, must be given back first: they
 //!   would split what is one mapping to the app.
 
@@ -12,7 +13,8 @@ use std::io;
 
 use bubble::map::BUBBLE;
 use engine::Control;
-use machine::{Here, Memory, MemoryError};
+use machine::mapping::{self, Answer};
+use machine::{Here, Memory, MemoryError, proc};
 use syscall_replay::{Remap, Space, is_error};
 
 /// The slice's memory, with the engine told about every change.
@@ -62,6 +64,9 @@ impl SliceSpace<'_> {
     fn again(&mut self, remap: &Remap, address: u64, len: u64) -> Result<(), String> {
         outside_bubble(address, len)?;
         self.control.before_write(address, len);
+        if remap.result == -i64::from(libc::ENOMEM) as u64 && is_in_one_mapping(address, len) {
+            return Ok(());
+        }
         let result = system_call(remap.number, remap.args);
         self.control.code_changed(address, len);
         expect(remap.result, result)
@@ -137,6 +142,12 @@ impl SliceSpace<'_> {
 fn private_fixed(flags: i32) -> i32 {
     const KEPT: i32 = libc::MAP_ANONYMOUS | libc::MAP_GROWSDOWN | libc::MAP_STACK;
     flags & KEPT | libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE
+}
+
+/// Whether the kernel knows the range as one mapping or a part of one: a call that goes mapping by mapping and fails there has done nothing.
+fn is_in_one_mapping(address: u64, len: u64) -> bool {
+    let Ok(maps) = proc::open("thread-self/maps") else { return false };
+    matches!(mapping::at(&maps, address), Answer::Is(mapping) if len <= mapping.end - address)
 }
 
 /// The bubble belongs to the system: in the master the range is only reserved.

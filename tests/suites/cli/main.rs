@@ -317,7 +317,7 @@ fn copying_is_not_a_slices_time() {
         counted.statistic("given_more_time").unwrap()
     };
     // One is due to the pages that it gets at its start.
-    let (copying, computing) = (extensions("writes_many_pages", 3000), extensions("vector_only_loop", 10_000_000));
+    let (copying, computing) = (extensions("writes_many_pages", 20_000), extensions("vector_only_loop", 100_000_000));
     assert!(copying > 1.0 && computing < copying, "{copying} {computing}");
 }
 
