@@ -14,6 +14,7 @@
 // build jump-raised: -O1 -DRAISED=5
 // rounds: 0 20000
 // blocks: differ
+// ends: by a signal
 #include "guest.h"
 #include <signal.h>
 

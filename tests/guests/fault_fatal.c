@@ -1,6 +1,7 @@
 // An unhandled fault ends the program by SIGSEGV after it has computed and printed.
 // rounds: 10 3000000
 // blocks: differ
+// ends: by a signal
 #include "guest.h"
 
 int main(int argc, char **argv)

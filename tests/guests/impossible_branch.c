@@ -4,6 +4,7 @@
 // blocks: differ
 // totals: vary
 // refused serial: an address that nothing can have
+// ends: by a signal
 #include "guest.h"
 
 int main(int argc, char **argv)

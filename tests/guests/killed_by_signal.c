@@ -1,5 +1,6 @@
 // Ends itself with SIGTERM, whose action is the default one.
 // rounds: 1 1
+// ends: by a signal
 #include "guest.h"
 #include <signal.h>
 

@@ -4,6 +4,7 @@
 // totals: vary
 // blocks: differ
 // refused sliced: thread
+// ends: by a signal
 #include "guest.h"
 #include <pthread.h>
 

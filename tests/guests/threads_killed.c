@@ -6,6 +6,9 @@
 // rounds: 0 1
 // order: varies
 // refused sliced: thread
+// ends process: by a signal
+// ends thread: by a signal
+// ends certain: by a signal
 #include "threads.h"
 #include <poll.h>
 #include <signal.h>

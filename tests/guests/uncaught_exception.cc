@@ -1,6 +1,7 @@
 // A C++ exception that nobody catches: message on standard error, end by SIGABRT.
 // build own-library: -O1 -static-libstdc++ -static-libgcc
 // rounds: 1 1
+// ends: by a signal
 #include <stdexcept>
 
 int main()

@@ -17,6 +17,8 @@
 //! // refused: TEXT         sliced and serial runs must refuse to count, with a message that contains the text
 //! // refused sliced: TEXT  sliced runs must
 //! // kept: by chance       it makes files of code, which are others in the next run: what is kept may be of no use
+//! // ends: by a signal     natively, too
+//! // ends NAME: by a signal   the executable of that name does
 //! // counted: by chance    what is refused may by chance be possible
 //! // refused serial: TEXT  serial runs must
 //! ```
@@ -45,6 +47,8 @@ pub struct Guest {
     pub large: u64,
     /// Whether it may be that it doesn't end natively.
     pub may_hang: bool,
+    /// Whether a signal ends it natively.
+    pub is_killed: bool,
     /// Whether two native runs execute the same number of instructions.
     pub repeats: bool,
     /// Whether the processes that it starts do.
@@ -85,16 +89,25 @@ impl Guest {
         missing.map_or(Ok(()), |need| Err(Stop::Skipped(format!("the processor has no {need}"))))
     }
 
-    /// A native run. The guest is skipped if it may be that it doesn't end, and so it is.
+    /// A native run, which must end as the guest's head says. The guest is skipped if it may be that it doesn't end, and so it is.
     pub fn natively(&self, rounds: u64) -> Result<Outcome, Stop> {
         /// Many times what the guests take that may hang.
         const LIMIT: Duration = Duration::from_secs(3);
         let failed = |error: io::Error| Stop::Failed(format!("natively: {error}"));
-        if !self.may_hang {
-            return run(&self.job(rounds)).map_err(failed);
+        let outcome = if self.may_hang {
+            let why = || format!("natively it doesn't end within {} s", LIMIT.as_secs());
+            run_at_most(&self.job(rounds), stretched(LIMIT)).map_err(failed)?.ok_or_else(|| Stop::Skipped(why()))?
+        } else {
+            run(&self.job(rounds)).map_err(failed)?
+        };
+        // One that was built wrongly dies in the same way in all modes.
+        if self.is_killed != (129..=192).contains(&outcome.status) {
+            let killed = if self.is_killed { "is" } else { "isn't" };
+            return Err(Stop::Failed(format!(
+                "natively: its head says that it {killed} killed by a signal: {outcome:?}"
+            )));
         }
-        let why = || format!("natively it doesn't end within {} s", LIMIT.as_secs());
-        run_at_most(&self.job(rounds), stretched(LIMIT)).map_err(failed)?.ok_or_else(|| Stop::Skipped(why()))
+        Ok(outcome)
     }
 
     /// A run with that many rounds; standard input is the guest's own source.
@@ -118,7 +131,12 @@ impl Guest {
             return Ok(program);
         }
         let unfinished = folder.join(format!("{}.{}", self.name, std::process::id()));
-        let output = compiler(&self.source).arg("-o").arg(&unfinished).arg(&self.source).args(&self.flags).output()?;
+        let output = compiler(&self.source, &self.flags)
+            .arg("-o")
+            .arg(&unfinished)
+            .arg(&self.source)
+            .args(&self.flags)
+            .output()?;
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
         }
@@ -127,8 +145,8 @@ impl Guest {
     }
 }
 
-/// What compiles a source, with its flags for all guests.
-fn compiler(source: &Path) -> Command {
+/// What compiles a source, with its flags for all guests beside `flags`, its own.
+fn compiler(source: &Path, flags: &[String]) -> Command {
     if is_rust(source) {
         let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or("rustc".into()));
         rustc.args(["--edition", "2021", "-D", "warnings"]);
@@ -136,7 +154,11 @@ fn compiler(source: &Path) -> Command {
         return rustc;
     }
     let mut gcc = Command::new(if source.extension().is_some_and(|e| e == "cc") { "g++" } else { "gcc" });
-    gcc.args(["-Wall", "-Werror"]).args(find_libraries());
+    gcc.args(["-Wall", "-Werror"]);
+    // glibc's start of a static program that has such a path crashes.
+    if !flags.iter().any(|flag| flag.starts_with("-static")) {
+        gcc.args(find_libraries());
+    }
     gcc
 }
 
@@ -212,9 +234,12 @@ fn parse(file: &Path, text: &str) -> Vec<Guest> {
     builds
         .into_iter()
         .map(|(name, flags)| Guest {
-            name,
             small: (rounds[0] > 0).then_some(rounds[0]),
             large: rounds[1],
+            is_killed: {
+                let build = name.split_once('.').map(|(_, build)| format!("ends {build}"));
+                field("ends").or(build.and_then(|key| field(&key))) == Some("by a signal")
+            },
             may_hang: field("native") == Some("may hang"),
             repeats: field("totals") != Some("vary"),
             children_repeat: field("children") != Some("vary"),
@@ -226,6 +251,7 @@ fn parse(file: &Path, text: &str) -> Vec<Guest> {
             by_chance: field("counted") == Some("by chance"),
             keeps: field("kept") != Some("by chance"),
             options: words(field("options").unwrap_or_default()),
+            name,
             source: file.to_owned(),
             flags,
             needs: words(field("needs").unwrap_or_default()),
@@ -240,11 +266,12 @@ mod tests {
 
     #[test]
     fn the_head_of_a_source_says_how_it_is_built_and_run() {
-        let text = "// It.\n// build a: -O2 -static\n// build b: -O0\n// rounds: 0 7\n// totals: vary\n// order: varies\n// refused sliced: a word\n\nint main;";
+        let text = "// It.\n// build a: -O2 -static\n// build b: -O0\n// rounds: 0 7\n// totals: vary\n// order: varies\n// refused sliced: a word\n// ends b: by a signal\n\nint main;";
         let guests = parse(Path::new("/x/it.c"), text);
         assert_eq!(guests.iter().map(|g| g.name.as_str()).collect::<Vec<_>>(), ["it.a", "it.b"]);
         assert_eq!(guests[0].flags, ["-O2", "-static"]);
         assert_eq!((guests[1].small, guests[1].large), (None, 7));
+        assert_eq!(guests.iter().map(|g| g.is_killed).collect::<Vec<_>>(), [false, true]);
         assert!(!guests[0].repeats && !guests[0].order_repeats && guests[0].whole_blocks);
         assert_eq!(guests[0].refused, [None, Some("a word".to_owned())]);
     }
