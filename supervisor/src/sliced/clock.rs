@@ -11,6 +11,7 @@ use machine::{Gpr, Memory};
 use syscall_replay::{VolatileKind, VolatileRecord};
 use tracee::{Mode, Remote, Stop, Stopped, TraceError};
 
+use super::counter::Counter;
 use super::decide::ClockInstruction;
 use crate::error::Failure;
 use crate::moment::with_counter;
@@ -133,6 +134,7 @@ fn resume_until(mut process: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<
 }
 
 /// If this signal is a trapped clock reading or `cpuid`, and not what the app wants: executes it for the process and gives which it is and what it read.
+/// `counter`: the process's.
 ///
 /// # Errors
 /// If the process was killed.
@@ -140,6 +142,7 @@ pub fn read(
     process: &mut Stopped,
     signal: &libc::siginfo_t,
     wish: Wish,
+    counter: &Counter,
 ) -> Result<Option<(ClockInstruction, VolatileRecord)>, Failure> {
     if signal.si_signo != libc::SIGSEGV || signal.si_code != FROM_KERNEL {
         return Ok(None);
@@ -153,7 +156,7 @@ pub fn read(
         return Ok(None);
     }
     let mut app = registers.app();
-    let record = execute(instruction, pc, &app);
+    let record = execute(instruction, pc, &app, counter);
     record.apply(&mut app);
     app.rip = pc + instruction.len();
     registers.set_app(&app);
@@ -161,18 +164,24 @@ pub fn read(
     Ok(Some((instruction, record)))
 }
 
-fn execute(instruction: ClockInstruction, pc: u64, app: &machine::Registers) -> VolatileRecord {
+fn execute(instruction: ClockInstruction, pc: u64, app: &machine::Registers, counter: &Counter) -> VolatileRecord {
     if instruction == ClockInstruction::Cpuid {
         let answer = std::arch::x86_64::__cpuid_count(app.get(Gpr::Rax) as u32, app.get(Gpr::Rcx) as u32);
         let [rax, rbx, rcx, rdx] = [answer.eax, answer.ebx, answer.ecx, answer.edx].map(u64::from);
         return VolatileRecord { kind: VolatileKind::Cpuid, pc, rax, rdx, rcx, rbx };
     }
-    let mut processor = 0;
-    // SAFETY: every x86-64 CPU with PR_SET_TSC has both instructions; `processor` is a valid place.
-    let ticks = with_counter(|| unsafe { std::arch::x86_64::__rdtscp(&mut processor) });
+    let (ticks, processor) = counter.read();
     let kind = match instruction {
         ClockInstruction::Rdtscp => VolatileKind::Rdtscp,
         _ => VolatileKind::Rdtsc,
     };
     VolatileRecord { kind, pc, rax: ticks & 0xffff_ffff, rdx: ticks >> 32, rcx: u64::from(processor), rbx: 0 }
+}
+
+/// The time stamp counter itself, and the number of the processor and its node.
+pub fn true_ticks() -> (u64, u32) {
+    let mut processor = 0;
+    // SAFETY: every x86-64 CPU with PR_SET_TSC has both instructions; `processor` is a valid place.
+    let ticks = with_counter(|| unsafe { std::arch::x86_64::__rdtscp(&mut processor) });
+    (ticks, processor)
 }

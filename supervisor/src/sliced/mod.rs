@@ -9,6 +9,7 @@ mod calls;
 mod check_calls;
 pub(crate) mod clock;
 mod copying;
+mod counter;
 mod cut;
 pub(crate) mod decide;
 mod deliveries;
@@ -464,10 +465,12 @@ impl Sliced<'_> {
             _ if is_trapped => self.resume(stopped, 0)?,
             Stop::Signal(info) if is_breakpoint(&info) => self.resume(stopped, 0)?,
             Stop::SyscallEntry { .. } => self.part(clock::open_at_entry(stopped, self.master.clock_wish)?)?,
-            Stop::Signal(info) => match clock::read(&mut stopped, &info, self.master.clock_wish)? {
-                Some(_) => self.resume(stopped, 0)?,
-                None => self.resume(stopped, info.si_signo)?,
-            },
+            Stop::Signal(info) => {
+                match clock::read(&mut stopped, &info, self.master.clock_wish, &self.master.in_process.counter)? {
+                    Some(_) => self.resume(stopped, 0)?,
+                    None => self.resume(stopped, info.si_signo)?,
+                }
+            }
             Stop::Group(_) => self.phase = Phase::Running(stopped.stay_stopped()?),
             Stop::Exec => self.let_go(stopped.finish_exec()?)?,
             Stop::ForeignSyscall => self.resume(stopped, 0)?,

@@ -99,7 +99,9 @@ impl Master {
     ) -> Result<Option<ClockReading>, Failure> {
         let amount = slice.amount();
         let before = stopped.registers()?;
-        let Some((instruction, record)) = clock::read(stopped, info, self.clock_wish)? else { return Ok(None) };
+        let Some((instruction, record)) = clock::read(stopped, info, self.clock_wish, &self.in_process.counter)? else {
+            return Ok(None);
+        };
         self.last_recorded = None;
         self.in_process.was_read(instruction, record.pc);
         let is_enough = amount.is_enough_for_readings(self.call_limit);

@@ -13,17 +13,19 @@ use syscall_replay::effects::HASHED;
 use syscall_replay::hash::{FACTOR, ROTATION, SEED};
 use syscall_replay::log::{VOLATILE_BYTES, volatile_head};
 
+use super::super::counter::{CLOCK, FRACTION};
 use super::border::{enter_assembly, leave_assembly};
 use super::conditions::conditions_assembly;
 use super::descriptors::descriptors_assembly;
 use super::events::events_assembly;
 use super::layout::{
-    AFTER, BEHIND_SHIFT, CLOSED, CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CREATES, DEVICES, ENTRY, FILES, FIXED,
-    FLAGS, GATHERS, IOCTL, KEPT, KEPT_BITS, LAST_COMMAND, LIMIT, LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE,
+    AFTER, BEHIND_SHIFT, CLOSED, CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CPU_NODE, CREATES, DEVICES, ENTRY, FILES,
+    FIXED, FLAGS, GATHERS, IOCTL, KEPT, KEPT_BITS, LAST_COMMAND, LIMIT, LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE,
     MESSAGE_FLAGS, MOST_AT_ONCE, MOST_BYTES, MOST_EVENTS, MOST_PATH, MOST_PIECES, MOST_POLLED, MOST_RANDOM,
-    MOST_RECEIVED, MOST_RECORD, NEEDS_FILE, NEXT, OPENS, OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLED, POLLS,
-    R10, R11, RANDOM, RAX, RBX, RCX, RDI, RDX, READING, READS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH,
-    SECOND_IS_NULL, SHIFT_LEN, SOCKETS, STACK_END, STATUS, STOP, TABLE_AT, TABLE_LEN, TWO_PATHS, WAITS, WRITES,
+    MOST_RECEIVED, MOST_RECORD, NEEDS_FILE, NEXT, NS, OPENS, OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, PER_NS,
+    POLLED, POLLS, R10, R11, RANDOM, RAX, RBX, RCX, RDI, RDX, READING, READS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP,
+    SCRATCH, SECOND_IS_NULL, SHIFT_LEN, SOCKETS, STACK_END, STATUS, STOP, TABLE_AT, TABLE_LEN, TICKS, TWO_PATHS, WAITS,
+    WRITES,
 };
 use super::paths::{opens_assembly, paths_assembly};
 use super::plan::Instruction;
@@ -393,7 +395,13 @@ global_asm!(
     S_IFSOCK = const libc::S_IFSOCK,
     IS_EPOLL = const 1_u64 << OUTPUT,
     R10 = const R10,
-    PRCTL = const libc::SYS_prctl,
+    CLOCK_GETTIME = const libc::SYS_clock_gettime,
+    CLOCK = const CLOCK,
+    CPU_NODE = const CPU_NODE,
+    FRACTION = const FRACTION,
+    NS = const NS,
+    PER_NS = const PER_NS,
+    TICKS = const TICKS,
     RDTSC = const volatile_head(VolatileKind::Rdtsc),
     RDTSCP = const volatile_head(VolatileKind::Rdtscp),
     RDTSC_LEN = const Instruction::Rdtsc.len(),
@@ -401,8 +409,5 @@ global_asm!(
     BEHIND_SHIFT = const BEHIND_SHIFT,
     SHIFT_LEN = const SHIFT_LEN,
     READING_BYTES = const VOLATILE_BYTES,
-    SET_TSC = const libc::PR_SET_TSC,
-    TSC_ENABLE = const libc::PR_TSC_ENABLE,
-    TSC_SIGSEGV = const libc::PR_TSC_SIGSEGV,
     WRITES = const WRITES,
 );

@@ -54,6 +54,12 @@ pub const ENTRY: u64 = DATA_AT + 0x88;
 pub const READING: u64 = DATA_AT + 0x90;
 /// Address behind the shift that follows it and is to be done as well, or 0.
 pub const BEHIND_SHIFT: u64 = DATA_AT + 0x98;
+/// How the counter is computed ([`super::super::counter::Line`]).
+pub const TICKS: u64 = DATA_AT + 0xa0;
+pub const NS: u64 = DATA_AT + 0xa8;
+pub const PER_NS: u64 = DATA_AT + 0xb0;
+/// The segment whose limit is the number of the processor and its node, as `rdtscp` gives it, for those that may not execute that.
+pub const CPU_NODE: u64 = 0x7b;
 /// Length of `shl rdx, 32`.
 pub const SHIFT_LEN: u64 = 4;
 /// The result of an `fstat` of the recorder's own.

@@ -7,9 +7,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::super::counter::Line;
 use super::layout::{
-    CLOSED, DATA_AT, DEVICES, ENOUGH_BYTES, FILES, KEPT, KEPT_BITS, LIMIT, MAX_DEVICES, MAX_FILES, NEXT, RECORDS_AT,
-    RECORDS_BYTES, ROOM, SELECTOR, SHARED_BYTES, SOCKETS, STOP, TABLE_AT, WAITS, in_master,
+    CLOSED, DATA_AT, DEVICES, ENOUGH_BYTES, FILES, KEPT, KEPT_BITS, LIMIT, MAX_DEVICES, MAX_FILES, NEXT, NS, PER_NS,
+    RECORDS_AT, RECORDS_BYTES, ROOM, SELECTOR, SHARED_BYTES, SOCKETS, STOP, TABLE_AT, TICKS, WAITS, in_master,
 };
 use super::set_up::Descriptor;
 use super::table;
@@ -66,6 +67,13 @@ impl Shared {
     /// Sets it.
     pub fn set(&self, offset: u64, value: u64) {
         self.word(offset).store(value, Relaxed);
+    }
+
+    /// How the time stamp counter is computed.
+    pub fn set_counter(&self, line: Line) {
+        [(TICKS, line.ticks), (NS, line.ns), (PER_NS, line.per_ns)]
+            .into_iter()
+            .for_each(|(at, value)| self.set(at, value));
     }
 
     /// Whether system calls elsewhere are to raise SIGSYS.

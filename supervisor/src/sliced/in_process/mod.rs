@@ -49,6 +49,7 @@ use self::plan::{Amid, Instruction};
 use self::policy::Policy;
 use self::set_up::Descriptor;
 use self::sites::Sites;
+use super::counter::Counter;
 use super::decide::{ClockInstruction, Dispositions};
 use super::files::all_kept;
 use crate::error::Failure;
@@ -92,6 +93,8 @@ pub struct InProcess {
     devices: Vec<u64>,
     /// Another process changes the app's descriptors.
     shares_files: bool,
+    /// What the app's readings of the time stamp counter give.
+    pub counter: Counter,
     /// What it has recorded: system calls, and readings of the time stamp counter.
     pub recorded: u64,
     /// There was no memory for the record of a call that was made.
@@ -115,6 +118,7 @@ impl InProcess {
             sites: Sites::default(),
             policy: Policy::new(),
             ignored: None,
+            counter: Counter::new(),
             maps_files: BTreeSet::new(),
             files: HashMap::new(),
             devices: Vec::new(),
@@ -273,6 +277,9 @@ impl InProcess {
         shared.set_devices((!self.shares_files).then_some(&self.devices));
         shared.set_kept(all_kept().into_iter().map(|(_, inode)| inode));
         self.most = room.records.into();
+        if self.sites.any_reading() {
+            shared.set_counter(self.counter.measure());
+        }
         shared.set_blocking(true);
         self.is_armed = true;
         self.step_aside(stopped)?;

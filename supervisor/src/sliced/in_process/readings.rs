@@ -1,7 +1,7 @@
-//! The part of the recorder's code ([`super::code`]) that reads the time stamp counter.
+//! The part of the recorder's code ([`super::code`]) that reads the time stamp counter, which it computes ([`super::super::counter`]).
 
-/// Labels 70 to 74. The counter is read between two calls that allow and forbid that, and nothing waits there: whoever is to stop goes on to
-/// the record's end. All registers and flags are then as the instruction leaves them.
+/// Labels 70 to 74. Nothing waits there: whoever is to stop goes on to the record's end. All registers and flags are then as the instruction
+/// leaves them.
 macro_rules! readings_assembly {
     () => {
         concat!(
@@ -39,17 +39,24 @@ macro_rules! readings_assembly {
             "mov [rbx + 16], rax\n",
             "mov qword ptr [rbx + 48], 0\n",
             "superpin_recorder_reads:\n",
-            "mov eax, {PRCTL}\n",
-            "mov edi, {SET_TSC}\n",
-            "mov esi, {TSC_ENABLE}\n",
+            "mov eax, {CLOCK_GETTIME}\n",
+            "mov edi, {CLOCK}\n",
+            "lea rsi, [rbx + 24]\n",
             "syscall\n",
-            "rdtscp\n",
+            "imul rax, qword ptr [rbx + 24], 1000000000\n",
+            "add rax, [rbx + 32]\n",
+            "sub rax, [rip + superpin_recorder_start + {NS}]\n",
+            "mul qword ptr [rip + superpin_recorder_start + {PER_NS}]\n",
+            "shrd rax, rdx, {FRACTION}\n",
+            "add rax, [rip + superpin_recorder_start + {TICKS}]\n",
+            "mov rdx, rax\n",
+            "shr rdx, 32\n",
+            "mov eax, eax\n",
             "mov [rbx + 24], rax\n",
             "mov [rbx + 32], rdx\n",
+            "mov ecx, {CPU_NODE}\n",
+            "lsl ecx, ecx\n",
             "mov [rbx + 40], rcx\n",
-            "mov eax, {PRCTL}\n",
-            "mov esi, {TSC_SIGSEGV}\n",
-            "syscall\n",
             "cmp qword ptr [rip + superpin_recorder_start + {READING}], {RDTSCP}\n",
             "jne 71f\n",
             "mov rcx, [rbx + 40]\n",

@@ -96,6 +96,11 @@ impl Sites {
         patches.flat_map(|patch| &patch.way).any(|written| written.range().contains(&address))
     }
 
+    /// Whether any site that can be patched reads the time stamp counter.
+    pub fn any_reading(&self) -> bool {
+        self.sites.values().any(|site| site.instruction != Instruction::Syscall && matches!(site.patch, Some(Some(_))))
+    }
+
     /// Looks at sites that have made some calls and weren't looked at yet. Whether any site can be patched.
     pub fn prepare(&mut self, process: &mut Stopped) -> bool {
         let is_new = |site: &Site| site.patch.is_none() && site.calls >= SEEN;
