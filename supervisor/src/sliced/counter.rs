@@ -56,7 +56,7 @@ pub struct Line {
 impl Line {
     /// The counter when the raw clock says `ns`, as the recorder computes it.
     fn at(&self, ns: u64) -> u64 {
-        let ticks = u128::from(ns.wrapping_sub(self.ns)) * u128::from(self.per_ns) >> FRACTION;
+        let ticks = (u128::from(ns.wrapping_sub(self.ns)) * u128::from(self.per_ns)) >> FRACTION;
         self.ticks.wrapping_add(ticks as u64)
     }
 }
@@ -124,7 +124,7 @@ mod tests {
                 last = now;
             }
             let (before, computed, after) = (true_ticks().0, counter.read().0, true_ticks().0);
-            let millisecond = (u128::from(line.per_ns) * 1_000_000 >> FRACTION) as u64;
+            let millisecond = ((u128::from(line.per_ns) * 1_000_000) >> FRACTION) as u64;
             let close = before - millisecond..after + millisecond;
             assert!(close.contains(&computed), "{before} {computed} {after} {line:?}");
         }
