@@ -56,7 +56,7 @@ impl Job {
         Self { argv: prefix.into_iter().chain(self.argv.iter().cloned()).collect(), stdin: self.stdin.clone() }
     }
 
-    /// The command in the current directory `cwd`, its environment set, its standard streams not yet.
+    /// The command in the current directory `cwd`, its environment and what signals do to it set, its standard streams not yet.
     pub fn command(&self, cwd: &Path) -> io::Result<Command> {
         let mut command = Command::new(&self.argv[0]);
         command.args(&self.argv[1..]).current_dir(cwd).env_clear().envs(ENVIRONMENT);
@@ -65,6 +65,16 @@ impl Job {
             Some(file) => Stdio::from(File::open(file)?),
             None => Stdio::null(),
         });
+        // Whoever runs the tests in the background may ignore Ctrl-C or a hang-up, which the program would inherit.
+        // SAFETY: `signal` is async-signal-safe and changes nothing but the new process.
+        unsafe {
+            command.pre_exec(|| {
+                for signal in 1..=64 {
+                    libc::signal(signal, libc::SIG_DFL);
+                }
+                Ok(())
+            });
+        }
         Ok(command)
     }
 }

@@ -57,14 +57,6 @@ impl Running {
         let mut command = job.under(prefix).command(&scratch.cwd()).unwrap();
         command.stdout(File::create(scratch.beside("out")).unwrap());
         command.stderr(File::create(scratch.beside("err")).unwrap()).process_group(0);
-        // Whoever runs the tests in the background may ignore Ctrl-C, which the app would inherit.
-        // SAFETY: signal is async-signal-safe and changes nothing but the new process.
-        unsafe {
-            command.pre_exec(|| {
-                libc::signal(libc::SIGINT, libc::SIG_DFL);
-                Ok(())
-            });
-        }
         let shared_memory = shared_memory();
         Self { superpin: command.spawn().unwrap(), scratch, shared_memory }
     }
