@@ -1,6 +1,6 @@
 // What the x87 unit knows of its last instruction, as each of the instructions that show it has it: the processor decides which do.
 // build plain: -O1 -mno-avx
-// rounds: 2 2
+// rounds: 0 2
 // Read a few times only: AMD's processors forget it when the kernel gives them to somebody else.
 #include "guest.h"
 #include <stdlib.h>
