@@ -2,7 +2,8 @@
 
 use bubble::boot::{BootBlock, Mode};
 use bubble::shared::{RunHeader, SliceStats};
-use engine::{Control, Cpu, Engine, Settings, Stats};
+use engine::{Control, Engine, Settings, Stats};
+use translator::abi::Cpu;
 
 use crate::serial::{self, SerialGuest, Signals, open_at_start};
 use crate::slice::{SliceGuest, aliases, first_state};

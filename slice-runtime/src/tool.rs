@@ -1,6 +1,6 @@
 //! What the runtime wants from a tool, without the tool's types.
 
-use engine::instrument::Trace;
+use translator::trace::Trace;
 
 /// A tool in a taken-over process: its options and its local state for this slice.
 ///

@@ -17,7 +17,7 @@ pub enum Optimisation {
     Ahead,
     /// Counters spread over cells. Instead: additions to the word itself.
     Cells,
-    /// The first counter in r11, see the engine's `translate/reserved.rs`. Instead: in memory.
+    /// The first counter in r11, see `translator/src/emit/registers/r11.rs`. Instead: in memory.
     Tally,
     /// Borrowing r10 and r9, which needn't be stored first. Instead: any register is stored and loaded.
     Mirror,

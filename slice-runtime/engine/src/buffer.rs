@@ -1,31 +1,22 @@
 //! The buffer: values that translated code writes for the tool to take in bulk, so that a stream of addresses costs a few
 //! instructions for each.
 //!
-//! The buffer is a region of the bubble. [`ThreadState::buffer`](crate::thread::ThreadState) is where its next word goes; code
+//! The buffer is a region of the bubble. [`ThreadState::buffer`](translator::abi::ThreadState) is where its next word goes; code
 //! that writes words moves it on once for several instructions. Nothing checks for the end: after it lies memory that is never mapped, so the first
 //! store that doesn't fit faults. The words before are handed over then, and the instruction is started again. Mostly it doesn't come to that, since
-//! the buffer is emptied earlier at the heads of some traces, see `translate::drain`.
+//! the buffer is emptied earlier at the heads of some traces, see `translator::emit::stream::drain`.
 //!
 //! Named invariant *words of what was executed*: whenever translated code is left, the buffer holds the words of exactly those
 //! instructions that have been executed. An instruction that faults, or before which the app is interrupted, may have written its words already:
 //! they are taken back, and written again when it is started again. So the stream is the same however often a run is interrupted or cut.
 
 use bubble::map::{BUFFER, BUFFER_GUARD};
+use translator::abi::{BufferMark, ThreadState, WORD};
 
 use crate::dispatch::TRAP_PAGE_FAULT;
 use crate::guest::Fault;
-use crate::statemap::BufferMark;
-use crate::thread::ThreadState;
 
-/// Bytes in the buffer after which it is emptied at the next place where that is cheap: few enough to stay in a core's caches beside
-/// what the app uses.
-const ENOUGH: u64 = 64 << 10;
-
-/// The bits of a position that say that there is so much in the buffer.
-pub(crate) const MUCH: u32 = (2 * BUFFER.size - 1) as u32 & !(ENOUGH - 1) as u32;
 const _: () = assert!(BUFFER.size.is_power_of_two() && BUFFER.start.is_multiple_of(2 * BUFFER.size));
-
-const WORD: u64 = size_of::<u64>() as u64;
 
 /// The buffer's position if translated code is left `inside` a trace, in the block that the app is in, before the instruction at `pc`.
 pub(crate) fn corrected(position: u64, marks: &[BufferMark], pc: u64, inside: u32) -> u64 {

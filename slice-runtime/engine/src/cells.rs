@@ -8,20 +8,20 @@
 use bubble::switches::Optimisation;
 use isa::{Instruction, Kind};
 use machine::CachePc;
+use translator::abi::{Exit, SpaceId};
+use translator::emit::{self, ThroughSlot};
+use translator::trace::Trace;
 
 use crate::engine::{Engine, Next};
 use crate::gateway;
 use crate::guest::Guest;
-use crate::instrument::Trace;
-use crate::space::SpaceId;
-use crate::tables::{Exit, Locked};
-use crate::translate::{self, ThroughSlot};
+use crate::tables::Locked;
 
 impl Engine {
     /// How the trace's last instruction goes where it goes, if that is a branch through a slot.
     pub(crate) fn through_slot(&mut self, space: SpaceId, locked: &Locked<'_>, trace: &Trace) -> Option<ThroughSlot> {
         let last = trace.instructions.last()?;
-        let slot = translate::slot(last)?;
+        let slot = emit::slot(last)?;
         let off = self.settings.off;
         if !off.leaves(Optimisation::Slots) || self.single {
             return None;
@@ -41,7 +41,7 @@ impl Engine {
     pub(crate) fn after_slot(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
         self.stats.entries[0] += 1;
         let branch = Instruction::decode(self.code_bytes(exit.pc), exit.pc).expect("it was translated");
-        let slot = translate::slot(&branch).expect("it is a branch through a slot");
+        let slot = emit::slot(&branch).expect("it is a branch through a slot");
         let Some(target) = self.regions.constant_target(slot) else {
             let otherwise = self.space(space).pc(exit.site);
             self.thread().slots[exit.argument as usize] = otherwise.0;

@@ -6,18 +6,19 @@ use std::time::Instant;
 use bubble::switches::{Off, Optimisation};
 use isa::Kind;
 use machine::{AppPc, CachePc, flags};
+use translator::abi::{Exit, ExitKind, SpaceId, TraceId};
+use translator::emit::{self, Lookup, Rules, Site, Translation};
+use translator::liveness::Ahead;
+use translator::routines::merge_counters;
+use translator::trace::{self, FetchFault, Limits, MAX_BYTES};
 
-use crate::ahead::Ahead;
-use crate::build::{self, FetchFault, Limits, MAX_BYTES};
 use crate::end::End;
 use crate::engine::Engine;
+use crate::gateway;
 use crate::guest::{Fault, Flow, Guest};
-use crate::instrument;
 use crate::pages::PAGE;
 use crate::regions::Regions;
-use crate::space::SpaceId;
-use crate::tables::{Exit, ExitKind, Trace, TraceId};
-use crate::translate::{self, Lookup, Rules, Site, Translation};
+use crate::tables::Trace;
 
 /// `si_code` of faults.
 const ILL_ILLOPN: i32 = 2;
@@ -189,7 +190,7 @@ impl Engine {
         let checks = space == SpaceId::Own && !self.single;
         let check = self.end.as_ref().filter(|end| checks && end.registers.rip == pc.0).map(End::check);
         if let Some(check) = &check {
-            self.thread().note_end(check);
+            self.thread().note_end(check.conditions.iter().map(|condition| condition.value()));
         }
         let site = self.site(space, &locked);
         let lookup = self.lookup_for(&trace);
@@ -213,14 +214,15 @@ impl Engine {
             once,
             inspected: inspects.then(|| self_code(pc, code_len)),
             counters,
+            doors: gateway::doors(),
             known: &self.known,
             lookup,
             live_at,
             through_slot,
             spare: &mut self.spare,
         };
-        let made = translate::translate(&trace, site, check.as_ref(), rules)
-            .map_err(|e| Failed::Untranslatable(e.to_string()))?;
+        let made =
+            emit::translate(&trace, site, check.as_ref(), rules).map_err(|e| Failed::Untranslatable(e.to_string()))?;
         self.stats.traces += 1;
         self.stats.instructions += trace.instructions.len() as u64;
         let id = self.keep(space, &locked, pc, code_len, &made, !self.single)?;
@@ -238,7 +240,7 @@ impl Engine {
     }
 
     /// How the trace's indirect branch finds its target. Where it may go, or come back to, is made ready for.
-    fn lookup_for(&mut self, trace: &instrument::Trace) -> Lookup {
+    fn lookup_for(&mut self, trace: &trace::Trace) -> Lookup {
         if !self.targets.are_used() {
             return Lookup::Landings;
         }
@@ -249,7 +251,7 @@ impl Engine {
     }
 
     /// Selects and instruments the trace at `pc`, and watches its pages if they can be written.
-    fn select(&mut self, space: SpaceId, pc: AppPc, guest: &mut dyn Guest) -> Result<instrument::Trace, Failed> {
+    fn select(&mut self, space: SpaceId, pc: AppPc, guest: &mut dyn Guest) -> Result<trace::Trace, Failed> {
         if (pc.0 << 16) as i64 >> 16 != pc.0 as i64 {
             // The fault is the branch's, which can't be told any more.
             return Err(Failed::Untranslatable(format!("a branch to {pc}, an address that nothing can have")));
@@ -273,7 +275,7 @@ impl Engine {
             // Shared code stays inside its mapping.
             bytes = &bytes[..bytes.len().min((region.file.end - pc.0) as usize)];
         }
-        let mut instructions = translate::emptied(&mut self.spare.instructions);
+        let mut instructions = emit::emptied(&mut self.spare.instructions);
         let mut compared = self.regions.pages.are_compared(pc.0, pc.0 + 1);
         // A translation that compares itself does so once, whatever its length: nothing in it writes.
         let by_itself = self.regions.pages.change_elsewhere(pc.0, pc.0 + 1);
@@ -283,14 +285,14 @@ impl Engine {
                 instructions: if self.single { 1 } else { self.settings.max_instructions },
                 stop_after_write: compared,
             };
-            let mut trace = build::build(pc, bytes, limits, is_end, instructions).map_err(Failed::Fetch)?;
+            let mut trace = trace::select(pc, bytes, limits, is_end, instructions).map_err(Failed::Fetch)?;
             let code_end = trace.instructions.last().expect("a trace has an instruction").next_pc().0;
             if compared || !self.regions.pages.are_compared(pc.0, code_end) {
                 break (trace, code_end);
             }
             // It runs into a page that is compared.
             compared = true;
-            instructions = translate::emptied(&mut trace.instructions);
+            instructions = emit::emptied(&mut trace.instructions);
         };
         if self.regions.any_writable(pc.0, code_end) {
             self.regions.pages.watch(pc.0, code_end);
@@ -300,7 +302,7 @@ impl Engine {
             self.leave_out_what_was_done(&mut trace);
         }
         if self.settings.off.leaves(Optimisation::Merge) {
-            translate::merge_counters(&mut trace, &self.known);
+            merge_counters(&mut trace, &self.known);
         }
         Ok(trace)
     }

@@ -6,14 +6,11 @@
 //! guest refused: a register that differed, or, where all registers agree, a half of a vector register or a memory word.
 
 use machine::{Gpr, Registers, flags};
-
-use crate::translate::{Check, Condition};
+use translator::abi::QUICK;
+use translator::emit::{Check, Condition};
 
 /// Times that the conditions may be chosen anew: each costs a translation.
 const CHOICES: u32 = 64;
-/// Conditions that are compared inline at most. Each is looked at only where those before it hold. As many as there are registers: with two of them, a loop whose
-/// registers hold bits of data, as an interpreter's do, may pass at each fourth iteration.
-pub const QUICK: usize = 16;
 
 /// An armed end.
 #[derive(Clone, Debug)]

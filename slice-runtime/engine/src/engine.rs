@@ -3,22 +3,23 @@
 use bubble::map;
 use bubble::switches::Off;
 use machine::{CachePc, Gpr, Registers};
+use translator::abi::{
+    Counters, Cpu, INDIRECT_ENTRIES, Reserved, SLOT_R11, SpaceId, ThreadState, TraceId, WINDOW_BITS, dropped_bits,
+};
+use translator::emit::{Condition, Spare};
+use translator::routines::Known;
 
-use crate::counters::{Counters, Reserved};
 use crate::end::End;
 use crate::entrances::Entrances;
 use crate::gateway;
-use crate::guest::{Control, Cpu, Fault, Flow, Guest};
-use crate::landings::dropped_bits;
+use crate::guest::{Control, Fault, Flow, Guest};
 use crate::regions::Regions;
 use crate::shortcut::Shortcut;
 use crate::signals;
-use crate::space::{CodeSpace, SpaceId};
-use crate::tables::{Tables, TraceId};
-use crate::targets::{Targets, WINDOW_BITS};
+use crate::space::CodeSpace;
+use crate::tables::Tables;
+use crate::targets::Targets;
 use crate::templates::Inherited;
-use crate::thread::{INDIRECT_ENTRIES, SLOT_R11, ThreadState};
-use crate::translate::{Condition, Known, Spare};
 
 /// `ThreadState::exit` after a fault in the code cache.
 pub const EXIT_FAULT: u64 = u64::MAX - 1;
@@ -53,7 +54,7 @@ pub struct Settings {
     /// Whether the app may see its flags at a fault, see [`Control::expect_faults`].
     pub exact_faults: bool,
     /// Whether the guest replays what the app did elsewhere: it is then asked for every result that the app's state doesn't
-    /// determine, see [`Volatile::Unrepeatable`].
+    /// determine, see [`crate::Volatile::Unrepeatable`].
     pub replays: bool,
     /// The process that has the run memory open, and its descriptor, if it can be opened by its name.
     pub run_memory: Option<(i32, i32)>,

@@ -6,10 +6,9 @@
 use std::collections::HashMap;
 
 use machine::AppPc;
+use translator::abi::{SpaceId, TraceId};
 
 use crate::engine::Engine;
-use crate::space::SpaceId;
-use crate::tables::TraceId;
 
 /// Traces that compare their code and to which others jump, by their heads. The valid one may be among them.
 pub(crate) type Entrances = HashMap<AppPc, Vec<TraceId>>;

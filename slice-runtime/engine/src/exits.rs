@@ -2,17 +2,13 @@
 
 use isa::Instruction;
 use machine::{AppPc, CachePc, Registers};
+use translator::abi::{Descriptor, Exit, ExitKind, IN_TARGET, SpaceId, TraceId, exit_of};
 
 use crate::buffer;
-use crate::descriptor::Descriptor;
 use crate::engine::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, EXIT_UNFINISHED, Engine, Next};
 use crate::gateway::INDIRECT_MISS;
 use crate::guest::{Flow, Guest, Volatile};
 use crate::signals::TRAP_FLAG;
-use crate::space::SpaceId;
-use crate::statemap::IN_TARGET;
-use crate::tables::{Exit, ExitKind, TraceId};
-use crate::translate::exit_of;
 
 impl Engine {
     pub(crate) fn after_exit(&mut self, guest: &mut dyn Guest, entry: CachePc) -> Next {

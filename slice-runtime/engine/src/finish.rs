@@ -8,11 +8,10 @@
 
 use bubble::map::BUFFER;
 use machine::CachePc;
+use translator::abi::{Place, SpaceId};
+use translator::trace::{Trace, leave_out};
 
 use crate::engine::{Engine, Next};
-use crate::instrument::{Arg, Point, Trace};
-use crate::space::SpaceId;
-use crate::statemap::Place;
 
 impl Engine {
     /// Whether `place`, where translated code was interrupted, lies before the end of an instruction that was begun already.
@@ -55,30 +54,11 @@ impl Engine {
 
     /// What is left to be done in a trace whose only instruction was begun before.
     pub(crate) fn leave_out_what_was_done(&mut self, trace: &mut Trace) {
-        let mut made = self.calls_made;
-        trace.calls.retain(|call| {
-            if call.is_corrected() {
-                return true;
-            }
-            match call.point {
-                Point::Before(_) => {
-                    let left = made == 0;
-                    made = made.saturating_sub(1);
-                    left
-                }
-                // It stands for what was before, too.
-                Point::Anywhere(_) => false,
-                Point::After(_) | Point::Taken(_) => true,
-            }
-        });
         let count = trace.buffered.iter().map(|buffered| buffered.words.len()).sum();
         let position = self.thread().buffer;
         assert!(position + 8 * count as u64 <= BUFFER.end(), "the words of {} were written", trace.head());
         // SAFETY: translated code wrote these words, where the position was taken back to, and hasn't run since.
         let written = unsafe { std::slice::from_raw_parts(position as *const u64, count) };
-        let words = trace.buffered.iter_mut().flat_map(|buffered| &mut buffered.words);
-        for (word, value) in words.zip(written) {
-            *word = Arg::Const(*value);
-        }
+        leave_out(trace, self.calls_made, written);
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! Named invariants:
 //! * *complete*: when `enter` returns, `cpu` holds all of the app's state except `rip`, which the exit tells.
-//! * *mirrors*: `enter` makes the mirrors of r10 and r9 what these are, see `translate::mirror`, and stores the app's r11, see `translate::reserved`.
+//! * *mirrors*: `enter` makes the mirrors of r10 and r9 what these are, see `translator::emit::registers::home`, and stores the app's r11, see `translator::emit::registers::r11`.
 //! * *window*: between `enter_window` and `enter_window_end` a signal handler may redirect to `abandon`: nothing
 //!   of the app's state has been changed in memory and none is only in registers.
 
@@ -18,9 +18,7 @@ use std::arch::global_asm;
 use std::mem::offset_of;
 
 use machine::{Gpr, Registers, XState};
-
-use crate::guest::Cpu;
-use crate::thread::{MIRROR_R9, MIRROR_R10, SLOT_R11, ThreadState};
+use translator::abi::{Cpu, Doors, MIRROR_R9, MIRROR_R10, SLOT_R11, ThreadState};
 
 const REGISTERS: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers);
 const XSTATE: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, xstate) + offset_of!(XState, bytes);
@@ -339,13 +337,18 @@ pub unsafe fn detach(thread: *mut ThreadState) -> ! {
     unsafe { superpin_detach(thread) }
 }
 
+/// Addresses that emitted code jumps to.
+pub fn doors() -> Doors {
+    Doors { leave_by_stub: leave_by_stub_pc(), landing_miss: landing_miss_pc() }
+}
+
 /// Address that a failed indirect prediction jumps to; also what empty entries of the table hold.
 pub fn indirect_miss_pc() -> u64 {
     superpin_indirect_miss as *const () as u64
 }
 
 /// The same for a landing that has the app's rcx in r9.
-pub fn landing_miss_pc() -> u64 {
+fn landing_miss_pc() -> u64 {
     superpin_landing_miss as *const () as u64
 }
 

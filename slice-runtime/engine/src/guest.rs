@@ -3,19 +3,9 @@
 //! The engine executes translated code until something comes up that translated code can't do. It then
 //! leaves the code cache, puts the app's complete state into a [`Cpu`] and asks its [`Guest`].
 
-use machine::{Registers, XState};
-
-use crate::instrument::Trace;
-
-/// The app's state while the code cache is left.
-#[repr(C)]
-#[derive(Clone)]
-pub struct Cpu {
-    /// General registers, `rip`, flags, segment bases: all the app's own.
-    pub registers: Registers,
-    /// Extended state.
-    pub xstate: XState,
-}
+use machine::Registers;
+use translator::abi::Cpu;
+use translator::trace::Instrument;
 
 /// What to do after a guest was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,12 +92,7 @@ pub trait Control {
 }
 
 /// For whom the engine runs. Every method gets the complete app state and may change it.
-pub trait Guest {
-    /// A trace is about to be translated: insert analysis calls.
-    ///
-    /// Must be a pure function of the trace and of the run's options: what it makes is shared with other slices.
-    fn instrument(&self, trace: &mut Trace);
-
+pub trait Guest: Instrument {
     /// Takes the words that were written into the buffer since it was last asked, see [`crate::buffer`].
     fn drain(&mut self, _words: &[u64]) {}
 

@@ -3,14 +3,14 @@
 use std::sync::atomic::Ordering;
 
 use machine::{AppPc, CachePc, Registers, flags};
+use translator::abi::{SpaceId, TraceId};
+use translator::emit;
 
 use crate::end::End;
 use crate::engine::Engine;
 use crate::guest::Guest;
 use crate::pages::PAGE;
-use crate::space::{CodeSpace, SpaceId};
-use crate::tables::TraceId;
-use crate::translate::branches;
+use crate::space::CodeSpace;
 
 impl Engine {
     /// Makes a trace's entry a jump elsewhere, for this process.
@@ -30,7 +30,7 @@ impl Engine {
         let tables = self.own.tables;
         let locked = tables.lock();
         let site = self.site(SpaceId::Own, &locked);
-        let stub = branches::stale(pc, space, id, site);
+        let stub = emit::stale(pc, space, id, site);
         let kept = self.keep(SpaceId::Own, &locked, pc, 0, &stub, false);
         drop(locked);
         match kept {

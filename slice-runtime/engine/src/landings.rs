@@ -1,16 +1,15 @@
-//! The landings of indirect branches: which there are, and where. See `translate::branches`.
+//! The landings of indirect branches: which there are, and where. See `translator::emit::branches::indirect`.
 
 use std::sync::atomic::Ordering;
 
-use bubble::switches::{Off, Optimisation};
+use bubble::switches::Optimisation;
 use machine::{AppPc, CachePc};
+use translator::abi::{IndirectTables, Level, SpaceId, index_of};
+use translator::emit::{self, Otherwise};
 
 use crate::engine::{Engine, Next};
 use crate::gateway;
 use crate::guest::Guest;
-use crate::space::SpaceId;
-use crate::thread::{INDIRECT_ENTRIES, IndirectTables, Level};
-use crate::translate::branches::{self, Otherwise};
 
 /// Landings that an entry of the indirect-branch table has at most before it starts anew.
 const MOST_LANDINGS: u8 = 32;
@@ -31,18 +30,6 @@ pub(crate) struct New {
 struct OwnPlace {
     level: Level,
     otherwise: Otherwise,
-}
-
-/// How many of the lowest bits of a target its place in the tables doesn't depend on. Return addresses are some ten bytes apart: without these bits
-/// those of neighbouring calls lie in one cache line, and waiting for these tables is what costs large programs most. To drop them without
-/// touching flags takes an instruction of BMI2.
-pub(crate) fn dropped_bits(off: Off) -> u8 {
-    if off.leaves(Optimisation::Neighbours) { 4 } else { 0 }
-}
-
-/// Index of a target in the tables of indirect branches.
-pub(crate) fn index_of(target: AppPc, off: Off) -> usize {
-    (target.0 >> dropped_bits(off)) as usize % INDIRECT_ENTRIES
 }
 
 impl Engine {
@@ -134,7 +121,7 @@ impl Engine {
         let tables = self.space(space).tables;
         let locked = tables.lock();
         let site = self.site(space, &locked);
-        let made = branches::landing(target, entry, otherwise, site, self.settings.off);
+        let made = emit::landing(target, entry, otherwise, site, self.settings.off, gateway::doors());
         let end = CachePc(site.pc.0 + made.code.len() as u64);
         let id = self.keep(space, &locked, target, 0, &made, false).ok()?;
         Some(New { space, target, landing: self.entry_of(space, id), end, otherwise })

@@ -3,12 +3,11 @@
 use bubble::map::{CACHE_OWN, CACHE_SHARED};
 use isa::Instruction;
 use machine::{AppPc, CachePc, Here, Memory, component};
+use translator::abi::{self, BlockCall, BufferMark, CallMark, MapEntry, Place, SpaceId, TraceId, from_bytes};
 
 use crate::buffer;
 use crate::engine::Engine;
-use crate::space::SpaceId;
-use crate::statemap::{self, BlockCall, BufferMark, CallMark, MapEntry, Place, from_bytes};
-use crate::tables::{Tables, TraceId};
+use crate::tables::Tables;
 
 const _: () = assert!(CACHE_SHARED.start >> 32 == (CACHE_OWN.end() - 1) >> 32);
 
@@ -47,7 +46,7 @@ impl Engine {
             let trace = code.tables.trace(id);
             let map = code.tables.arena(trace.map, trace.map_len as usize * size_of::<MapEntry>());
             // SAFETY: the trace's record says that a state map lies there.
-            let entry = *statemap::find(unsafe { from_bytes::<MapEntry>(map) }, inside)?;
+            let entry = *abi::find(unsafe { from_bytes::<MapEntry>(map) }, inside)?;
             Some((code.id, id, entry, inside))
         })
     }

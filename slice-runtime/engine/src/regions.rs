@@ -18,8 +18,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bubble::code_files::{FileRegion, FileVersion};
 use machine::mapping::{self, Answer, Mapping};
 use machine::{AppPc, Here, Memory, proc};
+use translator::liveness::Findings;
 
-use crate::ahead::Findings;
 use crate::pages::{CodePages, PAGE};
 use crate::slots::Slots;
 use crate::tables::{RegionSet, Tables};

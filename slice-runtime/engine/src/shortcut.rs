@@ -23,8 +23,8 @@ pub mod at {
     use bubble::map;
     use machine::{Gpr, Registers};
 
-    use crate::guest::Cpu;
-    use crate::thread::{MIRROR_R9, MIRROR_R10, SLOT_R11, ThreadState};
+    use translator::abi::Cpu;
+    use translator::abi::{MIRROR_R9, MIRROR_R10, SLOT_R11, ThreadState};
 
     /// Where `leave` stores a register: a place to keep it.
     pub const fn register(r: Gpr) -> usize {
@@ -48,7 +48,7 @@ pub mod at {
     /// Addresses of the exits of each space.
     pub const EXITS: usize = offset_of!(ThreadState, exits);
     /// Words of an exit, the first of which is the app pc after the call.
-    pub const EXIT_WORDS: usize = size_of::<crate::tables::Exit>() / 8;
+    pub const EXIT_WORDS: usize = size_of::<translator::abi::Exit>() / 8;
     /// 1 if targets are looked up in the map of targets, 0 if in the table of landings.
     pub const LOOKS_IN_MAP: usize = offset_of!(ThreadState, looks_in_map);
     /// The bits of a target that choose its window in the map.

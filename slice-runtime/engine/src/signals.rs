@@ -9,12 +9,11 @@ use std::mem::offset_of;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use machine::{CachePc, Gpr, XSTATE_CAPACITY, flags};
+use translator::abi::{Reserved, ThreadState};
 
-use crate::counters::Reserved;
 use crate::engine::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, EXIT_UNFINISHED, Engine};
 use crate::gateway;
 use crate::guest::Fault;
-use crate::thread::ThreadState;
 
 global_asm!(
     ".globl superpin_signal_entry",

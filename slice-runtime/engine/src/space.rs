@@ -12,19 +12,11 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use machine::CachePc;
+use translator::abi::{SpaceId, TraceId};
 
-use crate::tables::{Locked, Tables, TraceId};
+use crate::tables::{Locked, Tables};
 
 const PAGE: u64 = 4096;
-
-/// Which of the two spaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpaceId {
-    /// This process's own.
-    Own = 0,
-    /// Shared by all slices.
-    Shared = 1,
-}
 
 /// A space.
 pub struct CodeSpace {

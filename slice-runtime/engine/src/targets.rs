@@ -19,22 +19,19 @@
 //! address 0, which takes privileges, all pages of a part are put to use at once.
 //!
 //! Each process has its own map, and starts with an empty one. So slices use it only if they are long ([`bubble::switches::TARGETS_FROM_MS`]). The other way is landings
-//! (see `translate::branches`), which slices have in common; translations are shared, so all slices of a run go the same way.
+//! (see `translator::emit::branches::indirect`), which slices have in common; translations are shared, so all slices of a run go the same way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bubble::map::{Region, TARGET_WINDOWS, TARGETS};
 use bubble::switches::Optimisation;
-use isa::{Code, Instruction};
-use machine::{AppPc, CachePc, Gpr};
+use machine::{AppPc, CachePc};
+use translator::abi::Place;
+use translator::emit::is_lookup;
 
 use crate::engine::Engine;
 use crate::gateway;
-use crate::statemap::Place;
-use crate::thread::ThreadState;
 
-/// The bits of a target that choose its window.
-pub const WINDOW_BITS: u64 = 0x7fff << 32 | 7 << 61;
 /// Windows that targets may have: as many as there are values of bits 32 to 46.
 const NUMBERS: u64 = 1 << 15;
 const _: () = assert!(TARGET_WINDOWS.size == NUMBERS * 8);
@@ -180,13 +177,6 @@ fn words(place: u64) -> &'static [AtomicU64; CODE_OF_PAGE as usize] {
     unsafe { &*((place & !(PAGE - 1)) as *const [AtomicU64; CODE_OF_PAGE as usize]) }
 }
 
-/// Makes translated code go to the target in r10. r9 is borrowed.
-pub fn go(code: &mut Code) {
-    code.extract_bits_gs(Gpr::R9, Gpr::R10, ThreadState::TARGET_BITS_AT);
-    code.load_gs_indexed(Gpr::R9, Gpr::R9, (TARGET_WINDOWS.start - bubble::map::THREADS.start) as u32);
-    code.jmp_indexed(Gpr::R9, Gpr::R10);
-}
-
 impl Targets {
     /// Whether translated code looks targets up here.
     pub fn are_used(&self) -> bool {
@@ -321,20 +311,6 @@ impl Engine {
     }
 }
 
-/// Whether these are the bytes of an instruction that looks up the target in r10.
-fn is_lookup(bytes: &[u8]) -> bool {
-    let mut code = Code::new(CachePc(0));
-    go(&mut code);
-    let parts = std::iter::successors(Some(&code.bytes[..]), |rest| {
-        let len = Instruction::decode(rest, AppPc(0)).ok()?.len();
-        (len < rest.len()).then(|| &rest[len..])
-    });
-    parts.skip(1).any(|rest| {
-        let len = Instruction::decode(rest, AppPc(0)).map_or(usize::MAX, |i| i.len());
-        bytes.len() >= len && bytes[..len] == rest[..len]
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -380,21 +356,5 @@ mod tests {
         assert!(map.failed, "there are no more windows");
         map.clear();
         assert_eq!(looked_up(&map, targets[0]), Some(0));
-    }
-
-    #[test]
-    fn lookups_are_known_by_their_bytes() {
-        let mut code = Code::new(CachePc(0));
-        go(&mut code);
-        assert!(!is_lookup(&code.bytes), "choosing a window can't fault");
-        let first = Instruction::decode(&code.bytes, AppPc(0)).unwrap();
-        assert_eq!(first.mnemonic(), "pext");
-        let rest = &code.bytes[first.len()..];
-        let second = Instruction::decode(rest, AppPc(0)).unwrap();
-        assert_eq!(second.to_string(), "mov %gs:0x4000000(,%r9,8),%r9");
-        assert!(is_lookup(rest));
-        let last = &rest[second.len()..];
-        assert_eq!(Instruction::decode(last, AppPc(0)).unwrap().to_string(), "jmpq *(%r9,%r10,8)");
-        assert!(is_lookup(last) && !is_lookup(&last[1..]) && !is_lookup(&[0x90; 15]));
     }
 }

@@ -15,14 +15,13 @@ use std::sync::atomic::Ordering;
 use bubble::map;
 use bubble::switches::Optimisation;
 use machine::{AppPc, CachePc, proc};
+use translator::abi::{IndirectTables, Level, SpaceId, ThreadState, TraceId};
+use translator::emit::Otherwise;
 
 use crate::engine::Engine;
 use crate::gateway;
 use crate::landings::New;
-use crate::space::SpaceId;
-use crate::tables::{RegionSet, TEMPLATES_AT, TraceId};
-use crate::thread::{IndirectTables, Level, ThreadState};
-use crate::translate::branches::Otherwise;
+use crate::tables::{RegionSet, TEMPLATES_AT};
 
 /// Targets in mappings that the template isn't for, after which a process looks for a better one.
 const MANY: u32 = 64;

@@ -1,7 +1,7 @@
 //! The state in which a process starts that the app starts.
 
-use engine::Cpu;
 use machine::Gpr;
+use translator::abi::Cpu;
 
 use super::Call;
 

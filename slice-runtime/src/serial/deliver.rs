@@ -1,7 +1,8 @@
 //! From a signal that arrived, or a fault of the app, to the app's handler, and back by `rt_sigreturn`.
 
-use engine::{Control, Cpu};
+use engine::Control;
 use machine::{Here, Memory, XState};
+use translator::abi::Cpu;
 
 use super::actions::{Action, Consequence, SA_NODEFER, SA_RESTORER, Signals};
 use super::arrival::{Arrived, bit};

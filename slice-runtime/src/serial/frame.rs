@@ -14,9 +14,9 @@
 use std::arch::x86_64::__cpuid_count;
 use std::sync::OnceLock;
 
-use engine::Cpu;
 use machine::signal_area::SignalArea;
 use machine::{Gpr, Memory, MemoryError, Registers, XSTATE_CAPACITY, XState, component};
+use translator::abi::Cpu;
 
 const MAGIC1: u32 = 0x4650_5853;
 const MAGIC2: u32 = 0x4650_5845;

@@ -31,15 +31,17 @@ mod threads;
 mod written_files;
 
 use bubble::shared::SliceStats;
-use engine::instrument::Trace;
-use engine::{Control, Cpu, Fault, Flow, Guest, Volatile};
+use engine::{Control, Fault, Flow, Guest, Volatile};
 use machine::{Gpr, Here, flags};
 use syscall_replay::effects::Range;
 use syscall_replay::table::{self, Class, Rule, Special};
 use syscall_replay::{effects, is_error};
+use translator::abi::Cpu;
+use translator::trace::{Instrument, Trace};
 
 use crate::slot::{OwnSlot, exit_now};
 use crate::tool::RunningTool;
+
 pub use actions::Signals;
 use actions::{Action, set_real_action, set_real_mask};
 use arrival::FAULTS;
@@ -447,11 +449,13 @@ pub struct Underway {
 const SHARED_MEMORY: &str = "the app starts a process that runs at the same time in the same memory, which serial mode doesn't follow yet; \
     it went on natively, there is no total";
 
-impl Guest for SerialGuest {
+impl Instrument for SerialGuest {
     fn instrument(&self, trace: &mut Trace) {
         self.tool.instrument(trace);
     }
+}
 
+impl Guest for SerialGuest {
     fn drain(&mut self, words: &[u64]) {
         self.tool.drain(words);
     }

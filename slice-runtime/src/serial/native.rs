@@ -13,8 +13,8 @@ use std::arch::global_asm;
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 
-use engine::Cpu;
 use machine::{Gpr, Registers, XState, component};
+use translator::abi::Cpu;
 
 use super::actions::{Action, Signals};
 use super::calls::load_call;

@@ -2,10 +2,10 @@
 
 use std::ptr::addr_of_mut;
 
-use engine::instrument::{Arg, Call, Point, Trace};
 use machine::x87::Lost;
 use machine::{Gpr, Here, component};
 use sigmatch::{Form, Images};
+use translator::trace::{Arg, Call, Point, Trace};
 
 /// One for the process, at the same address in every slice: shared translations pass it to the routines.
 static mut IMAGES: Images = Images::new();

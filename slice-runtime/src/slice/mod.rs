@@ -24,17 +24,18 @@ mod verify;
 
 use bubble::shared::{End, EndKind, NO_SLOT, SliceStats};
 use bubble::switches::Optimisation;
-use engine::instrument::Trace;
-use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Volatile};
+use cpuid::Cpuid;
+use engine::{Control, Engine, Fault, Flow, Guest, Volatile};
 use machine::{AppPc, Gpr, Here, Memory, Registers};
+use shortcut::Replaying;
 use sigmatch::Verdict;
+use space::SliceSpace;
 use syscall_replay::{Divergence, Replayed, Replayer, VolatileKind};
+use translator::abi::Cpu;
+use translator::trace::{Instrument, Trace};
 
 use crate::slot::OwnSlot;
 use crate::tool::RunningTool;
-use cpuid::Cpuid;
-use shortcut::Replaying;
-use space::SliceSpace;
 
 /// What follows from a slice that comes to another place than the app, and only then why that may be.
 const LIKELY: &str = "So it has read something that the app's own run had otherwise: memory that another process writes, perhaps, which slices \
@@ -302,12 +303,14 @@ impl SliceGuest {
     }
 }
 
-impl Guest for SliceGuest {
+impl Instrument for SliceGuest {
     fn instrument(&self, trace: &mut Trace) {
         self.tool.instrument(trace);
         images::instrument(trace);
     }
+}
 
+impl Guest for SliceGuest {
     fn drain(&mut self, words: &[u64]) {
         self.tool.drain(words);
     }

@@ -56,8 +56,8 @@ impl From<Gpr> for Arg {
 }
 
 impl Arg {
-    pub(crate) fn to_engine(self) -> engine::instrument::Arg {
-        use engine::instrument::Arg as To;
+    pub(crate) fn to_engine(self) -> translator::trace::Arg {
+        use translator::trace::Arg as To;
         match self {
             Arg::Const(value) => To::Const(value),
             Arg::Pc => To::InstructionPointer,

@@ -40,7 +40,7 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Bo
 }
 
 impl<T: Tool> RunningTool for Injected<T> {
-    fn instrument(&self, trace: &mut engine::instrument::Trace) {
+    fn instrument(&self, trace: &mut translator::trace::Trace) {
         let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Self::LOCAL as u64);
         self.tool.instrument(&view);
         let (calls, buffered) = view.into_inserted();

@@ -8,9 +8,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use engine::instrument::{Buffered, Call, Point};
 use isa::Kind;
 use machine::AppPc;
+use translator::trace::{Buffered, Call, Point};
 
 use crate::arguments::{Arg, Arguments, Routine, Test};
 
@@ -259,7 +259,7 @@ impl<L: 'static> Instruction<'_, L> {
     /// Whether there can be calls [`At::After`] it: the app may go on at the next instruction, and it gets there without a system call or
     /// another instruction that superpin executes for the app (`cpuid`, `rdtsc`, `rdrand` …).
     pub fn has_after(&self) -> bool {
-        engine::instrument::has_after(self.decoded())
+        translator::trace::has_after(self.decoded())
     }
 
     /// Inserts a call of `routine` with the local state and `args`.
@@ -347,7 +347,7 @@ impl<L: 'static> Instruction<'_, L> {
             self.check(at, *arg);
         }
         let to_engine = |args: Vec<Arg>| args.into_iter().map(Arg::to_engine).collect();
-        let test = engine::instrument::Test { routine: test.named_address(), args: to_engine(test_args) };
+        let test = translator::trace::Test { routine: test.named_address(), args: to_engine(test_args) };
         let call = Call::new(self.point(at), routine.named_address(), self.trace.local, to_engine(args));
         self.trace.calls.borrow_mut().push(Call { test: Some(test), ..call });
     }
@@ -468,7 +468,7 @@ mod tests {
         let (calls, _) = trace.into_inserted();
         let points: Vec<Point> = calls.iter().map(|call| call.point).collect();
         assert_eq!(points, [Point::Anywhere(1), Point::Before(2), Point::Before(2)]);
-        assert_eq!(calls[0].args, [engine::instrument::Arg::BlockInstructions]);
+        assert_eq!(calls[0].args, [translator::trace::Arg::BlockInstructions]);
         assert!(calls.iter().all(|call| call.local == 0x77));
         assert_eq!(calls.iter().map(|call| call.predicated).collect::<Vec<_>>(), [false, false, true]);
     }

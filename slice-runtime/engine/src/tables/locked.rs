@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bubble::code_files::{CodeFiles, FileRegion, FileVersion};
 use machine::AppPc;
+use translator::abi::SLOT_CELLS;
 
 use super::{ARENA_BYTES, Exit, INDEX_ENTRIES, MAX_EXITS, MAX_TRACES, Tables, Trace, TraceId, filter_of, slot_of};
-use crate::thread::SLOT_CELLS;
 
 /// Proof that the table's lock is held; gives it back when dropped.
 pub struct Locked<'a> {
@@ -201,9 +201,9 @@ fn alive(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ExitKind;
     use super::super::templates::tests::{tables, tables_in};
     use super::*;
+    use translator::abi::ExitKind;
 
     const STUBS: usize = 32;
     const ARENA: usize = 24;

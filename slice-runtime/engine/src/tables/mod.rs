@@ -32,10 +32,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use bubble::code_files::{CodeFiles, OF_ONE_RUN};
 use machine::AppPc;
-
-use crate::counters::Counters;
-use crate::thread::{IndirectTables, Level};
 use templates::MAX_TEMPLATES;
+use translator::abi::{Counters, Exit, IndirectTables, Level, TraceId};
 
 const INDEX_ENTRIES: usize = 1 << 21;
 const PAGE_HEADS: usize = 1 << 18;
@@ -46,64 +44,6 @@ pub const MAX_EXITS: usize = 1 << 22;
 const ARENA_BYTES: usize = 256 << 20;
 /// Slices that may be looking for their end at the same time.
 pub const MAX_ENDS: usize = bubble::shared::MAX_SLOTS;
-
-/// Number of a trace in its table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TraceId(pub u32);
-
-/// What an exit leads to.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExitKind {
-    /// To the app pc `pc`; `site` is the offset of a rel32 that may be patched to link the exit.
-    Direct = 1,
-    /// A branch through a slot, at `pc`, whose cell (`argument`) says nothing yet; `site` is the offset of what does it otherwise.
-    Slot,
-    /// A `syscall` instruction; `pc` is the address after it.
-    Syscall,
-    /// `rdtsc`; `pc` is the address after it.
-    Rdtsc,
-    /// `rdtscp`.
-    Rdtscp,
-    /// `cpuid`.
-    Cpuid,
-    /// Another instruction whose result must come from the guest; `argument` is its length.
-    Unrepeatable,
-    /// An analysis routine is called out of line; `site` is the offset where the trace goes on, `pc` the app pc,
-    /// `argument` the arena offset of the descriptor.
-    Call,
-    /// A call in place was begun when an interruption came, and has been made; `site` is the offset where the trace goes on.
-    Interrupted,
-    /// The instruction at `pc` stores the x87 unit's environment; `site` is the offset where the trace goes on.
-    X87Environment,
-    /// The instruction at `pc` takes the trap flag from the stack.
-    PopFlags,
-    /// The buffer is to be emptied before the app goes on at `pc`.
-    Drain,
-    /// The quick check of the slice's end passed at `pc`; `site` is the offset where the trace goes on.
-    End,
-    /// The app code at `pc` isn't what the trace was made from any more.
-    Changed,
-    /// The head of a trace that is no longer valid here: translate `pc` anew. `argument` is the trace's number, `site`
-    /// its space.
-    Stale,
-}
-
-/// One way out of a trace into the runtime.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Exit {
-    /// App pc, see [`ExitKind`].
-    pub pc: AppPc,
-    /// What it is.
-    pub kind: ExitKind,
-    /// Cache offset, see [`ExitKind`].
-    pub site: u32,
-    /// See [`ExitKind`].
-    pub argument: u32,
-    /// The trace that it leaves. Known when it is written to the tables.
-    pub from: TraceId,
-}
 
 /// One translated trace.
 #[repr(C)]
@@ -131,11 +71,11 @@ pub struct Trace {
     pub block_calls: u32,
     /// Entries of the list of buffer marks that follows those.
     pub buffer_marks: u32,
-    /// Cache offset + 1 of the shared landings that lead to it, by their [`crate::thread::Level`]; 0: there is none.
+    /// Cache offset + 1 of the shared landings that lead to it, by their [`Level`]; 0: there is none.
     pub landings: [AtomicU32; Level::ALL.len()],
     /// Entries of the list of call marks that follows the buffer marks.
     pub call_marks: u32,
-    /// 1 if it compares its app code itself when it is entered, see [`crate::translate`]'s `inspect`.
+    /// 1 if it compares its app code itself when it is entered, see `translator`'s self-checks.
     pub inspects: u32,
     /// Hash of the app code that it was made from.
     pub code_hash: u64,

@@ -8,9 +8,9 @@ use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bubble::code_files::{FileRegion, FileVersion, MAX_FILES};
+use translator::abi::{IndirectTables, Level};
 
 use super::{Layout, Locked, Tables};
-use crate::thread::{IndirectTables, Level};
 
 /// Templates that a run has at most; a process whose mappings would need a further one has a table of its own.
 pub const MAX_TEMPLATES: usize = 16;

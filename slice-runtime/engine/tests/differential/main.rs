@@ -229,16 +229,16 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-fn run_programs(name: &str, place: Where, settings: Settings, instrument: fn(&mut engine::instrument::Trace)) {
+fn run_programs(name: &str, place: Where, settings: Settings, instrument: fn(&mut translator::trace::Trace)) {
     run_seeds(name, seeds(1), place, false, settings, instrument, |_| {});
 }
 
-fn run_changing(name: &str, place: Where, instrument: fn(&mut engine::instrument::Trace)) {
+fn run_changing(name: &str, place: Where, instrument: fn(&mut translator::trace::Trace)) {
     run_seeds(name, seeds(1), place, true, SETTINGS, instrument, |_| {});
 }
 
 /// Each program is run nine times then, and some of them step by step: so there are fewer.
-fn run_interrupted(name: &str, place: Where, writable_code: bool, instrument: fn(&mut engine::instrument::Trace)) {
+fn run_interrupted(name: &str, place: Where, writable_code: bool, instrument: fn(&mut translator::trace::Trace)) {
     run_interrupted_in(8, name, place, writable_code, instrument);
 }
 
@@ -247,7 +247,7 @@ fn run_interrupted_in(
     name: &str,
     place: Where,
     writable_code: bool,
-    instrument: fn(&mut engine::instrument::Trace),
+    instrument: fn(&mut translator::trace::Trace),
 ) {
     run_seeds(name, seeds(share), place, writable_code, SETTINGS, instrument, Translated::interrupt);
 }
@@ -265,7 +265,7 @@ fn run_seeds(
     place: Where,
     writable_code: bool,
     settings: Settings,
-    instrument: fn(&mut engine::instrument::Trace),
+    instrument: fn(&mut translator::trace::Trace),
     prepare: fn(&mut Translated),
 ) -> Vec<u64> {
     let _owner = PROCESS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -3,9 +3,9 @@
 use std::sync::Mutex;
 
 use bubble::map;
-use engine::ThreadState;
-use engine::instrument::{Arg, Buffered, Call, Point, Trace};
 use machine::Gpr;
+use translator::abi::ThreadState;
+use translator::trace::{Arg, Buffered, Call, Point, Trace};
 
 use super::translated;
 

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bubble::map::{self, Region};
-use engine::instrument::{Arg, Call, Point, Test, Trace, has_after, may_branch};
-use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Settings, Volatile};
+use engine::{Control, Engine, Fault, Flow, Guest, Settings, Volatile};
 use isa::Kind;
 use isa::random::Program;
 use machine::{Gpr, flags};
+use translator::abi::Cpu;
+use translator::trace::{Arg, Call, Instrument, Point, Test, Trace, has_after, may_branch};
 
 use crate::Outcome;
 use crate::arena::Arena;
@@ -100,11 +101,13 @@ fn starts(program: &Program) -> HashMap<usize, bool> {
     starts
 }
 
-impl Guest for Observer {
+impl Instrument for Observer {
     fn instrument(&self, trace: &mut Trace) {
         (self.instrument)(trace);
     }
+}
 
+impl Guest for Observer {
     fn drain(&mut self, words: &[u64]) {
         self.stream.extend(words);
     }

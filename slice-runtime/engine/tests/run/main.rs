@@ -6,8 +6,10 @@ use std::sync::Mutex;
 
 use bubble::map::{self, Region};
 use bubble::switches::Off;
-use engine::{Control, Cpu, Engine, Fault, Flow, Guest, Settings, Stats, Volatile, instrument};
+use engine::{Control, Engine, Fault, Flow, Guest, Settings, Stats, Volatile};
 use machine::Gpr;
+use translator::abi::Cpu;
+use translator::trace::{self, Instrument};
 
 suites::watch_tests!();
 
@@ -69,16 +71,18 @@ unsafe extern "C" {
 }
 
 struct Counting {
-    calls: fn(&mut instrument::Trace),
+    calls: fn(&mut trace::Trace),
     /// How many words were handed over each time.
     drained: Vec<usize>,
 }
 
-impl Guest for Counting {
-    fn instrument(&self, trace: &mut instrument::Trace) {
+impl Instrument for Counting {
+    fn instrument(&self, trace: &mut trace::Trace) {
         (self.calls)(trace);
     }
+}
 
+impl Guest for Counting {
     fn drain(&mut self, words: &[u64]) {
         self.drained.push(words.len());
     }
@@ -128,7 +132,7 @@ fn translated(
     settings: Settings,
     function: extern "C" fn(u64) -> u64,
     argument: u64,
-    calls: fn(&mut instrument::Trace),
+    calls: fn(&mut trace::Trace),
 ) -> (u64, u64) {
     let (result, local) = translated_with_state(settings, function, argument, calls);
     (result, local[0])
@@ -139,7 +143,7 @@ fn translated_with_state(
     settings: Settings,
     function: extern "C" fn(u64) -> u64,
     argument: u64,
-    calls: fn(&mut instrument::Trace),
+    calls: fn(&mut trace::Trace),
 ) -> (u64, [u64; 2]) {
     let run = run(settings, function, argument, calls);
     (run.result, run.local)
@@ -160,12 +164,7 @@ struct Run {
 /// Bytes of [`Run::code`].
 const CODE_KEPT: usize = 1 << 20;
 
-fn run(
-    settings: Settings,
-    function: extern "C" fn(u64) -> u64,
-    argument: u64,
-    calls: fn(&mut instrument::Trace),
-) -> Run {
+fn run(settings: Settings, function: extern "C" fn(u64) -> u64, argument: u64, calls: fn(&mut trace::Trace)) -> Run {
     let _owner = BUBBLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     map_bubble();
     if let Some((_, fd)) = settings.run_memory {
@@ -266,32 +265,32 @@ extern "C" fn count(local: *mut u64, n: u64) {
     unsafe { *local = (*local).wrapping_add(n) }
 }
 
-fn count_instructions(trace: &mut instrument::Trace) {
+fn count_instructions(trace: &mut trace::Trace) {
     for n in 0..trace.instructions.len() {
-        insert(trace, instrument::Point::Before(n), instrument::Arg::Const(1));
+        insert(trace, trace::Point::Before(n), trace::Arg::Const(1));
     }
 }
 
-fn count_steps(trace: &mut instrument::Trace) {
+fn count_steps(trace: &mut trace::Trace) {
     for n in 0..trace.instructions.len() {
-        insert(trace, instrument::Point::Before(n), instrument::Arg::BlockInstructions);
+        insert(trace, trace::Point::Before(n), trace::Arg::BlockInstructions);
     }
 }
 
 /// With a second call in between that could look at the counter: nothing may be merged.
-fn count_steps_twice(trace: &mut instrument::Trace) {
+fn count_steps_twice(trace: &mut trace::Trace) {
     count_steps(trace);
     count_steps(trace);
 }
 
-fn count_blocks(trace: &mut instrument::Trace) {
+fn count_blocks(trace: &mut trace::Trace) {
     for n in 0..trace.block_ends.len() {
-        insert(trace, instrument::Point::Anywhere(n), instrument::Arg::BlockInstructions);
+        insert(trace, trace::Point::Anywhere(n), trace::Arg::BlockInstructions);
     }
 }
 
-fn insert(trace: &mut instrument::Trace, point: instrument::Point, arg: instrument::Arg) {
-    trace.calls.push(instrument::Call::new(point, count as *const () as usize, map::LOCAL.start, vec![arg]));
+fn insert(trace: &mut trace::Trace, point: trace::Point, arg: trace::Arg) {
+    trace.calls.push(trace::Call::new(point, count as *const () as usize, map::LOCAL.start, vec![arg]));
 }
 
 #[test]
@@ -324,10 +323,10 @@ extern "C" fn look_called(local: *mut u64) {
     }
 }
 
-fn count_and_look(trace: &mut instrument::Trace, routines: [*const (); 2]) {
+fn count_and_look(trace: &mut trace::Trace, routines: [*const (); 2]) {
     for n in 0..trace.instructions.len() {
         for routine in routines {
-            insert(trace, instrument::Point::Before(n), instrument::Arg::BlockInstructions);
+            insert(trace, trace::Point::Before(n), trace::Arg::BlockInstructions);
             trace.calls.last_mut().expect("just inserted").routine = routine as usize;
         }
     }
@@ -336,7 +335,7 @@ fn count_and_look(trace: &mut instrument::Trace, routines: [*const (); 2]) {
 /// Whether a routine is put in place or called, it sees what those before it made of the tool's state.
 #[test]
 fn routines_see_the_counter() {
-    let ways: [fn(&mut instrument::Trace); 4] = [
+    let ways: [fn(&mut trace::Trace); 4] = [
         |trace| count_and_look(trace, [count_called as *const (), look_called as *const ()]),
         |trace| count_and_look(trace, [count as *const (), look_called as *const ()]),
         |trace| count_and_look(trace, [count_called as *const (), look as *const ()]),

@@ -2,9 +2,9 @@
 
 use bubble::map;
 use bubble::switches::{Off, Optimisation};
-use engine::instrument::{Arg, Buffered, Trace};
 use engine::{Settings, Stats};
 use machine::Gpr;
+use translator::trace::{Arg, Buffered, Trace};
 
 use crate::{
     CODE_KEPT, Run, SETTINGS, collatz, count_blocks, count_called, count_steps, indirect, insert, run, run_memory,
@@ -151,7 +151,7 @@ fn counters_are_spread_over_cells() {
 
 fn call_each(trace: &mut Trace) {
     for n in 0..trace.instructions.len() {
-        insert(trace, engine::instrument::Point::Before(n), Arg::Const(1));
+        insert(trace, translator::trace::Point::Before(n), Arg::Const(1));
         trace.calls.last_mut().expect("just inserted").routine = count_called as *const () as usize;
     }
 }

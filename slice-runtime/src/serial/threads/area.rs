@@ -13,7 +13,7 @@ use std::alloc::{Layout, alloc};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use engine::Cpu;
+use translator::abi::Cpu;
 
 use super::turns::Waiter;
 use crate::serial::actions::OfThread;

@@ -20,8 +20,9 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use bubble::shared::SliceStats;
-use engine::{Control, Cpu, Engine, Flow, Stats};
+use engine::{Control, Engine, Flow, Stats};
 use machine::Here;
+use translator::abi::Cpu;
 
 use self::area::{Area, State};
 use self::start::NewThread;

@@ -5,8 +5,8 @@
 
 use std::arch::global_asm;
 
-use engine::Cpu;
 use machine::{Gpr, Memory};
+use translator::abi::Cpu;
 
 use super::area::Area;
 use crate::serial::Call;

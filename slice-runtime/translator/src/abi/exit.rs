@@ -1,0 +1,82 @@
+//! Exits: the ways out of a trace into the runtime, and how they are numbered.
+
+use machine::AppPc;
+
+/// Which of the two spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpaceId {
+    /// This process's own.
+    Own = 0,
+    /// Shared by all slices.
+    Shared = 1,
+}
+
+/// Number of a trace in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TraceId(pub u32);
+
+/// What an exit leads to.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitKind {
+    /// To the app pc `pc`; `site` is the offset of a rel32 that may be patched to link the exit.
+    Direct = 1,
+    /// A branch through a slot, at `pc`, whose cell (`argument`) says nothing yet; `site` is the offset of what does it otherwise.
+    Slot,
+    /// A `syscall` instruction; `pc` is the address after it.
+    Syscall,
+    /// `rdtsc`; `pc` is the address after it.
+    Rdtsc,
+    /// `rdtscp`.
+    Rdtscp,
+    /// `cpuid`.
+    Cpuid,
+    /// Another instruction whose result must come from the guest; `argument` is its length.
+    Unrepeatable,
+    /// An analysis routine is called out of line; `site` is the offset where the trace goes on, `pc` the app pc,
+    /// `argument` the arena offset of the descriptor.
+    Call,
+    /// A call in place was begun when an interruption came, and has been made; `site` is the offset where the trace goes on.
+    Interrupted,
+    /// The instruction at `pc` stores the x87 unit's environment; `site` is the offset where the trace goes on.
+    X87Environment,
+    /// The instruction at `pc` takes the trap flag from the stack.
+    PopFlags,
+    /// The buffer is to be emptied before the app goes on at `pc`.
+    Drain,
+    /// The quick check of the slice's end passed at `pc`; `site` is the offset where the trace goes on.
+    End,
+    /// The app code at `pc` isn't what the trace was made from any more.
+    Changed,
+    /// The head of a trace that is no longer valid here: translate `pc` anew. `argument` is the trace's number, `site`
+    /// its space.
+    Stale,
+}
+
+/// One way out of a trace into the runtime.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Exit {
+    /// App pc, see [`ExitKind`].
+    pub pc: AppPc,
+    /// What it is.
+    pub kind: ExitKind,
+    /// Cache offset, see [`ExitKind`].
+    pub site: u32,
+    /// See [`ExitKind`].
+    pub argument: u32,
+    /// The trace that it leaves. Known when it is written to the tables.
+    pub from: TraceId,
+}
+
+/// What a stub writes to `ThreadState::exit`.
+pub fn exit_id(space: SpaceId, number: u32) -> i32 {
+    ((space as u32) << 30 | number) as i32
+}
+
+/// Undoes [`exit_id`].
+#[inline]
+pub fn exit_of(id: u64) -> (SpaceId, u32) {
+    let space = if id >> 30 & 1 == 1 { SpaceId::Shared } else { SpaceId::Own };
+    (space, id as u32 & 0x3fff_ffff)
+}

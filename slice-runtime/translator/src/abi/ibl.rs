@@ -1,0 +1,67 @@
+//! The tables of indirect branches, and a target's place in them.
+
+use std::sync::atomic::AtomicU64;
+
+use bubble::switches::{Off, Optimisation};
+use machine::AppPc;
+
+/// Cells of branches through slots: see the engine's `cells`.
+pub const SLOT_CELLS: usize = 1 << 12;
+
+/// Entries of the indirect-branch table: one for each value of 16 bits of the target.
+pub const INDIRECT_ENTRIES: usize = 1 << 16;
+
+/// The tables of indirect branches, entered by 16 bits of the target. In a slice they may be a private view of what slices have in
+/// common, see the engine's `templates`: then they have whole pages.
+#[repr(C, align(4096))]
+pub struct IndirectTables {
+    /// Cache pcs of landings: in the first table of those that branches go to, in each further one of those where they go on if
+    /// they came to a shared one of another target. Only the first is used outside of such a view.
+    pub(super) levels: [[AtomicU64; INDIRECT_ENTRIES]; Level::ALL.len()],
+}
+
+impl IndirectTables {
+    /// One of the tables.
+    #[inline]
+    pub fn level(&self, level: Level) -> &[AtomicU64; INDIRECT_ENTRIES] {
+        &self.levels[level as usize]
+    }
+}
+
+/// One of the tables of indirect branches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The one that branches use.
+    First = 0,
+    /// The one after it.
+    Second = 1,
+    /// The last.
+    Third = 2,
+}
+
+impl Level {
+    /// All, in the order in which they are used.
+    pub const ALL: [Level; 3] = [Level::First, Level::Second, Level::Third];
+
+    /// The one that is used after this one.
+    pub fn next(self) -> Option<Level> {
+        Self::ALL.get(self as usize + 1).copied()
+    }
+}
+
+/// How many of the lowest bits of a target its place in the tables doesn't depend on. Return addresses are some ten bytes apart: without these bits
+/// those of neighbouring calls lie in one cache line, and waiting for these tables is what costs large programs most. To drop them without
+/// touching flags takes an instruction of BMI2.
+#[inline]
+pub fn dropped_bits(off: Off) -> u8 {
+    if off.leaves(Optimisation::Neighbours) { 4 } else { 0 }
+}
+
+/// Index of a target in the tables of indirect branches.
+#[inline]
+pub fn index_of(target: AppPc, off: Off) -> usize {
+    (target.0 >> dropped_bits(off)) as usize % INDIRECT_ENTRIES
+}
+
+/// The bits of a target that choose its window.
+pub const WINDOW_BITS: u64 = 0x7fff << 32 | 7 << 61;

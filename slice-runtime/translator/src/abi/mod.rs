@@ -1,0 +1,38 @@
+//! What emitted code and whoever runs it agree on.
+//!
+//! ```text
+//!   emitted code ── gs:[…] ──► ThreadState     spill slots, counters, the app's state at an exit
+//!                ── jmp ─────► Doors           addresses of the runtime
+//!                ── exit ────► Exit            why a trace is left, and where the app goes on
+//!   runtime ── a place in it ──► state map     the app's registers there
+//!                            ──► marks         which calls were made, which words were written
+//!                            ──► Descriptor    a call that the runtime makes itself
+//! ```
+
+mod counters;
+mod cpu;
+mod descriptor;
+mod doors;
+mod exit;
+mod ibl;
+mod marks;
+mod spill;
+mod state_map;
+mod thread_state;
+
+pub use counters::Counters;
+pub use cpu::Cpu;
+pub use descriptor::{Descriptor, taken};
+pub use doors::Doors;
+pub use exit::{Exit, ExitKind, SpaceId, TraceId, exit_id, exit_of};
+pub use ibl::{INDIRECT_ENTRIES, IndirectTables, Level, SLOT_CELLS, WINDOW_BITS, dropped_bits, index_of};
+pub use marks::{BlockCall, BufferMark, CallMark};
+pub use spill::{
+    CELLS, MIRROR_R9, MIRROR_R10, MIRRORED, MUCH, QUICK, Reserved, SLOT_HELD, SLOT_R11, SLOT_SCRATCH, SPILL_SLOTS,
+    WORD, WORDS,
+};
+pub use state_map::{
+    IN_R9, IN_TARGET, MapEntry, NOT_BORROWED, Place, R11, Saved, as_bytes, borrowed, borrowed_for_flags, find,
+    from_bytes, mirrored,
+};
+pub use thread_state::ThreadState;

@@ -1,0 +1,203 @@
+//! The thread state: what translated code reaches through GS.
+//!
+//! One in each process, in [`bubble::map::THREADS`]: one thread of the app's at a time runs translated code. Generated code uses its fields by their offsets
+//! ([`offset_of!`](std::mem::offset_of)), so the struct is the only place where they are decided.
+
+use std::mem::offset_of;
+use std::sync::atomic::AtomicU64;
+
+use bubble::map;
+use machine::Gpr;
+
+use super::cpu::Cpu;
+use super::ibl::{INDIRECT_ENTRIES, IndirectTables, Level, SLOT_CELLS};
+use super::spill::{CELLS, QUICK, Reserved, SPILL_SLOTS, WORDS};
+use crate::trace::MAX_ARGS;
+
+/// Everything that belongs to an app thread while it runs translated code.
+#[repr(C)]
+pub struct ThreadState {
+    /// The app's state while the code cache is left. General registers are also saved here by `leave`.
+    pub cpu: Cpu,
+    /// Spill slots.
+    pub spill: [u64; SPILL_SLOTS],
+    /// What [`crate::abi::Saved`] registers hold, by their numbers, around a call from translated code.
+    pub called: [u64; 16],
+    /// The arithmetic flags there, as `lahf` and `seto al` put them into rax.
+    pub called_flags: u64,
+    /// Arguments of such a call that are computed before it.
+    pub called_args: [u64; MAX_ARGS],
+    /// Where the next word of the buffer goes, see [`ThreadState::buffer`].
+    pub buffer: u64,
+    /// Which exit was taken: what [`exit_id`](super::exit_id) makes, written by the exit's stub.
+    pub exit: u64,
+    /// Target of an indirect branch that missed, or that has calls.
+    pub target: u64,
+    /// Where `enter` jumps to: a cache pc.
+    pub entry: u64,
+    /// Stack pointer of the runtime while translated code runs.
+    pub runtime_rsp: u64,
+    /// FS base of the image.
+    pub runtime_fs: u64,
+    /// Components that `leave` and `enter` save and restore.
+    pub xsave_mask: u64,
+    /// What XSAVE and XRSTOR lose of the last x87 instruction: a [`machine::x87::Lost`].
+    pub loses_x87: u64,
+    /// 1 if that is to be put into the unit's environment when translated code is entered, 2 even if an exception is pending.
+    pub restores_x87: u64,
+    /// Room for an environment of the x87 unit, as `fnstenv` stores it: 28 bytes.
+    pub environment: [u64; 4],
+    /// The last sixteen bytes of the environment that the app stored last.
+    pub stored_environment: [u32; 4],
+    /// 1 if XRSTOR takes registers that hold zero out of use.
+    pub forgets_zeros: u64,
+    /// Nothing but zeros.
+    pub zeros: [u64; 4],
+    /// Where other exits jump to.
+    pub leave: u64,
+    /// Where exit stubs at a block's end jump to if they can't reach it.
+    pub leave_by_stub: u64,
+    /// Where exits at system calls jump to: as `leave`, unless there is a shortcut, see the engine's `shortcut`.
+    pub syscall: u64,
+    /// Where an indirect branch jumps to that isn't looked up, and a landing that can't reach the gateway's own place for it, when the target is another one.
+    pub miss: u64,
+    /// 1 when `engine::interrupt` was called and not yet answered.
+    pub interrupted: u64,
+    /// What r11 holds when translated code is entered, see `emit::registers::r11`.
+    pub entered_r11: u64,
+    /// 1 if r11 isn't the app's while translated code runs.
+    pub is_r11_reserved: u64,
+    /// See [`super::dropped_bits`].
+    pub dropped_bits: u64,
+    /// 1 if targets are looked up in the map of the engine's `targets`, 0 if by landings.
+    pub looks_in_map: u64,
+    /// See [`super::WINDOW_BITS`].
+    pub target_bits: u64,
+    /// Addresses of the records of exits, by the number of their space.
+    pub exits: [u64; 2],
+    /// What the quick check compares with, where it may change flags.
+    pub end_values: [u64; QUICK],
+    /// Cells of counters, see [`crate::abi::Counters`].
+    pub cells: [[u64; CELLS]; WORDS],
+    /// Where branches through slots in shared code go, see the engine's `cells`.
+    pub slots: [u64; SLOT_CELLS],
+    /// See [`IndirectTables`].
+    pub indirect: IndirectTables,
+}
+
+impl ThreadState {
+    /// What r11 is to hold when translated code is entered.
+    #[inline]
+    pub fn load_r11(&mut self, reserved: Reserved) {
+        self.is_r11_reserved = u64::from(reserved != Reserved::No);
+        self.entered_r11 = match reserved {
+            Reserved::No => self.cpu.registers.get(Gpr::R11),
+            Reserved::Tally => 0,
+            Reserved::Position => self.buffer,
+        };
+    }
+
+    /// Keeps what r11 held when translated code was left.
+    #[inline]
+    pub fn store_r11(&mut self, reserved: Reserved, held: u64) {
+        match reserved {
+            Reserved::No => {}
+            Reserved::Tally => self.cells[0][0] = self.cells[0][0].wrapping_add(held),
+            Reserved::Position => self.buffer = held,
+        }
+    }
+
+    /// What a quick check that is about to be translated compares with.
+    pub fn note_end(&mut self, values: impl Iterator<Item = u64>) {
+        for (place, value) in self.end_values.iter_mut().zip(values) {
+            *place = value;
+        }
+    }
+
+    /// The first thread's state.
+    #[inline]
+    pub fn main() -> *mut ThreadState {
+        map::THREADS.start as *mut ThreadState
+    }
+
+    /// GS offset of a spill slot.
+    pub const fn spill_at(slot: usize) -> u32 {
+        (offset_of!(ThreadState, spill) + slot * 8) as u32
+    }
+
+    /// Address of a spill slot.
+    ///
+    /// Generated code names spill slots by address as long as one thread at a time runs translated code: the CPU forwards a store to a load
+    /// of the same RIP-relative address at once, but takes several cycles if both go through a segment base, and a
+    /// register that is borrowed in each block would wait that long in each block.
+    pub const fn spill_address(slot: usize) -> u64 {
+        map::THREADS.start + Self::spill_at(slot) as u64
+    }
+
+    /// Address of a counter's cell.
+    pub const fn cell_address(word: usize, cell: usize) -> u64 {
+        map::THREADS.start + (offset_of!(ThreadState, cells) + (word * CELLS + cell) * 8) as u64
+    }
+
+    /// Address of a word of `end_values`.
+    pub const fn end_value_address(n: usize) -> u64 {
+        map::THREADS.start + (offset_of!(ThreadState, end_values) + n * 8) as u64
+    }
+
+    /// Address of a register's place in `called`.
+    pub const fn called_address(r: Gpr) -> u64 {
+        map::THREADS.start + (offset_of!(ThreadState, called) + r as usize * 8) as u64
+    }
+
+    /// Address of a word of `called_args`.
+    pub const fn called_arg_address(n: usize) -> u64 {
+        map::THREADS.start + (offset_of!(ThreadState, called_args) + n * 8) as u64
+    }
+
+    /// Address of `called_flags`.
+    pub const CALLED_FLAGS: u64 = map::THREADS.start + offset_of!(ThreadState, called_flags) as u64;
+    /// Address of `runtime_rsp`.
+    pub const RUNTIME_RSP: u64 = map::THREADS.start + offset_of!(ThreadState, runtime_rsp) as u64;
+    /// Address of `target`.
+    pub const TARGET: u64 = map::THREADS.start + offset_of!(ThreadState, target) as u64;
+    /// Address of `interrupted`.
+    pub const INTERRUPTED: u64 = map::THREADS.start + offset_of!(ThreadState, interrupted) as u64;
+    /// Address of `buffer`.
+    pub const BUFFER_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, buffer) as u64;
+
+    /// GS offset of `exit`.
+    pub const EXIT_AT: u32 = offset_of!(ThreadState, exit) as u32;
+    /// GS offset of `leave`.
+    pub const LEAVE_AT: u32 = offset_of!(ThreadState, leave) as u32;
+    /// GS offset of `syscall`.
+    pub const SYSCALL_AT: u32 = offset_of!(ThreadState, syscall) as u32;
+    /// GS offset of `leave_by_stub`.
+    pub const LEAVE_BY_STUB_AT: u32 = offset_of!(ThreadState, leave_by_stub) as u32;
+    /// GS offset of `miss`.
+    pub const MISS_AT: u32 = offset_of!(ThreadState, miss) as u32;
+    /// GS offset of `target_bits`.
+    pub const TARGET_BITS_AT: u32 = offset_of!(ThreadState, target_bits) as u32;
+    /// GS offset of a branch's cell.
+    pub const fn slot_at(cell: u32) -> u32 {
+        offset_of!(ThreadState, slots) as u32 + cell * 8
+    }
+
+    /// GS offset of one of the tables of indirect branches.
+    pub const fn indirect_at(level: Level) -> u32 {
+        let before = level as usize * size_of::<[AtomicU64; INDIRECT_ENTRIES]>();
+        (offset_of!(ThreadState, indirect) + offset_of!(IndirectTables, levels) + before) as u32
+    }
+
+    /// Address of an entry of the first.
+    pub const fn indirect_address(index: usize) -> u64 {
+        Self::INDIRECT_ADDRESS + (index * size_of::<AtomicU64>()) as u64
+    }
+
+    /// Address of all of them.
+    pub const INDIRECT_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, indirect) as u64;
+    /// GS offset of the app's own GS base.
+    pub const APP_GS_AT: u32 =
+        (offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers) + offset_of!(machine::Registers, gs_base)) as u32;
+}
+
+const _: () = assert!(size_of::<ThreadState>() <= map::THREADS.size as usize);

@@ -1,0 +1,120 @@
+//! Calls, returns and indirect branches.
+//!
+//! The indirect-branch protocol, where targets aren't looked up in the map of `target_map`: the target is put into r10, its place in a table (see [`index_of`]) into r9, and
+//! `jmp gs:[r9 * 8 + table]` goes to the *landing* of a trace that was found for such a target. That compares the target with its own pc, in rcx
+//! whose value is meanwhile in r9 (moving costs nothing; a store and the load after it would). r10 and r9 are loaded from their mirrors where something
+//! needs them (or here, with `no-late`). If it is another one, the next landing of the same table entry is tried, or the landing that a further
+//! table has (see [`Level`]); at last the runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
+
+use bubble::switches::Optimisation;
+use isa::Instruction;
+use machine::{AppPc, CachePc, Gpr};
+
+use super::ibl_stub::{R9_AT, R10_AT, jump_to_landing};
+use super::target_map::look_up;
+use crate::abi::{Level, Place, ThreadState, index_of, mirrored};
+use crate::emit::emitter::{Emitter, Lookup, bit};
+use crate::trace::Point;
+
+impl Emitter<'_> {
+    /// Pushes the app's return address, without touching flags. `free` needn't hold anything; without it a literal is needed, which costs a cache line.
+    fn push_return(&mut self, address: u64, free: Option<Gpr>) {
+        if self.off.leaves(Optimisation::Prefetch) && matches!(self.lookup, Lookup::Landings) {
+            self.code.prefetch_mem(ThreadState::indirect_address(index_of(AppPc(address), self.off)));
+        }
+        if let Ok(immediate) = i32::try_from(address as i64) {
+            return self.code.push_imm32(immediate);
+        }
+        if let Some(r) = free {
+            self.code.mov_imm(r, address);
+            return self.code.push(r);
+        }
+        let here = self.code.here();
+        self.code.push_rip_literal(CachePc(here.0));
+        self.returns.push((self.code.bytes.len() - 4, address));
+    }
+
+    /// Pushes the return address of a direct call.
+    pub(in crate::emit) fn call_pushes(&mut self, index: usize) {
+        let instruction = &self.trace.instructions[index];
+        let free = self.absent_at_ends() != 0 && !self.has_calls(Point::Taken(index));
+        if free {
+            let asked = if let Lookup::Targets { ask_for } = self.lookup { ask_for } else { None };
+            self.absent |= bit(Gpr::R10) | if asked.is_some() { bit(Gpr::R9) } else { 0 };
+            self.mark(instruction.pc().0);
+            if let Some(place) = asked {
+                self.code.mov_imm(Gpr::R9, place);
+                self.code.prefetch(Gpr::R9);
+            }
+        }
+        self.push_return(instruction.next_pc().0, free.then_some(Gpr::R10));
+    }
+
+    /// From here on r10 and r9 are borrowed.
+    fn borrow_for_indirect(&mut self, pc: u64) {
+        self.mark_with(pc, Place::Static, mirrored());
+    }
+
+    /// The branch has taken effect; its target is in r10.
+    fn go_to_r10(&mut self, index: usize, block: usize) {
+        self.mark_with(0, Place::InR10, mirrored());
+        let gone = self.offset();
+        if self.has_calls(Point::Taken(index)) {
+            self.code.store_mem(ThreadState::TARGET, Gpr::R10);
+            self.mark_with(0, Place::InTarget, mirrored());
+            self.code.load_mem(Gpr::R10, R10_AT);
+            self.code.load_mem(Gpr::R9, R9_AT);
+            self.absent = 0;
+            self.calls_taken(index, block, None, gone);
+            self.code.load_mem(Gpr::R10, ThreadState::TARGET);
+            self.mark_with(0, Place::InR10, mirrored());
+        }
+        if self.once {
+            return self.code.jmp_gs(ThreadState::MISS_AT);
+        }
+        match self.lookup {
+            Lookup::Landings => jump_to_landing(&mut self.code, self.off, Level::First),
+            Lookup::Targets { .. } => look_up(&mut self.code),
+        }
+    }
+
+    fn load_target(&mut self, instruction: &Instruction) {
+        if instruction.segment() == Some(isa::Segment::Gs) {
+            self.code.lea_operand(Gpr::R10, instruction);
+            self.code.load_gs(Gpr::R9, ThreadState::APP_GS_AT);
+            self.code.load_indexed(Gpr::R10, Gpr::R10, Gpr::R9, 1, 0);
+        } else {
+            self.code.load_branch_target(Gpr::R10, instruction);
+        }
+    }
+
+    pub(in crate::emit) fn indirect_jump(&mut self, index: usize, block: usize) {
+        let instruction = &self.trace.instructions[index];
+        self.borrow_for_indirect(instruction.pc().0);
+        self.load_target(instruction);
+        self.take_r11();
+        self.go_to_r10(index, block);
+    }
+
+    pub(in crate::emit) fn indirect_call(&mut self, index: usize, block: usize) {
+        let instruction = &self.trace.instructions[index];
+        self.borrow_for_indirect(instruction.pc().0);
+        self.load_target(instruction);
+        self.take_r11();
+        self.push_return(instruction.next_pc().0, Some(Gpr::R9));
+        self.go_to_r10(index, block);
+    }
+
+    pub(in crate::emit) fn indirect_return(&mut self, index: usize, block: usize, extra_pop: u16) {
+        let instruction = &self.trace.instructions[index];
+        self.borrow_for_indirect(instruction.pc().0);
+        if extra_pop == 0 {
+            self.code.pop(Gpr::R10);
+        } else {
+            // rsp moves in one step: it is the app's at every place.
+            self.code.load(Gpr::R10, Gpr::Rsp, 0);
+            self.code.lea(Gpr::Rsp, Gpr::Rsp, 8 + i32::from(extra_pop));
+        }
+        self.go_to_r10(index, block);
+    }
+}

@@ -1,0 +1,87 @@
+//! Calls that are made only if a test says so.
+//!
+//! The test is put in place, and behind it the call itself, out of line, with a jump around it. Where the test can't be put in place both
+//! are left to the runtime.
+//!
+//! ```text
+//! begun:   test, in borrowed registers
+//!          jz no
+//! owed:    give back what is borrowed; leave for the call, which goes on at `end`
+//! made:    give back what is borrowed; leave to the runtime      (if the test writes memory)
+//! no:      interrupted? then leave                               (if the test writes memory)
+//!          give back what is borrowed
+//! end:
+//! ```
+//!
+//! A test that changed its state can't be asked again, so an interruption between `begun` and `owed` is answered behind it.
+
+use bubble::switches::Optimisation;
+use isa::Condition;
+
+use super::Spot;
+use super::inline::choose;
+use crate::abi::{CallMark, Descriptor, ExitKind, ThreadState};
+use crate::emit::emitter::Emitter;
+use crate::routines::test_of;
+use crate::trace::Call;
+
+impl Emitter<'_> {
+    /// Emits a call that has the test `test`, with their descriptors.
+    pub(in crate::emit) fn tested_call(&mut self, test: &Call, call: &Call, spot: Spot) {
+        let instruction = &self.trace.instructions[spot.index];
+        let pc = instruction.pc();
+        let describe = |call: &Call| Descriptor::new(call, instruction, 1);
+        let (described_test, described_call) = (describe(test).as_test(), describe(call));
+        if self.test_in_place(test, described_call, spot).is_none() {
+            let argument = self.add_descriptor(described_test);
+            self.add_descriptor(described_call);
+            self.leave_for_call(pc, argument);
+            let done = self.offset();
+            self.call_marks.push(CallMark { pc: pc.0, begun: done, owed: done, made: done, descriptor: 0 });
+        }
+    }
+
+    /// Emits the test in place, and the call, which is made if it says yes. `None`, with nothing emitted, if the test must be called.
+    fn test_in_place(&mut self, test: &Call, call: Descriptor, spot: Spot) -> Option<()> {
+        if !self.off.leaves(Optimisation::Inline) {
+            return None;
+        }
+        let instruction = &self.trace.instructions[spot.index];
+        let pc = instruction.pc();
+        let routine = test_of(test, instruction).filter(|routine| self.may_be_in_place(routine))?;
+        // The comparison changes flags.
+        let flags_live = spot.live_flags != 0;
+        let chosen = choose(&routine, test, instruction, flags_live, self.registers())?;
+        let result = chosen.scratch[routine.result()?];
+        // All ways out of it are to find the same in r11.
+        self.take_r11();
+        let begun = self.offset();
+        let borrowed = self.put_in_place(&routine, &chosen, spot)?;
+        self.code.test(result, result);
+        let no = self.code.jcc_near(Condition::E);
+        let owed = self.offset();
+        self.give_back_borrowed(&chosen, &borrowed, spot);
+        let descriptor = self.add_descriptor(call);
+        let mut exits = vec![self.leave(ExitKind::Call, pc, descriptor)];
+        let made = self.offset();
+        let leaves = self.code.here();
+        let in_parts = routine.writes_memory();
+        if in_parts {
+            self.mark_spot(spot, &borrowed, chosen.save_flags);
+            exits.push(self.leave_interrupted(&chosen, &borrowed, spot));
+        }
+        self.code.bind(no);
+        self.mark_spot(spot, &borrowed, chosen.save_flags);
+        if in_parts {
+            self.code.cmp_mem_imm(ThreadState::INTERRUPTED, 0);
+            self.code.jcc(Condition::Ne, leaves);
+        }
+        self.give_back_borrowed(&chosen, &borrowed, spot);
+        for exit in exits {
+            self.exits[exit].site = self.site.offset + self.offset();
+        }
+        let begun = if in_parts { begun } else { owed };
+        self.call_marks.push(CallMark { pc: pc.0, begun, owed, made, descriptor });
+        Some(())
+    }
+}

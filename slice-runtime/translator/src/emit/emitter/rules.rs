@@ -1,0 +1,113 @@
+//! What a translation is made by: where it will lie, and the rules that hold for it.
+
+use bubble::switches::Off;
+use machine::{AppPc, CachePc, Gpr};
+
+use super::Spare;
+use crate::abi::{Counters, Doors, SpaceId};
+use crate::routines::Known;
+
+/// Where a translation will lie.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// The space.
+    pub space: SpaceId,
+    /// Cache offset of its first byte.
+    pub offset: u32,
+    /// The same as a cache pc.
+    pub pc: CachePc,
+    /// Where its stubs end.
+    pub stubs_end: CachePc,
+    /// Number of its first exit.
+    pub first_exit: u32,
+    /// Arena offset of its first byte.
+    pub arena: u32,
+}
+
+/// Something that must hold at a slice's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// A register has a value.
+    Register(Gpr, u64),
+    /// The 64-bit word at an address, which is mapped, has a value.
+    Word(u64, u64),
+    /// A quadword of the vector registers, numbered two for each of xmm0 to xmm15, the lower one first, has a value.
+    Vector(u8, u64),
+}
+
+impl Condition {
+    /// The register that it is about.
+    pub(in crate::emit) fn register(self) -> Option<Gpr> {
+        match self {
+            Self::Register(r, _) => Some(r),
+            _ => None,
+        }
+    }
+
+    /// The value that it asks for.
+    #[inline]
+    pub fn value(self) -> u64 {
+        let (Self::Register(_, value) | Self::Word(_, value) | Self::Vector(_, value)) = self;
+        value
+    }
+}
+
+/// What is compared at a slice's end before the guest is asked.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// All of these must hold.
+    pub conditions: Vec<Condition>,
+    /// Whether the app reads no flags after it that it doesn't set.
+    pub may_change_flags: bool,
+}
+
+/// How an indirect branch finds the translation of its target.
+#[derive(Clone, Copy, Debug)]
+pub enum Lookup {
+    /// By landings, see `branches::ibl_stub`.
+    Landings,
+    /// By the map of targets, see `branches::target_map`.
+    Targets {
+        /// Where the word of the call's return is, if it is to be asked for.
+        ask_for: Option<u64>,
+    },
+}
+
+/// What holds for all translations of a run.
+pub struct Rules<'a> {
+    /// Optimisations that are off.
+    pub off: Off,
+    /// Flags are exact wherever an instruction may fault.
+    pub exact_faults: bool,
+    /// Whether the results of instructions that aren't determined by the app's state come from whoever runs it.
+    pub replays: bool,
+    /// Whether the trace may jump back to its own head without passing its entry.
+    pub loops: bool,
+    /// Whether the trace is left behind its only instruction, wherever that goes, see [`crate::trace::leave_out`].
+    pub once: bool,
+    /// The trace's app code, if it is to be compared when the trace is entered, see `heads::self_check`.
+    pub inspected: Option<&'a [u8]>,
+    /// Counters that have cells.
+    pub counters: &'a Counters,
+    /// Where code leaves to the runtime.
+    pub doors: Doors,
+    /// What was found out about routines.
+    pub known: &'a Known,
+    /// How an indirect branch finds its target.
+    pub lookup: Lookup,
+    /// The arithmetic flags that may be read after an app pc is reached, see [`crate::liveness`].
+    pub live_at: &'a mut dyn FnMut(AppPc) -> u64,
+    /// How the trace's last instruction goes where it goes, if it is a branch through a slot, see `branches::constant`.
+    pub through_slot: Option<ThroughSlot>,
+    /// Buffers to be used.
+    pub spare: &'a mut Spare,
+}
+
+/// How a branch through a slot goes where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThroughSlot {
+    /// Directly.
+    To(AppPc),
+    /// Where the cell of this number says, see [`crate::abi::SLOT_CELLS`]. A jump.
+    ByCell(u32),
+}

@@ -1,0 +1,81 @@
+//! Code that others may change: its traces look at their heads whether it still is what they were made from.
+//!
+//! Memory that is mapped twice, as compilers have it that write through the one mapping and execute the other, or that other processes have mapped, changes
+//! without a write that could be noticed. The runtime can compare such code whenever it enters a trace of it, but then it has to enter each: some 280 ns
+//! for a block. A trace that compares for itself is linked like any other.
+//!
+//! Flags are kept, even where the trace doesn't read them: what lies there now may. So differences of 32 bits are added up in 64, where no sum is zero
+//! but that of zeros. For it r10 and r9 are free, whose values are in their mirrors; where they aren't (`no-late`), the runtime compares.
+
+use bubble::switches::Optimisation;
+use machine::Gpr;
+
+use crate::abi::{ExitKind, SLOT_SCRATCH, ThreadState};
+use crate::emit::emitter::{BOTH, Emitter};
+
+/// Where rcx is meanwhile.
+const RCX_AT: u64 = ThreadState::spill_address(SLOT_SCRATCH);
+
+impl Emitter<'_> {
+    /// Before the first instruction: leaves if the app's code isn't `code` any more.
+    pub(in crate::emit) fn inspect(&mut self, code: &[u8]) {
+        if !self.off.leaves(Optimisation::Inspect) || self.absent != BOTH {
+            return;
+        }
+        self.inspects = true;
+        let pc = self.trace.head();
+        let rcx = [(Gpr::Rcx, SLOT_SCRATCH)];
+        self.mark(pc.0);
+        self.code.store_mem(RCX_AT, Gpr::Rcx);
+        self.mark_borrowed(pc.0, &rcx);
+        self.code.mov_imm(Gpr::R10, pc.0);
+        for (n, &(at, len)) in pieces(code.len()).iter().enumerate() {
+            let into = if n == 0 { Gpr::Rcx } else { Gpr::R9 };
+            match len {
+                4 => self.code.load32(into, Gpr::R10, at as i32),
+                2 => self.code.load16(into, Gpr::R10, at as i32),
+                _ => self.code.load8(into, Gpr::R10, at as i32),
+            }
+            let mut expected = [0; 4];
+            expected[..len].copy_from_slice(&code[at..at + len]);
+            self.code.lea32(into, into, i32::from_le_bytes(expected).wrapping_neg());
+            if n > 0 {
+                self.code.lea_sum(Gpr::Rcx, Gpr::Rcx, into);
+            }
+        }
+        let same = self.code.jrcxz();
+        self.code.load_mem(Gpr::Rcx, RCX_AT);
+        self.mark(pc.0);
+        self.leave(ExitKind::Changed, pc, 0);
+        self.mark_borrowed(pc.0, &rcx);
+        self.code.bind(same);
+        self.code.load_mem(Gpr::Rcx, RCX_AT);
+        self.mark(pc.0);
+    }
+}
+
+/// Pieces of four, two or one bytes, offset and length, that cover so many bytes and no others. The last two may overlap.
+fn pieces(len: usize) -> Vec<(usize, usize)> {
+    let size = [4, 2, 1].into_iter().find(|&size| size <= len).unwrap_or(1);
+    let whole = (0..len / size).map(|n| (n * size, size));
+    let rest = (!len.is_multiple_of(size)).then(|| (len - size, size));
+    whole.chain(rest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_the_code_and_nothing_else() {
+        assert_eq!(pieces(1), [(0, 1)]);
+        assert_eq!(pieces(2), [(0, 2)]);
+        assert_eq!(pieces(3), [(0, 2), (1, 2)]);
+        assert_eq!(pieces(9), [(0, 4), (4, 4), (5, 4)]);
+        for len in 1..300 {
+            let covered: Vec<bool> =
+                (0..len).map(|at| pieces(len).iter().any(|&(p, n)| (p..p + n).contains(&at))).collect();
+            assert!(covered.iter().all(|&is| is) && pieces(len).iter().all(|(p, n)| p + n <= len), "{len}");
+        }
+    }
+}

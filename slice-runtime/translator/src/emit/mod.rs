@@ -1,0 +1,32 @@
+//! From a trace of app instructions to machine code for the cache.
+//!
+//! Most instructions are copied as they are. What depends on its place (RIP-relative operands, branches) is rewritten, what
+//! the cache must not run (system calls, volatile instructions) becomes an exit, and analysis calls are put between.
+//!
+//! ```text
+//!   emitter ◄─ plan ◄─ registers ◄─ calls ◄─ branches, stream, heads ◄─ instructions ◄─ translate
+//! ```
+//!
+//! [`translate()`] is the order of all rules: one page. Each room has the rules of one kind, which write to the `emitter`.
+//!
+//! Named invariants:
+//! * *exact exits*: wherever a trace can be left to the runtime, its state map tells all of the app's registers: which are borrowed (only between two
+//!   instructions), or in their mirrors (`registers::home`), or reserved (`registers::r11`). Flags are the app's unless nobody reads them: they are changed only where
+//!   the code that follows, of this trace or the next ones ([`crate::liveness`]), overwrites them before anything could see them.
+//! * *marks*: the state map has a mark at each place from which on another description of the app's state holds, so an
+//!   interruption anywhere can be answered.
+//! * *one store*: rel32 fields that may be patched lie within one cache line.
+
+mod branches;
+mod calls;
+mod emitter;
+mod heads;
+mod instructions;
+mod plan;
+mod registers;
+mod stream;
+mod translate;
+
+pub use branches::{Otherwise, is_lookup, landing, look_up, slot, stale};
+pub use emitter::{Check, Condition, Lookup, Rules, Site, Spare, ThroughSlot, Translation, Untranslatable, emptied};
+pub use translate::translate;

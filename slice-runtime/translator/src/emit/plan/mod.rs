@@ -1,0 +1,7 @@
+//! What is decided before the first byte is written.
+
+mod counting;
+mod placement;
+
+pub(in crate::emit) use counting::{adds_to_tally, choose_counters, decide};
+pub(in crate::emit) use placement::{facts, may_drain};

@@ -1,0 +1,117 @@
+//! Which flags are live where, and where a block's calls go.
+
+use std::ops::Range;
+
+use bubble::switches::{Off, Optimisation};
+use isa::{Instruction, Kind, Usage};
+use machine::flags;
+
+use super::counting::adds_to_tally;
+use crate::emit::emitter::{Facts, Rules, emptied};
+use crate::liveness::may_be_seen;
+use crate::trace::{Call, Point, Trace};
+
+/// What is known of a trace before its first byte is written.
+pub(in crate::emit) fn facts(trace: &Trace, rules: &mut Rules<'_>) -> Facts {
+    let mut usages = emptied(&mut rules.spare.usages);
+    usages.extend(trace.instructions.iter().map(Instruction::usage));
+    let mut live_flags = emptied(&mut rules.spare.live_flags);
+    find_live_flags(trace, &usages, rules, &mut live_flags);
+    let placed = place(trace, &live_flags, rules);
+    Facts { usages, live_flags, placed }
+}
+
+/// For each instruction, the arithmetic flags that something may still read before it.
+///
+/// Nothing is known about what follows a block at first. Where that leaves no place for the block's calls at which all flags are
+/// dead, it is looked up. Before an instruction that may fault flags are live only if the app can see them there: otherwise
+/// the instruction is executed again, in the end, and so is the one that overwrites them.
+fn find_live_flags(trace: &Trace, usages: &[Usage], rules: &mut Rules<'_>, live: &mut Vec<u64>) {
+    live.resize(usages.len(), 0);
+    for block in (0..trace.block_ends.len()).rev() {
+        let range = trace.block(block);
+        scan(trace, usages, range.clone(), flags::ARITHMETIC, rules.exact_faults, live);
+        let in_block = |call: &&Call| match call.point {
+            Point::Anywhere(other) => other == block,
+            point => point.index().is_some_and(|index| range.contains(&index) && live[index] != 0),
+        };
+        let mut here = trace.calls.iter().filter(in_block);
+        let looks = block == 0 && live[0] != 0 && may_drain(trace, rules.off);
+        let wanted = looks || here.any(|call| !adds_to_tally(call, rules.known, rules.counters));
+        if wanted && range.clone().all(|i| live[i] != 0) {
+            let after = live_after(trace, range.end, live, rules);
+            scan(trace, usages, range, after, rules.exact_faults, live);
+        }
+    }
+}
+
+/// Fills in `live` for one block, after which the flags in `after` are live.
+fn scan(trace: &Trace, usages: &[Usage], range: Range<usize>, after: u64, exact_faults: bool, live: &mut [u64]) {
+    let mut now = after;
+    for i in range.rev() {
+        let usage = &usages[i];
+        // Of what leaves a trace, these are looked at from the outside.
+        let known = matches!(
+            trace.instructions[i].kind(),
+            Kind::Plain
+                | Kind::SegmentBase { .. }
+                | Kind::Jump { .. }
+                | Kind::Call { .. }
+                | Kind::Branch { .. }
+                | Kind::CountBranch { .. }
+        );
+        now = if !known || may_be_seen(usage, exact_faults) {
+            flags::ARITHMETIC
+        } else {
+            (now & !usage.flags_killed) | (usage.flags_read & flags::ARITHMETIC)
+        };
+        live[i] = now;
+    }
+}
+
+/// The flags that are live after the block that ends before instruction `end`. `live` is known from there on.
+fn live_after(trace: &Trace, end: usize, live: &[u64], rules: &mut Rules<'_>) -> u64 {
+    let last = &trace.instructions[end - 1];
+    let next = |rules: &mut Rules<'_>| live.get(end).copied().unwrap_or_else(|| (rules.live_at)(last.next_pc()));
+    match last.kind() {
+        Kind::Plain | Kind::SegmentBase { .. } => next(rules),
+        Kind::Jump { target } | Kind::Call { target } => (rules.live_at)(target),
+        Kind::Branch { target, .. } | Kind::CountBranch { target } => {
+            let taken = (rules.live_at)(target);
+            if taken == flags::ARITHMETIC { taken } else { taken | next(rules) }
+        }
+        _ => flags::ARITHMETIC,
+    }
+}
+
+/// For each block-level call, the instruction before which it is cheapest: the first one where all flags are dead, or the first
+/// of all for one that doesn't change them.
+fn place(trace: &Trace, live: &[u64], rules: &Rules<'_>) -> Vec<Option<usize>> {
+    let at = |block: usize| {
+        let range = trace.block(block);
+        let cheapest = || range.clone().find(|&i| live[i] == 0);
+        rules.off.leaves(Optimisation::Anywhere).then(cheapest).flatten().unwrap_or(range.start)
+    };
+    trace
+        .calls
+        .iter()
+        .map(|call| match call.point {
+            Point::Anywhere(block) if adds_to_tally(call, rules.known, rules.counters) => {
+                Some(trace.block(block).start)
+            }
+            Point::Anywhere(block) => Some(at(block)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Whether the trace is one of those at whose heads the buffer is looked at. Whatever goes on for long
+/// comes to a branch back or to an indirect one again and again.
+pub(in crate::emit) fn may_drain(trace: &Trace, off: Off) -> bool {
+    let leads_back = |i: &Instruction| match i.kind() {
+        Kind::Branch { target, .. } | Kind::CountBranch { target } | Kind::Jump { target } => target <= i.pc(),
+        Kind::Return { .. } | Kind::JumpIndirect => true,
+        _ => false,
+    };
+    off.leaves(Optimisation::Drain) && !trace.buffered.is_empty() && trace.instructions.iter().any(leads_back)
+}

@@ -1,0 +1,33 @@
+//! Leaving to the runtime, with all registers in place.
+
+use machine::AppPc;
+
+use crate::abi::{Descriptor, ExitKind, ThreadState, exit_id};
+use crate::emit::emitter::{BOTH, Emitter};
+
+impl Emitter<'_> {
+    /// Leaves to the runtime right here, with all registers in place.
+    pub(in crate::emit) fn leave(&mut self, kind: ExitKind, pc: AppPc, argument: u32) -> usize {
+        self.take_r11();
+        self.load_absent(BOTH);
+        let exit = self.add_exit(kind, pc, argument);
+        let id = exit_id(self.site.space, self.site.first_exit + exit as u32);
+        self.code.store_gs_imm32(ThreadState::EXIT_AT, id);
+        // What is finished for once is left behind its end.
+        let is_short = kind == ExitKind::Syscall && !self.once;
+        self.code.jmp_gs(if is_short { ThreadState::SYSCALL_AT } else { ThreadState::LEAVE_AT });
+        exit
+    }
+
+    /// Leaves for a call before the instruction at `pc`.
+    pub(in crate::emit) fn call_out_of_line(&mut self, descriptor: Descriptor, pc: AppPc) {
+        let argument = self.add_descriptor(descriptor);
+        self.leave_for_call(pc, argument);
+    }
+
+    /// The same for a descriptor that was added.
+    pub(in crate::emit) fn leave_for_call(&mut self, pc: AppPc, descriptor: u32) {
+        let exit = self.leave(ExitKind::Call, pc, descriptor);
+        self.exits[exit].site = self.site.offset + self.offset();
+    }
+}

@@ -1,0 +1,4 @@
+//! Values for the buffer, and emptying it.
+
+mod drain;
+mod words;

@@ -1,0 +1,110 @@
+//! What was found out once and is needed again and again: which calls add a constant to a word (reading a routine's machine code
+//! takes longer than translating a block), and which pages can be read (asking takes a system call).
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use isa::routine::{ARGUMENTS, clobbers, inline};
+use machine::Memory;
+
+use super::routine::routine_code;
+use crate::trace::{Arg, Call};
+
+const PAGE: u64 = 4096;
+
+/// Calls that are remembered at most.
+const MOST_KNOWN: usize = 4096;
+
+/// Routine, local state and argument.
+type Key = (usize, u64, Option<u64>);
+/// A word's address and what is added to it.
+pub type Addition = (u64, i32);
+
+/// A hash of a few words in a few cycles: keys are asked for in each block that is translated, and nobody chooses them to collide.
+#[derive(Default)]
+struct Mixing(u64);
+
+impl Hasher for Mixing {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_isize(&mut self, word: isize) {
+        self.write_u64(word as u64);
+    }
+}
+
+/// What is known.
+#[derive(Default)]
+pub struct Known {
+    additions: RefCell<HashMap<Key, Option<Addition>, BuildHasherDefault<Mixing>>>,
+    /// Registers that routines change, see [`clobbers`].
+    changed: RefCell<HashMap<usize, Option<u16>, BuildHasherDefault<Mixing>>>,
+    /// Numbers of pages that could be read.
+    readable: RefCell<HashSet<u64>>,
+}
+
+impl Known {
+    /// Whether the byte at `address` can be read. Memory that is taken from the app later, and whose faults the app then
+    /// handles looking at a register that was about to be loaded from it, isn't foreseen.
+    pub(crate) fn is_readable(&self, address: u64) -> bool {
+        let page = address / PAGE;
+        if self.readable.borrow().contains(&page) {
+            return true;
+        }
+        let is_readable = machine::Here::new().read(address, &mut [0]).is_ok();
+        if is_readable {
+            self.readable.borrow_mut().insert(page);
+        }
+        is_readable
+    }
+
+    /// The app's mappings changed.
+    pub fn forget_pages(&self) {
+        self.readable.borrow_mut().clear();
+    }
+
+    /// The general registers that a routine changes, if that is all but flags and memory.
+    pub(crate) fn changed_by(&self, routine: usize) -> Option<u16> {
+        let code_at = |pc: u64| {
+            // SAFETY: the image's code jumps to its own code only, and there are more bytes of it behind any instruction: see `routine_code`.
+            unsafe { *(pc as *const [u8; isa::MAX_LEN]) }
+        };
+        *self.changed.borrow_mut().entry(routine).or_insert_with(|| clobbers(routine as u64, code_at))
+    }
+
+    /// The word's address and what is added, if that is all that the call does. It stands for `block_len` instructions.
+    pub(crate) fn added_by(&self, call: &Call, block_len: usize) -> Option<Addition> {
+        let argument = match call.args.as_slice() {
+            [] => None,
+            [Arg::Const(value)] => Some(*value),
+            [Arg::BlockInstructions] => Some(block_len as u64),
+            _ => return None,
+        };
+        let find = || {
+            let mut known = [None; ARGUMENTS];
+            known[0] = Some(call.local);
+            known[1] = argument;
+            inline(routine_code(call.routine), call.routine as u64, &known)?.as_counter_add()
+        };
+        let mut known = self.additions.borrow_mut();
+        if known.len() == MOST_KNOWN {
+            // A tool that numbers its blocks, say.
+            known.clear();
+        }
+        *known.entry((call.routine, call.local, argument)).or_insert_with(find)
+    }
+}

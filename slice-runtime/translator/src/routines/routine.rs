@@ -1,0 +1,50 @@
+//! The machine code of analysis routines, with what is known of a call's arguments folded in.
+
+use isa::Instruction;
+use isa::routine::{ARGUMENTS, Inlined, inline, inline_with_result};
+
+use crate::abi::taken;
+use crate::trace::{Arg, Call, Point};
+
+/// Bytes of a routine that are looked at.
+const ROUTINE_BYTES: usize = 256;
+
+/// The call's routine with its constant arguments folded in, if it is small enough.
+pub fn routine_of(call: &Call, instruction: &Instruction, block_len: usize) -> Option<Inlined> {
+    let known = known_arguments(call, instruction, block_len);
+    inline(routine_code(call.routine), call.routine as u64, &known)
+}
+
+/// The same for a test, whose result is wanted.
+pub fn test_of(test: &Call, instruction: &Instruction) -> Option<Inlined> {
+    let known = known_arguments(test, instruction, 1);
+    inline_with_result(routine_code(test.routine), test.routine as u64, &known)
+}
+
+fn known_arguments(call: &Call, instruction: &Instruction, block_len: usize) -> [Option<u64>; ARGUMENTS] {
+    let mut known = [None; ARGUMENTS];
+    known[0] = Some(call.local);
+    for (slot, arg) in known[1..].iter_mut().zip(&call.args) {
+        *slot = constant(*arg, call.point, instruction, block_len);
+    }
+    known
+}
+
+/// An argument's value, if that is known when the call is translated.
+pub fn constant(arg: Arg, point: Point, instruction: &Instruction, block_len: usize) -> Option<u64> {
+    match arg {
+        Arg::Const(value) => Some(value),
+        Arg::BlockInstructions => Some(block_len as u64),
+        Arg::InstructionPointer => Some(instruction.pc().0),
+        Arg::BranchTaken => taken(point, instruction),
+        Arg::BranchTarget => instruction.kind().target().map(|target| target.0),
+        Arg::Register(_) | Arg::MemoryAddress(_) => None,
+    }
+}
+
+/// The machine code of a routine of the image.
+pub(super) fn routine_code(routine: usize) -> &'static [u8] {
+    // SAFETY: the routine is a function of the image; its text goes on for at least this long, since the runtime's own code is
+    // linked into the same section.
+    unsafe { std::slice::from_raw_parts(routine as *const u8, ROUTINE_BYTES) }
+}

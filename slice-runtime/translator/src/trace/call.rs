@@ -1,0 +1,131 @@
+//! What a tool inserts into a trace: calls of its routines, and values for the buffer.
+
+use isa::{Instruction, Kind};
+use machine::Gpr;
+
+/// Values that are written into the buffer before an instruction, see [`ThreadState`](crate::abi::ThreadState).
+#[derive(Clone, Debug)]
+pub struct Buffered {
+    /// Index of the instruction.
+    pub index: usize,
+    /// The values, one word each.
+    pub words: Vec<Arg>,
+}
+
+/// Where a call goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// Before the instruction with this index.
+    Before(usize),
+    /// Anywhere in the block with this index, once for each execution of the block.
+    Anywhere(usize),
+    /// After the instruction with this index, if the app goes on at the next one: see [`has_after`].
+    After(usize),
+    /// After the branch, call or return with this index, if it goes elsewhere.
+    Taken(usize),
+}
+
+impl Point {
+    /// Index of the instruction, if it is a point at one.
+    pub fn index(self) -> Option<usize> {
+        match self {
+            Point::Before(index) | Point::After(index) | Point::Taken(index) => Some(index),
+            Point::Anywhere(_) => None,
+        }
+    }
+}
+
+/// Whether there can be calls after this instruction: it runs from the cache, and the app may go on at the next one.
+pub fn has_after(instruction: &Instruction) -> bool {
+    match instruction.kind() {
+        Kind::Plain => instruction.unrepeatable().is_none(),
+        Kind::SegmentBase { .. } | Kind::Branch { .. } | Kind::CountBranch { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether this instruction may go elsewhere than to the next one.
+pub fn may_branch(instruction: &Instruction) -> bool {
+    matches!(
+        instruction.kind(),
+        Kind::Jump { .. }
+            | Kind::Branch { .. }
+            | Kind::CountBranch { .. }
+            | Kind::Call { .. }
+            | Kind::JumpIndirect
+            | Kind::CallIndirect
+            | Kind::Return { .. }
+    )
+}
+
+/// An argument of an analysis routine, passed in the C convention after the local state's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arg {
+    /// A constant.
+    Const(u64),
+    /// The number of instructions that the call stands for: those of the block for [`Point::Anywhere`], 1 for
+    /// [`Point::Before`]. For routines that add it up.
+    ///
+    /// If a fault, a signal or code that changes stops the app before all of them were executed, the routine is called once
+    /// more, with minus the number of those that were not (two's complement), so that sums are exact.
+    BlockInstructions,
+    /// The instruction's app pc.
+    InstructionPointer,
+    /// An app register's value at the point.
+    Register(Gpr),
+    /// Effective address of the instruction's memory operand with this index (see
+    /// [`Instruction::memory_operands`]).
+    MemoryAddress(usize),
+    /// Whether a conditional branch is taken: 1 or 0. Not after it; 1 for any other branch.
+    BranchTaken,
+    /// Where a branch goes if it is taken. Of an indirect one only at [`Point::Taken`].
+    BranchTarget,
+}
+
+/// Arguments of a call at most, the local state not counted.
+pub const MAX_ARGS: usize = 5;
+
+/// A call of an analysis routine.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Where.
+    pub point: Point,
+    /// Address of an `extern "C"` function; its first argument is the local state's address.
+    pub routine: usize,
+    /// First argument: address of the tool's local state, the same in every slice.
+    pub local: u64,
+    /// Further arguments, at most [`MAX_ARGS`].
+    pub args: Vec<Arg>,
+    /// Only if the instruction takes effect: a cmov whose condition holds, a REP instruction with rcx not 0.
+    pub predicated: bool,
+    /// Only if this says so. Not with `predicated`.
+    pub test: Option<Test>,
+}
+
+/// A routine that decides whether a call is made. It is put in place where possible, while the call itself is not: so
+/// what is done seldom costs little.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// Address of an `extern "C"` function that returns a 64-bit number: 0 for no. Its first argument is the local state's address.
+    pub routine: usize,
+    /// Further arguments, at most [`MAX_ARGS`].
+    pub args: Vec<Arg>,
+}
+
+impl Call {
+    /// A call that is always made.
+    pub fn new(point: Point, routine: usize, local: u64, args: Vec<Arg>) -> Self {
+        Self { point, routine, local, args, predicated: false, test: None }
+    }
+
+    /// The call's test as a call of its own.
+    pub(crate) fn of_test(&self) -> Option<Call> {
+        let Test { routine, args } = self.test.as_ref()?;
+        Some(Call::new(self.point, *routine, self.local, args.clone()))
+    }
+
+    /// Whether the call is made again with a negative number if the app leaves the block early: see [`Arg::BlockInstructions`].
+    pub fn is_corrected(&self) -> bool {
+        self.args.contains(&Arg::BlockInstructions) && !self.predicated && self.test.is_none()
+    }
+}

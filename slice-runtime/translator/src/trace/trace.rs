@@ -1,0 +1,34 @@
+//! What instrumentation sees and says: a trace of decoded instructions and the analysis calls to insert.
+//!
+//! This is the engine's untyped side; `superpin-tool` puts the typed interface for tool authors over it.
+
+use isa::Instruction;
+use machine::AppPc;
+
+use super::call::{Buffered, Call};
+
+/// A trace before translation: a contiguous run of app code, one entry, one exit at each block's end.
+#[derive(Default)]
+pub struct Trace {
+    /// The instructions, in order.
+    pub instructions: Vec<Instruction>,
+    /// Index after the last instruction of each block, ascending; the last is `instructions.len()`.
+    pub block_ends: Vec<usize>,
+    /// Inserted calls, in the order of insertion.
+    pub calls: Vec<Call>,
+    /// Values to be written into the buffer, by ascending index.
+    pub buffered: Vec<Buffered>,
+}
+
+impl Trace {
+    /// App pc of the first instruction.
+    pub fn head(&self) -> AppPc {
+        self.instructions[0].pc()
+    }
+
+    /// Indices of a block's instructions.
+    pub fn block(&self, index: usize) -> std::ops::Range<usize> {
+        let first = if index == 0 { 0 } else { self.block_ends[index - 1] };
+        first..self.block_ends[index]
+    }
+}
