@@ -7,7 +7,7 @@ use bubble::switches::{Off, Optimisation};
 use isa::Kind;
 use machine::{AppPc, CachePc, flags};
 use translator::abi::{Exit, ExitKind, SpaceId, TraceId};
-use translator::emit::{self, Lookup, Rules, Site, Translation};
+use translator::emit::{self, Lookup, Rules, Shape, Site, Translation};
 use translator::liveness::Ahead;
 use translator::routines::merge_counters;
 use translator::trace::{self, FetchFault, Limits, MAX_BYTES};
@@ -206,23 +206,11 @@ impl Engine {
         let live_at = &mut |at| live_flags_at(regions, at, pc, exact_faults, off);
         let replays = self.settings.replays;
         let once = self.single;
-        let rules = Rules {
-            off,
-            exact_faults,
-            replays,
-            loops,
-            once,
-            inspected: inspects.then(|| self_code(pc, code_len)),
-            counters,
-            doors: gateway::doors(),
-            known: &self.known,
-            lookup,
-            live_at,
-            through_slot,
-            spare: &mut self.spare,
-        };
-        let made =
-            emit::translate(&trace, site, check.as_ref(), rules).map_err(|e| Failed::Untranslatable(e.to_string()))?;
+        let inspected = inspects.then(|| self_code(pc, code_len));
+        let rules = Rules { off, exact_faults, replays, counters, doors: gateway::doors(), known: &self.known };
+        let shape = Shape { loops, once, inspected, check: check.as_ref(), lookup, through_slot };
+        let made = emit::translate(&trace, site, rules, shape, live_at, &mut self.spare)
+            .map_err(|e| Failed::Untranslatable(e.to_string()))?;
         self.stats.traces += 1;
         self.stats.instructions += trace.instructions.len() as u64;
         let id = self.keep(space, &locked, pc, code_len, &made, !self.single)?;

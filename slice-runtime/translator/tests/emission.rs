@@ -16,7 +16,8 @@ use machine::{AppPc, CachePc, Gpr, flags};
 
 use translator::abi::{Counters, Doors, Level, SpaceId, TraceId};
 use translator::emit::{
-    Check, Condition, Lookup, Otherwise, Rules, Site, Spare, ThroughSlot, Translation, landing, slot, stale, translate,
+    Check, Condition, Lookup, Otherwise, Rules, Shape, Site, Spare, ThroughSlot, Translation, landing, slot, stale,
+    translate,
 };
 use translator::liveness::Ahead;
 use translator::routines::{Known, merge_counters};
@@ -363,18 +364,13 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
         off: list.off,
         exact_faults,
         replays: rng.once_in(2),
-        loops: !once && check.is_none() && rng.once_in(2),
-        once,
-        inspected,
         counters: &list.counters,
-        known: &list.known,
         doors,
-        lookup,
-        live_at,
-        through_slot,
-        spare: &mut list.spare,
+        known: &list.known,
     };
-    match translate(&trace, site, check.as_ref(), rules) {
+    let loops = !once && check.is_none() && rng.once_in(2);
+    let shape = Shape { loops, once, inspected, check: check.as_ref(), lookup, through_slot };
+    match translate(&trace, site, rules, shape, live_at, &mut list.spare) {
         Ok(made) => {
             hash.translation(&made);
             list.spare.take_back(made);

@@ -15,11 +15,24 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use machine::AppPc;
 
 use super::spill::{CELLS, Reserved, WORDS};
-use super::thread_state::ThreadState;
 
 const UNDECIDED: u32 = 0;
 const SPREAD: u32 = 1;
 const DIRECT: u32 = 2;
+
+/// Where an addition to a counter is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterPlace {
+    /// In one of its cells in the thread state.
+    Cell {
+        /// Number of the word among those that have cells.
+        word: usize,
+        /// Number of the cell.
+        cell: usize,
+    },
+    /// At the word's own address.
+    Word(u64),
+}
 
 /// Which words have cells: the same in all processes that share translations.
 #[derive(Default)]
@@ -63,17 +76,17 @@ impl Counters {
     }
 
     /// A cell of the first word.
-    pub fn tally_cell(pc: AppPc) -> u64 {
-        ThreadState::cell_address(0, cell_of(pc))
+    pub fn tally_cell(pc: AppPc) -> CounterPlace {
+        CounterPlace::Cell { word: 0, cell: cell_of(pc) }
     }
 
     /// Where code at `pc` adds to the word at `address`.
     #[inline]
-    pub fn place(&self, address: u64, pc: AppPc) -> u64 {
+    pub fn place(&self, address: u64, pc: AppPc) -> CounterPlace {
         // Aligned words are the same or don't overlap, so cells of different words have nothing to do with each other.
         let aligned = address.is_multiple_of(8);
         let word = if aligned && self.choose(SPREAD) { self.word(address) } else { None };
-        word.map_or(address, |word| ThreadState::cell_address(word, cell_of(pc)))
+        word.map_or(CounterPlace::Word(address), |word| CounterPlace::Cell { word, cell: cell_of(pc) })
     }
 
     /// Whether a routine that may read a counter may be put in place.
@@ -157,20 +170,20 @@ mod tests {
     fn words_beyond_the_last_and_odd_ones_have_no_cells() {
         let counters = Counters::default();
         for n in 1..=WORDS as u64 {
-            assert_ne!(counters.place(n * 8, PC), n * 8);
+            assert_ne!(counters.place(n * 8, PC), CounterPlace::Word(n * 8));
         }
-        assert_eq!(counters.place(0x1000, PC), 0x1000);
-        assert_eq!(counters.place(9, PC), 9);
+        assert_eq!(counters.place(0x1000, PC), CounterPlace::Word(0x1000));
+        assert_eq!(counters.place(9, PC), CounterPlace::Word(9));
     }
 
     #[test]
     fn what_comes_first_decides() {
         let counters = Counters::default();
         assert!(counters.is_undecided());
-        assert_ne!(counters.place(8, PC), 8);
+        assert_ne!(counters.place(8, PC), CounterPlace::Word(8));
         assert!(!counters.may_be_read());
         let counters = Counters::default();
         assert!(counters.may_be_read());
-        assert_eq!(counters.place(8, PC), 8);
+        assert_eq!(counters.place(8, PC), CounterPlace::Word(8));
     }
 }

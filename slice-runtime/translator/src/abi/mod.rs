@@ -20,7 +20,7 @@ mod spill;
 mod state_map;
 mod thread_state;
 
-pub use counters::Counters;
+pub use counters::{CounterPlace, Counters};
 pub use cpu::Cpu;
 pub use descriptor::{Descriptor, taken};
 pub use doors::Doors;

@@ -5,7 +5,7 @@ use isa::{Condition, Instruction, Kind, Segment, VolatileKind};
 use machine::{AppPc, Gpr, flags};
 
 use crate::abi::{ExitKind, SLOT_SCRATCH, ThreadState};
-use crate::emit::emitter::{Emitter, Untranslatable};
+use crate::emit::emitter::{Emitter, Field, Fields, Untranslatable};
 use crate::trace::Point;
 
 /// Whether the app may go on at the next instruction after this one without a decision in between.
@@ -19,7 +19,7 @@ pub fn falls_through(instruction: &Instruction) -> bool {
 impl Emitter<'_> {
     /// Ends the trace after its last instruction if that can fall through.
     pub(in crate::emit) fn fall_through(&mut self) {
-        let last = self.trace.instructions.last().expect("a trace has an instruction");
+        let last = self.facts.trace.instructions.last().expect("a trace has an instruction");
         if falls_through(last) {
             self.mark_left(last.next_pc().0);
             self.give_back_at_end();
@@ -29,9 +29,9 @@ impl Emitter<'_> {
     }
 
     pub(in crate::emit) fn instruction(&mut self, index: usize, block: usize) -> Result<(), Untranslatable> {
-        let instruction = &self.trace.instructions[index];
+        let instruction = &self.facts.trace.instructions[index];
         let next = instruction.next_pc();
-        if self.replays && instruction.unrepeatable().is_some() {
+        if self.rules.replays && instruction.unrepeatable().is_some() {
             self.leave(ExitKind::Unrepeatable, next, instruction.len() as u32);
             return Ok(());
         }
@@ -43,24 +43,24 @@ impl Emitter<'_> {
                 }
                 match self.inside(target) {
                     Some(top) => {
-                        self.code.jmp(top);
+                        self.out.code.jmp(top);
                     }
                     None => self.exit_jump(target),
                 }
             }
             Kind::Branch { target, condition } if self.has_calls(Point::Taken(index)) => {
-                let over = self.code.jcc_near(condition.inverted());
+                let over = self.out.code.jcc_near(condition.inverted());
                 self.calls_taken(index, block, Some(target), self.offset());
                 self.exit_jump(target);
-                self.code.bind(over);
+                self.out.code.bind(over);
                 self.mark_not_taken(index);
             }
             Kind::Branch { target, condition } if self.branch_while_held(condition, target) => {}
             Kind::Branch { target, condition } if self.branch_inside(condition, target) => {}
             Kind::Branch { target, condition } => {
-                self.align_rel32(2);
-                let here = self.code.here();
-                let site = self.code.jcc(condition, here);
+                self.out.align_rel32(2);
+                let here = self.out.code.here();
+                let site = self.out.code.jcc(condition, here);
                 self.direct_exit(target, site);
             }
             Kind::CountBranch { target } => self.count_branch(index, block, target),
@@ -75,9 +75,9 @@ impl Emitter<'_> {
             Kind::CallIndirect => self.indirect_call(index, block),
             Kind::Return { extra_pop } => self.indirect_return(index, block, extra_pop),
             Kind::Syscall => self.leave_after(ExitKind::Syscall, next),
-            Kind::Volatile(VolatileKind::Rdtsc | VolatileKind::Rdtscp) if !self.replays => {
+            Kind::Volatile(VolatileKind::Rdtsc | VolatileKind::Rdtscp) if !self.rules.replays => {
                 // It may fault, if the app wants that.
-                self.code.copy(instruction);
+                self.out.code.copy(instruction);
                 self.mark_left(next.0);
                 self.exit_jump(next);
             }
@@ -98,11 +98,11 @@ impl Emitter<'_> {
     }
 
     fn plain(&mut self, index: usize, block: usize) -> Result<(), Untranslatable> {
-        let instruction = &self.trace.instructions[index];
+        let instruction = &self.facts.trace.instructions[index];
         if instruction.stores_x87_environment() {
             // It is to find the app's own address of the last x87 instruction, not the cache's.
             let exit = self.leave(ExitKind::X87Environment, instruction.pc(), 0);
-            self.exits[exit].site = self.site.offset + self.offset();
+            self.resume_here(exit);
         }
         if instruction.pops_flags() {
             self.look_for_trap_flag(instruction.pc());
@@ -111,11 +111,11 @@ impl Emitter<'_> {
             return self.gs_relative(index, block);
         }
         let Some(target) = instruction.rip_target() else {
-            self.code.copy(instruction);
+            self.out.code.copy(instruction);
             return Ok(());
         };
-        let spare = self.off.leaves(Optimisation::Operands);
-        if spare && (self.code.copy_rip_relative(instruction) || self.code.copy_absolute(instruction)) {
+        let spare = self.rules.off.leaves(Optimisation::Operands);
+        if spare && (self.out.code.copy_rip_relative(instruction) || self.out.code.copy_absolute(instruction)) {
             return Ok(());
         }
         self.far_rip_relative(index, block, target)
@@ -125,55 +125,55 @@ impl Emitter<'_> {
     /// replaced at once; if there is no stack, looking faults as popping would, at the same address.
     fn look_for_trap_flag(&mut self, pc: AppPc) {
         self.take_r11();
-        self.code.test_stack_word(flags::TF as u16);
-        let over = self.code.jcc_near(Condition::E);
+        self.out.code.test_stack_word(flags::TF as u16);
+        let over = self.out.code.jcc_near(Condition::E);
         self.leave(ExitKind::PopFlags, pc, 0);
-        self.code.bind(over);
+        self.out.code.bind(over);
     }
 
     /// A RIP-relative operand that the cache can't reach: its address goes through a register, the one that the instruction
     /// overwrites anyway if there is such a one. Not if the operand may fault, since then the old value is still seen.
     fn far_rip_relative(&mut self, index: usize, block: usize, target: u64) -> Result<(), Untranslatable> {
-        let instruction = &self.trace.instructions[index];
-        let usage = &self.usages[index];
+        let instruction = &self.facts.trace.instructions[index];
+        let usage = &self.facts.usages[index];
         let killed = Gpr::ALL.into_iter().find(|&r| {
             let bit = 1 << r as u16;
             r != Gpr::Rsp && usage.gpr_killed & bit != 0 && usage.gpr_read & bit == 0
         });
         let lea = instruction.mnemonic() == "lea";
-        let spare = self.off.leaves(Optimisation::Operands);
+        let spare = self.rules.off.leaves(Optimisation::Operands);
         if let Some(r) =
-            killed.filter(|_| spare && !instruction.uses_high_byte() && (lea || self.known.is_readable(target)))
+            killed.filter(|_| spare && !instruction.uses_high_byte() && (lea || self.rules.known.is_readable(target)))
         {
-            self.code.mov_imm(r, target);
+            self.out.code.mov_imm(r, target);
             let wide_lea = lea && instruction.bytes()[0] & 0xf8 == 0x48;
-            if wide_lea || self.code.copy_with_base(instruction, r) {
+            if wide_lea || self.out.code.copy_with_base(instruction, r) {
                 return Ok(());
             }
             return Err(untranslatable(instruction, "its RIP-relative operand can't be rewritten"));
         }
         self.with_scratch(index, block, |this, r, _| {
-            this.code.mov_imm(r, target);
-            this.code.copy_with_base(instruction, r)
+            this.out.code.mov_imm(r, target);
+            this.out.code.copy_with_base(instruction, r)
         })
     }
 
     /// The app's GS base is virtual, since GS belongs to the runtime.
     fn gs_relative(&mut self, index: usize, block: usize) -> Result<(), Untranslatable> {
-        let instruction = &self.trace.instructions[index];
+        let instruction = &self.facts.trace.instructions[index];
         let Some(sum) = instruction.scratch_for_operand(0) else {
             return Err(untranslatable(instruction, "it leaves no register for its GS-relative operand"));
         };
         self.with_scratch(index, block, |this, r, slot| {
-            this.code.lea_operand(r, instruction);
+            this.out.code.lea_operand(r, instruction);
             let base = Gpr::ALL.into_iter().find(|&o| o != r && o != sum && o != Gpr::Rsp).expect("sixteen registers");
-            this.code.store_mem(ThreadState::spill_address(SLOT_SCRATCH + 1), base);
+            this.out.code.store_field(Field::Spill(SLOT_SCRATCH + 1), base);
             this.mark_borrowed(instruction.pc().0, &[(r, slot), (base, SLOT_SCRATCH + 1)]);
-            this.code.load_gs(base, ThreadState::APP_GS_AT);
-            this.code.lea_sum(r, r, base);
-            this.code.load_mem(base, ThreadState::spill_address(SLOT_SCRATCH + 1));
+            this.out.code.load_gs(base, ThreadState::APP_GS_AT);
+            this.out.code.lea_sum(r, r, base);
+            this.out.code.load_field(base, Field::Spill(SLOT_SCRATCH + 1));
             this.mark_borrowed(instruction.pc().0, &[(r, slot)]);
-            this.code.copy_with_base(instruction, r)
+            this.out.code.copy_with_base(instruction, r)
         })
     }
 
@@ -184,12 +184,12 @@ impl Emitter<'_> {
         block: usize,
         body: impl FnOnce(&mut Self, Gpr, usize) -> bool,
     ) -> Result<(), Untranslatable> {
-        let instruction = &self.trace.instructions[index];
-        let Some(r) = instruction.scratch_for_operand(self.buffer.held_registers() | self.reserved_registers()) else {
+        let instruction = &self.facts.trace.instructions[index];
+        let Some(r) = instruction.scratch_for_operand(self.words.held_registers() | self.reserved_registers()) else {
             return Err(untranslatable(instruction, "it leaves no register for its memory operand"));
         };
         let (r, slot) = self.mirrored_scratch(index, block).unwrap_or_else(|| {
-            self.code.store_mem(ThreadState::spill_address(SLOT_SCRATCH), r);
+            self.out.code.store_field(Field::Spill(SLOT_SCRATCH), r);
             (r, SLOT_SCRATCH)
         });
         self.mark_borrowed(instruction.pc().0, &[(r, slot)]);
@@ -204,31 +204,31 @@ impl Emitter<'_> {
 
     /// From here on a branch hasn't been taken.
     fn mark_not_taken(&mut self, index: usize) {
-        let next = self.trace.instructions[index].next_pc().0;
-        if index + 1 == self.trace.instructions.len() { self.mark_left(next) } else { self.mark(next) }
+        let next = self.facts.trace.instructions[index].next_pc().0;
+        if index + 1 == self.facts.trace.instructions.len() { self.mark_left(next) } else { self.mark(next) }
     }
 
     fn count_branch(&mut self, index: usize, block: usize, target: AppPc) {
-        let instruction = &self.trace.instructions[index];
-        let taken = self.code.count_branch(instruction);
+        let instruction = &self.facts.trace.instructions[index];
+        let taken = self.out.code.count_branch(instruction);
         // From here on the count is lower.
         self.mark_left(instruction.next_pc().0);
         let from = self.offset();
-        let over = self.code.jmp_near();
-        self.not_taken = Some(from..self.offset());
-        self.code.bind(taken);
+        let over = self.out.code.jmp_near();
+        self.marks.not_taken = Some(from..self.offset());
+        self.out.code.bind(taken);
         self.mark_left(target.0);
         self.calls_taken(index, block, Some(target), self.offset());
         self.exit_jump(target);
-        self.code.bind(over);
+        self.out.code.bind(over);
         self.mark_not_taken(index);
     }
 
     /// A transaction aborts at once, with no reason given: allowed at any time, and repeatable. Where there are none the instruction isn't known. That can't be
     /// asked for: there are processors that don't admit to have transactions and abort them all. So one is begun.
     fn transaction_start(&mut self, abort: AppPc) {
-        self.code.empty_transaction();
-        self.code.mov_imm(Gpr::Rax, 0);
+        self.out.code.empty_transaction();
+        self.out.code.mov_imm(Gpr::Rax, 0);
         self.mark_left(abort.0);
         self.exit_jump(abort);
     }
@@ -236,21 +236,21 @@ impl Emitter<'_> {
     /// FS is the app's own while translated code runs; GS isn't.
     fn segment_base(&mut self, instruction: &Instruction, write: bool, segment: Segment, r: Gpr, wide: bool) {
         match (segment, write, wide) {
-            (Segment::Fs, _, _) => self.code.copy(instruction),
+            (Segment::Fs, _, _) => self.out.code.copy(instruction),
             (Segment::Gs, false, _) => {
-                self.code.load_gs(r, ThreadState::APP_GS_AT);
+                self.out.code.load_gs(r, ThreadState::APP_GS_AT);
                 if !wide {
-                    self.code.movzx32(r, r);
+                    self.out.code.movzx32(r, r);
                 }
             }
-            (Segment::Gs, true, true) => self.code.store_gs(ThreadState::APP_GS_AT, r),
+            (Segment::Gs, true, true) => self.out.code.store_gs(ThreadState::APP_GS_AT, r),
             (Segment::Gs, true, false) => {
                 let s = if r == Gpr::Rax { Gpr::Rdx } else { Gpr::Rax };
-                self.code.store_mem(ThreadState::spill_address(SLOT_SCRATCH), s);
+                self.out.code.store_field(Field::Spill(SLOT_SCRATCH), s);
                 self.mark_borrowed(instruction.pc().0, &[(s, SLOT_SCRATCH)]);
-                self.code.movzx32(s, r);
-                self.code.store_gs(ThreadState::APP_GS_AT, s);
-                self.code.load_mem(s, ThreadState::spill_address(SLOT_SCRATCH));
+                self.out.code.movzx32(s, r);
+                self.out.code.store_gs(ThreadState::APP_GS_AT, s);
+                self.out.code.load_field(s, Field::Spill(SLOT_SCRATCH));
             }
         }
     }
@@ -267,7 +267,7 @@ mod tests {
     use machine::{AppPc, CachePc, flags};
 
     use crate::abi::{Counters, Doors, MapEntry, Place, SpaceId, from_bytes};
-    use crate::emit::{Lookup, Rules, Site, Spare, translate};
+    use crate::emit::{Lookup, Rules, Shape, Site, Spare, translate};
     use crate::routines::Known;
     use crate::trace::{Limits, select};
 
@@ -281,22 +281,11 @@ mod tests {
         let (counters, known) = (Counters::default(), Known::default());
         let live_at = &mut |_| flags::ARITHMETIC;
         let off = Off::default();
-        let rules = Rules {
-            off,
-            exact_faults: false,
-            replays: false,
-            loops: false,
-            once: false,
-            inspected: None,
-            counters: &counters,
-            known: &known,
-            doors: Doors { leave_by_stub: pc.0, landing_miss: pc.0 },
-            lookup: Lookup::Landings,
-            live_at,
-            through_slot: None,
-            spare: &mut Spare::default(),
-        };
-        let made = translate(&trace, site, None, rules).unwrap();
+        let doors = Doors { leave_by_stub: pc.0, landing_miss: pc.0 };
+        let rules = Rules { off, exact_faults: false, replays: false, counters: &counters, doors, known: &known };
+        let lookup = Lookup::Landings;
+        let shape = Shape { loops: false, once: false, inspected: None, check: None, lookup, through_slot: None };
+        let made = translate(&trace, site, rules, shape, live_at, &mut Spare::default()).unwrap();
         assert_eq!(made.code[..2], [0xe2, 5], "a jump of five bytes follows");
         let len = made.map_len as usize * size_of::<MapEntry>();
         // SAFETY: the state map is made of such entries.

@@ -28,5 +28,7 @@ mod stream;
 mod translate;
 
 pub use branches::{Otherwise, is_lookup, landing, look_up, slot, stale};
-pub use emitter::{Check, Condition, Lookup, Rules, Site, Spare, ThroughSlot, Translation, Untranslatable, emptied};
+pub use emitter::{
+    Check, Condition, Lookup, Rules, Shape, Site, Spare, ThroughSlot, Translation, Untranslatable, emptied,
+};
 pub use translate::translate;

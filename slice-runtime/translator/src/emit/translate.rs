@@ -1,28 +1,32 @@
 //! The order of all rules: one page.
 
-use super::emitter::{Check, Emitter, Rules, Site, Translation, Untranslatable};
+use machine::AppPc;
+
+use super::emitter::{Emitter, Rules, Shape, Site, Spare, Translation, Untranslatable};
 use super::plan;
 use crate::trace::Trace;
 
-/// Translates `trace` for `site`, with a quick check before its first instruction if it is an end.
+/// Translates `trace` for `site`. `live_at` gives the arithmetic flags that may be read after an app pc is reached, see [`crate::liveness`]; `spare` has buffers to be
+/// used.
 ///
 /// # Errors
-/// If it contains an instruction that has no translation.
+/// If the trace contains an instruction that has no translation.
 pub fn translate<'a>(
     trace: &'a Trace,
     site: Site,
-    check: Option<&Check>,
-    mut rules: Rules<'a>,
+    rules: Rules<'a>,
+    shape: Shape<'a>,
+    live_at: &mut dyn FnMut(AppPc) -> u64,
+    spare: &'a mut Spare,
 ) -> Result<Translation, Untranslatable> {
     plan::choose_counters(trace, &rules);
     plan::decide(trace, &rules);
-    let inspected = rules.inspected;
-    let facts = plan::facts(trace, &mut rules);
-    let mut emitter = Emitter::new(trace, site, rules, facts);
-    if let Some(code) = inspected {
+    let facts = plan::facts(trace, &rules, live_at, spare);
+    let mut emitter = Emitter::new(site, rules, shape, facts, spare);
+    if let Some(code) = shape.inspected {
         emitter.inspect(code);
     }
-    if let Some(check) = check {
+    if let Some(check) = shape.check {
         emitter.quick_check(check);
     }
     let mut block = 0;

@@ -17,16 +17,16 @@ impl Emitter<'_> {
     /// Emits the trace's last instruction as a branch through a slot. False if it must be emitted as any other, perhaps behind what was. Calls of
     /// a tool's routines on its way would look for its target where other indirect branches leave it, so then it is one of those.
     pub(in crate::emit) fn branch_through_slot(&mut self, index: usize) -> bool {
-        match self.through_slot.filter(|_| !self.has_calls(Point::Taken(index))) {
+        match self.shape.through_slot.filter(|_| !self.has_calls(Point::Taken(index))) {
             Some(ThroughSlot::To(target)) => self.branch_to(index, target),
             Some(ThroughSlot::ByCell(cell)) => self.jump_by_cell(index, cell),
             None => return false,
         }
-        matches!(self.through_slot, Some(ThroughSlot::To(_)))
+        matches!(self.shape.through_slot, Some(ThroughSlot::To(_)))
     }
 
     fn branch_to(&mut self, index: usize, target: AppPc) {
-        if self.trace.instructions[index].kind() == Kind::CallIndirect {
+        if self.facts.trace.instructions[index].kind() == Kind::CallIndirect {
             self.call_pushes(index);
             self.mark_left(target.0);
         }
@@ -35,11 +35,11 @@ impl Emitter<'_> {
 
     /// Jumps where the cell says. As long as that is nothing, this is an exit stub.
     fn jump_by_cell(&mut self, index: usize, cell: u32) {
-        let pc = self.trace.instructions[index].pc();
+        let pc = self.facts.trace.instructions[index].pc();
         self.mark_with(pc.0, Place::Static, mirrored());
-        let exit = self.add_exit(ExitKind::Slot, pc, cell);
-        self.code.mov_imm(Gpr::R10, exit_id(self.site.space, self.site.first_exit + exit as u32) as u64);
-        self.code.jmp_gs(ThreadState::slot_at(cell));
-        self.exits[exit].site = self.site.offset + self.offset();
+        let exit = self.out.add_exit(ExitKind::Slot, pc, cell);
+        self.out.code.mov_imm(Gpr::R10, exit_id(self.site.space, self.site.first_exit + exit as u32) as u64);
+        self.out.code.jmp_gs(ThreadState::slot_at(cell));
+        self.resume_here(exit);
     }
 }

@@ -7,11 +7,11 @@ use crate::abi::{
     Doors, Exit, ExitKind, IN_R9, Level, MIRROR_R9, MIRROR_R10, MapEntry, NOT_BORROWED, Place, R11, SpaceId,
     ThreadState, TraceId, as_bytes, borrowed, dropped_bits, exit_id, mirrored,
 };
-use crate::emit::emitter::{Site, Translation};
+use crate::emit::emitter::{Field, Fields, Site, Translation};
 
 /// Where the mirrors of r10 and r9 are.
-pub(super) const R10_AT: u64 = ThreadState::spill_address(MIRROR_R10);
-pub(super) const R9_AT: u64 = ThreadState::spill_address(MIRROR_R9);
+pub(super) const R10_AT: Field = Field::Spill(MIRROR_R10);
+pub(super) const R9_AT: Field = Field::Spill(MIRROR_R9);
 
 /// Goes where a table leads for the target in r10. r9 is borrowed.
 pub(super) fn jump_to_landing(code: &mut isa::Code, off: Off, level: Level) {
@@ -106,8 +106,8 @@ impl Landing {
     fn take_back(&mut self, target: AppPc, entry: Option<CachePc>) {
         self.mark(target.0, Place::Static, mirrored());
         if !self.off.leaves(Optimisation::Late) {
-            self.code.load_mem(Gpr::R10, R10_AT);
-            self.code.load_mem(Gpr::R9, R9_AT);
+            self.code.load_field(Gpr::R10, R10_AT);
+            self.code.load_field(Gpr::R9, R9_AT);
             self.mark(target.0, Place::Static, [NOT_BORROWED; 3]);
         }
         if let Some(entry) = entry {
@@ -138,8 +138,8 @@ impl Landing {
 /// A stub that the entry of trace `id`, no longer valid, jumps to: the dispatcher goes on at `pc`.
 pub fn stale(pc: AppPc, space: SpaceId, id: TraceId, site: Site) -> Translation {
     let mut code = isa::Code::new(site.pc);
-    code.load_mem(Gpr::R10, R10_AT);
-    code.load_mem(Gpr::R9, R9_AT);
+    code.load_field(Gpr::R10, R10_AT);
+    code.load_field(Gpr::R9, R9_AT);
     code.store_gs_imm32(ThreadState::EXIT_AT, exit_id(site.space, site.first_exit));
     code.jmp_gs(ThreadState::LEAVE_AT);
     let map = MapEntry::new(pc.0, 0, Place::Left, R11::Reserved, mirrored());

@@ -13,38 +13,38 @@ use machine::{AppPc, CachePc, Gpr};
 use super::ibl_stub::{R9_AT, R10_AT, jump_to_landing};
 use super::target_map::look_up;
 use crate::abi::{Level, Place, ThreadState, index_of, mirrored};
-use crate::emit::emitter::{Emitter, Lookup, bit};
+use crate::emit::emitter::{Emitter, Field, Fields, Lookup, bit};
 use crate::trace::Point;
 
 impl Emitter<'_> {
     /// Pushes the app's return address, without touching flags. `free` needn't hold anything; without it a literal is needed, which costs a cache line.
     fn push_return(&mut self, address: u64, free: Option<Gpr>) {
-        if self.off.leaves(Optimisation::Prefetch) && matches!(self.lookup, Lookup::Landings) {
-            self.code.prefetch_mem(ThreadState::indirect_address(index_of(AppPc(address), self.off)));
+        if self.rules.off.leaves(Optimisation::Prefetch) && matches!(self.shape.lookup, Lookup::Landings) {
+            self.out.code.prefetch_mem(ThreadState::indirect_address(index_of(AppPc(address), self.rules.off)));
         }
         if let Ok(immediate) = i32::try_from(address as i64) {
-            return self.code.push_imm32(immediate);
+            return self.out.code.push_imm32(immediate);
         }
         if let Some(r) = free {
-            self.code.mov_imm(r, address);
-            return self.code.push(r);
+            self.out.code.mov_imm(r, address);
+            return self.out.code.push(r);
         }
-        let here = self.code.here();
-        self.code.push_rip_literal(CachePc(here.0));
-        self.returns.push((self.code.bytes.len() - 4, address));
+        let here = self.out.code.here();
+        self.out.code.push_rip_literal(CachePc(here.0));
+        self.out.returns.push((self.out.code.bytes.len() - 4, address));
     }
 
     /// Pushes the return address of a direct call.
     pub(in crate::emit) fn call_pushes(&mut self, index: usize) {
-        let instruction = &self.trace.instructions[index];
+        let instruction = &self.facts.trace.instructions[index];
         let free = self.absent_at_ends() != 0 && !self.has_calls(Point::Taken(index));
         if free {
-            let asked = if let Lookup::Targets { ask_for } = self.lookup { ask_for } else { None };
-            self.absent |= bit(Gpr::R10) | if asked.is_some() { bit(Gpr::R9) } else { 0 };
+            let asked = if let Lookup::Targets { ask_for } = self.shape.lookup { ask_for } else { None };
+            self.registers.absent |= bit(Gpr::R10) | if asked.is_some() { bit(Gpr::R9) } else { 0 };
             self.mark(instruction.pc().0);
             if let Some(place) = asked {
-                self.code.mov_imm(Gpr::R9, place);
-                self.code.prefetch(Gpr::R9);
+                self.out.code.mov_imm(Gpr::R9, place);
+                self.out.code.prefetch(Gpr::R9);
             }
         }
         self.push_return(instruction.next_pc().0, free.then_some(Gpr::R10));
@@ -60,36 +60,36 @@ impl Emitter<'_> {
         self.mark_with(0, Place::InR10, mirrored());
         let gone = self.offset();
         if self.has_calls(Point::Taken(index)) {
-            self.code.store_mem(ThreadState::TARGET, Gpr::R10);
+            self.out.code.store_field(Field::Target, Gpr::R10);
             self.mark_with(0, Place::InTarget, mirrored());
-            self.code.load_mem(Gpr::R10, R10_AT);
-            self.code.load_mem(Gpr::R9, R9_AT);
-            self.absent = 0;
+            self.out.code.load_field(Gpr::R10, R10_AT);
+            self.out.code.load_field(Gpr::R9, R9_AT);
+            self.registers.absent = 0;
             self.calls_taken(index, block, None, gone);
-            self.code.load_mem(Gpr::R10, ThreadState::TARGET);
+            self.out.code.load_field(Gpr::R10, Field::Target);
             self.mark_with(0, Place::InR10, mirrored());
         }
-        if self.once {
-            return self.code.jmp_gs(ThreadState::MISS_AT);
+        if self.shape.once {
+            return self.out.code.jmp_gs(ThreadState::MISS_AT);
         }
-        match self.lookup {
-            Lookup::Landings => jump_to_landing(&mut self.code, self.off, Level::First),
-            Lookup::Targets { .. } => look_up(&mut self.code),
+        match self.shape.lookup {
+            Lookup::Landings => jump_to_landing(&mut self.out.code, self.rules.off, Level::First),
+            Lookup::Targets { .. } => look_up(&mut self.out.code),
         }
     }
 
     fn load_target(&mut self, instruction: &Instruction) {
         if instruction.segment() == Some(isa::Segment::Gs) {
-            self.code.lea_operand(Gpr::R10, instruction);
-            self.code.load_gs(Gpr::R9, ThreadState::APP_GS_AT);
-            self.code.load_indexed(Gpr::R10, Gpr::R10, Gpr::R9, 1, 0);
+            self.out.code.lea_operand(Gpr::R10, instruction);
+            self.out.code.load_gs(Gpr::R9, ThreadState::APP_GS_AT);
+            self.out.code.load_indexed(Gpr::R10, Gpr::R10, Gpr::R9, 1, 0);
         } else {
-            self.code.load_branch_target(Gpr::R10, instruction);
+            self.out.code.load_branch_target(Gpr::R10, instruction);
         }
     }
 
     pub(in crate::emit) fn indirect_jump(&mut self, index: usize, block: usize) {
-        let instruction = &self.trace.instructions[index];
+        let instruction = &self.facts.trace.instructions[index];
         self.borrow_for_indirect(instruction.pc().0);
         self.load_target(instruction);
         self.take_r11();
@@ -97,7 +97,7 @@ impl Emitter<'_> {
     }
 
     pub(in crate::emit) fn indirect_call(&mut self, index: usize, block: usize) {
-        let instruction = &self.trace.instructions[index];
+        let instruction = &self.facts.trace.instructions[index];
         self.borrow_for_indirect(instruction.pc().0);
         self.load_target(instruction);
         self.take_r11();
@@ -106,14 +106,14 @@ impl Emitter<'_> {
     }
 
     pub(in crate::emit) fn indirect_return(&mut self, index: usize, block: usize, extra_pop: u16) {
-        let instruction = &self.trace.instructions[index];
+        let instruction = &self.facts.trace.instructions[index];
         self.borrow_for_indirect(instruction.pc().0);
         if extra_pop == 0 {
-            self.code.pop(Gpr::R10);
+            self.out.code.pop(Gpr::R10);
         } else {
             // rsp moves in one step: it is the app's at every place.
-            self.code.load(Gpr::R10, Gpr::Rsp, 0);
-            self.code.lea(Gpr::Rsp, Gpr::Rsp, 8 + i32::from(extra_pop));
+            self.out.code.load(Gpr::R10, Gpr::Rsp, 0);
+            self.out.code.lea(Gpr::Rsp, Gpr::Rsp, 8 + i32::from(extra_pop));
         }
         self.go_to_r10(index, block);
     }

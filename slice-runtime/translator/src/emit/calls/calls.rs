@@ -13,18 +13,18 @@ use crate::trace::{Call, Point};
 impl Emitter<'_> {
     /// The calls that are made before instruction `index` of block `block`.
     pub(in crate::emit) fn calls_before(&mut self, index: usize, block: usize) {
-        let pc = self.trace.instructions[index].pc().0;
-        let live_flags = self.live_flags[index];
+        let pc = self.facts.trace.instructions[index].pc().0;
+        let live_flags = self.facts.live_flags[index];
         let spot = Spot { index, block, state: index, pc, place: Place::Static, live_flags };
-        for n in 0..self.trace.calls.len() {
-            let call = &self.trace.calls[n];
+        for n in 0..self.facts.trace.calls.len() {
+            let call = &self.facts.trace.calls[n];
             match call.point {
                 Point::Before(at) if at == index => match call.of_test() {
                     Some(test) => self.tested_call(&test, call, spot),
                     None => self.call_before(call, spot, index..index + 1),
                 },
-                Point::Anywhere(block) if self.placed[n] == Some(index) => {
-                    self.call_before(call, spot, self.trace.block(block));
+                Point::Anywhere(block) if self.facts.placed[n] == Some(index) => {
+                    self.call_before(call, spot, self.facts.trace.block(block));
                 }
                 _ => {}
             }
@@ -33,21 +33,21 @@ impl Emitter<'_> {
 
     /// Emits a call that stands for the instructions in `range`.
     fn call_before(&mut self, call: &Call, spot: Spot, range: Range<usize>) {
-        let descriptor = Descriptor::new(call, &self.trace.instructions[spot.index], range.len());
+        let descriptor = Descriptor::new(call, &self.facts.trace.instructions[spot.index], range.len());
         let InPlace { begun, done } = self.emit_call(call, spot, descriptor, range.len());
         let counts = !call.is_corrected() && matches!(call.point, Point::Before(_));
         if begun != done || counts {
             let pc = if counts { spot.pc } else { 0 };
-            self.call_marks.push(CallMark { pc, begun, owed: done, made: done, descriptor: 0 });
+            self.marks.call_marks.push(CallMark { pc, begun, owed: done, made: done, descriptor: 0 });
         }
         if call.is_corrected() {
             let block_call = BlockCall {
-                first: self.trace.instructions[range.start].pc().0,
-                end: self.trace.instructions[range.end - 1].next_pc().0,
+                first: self.facts.trace.instructions[range.start].pc().0,
+                end: self.facts.trace.instructions[range.end - 1].next_pc().0,
                 done,
                 descriptor: self.add_descriptor(descriptor),
             };
-            self.block_calls.push(block_call);
+            self.marks.block_calls.push(block_call);
         }
     }
 
@@ -65,8 +65,8 @@ impl Emitter<'_> {
         if !self.has_calls(Point::After(index)) {
             return;
         }
-        let pc = self.trace.instructions[index].next_pc().0;
-        let next = self.live_flags.get(index + 1);
+        let pc = self.facts.trace.instructions[index].next_pc().0;
+        let next = self.facts.live_flags.get(index + 1);
         let place = if next.is_some() { Place::Static } else { Place::Left };
         let live_flags = next.copied().unwrap_or(flags::ARITHMETIC);
         let executed = self.executed(index);
@@ -85,26 +85,26 @@ impl Emitter<'_> {
     /// Where the last instruction emitted has been executed already: what it needs behind it.
     fn executed(&mut self, index: usize) -> [Range<u32>; 2] {
         let here = self.offset();
-        let instruction = &self.trace.instructions[index];
+        let instruction = &self.facts.trace.instructions[index];
         let mut from = here;
         if matches!(instruction.kind(), Kind::Plain | Kind::SegmentBase { .. }) {
-            let behind = self.map.iter().rev().take_while(|entry| entry.pc == instruction.next_pc().0);
+            let behind = self.marks.map.iter().rev().take_while(|entry| entry.pc == instruction.next_pc().0);
             from = behind.last().map_or(here, |entry| entry.offset);
         }
-        [self.not_taken.take().unwrap_or(here..here), from..here]
+        [self.marks.not_taken.take().unwrap_or(here..here), from..here]
     }
 
     /// Emits calls that are owed from here on, and before here where it is `happened`: what they stand for has happened.
     fn owed_calls(&mut self, happened: [Range<u32>; 2], point: Point, spot: Spot) {
         self.mark_spot(spot, &[], false);
         let owed = self.offset();
-        for call in self.trace.calls.iter().filter(|call| call.point == point) {
-            let descriptor = Descriptor::new(call, &self.trace.instructions[spot.index], 1);
+        for call in self.facts.trace.calls.iter().filter(|call| call.point == point) {
+            let descriptor = Descriptor::new(call, &self.facts.trace.instructions[spot.index], 1);
             let InPlace { begun, done } = self.emit_call(call, spot, descriptor, 1);
             let described = self.add_descriptor(descriptor);
-            self.call_marks.push(CallMark { pc: 0, begun, owed: done, made: done, descriptor: 0 });
+            self.marks.call_marks.push(CallMark { pc: 0, begun, owed: done, made: done, descriptor: 0 });
             let earlier = happened.iter().cloned().chain(std::iter::once(owed..begun));
-            self.call_marks.extend(earlier.filter(|range| !range.is_empty()).map(|range| {
+            self.marks.call_marks.extend(earlier.filter(|range| !range.is_empty()).map(|range| {
                 let owed = range.start;
                 CallMark { pc: 0, begun: owed, owed, made: range.end, descriptor: described }
             }));

@@ -21,7 +21,7 @@ use machine::{AppPc, Gpr};
 
 use super::{InPlace, Spot};
 use crate::abi::{Descriptor, ExitKind, Saved, ThreadState};
-use crate::emit::emitter::{Emitter, bit};
+use crate::emit::emitter::{Emitter, Field, Fields, bit};
 use crate::routines::constant;
 use crate::trace::{Arg, Call};
 
@@ -38,8 +38,8 @@ impl Emitter<'_> {
         instructions: usize,
     ) -> Option<InPlace> {
         let clobbered = self.called_directly(call)?;
-        let kind = self.trace.instructions[spot.index].kind();
-        let known = |arg: &Arg| constant(*arg, call.point, &self.trace.instructions[spot.index], instructions);
+        let kind = self.facts.trace.instructions[spot.index].kind();
+        let known = |arg: &Arg| constant(*arg, call.point, &self.facts.trace.instructions[spot.index], instructions);
         let values: Vec<Option<u64>> = call.args.iter().map(known).collect();
         let unknown = |n: usize| call.args[n] == Arg::BranchTaken && !matches!(kind, isa::Kind::Branch { .. });
         if (0..values.len()).any(|n| values[n].is_none() && unknown(n)) {
@@ -49,7 +49,7 @@ impl Emitter<'_> {
             return None;
         }
         // Cells would have to be added up before.
-        if self.off.leaves(Optimisation::Cells) && !self.counters.may_be_read() {
+        if self.rules.off.leaves(Optimisation::Cells) && !self.rules.counters.may_be_read() {
             return None;
         }
         // All ways out of it are to find the same in r11.
@@ -57,77 +57,77 @@ impl Emitter<'_> {
         let skipped = if call.predicated { self.skip_without_effect(spot) } else { Vec::new() };
         let arguments = ARGUMENTS[..=values.len()].iter().fold(0, |all, &r| all | bit(r));
         let mut saved = Saved { registers: clobbered | arguments | bit(Gpr::Rax) | bit(Gpr::Rcx), flags: false };
-        saved.registers &= !self.absent;
+        saved.registers &= !self.registers.absent;
         for r in registers(saved.registers) {
-            self.code.store_mem(ThreadState::called_address(r), r);
+            self.out.code.store_field(Field::Called(r), r);
         }
-        self.code.store_mem(ThreadState::called_address(Gpr::Rsp), Gpr::Rsp);
+        self.out.code.store_field(Field::Called(Gpr::Rsp), Gpr::Rsp);
         saved.registers |= bit(Gpr::Rsp);
         self.mark_with(spot.pc, spot.place, saved.packed());
         self.computed_arguments(call, &values, spot, saved);
         if spot.live_flags != 0 {
-            self.code.lahf();
-            self.code.seto_al();
-            self.code.store_mem(ThreadState::CALLED_FLAGS, Gpr::Rax);
+            self.out.code.lahf();
+            self.out.code.seto_al();
+            self.out.code.store_field(Field::CalledFlags, Gpr::Rax);
             saved.flags = true;
             self.mark_with(spot.pc, spot.place, saved.packed());
         }
         self.put_arguments(call, &values, saved);
-        self.code.load_mem(Gpr::Rsp, ThreadState::RUNTIME_RSP);
-        self.code.pushfq();
-        self.code.test_stack_byte(1, 4);
-        let forward = self.code.jcc_near(Condition::E);
+        self.out.code.load_field(Gpr::Rsp, Field::RuntimeRsp);
+        self.out.code.pushfq();
+        self.out.code.test_stack_byte(1, 4);
+        let forward = self.out.code.jcc_near(Condition::E);
         self.give_back_saved(saved, spot);
         let argument = self.add_descriptor(descriptor);
         let mut exits = vec![self.leave(ExitKind::Call, AppPc(spot.pc), argument)];
-        self.code.bind(forward);
+        self.out.code.bind(forward);
         self.mark_with(spot.pc, spot.place, saved.packed());
-        if self.code.reaches(call.routine as u64) {
-            self.code.call(machine::CachePc(call.routine as u64));
+        if self.out.code.reaches(call.routine as u64) {
+            self.out.code.call(machine::CachePc(call.routine as u64));
         } else {
-            self.code.mov_imm(Gpr::Rax, call.routine as u64);
-            self.code.call_reg(Gpr::Rax);
+            self.out.code.mov_imm(Gpr::Rax, call.routine as u64);
+            self.out.code.call_reg(Gpr::Rax);
         }
         let made = self.offset();
-        self.code.cmp_mem_imm(ThreadState::INTERRUPTED, 0);
-        let go_on = self.code.jcc_near(Condition::E);
+        self.out.code.cmp_field_imm(Field::Interrupted, 0);
+        let go_on = self.out.code.jcc_near(Condition::E);
         self.give_back_saved(saved, spot);
         exits.push(self.leave(ExitKind::Interrupted, AppPc(spot.pc), 0));
-        self.code.bind(go_on);
+        self.out.code.bind(go_on);
         self.mark_with(spot.pc, spot.place, saved.packed());
         self.give_back_saved(saved, spot);
         for exit in exits {
-            self.exits[exit].site = self.site.offset + self.offset();
+            self.resume_here(exit);
         }
         for skip in skipped {
-            self.code.bind(skip);
+            self.out.code.bind(skip);
         }
         Some(InPlace { begun: made, done: made })
     }
 
     /// The registers that a call's routine changes, if it can be called from here.
     pub(in crate::emit) fn called_directly(&self, call: &Call) -> Option<u16> {
-        self.off.leaves(Optimisation::Call).then(|| self.known.changed_by(call.routine)).flatten()
+        self.rules.off.leaves(Optimisation::Call).then(|| self.rules.known.changed_by(call.routine)).flatten()
     }
 
     /// Jumps that are taken if a predicated instruction takes no effect, to be bound behind its call.
     fn skip_without_effect(&mut self, spot: Spot) -> Vec<isa::Fixup> {
-        let instruction = &self.trace.instructions[spot.index];
+        let instruction = &self.facts.trace.instructions[spot.index];
         if instruction.is_rep() {
-            let none = self.code.jrcxz();
-            let some = self.code.jmp_short();
-            self.code.bind(none);
-            let skip = self.code.jmp_near();
-            self.code.bind(some);
+            let none = self.out.code.jrcxz();
+            let some = self.out.code.jmp_short();
+            self.out.code.bind(none);
+            let skip = self.out.code.jmp_near();
+            self.out.code.bind(some);
             return vec![skip];
         }
         let condition = instruction.cmov_condition();
-        condition.map(|condition| self.code.jcc_near(condition.inverted())).into_iter().collect()
+        condition.map(|condition| self.out.code.jcc_near(condition.inverted())).into_iter().collect()
     }
 
     /// Computes arguments that other registers of the app's are needed for, while they are in place. Changes rax and rcx.
     fn computed_arguments(&mut self, call: &Call, values: &[Option<u64>], spot: Spot, saved: Saved) {
-        let instruction = &self.trace.instructions[spot.index];
+        let instruction = &self.facts.trace.instructions[spot.index];
         let mut intact = true;
         for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| values[n].is_none()) {
             if !matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken) {
@@ -135,51 +135,51 @@ impl Emitter<'_> {
             }
             if !std::mem::replace(&mut intact, false) {
                 for r in registers(saved.registers & (bit(Gpr::Rax) | bit(Gpr::Rcx))) {
-                    self.code.load_mem(r, ThreadState::called_address(r));
+                    self.out.code.load_field(r, Field::Called(r));
                 }
             }
             match (*arg, instruction.kind()) {
                 (Arg::MemoryAddress(operand), _) => {
                     let operand = instruction.memory_operands()[operand];
-                    self.code.lea_memory(Gpr::Rax, &operand);
+                    self.out.code.lea_memory(Gpr::Rax, &operand);
                     if let Some(segment) = operand.segment {
                         match segment {
-                            Segment::Fs => self.code.read_fs_base(Gpr::Rcx),
-                            Segment::Gs => self.code.load_gs(Gpr::Rcx, ThreadState::APP_GS_AT),
+                            Segment::Fs => self.out.code.read_fs_base(Gpr::Rcx),
+                            Segment::Gs => self.out.code.load_gs(Gpr::Rcx, ThreadState::APP_GS_AT),
                         }
-                        self.code.lea_sum(Gpr::Rax, Gpr::Rax, Gpr::Rcx);
+                        self.out.code.lea_sum(Gpr::Rax, Gpr::Rax, Gpr::Rcx);
                     }
                 }
-                (_, isa::Kind::Branch { condition, .. }) => self.code.set_condition(condition, Gpr::Rax),
+                (_, isa::Kind::Branch { condition, .. }) => self.out.code.set_condition(condition, Gpr::Rax),
                 _ => unreachable!("other arguments aren't computed"),
             }
-            self.code.store_mem(ThreadState::called_arg_address(n), Gpr::Rax);
+            self.out.code.store_field(Field::CalledArg(n), Gpr::Rax);
         }
     }
 
     /// Loads the registers of the arguments.
     fn put_arguments(&mut self, call: &Call, values: &[Option<u64>], saved: Saved) {
-        self.code.mov_imm(ARGUMENTS[0], call.local);
+        self.out.code.mov_imm(ARGUMENTS[0], call.local);
         for (n, arg) in call.args.iter().enumerate() {
             let r = ARGUMENTS[n + 1];
             match (values[n], *arg) {
-                (Some(value), _) => self.code.mov_imm(r, value),
-                (None, Arg::Register(app)) if saved.registers & bit(app) == 0 => self.code.mov(r, app),
-                (None, Arg::Register(app)) => self.code.load_mem(r, ThreadState::called_address(app)),
-                (None, Arg::BranchTarget) => self.code.load_mem(r, ThreadState::TARGET),
-                (None, _) => self.code.load_mem(r, ThreadState::called_arg_address(n)),
+                (Some(value), _) => self.out.code.mov_imm(r, value),
+                (None, Arg::Register(app)) if saved.registers & bit(app) == 0 => self.out.code.mov(r, app),
+                (None, Arg::Register(app)) => self.out.code.load_field(r, Field::Called(app)),
+                (None, Arg::BranchTarget) => self.out.code.load_field(r, Field::Target),
+                (None, _) => self.out.code.load_field(r, Field::CalledArg(n)),
             }
         }
     }
 
     fn give_back_saved(&mut self, saved: Saved, spot: Spot) {
         if saved.flags {
-            self.code.load_mem(Gpr::Rax, ThreadState::CALLED_FLAGS);
-            self.code.restore_of_from_al();
-            self.code.sahf();
+            self.out.code.load_field(Gpr::Rax, Field::CalledFlags);
+            self.out.code.restore_of_from_al();
+            self.out.code.sahf();
         }
         for r in registers(saved.registers) {
-            self.code.load_mem(r, ThreadState::called_address(r));
+            self.out.code.load_field(r, Field::Called(r));
         }
         self.mark_spot(spot, &[], false);
     }

@@ -10,8 +10,8 @@ use isa::{Condition, Instruction, Kind};
 use machine::{AppPc, Gpr, flags};
 
 use super::{InPlace, Spot};
-use crate::abi::{ExitKind, R11, SLOT_SCRATCH, SPILL_SLOTS, ThreadState};
-use crate::emit::emitter::Emitter;
+use crate::abi::{CounterPlace, ExitKind, R11, SLOT_SCRATCH, SPILL_SLOTS};
+use crate::emit::emitter::{Emitter, Field, Fields};
 use crate::routines::routine_of;
 use crate::trace::{Arg, Call};
 
@@ -38,42 +38,43 @@ enum Computed {
 impl Emitter<'_> {
     /// Emits the call's routine in place if it is small enough. `None`, with nothing emitted: the routine must be called.
     pub(in crate::emit) fn inline_call(&mut self, call: &Call, spot: Spot, block_len: usize) -> Option<InPlace> {
-        if call.predicated || !self.off.leaves(Optimisation::Inline) {
+        if call.predicated || !self.rules.off.leaves(Optimisation::Inline) {
             return None;
         }
-        let instruction = &self.trace.instructions[spot.index];
-        let Some((address, amount)) = self.known.added_by(call, block_len) else {
+        let instruction = &self.facts.trace.instructions[spot.index];
+        let Some((address, amount)) = self.rules.known.added_by(call, block_len) else {
             let routine = routine_of(call, instruction, block_len)?;
             return if self.may_be_in_place(&routine) { self.emit_inlined(&routine, call, spot) } else { None };
         };
-        if self.counters.is_tally(address) && self.r11 == R11::Reserved {
-            self.code.lea(Gpr::R11, Gpr::R11, amount);
+        if self.rules.counters.is_tally(address) && self.registers.r11 == R11::Reserved {
+            self.out.code.lea(Gpr::R11, Gpr::R11, amount);
             let done = self.offset();
             return Some(InPlace { done, begun: done });
         }
         let flags_live = spot.live_flags != 0;
-        let spread = self.off.leaves(Optimisation::Cells);
-        let place = if spread { self.counters.place(address, instruction.pc()) } else { address };
+        let spread = self.rules.off.leaves(Optimisation::Cells);
+        let place =
+            if spread { self.rules.counters.place(address, instruction.pc()) } else { CounterPlace::Word(address) };
         if flags_live {
             let done = self.add_without_flags(place, amount, spot);
             return Some(InPlace { done, begun: done });
         }
-        self.code.add_mem_imm(place, amount);
+        self.out.code.add_field_imm(Field::Counter(place), amount);
         let done = self.offset();
         Some(InPlace { done, begun: done })
     }
 
     /// What is known about registers here.
     pub(in crate::emit) fn registers(&self) -> Registers {
-        Registers { reserved: self.reserved_registers(), absent: self.absent }
+        Registers { reserved: self.reserved_registers(), absent: self.registers.absent }
     }
 
-    fn add_without_flags(&mut self, address: u64, amount: i32, spot: Spot) -> u32 {
+    fn add_without_flags(&mut self, place: CounterPlace, amount: i32, spot: Spot) -> u32 {
         let (r, mirror) = self.borrow_register(spot.state, spot.block);
         self.mark_spot(spot, &[(r, mirror)], false);
-        self.code.load_mem(r, address);
-        self.code.lea(r, r, amount);
-        self.code.store_mem(address, r);
+        self.out.code.load_field(r, Field::Counter(place));
+        self.out.code.lea(r, r, amount);
+        self.out.code.store_field(Field::Counter(place), r);
         let done = self.offset();
         self.give_back_register(r, mirror);
         self.mark_spot(spot, &[], false);
@@ -82,7 +83,7 @@ impl Emitter<'_> {
 
     /// Whether a routine may be put in place that isn't an addition to a counter, see [`crate::abi::Counters`].
     pub(in crate::emit) fn may_be_in_place(&self, routine: &Inlined) -> bool {
-        !routine.uses_memory() || !self.off.leaves(Optimisation::Cells) || self.counters.may_be_read()
+        !routine.uses_memory() || !self.rules.off.leaves(Optimisation::Cells) || self.rules.counters.may_be_read()
     }
 
     fn emit_inlined(&mut self, routine: &Inlined, call: &Call, spot: Spot) -> Option<InPlace> {
@@ -90,7 +91,7 @@ impl Emitter<'_> {
         // Asking for interruptions changes all of them.
         let written = if in_parts { flags::ARITHMETIC } else { routine.flags_written() };
         let flags_live = written & spot.live_flags != 0;
-        let chosen = choose(routine, call, &self.trace.instructions[spot.index], flags_live, self.registers())?;
+        let chosen = choose(routine, call, &self.facts.trace.instructions[spot.index], flags_live, self.registers())?;
         if in_parts {
             // Both ways out of it are to find the same in r11.
             self.take_r11();
@@ -99,16 +100,16 @@ impl Emitter<'_> {
         let borrowed = self.put_in_place(routine, &chosen, spot)?;
         let done = self.offset();
         let left = in_parts.then(|| {
-            self.code.cmp_mem_imm(ThreadState::INTERRUPTED, 0);
-            let go_on = self.code.jcc_near(Condition::E);
+            self.out.code.cmp_field_imm(Field::Interrupted, 0);
+            let go_on = self.out.code.jcc_near(Condition::E);
             let exit = self.leave_interrupted(&chosen, &borrowed, spot);
-            self.code.bind(go_on);
+            self.out.code.bind(go_on);
             self.mark_spot(spot, &borrowed, chosen.save_flags);
             exit
         });
         self.give_back_borrowed(&chosen, &borrowed, spot);
         if let Some(exit) = left {
-            self.exits[exit].site = self.site.offset + self.offset();
+            self.resume_here(exit);
         }
         Some(InPlace { done, begun: if in_parts { begun } else { done } })
     }
@@ -132,9 +133,9 @@ impl Emitter<'_> {
         chosen: &Chosen,
         spot: Spot,
     ) -> Option<Vec<(Gpr, usize)>> {
-        let instruction = &self.trace.instructions[spot.index];
-        let start = self.code.bytes.len();
-        let marks = self.map.len();
+        let instruction = &self.facts.trace.instructions[spot.index];
+        let start = self.out.code.bytes.len();
+        let marks = self.marks.map.len();
         let borrowed: Vec<(Gpr, usize)> = chosen
             .scratch
             .iter()
@@ -145,24 +146,24 @@ impl Emitter<'_> {
             .zip(SLOT_SCRATCH..)
             .collect();
         for &(r, slot) in &borrowed {
-            self.code.store_mem(ThreadState::spill_address(slot), r);
+            self.out.code.store_field(Field::Spill(slot), r);
         }
         self.mark_spot(spot, &borrowed, false);
         for &(r, what) in &chosen.computed {
             match what {
-                Computed::Address => self.code.lea_operand(r, instruction),
-                Computed::Taken(condition) => self.code.set_condition(condition, r),
-                Computed::Target => self.code.load_mem(r, ThreadState::TARGET),
+                Computed::Address => self.out.code.lea_operand(r, instruction),
+                Computed::Taken(condition) => self.out.code.set_condition(condition, r),
+                Computed::Target => self.out.code.load_field(r, Field::Target),
             }
         }
         if chosen.save_flags {
-            self.code.lahf();
-            self.code.seto_al();
+            self.out.code.lahf();
+            self.out.code.seto_al();
             self.mark_spot(spot, &borrowed, true);
         }
-        if !routine.emit(&mut self.code, &chosen.scratch, &chosen.arguments) {
-            self.code.bytes.truncate(start);
-            self.map.truncate(marks);
+        if !routine.emit(&mut self.out.code, &chosen.scratch, &chosen.arguments) {
+            self.out.code.bytes.truncate(start);
+            self.marks.map.truncate(marks);
             self.mark_spot(spot, &[], false);
             return None;
         }
@@ -172,12 +173,12 @@ impl Emitter<'_> {
     /// Gives back registers and flags that were borrowed for a routine.
     pub(in crate::emit) fn give_back_borrowed(&mut self, chosen: &Chosen, borrowed: &[(Gpr, usize)], spot: Spot) {
         if chosen.save_flags {
-            self.code.restore_of_from_al();
-            self.code.sahf();
+            self.out.code.restore_of_from_al();
+            self.out.code.sahf();
             self.mark_spot(spot, borrowed, false);
         }
         for &(r, slot) in borrowed {
-            self.code.load_mem(r, ThreadState::spill_address(slot));
+            self.out.code.load_field(r, Field::Spill(slot));
         }
         self.mark_spot(spot, &[], false);
     }

@@ -20,15 +20,15 @@ use isa::Condition;
 
 use super::Spot;
 use super::inline::choose;
-use crate::abi::{CallMark, Descriptor, ExitKind, ThreadState};
-use crate::emit::emitter::Emitter;
+use crate::abi::{CallMark, Descriptor, ExitKind};
+use crate::emit::emitter::{Emitter, Field, Fields};
 use crate::routines::test_of;
 use crate::trace::Call;
 
 impl Emitter<'_> {
     /// Emits a call that has the test `test`, with their descriptors.
     pub(in crate::emit) fn tested_call(&mut self, test: &Call, call: &Call, spot: Spot) {
-        let instruction = &self.trace.instructions[spot.index];
+        let instruction = &self.facts.trace.instructions[spot.index];
         let pc = instruction.pc();
         let describe = |call: &Call| Descriptor::new(call, instruction, 1);
         let (described_test, described_call) = (describe(test).as_test(), describe(call));
@@ -37,16 +37,16 @@ impl Emitter<'_> {
             self.add_descriptor(described_call);
             self.leave_for_call(pc, argument);
             let done = self.offset();
-            self.call_marks.push(CallMark { pc: pc.0, begun: done, owed: done, made: done, descriptor: 0 });
+            self.marks.call_marks.push(CallMark { pc: pc.0, begun: done, owed: done, made: done, descriptor: 0 });
         }
     }
 
     /// Emits the test in place, and the call, which is made if it says yes. `None`, with nothing emitted, if the test must be called.
     fn test_in_place(&mut self, test: &Call, call: Descriptor, spot: Spot) -> Option<()> {
-        if !self.off.leaves(Optimisation::Inline) {
+        if !self.rules.off.leaves(Optimisation::Inline) {
             return None;
         }
-        let instruction = &self.trace.instructions[spot.index];
+        let instruction = &self.facts.trace.instructions[spot.index];
         let pc = instruction.pc();
         let routine = test_of(test, instruction).filter(|routine| self.may_be_in_place(routine))?;
         // The comparison changes flags.
@@ -57,31 +57,31 @@ impl Emitter<'_> {
         self.take_r11();
         let begun = self.offset();
         let borrowed = self.put_in_place(&routine, &chosen, spot)?;
-        self.code.test(result, result);
-        let no = self.code.jcc_near(Condition::E);
+        self.out.code.test(result, result);
+        let no = self.out.code.jcc_near(Condition::E);
         let owed = self.offset();
         self.give_back_borrowed(&chosen, &borrowed, spot);
         let descriptor = self.add_descriptor(call);
         let mut exits = vec![self.leave(ExitKind::Call, pc, descriptor)];
         let made = self.offset();
-        let leaves = self.code.here();
+        let leaves = self.out.code.here();
         let in_parts = routine.writes_memory();
         if in_parts {
             self.mark_spot(spot, &borrowed, chosen.save_flags);
             exits.push(self.leave_interrupted(&chosen, &borrowed, spot));
         }
-        self.code.bind(no);
+        self.out.code.bind(no);
         self.mark_spot(spot, &borrowed, chosen.save_flags);
         if in_parts {
-            self.code.cmp_mem_imm(ThreadState::INTERRUPTED, 0);
-            self.code.jcc(Condition::Ne, leaves);
+            self.out.code.cmp_field_imm(Field::Interrupted, 0);
+            self.out.code.jcc(Condition::Ne, leaves);
         }
         self.give_back_borrowed(&chosen, &borrowed, spot);
         for exit in exits {
-            self.exits[exit].site = self.site.offset + self.offset();
+            self.resume_here(exit);
         }
         let begun = if in_parts { begun } else { owed };
-        self.call_marks.push(CallMark { pc: pc.0, begun, owed, made, descriptor });
+        self.marks.call_marks.push(CallMark { pc: pc.0, begun, owed, made, descriptor });
         Some(())
     }
 }

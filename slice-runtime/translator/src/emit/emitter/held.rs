@@ -3,7 +3,7 @@
 use isa::Fixup;
 use machine::{AppPc, CachePc, Gpr};
 
-use crate::abi::{BufferMark, NOT_BORROWED, borrowed};
+use crate::abi::{NOT_BORROWED, borrowed};
 
 /// A borrowed register and the slot that has the app's value.
 pub(in crate::emit) type Borrowed = (Gpr, usize);
@@ -33,8 +33,6 @@ impl Held {
 /// What is held while a trace is translated.
 #[derive(Default)]
 pub(in crate::emit) struct WordsState {
-    /// See [`BufferMark`].
-    pub(in crate::emit) marks: Vec<BufferMark>,
     pub(in crate::emit) held: Option<Held>,
     /// Before which instruction both are given back.
     pub(in crate::emit) until: usize,

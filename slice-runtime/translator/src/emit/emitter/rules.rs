@@ -3,7 +3,6 @@
 use bubble::switches::Off;
 use machine::{AppPc, CachePc, Gpr};
 
-use super::Spare;
 use crate::abi::{Counters, Doors, SpaceId};
 use crate::routines::Known;
 
@@ -74,6 +73,7 @@ pub enum Lookup {
 }
 
 /// What holds for all translations of a run.
+#[derive(Clone, Copy)]
 pub struct Rules<'a> {
     /// Optimisations that are off.
     pub off: Off,
@@ -81,26 +81,29 @@ pub struct Rules<'a> {
     pub exact_faults: bool,
     /// Whether the results of instructions that aren't determined by the app's state come from whoever runs it.
     pub replays: bool,
-    /// Whether the trace may jump back to its own head without passing its entry.
-    pub loops: bool,
-    /// Whether the trace is left behind its only instruction, wherever that goes, see [`crate::trace::leave_out`].
-    pub once: bool,
-    /// The trace's app code, if it is to be compared when the trace is entered, see `heads::self_check`.
-    pub inspected: Option<&'a [u8]>,
     /// Counters that have cells.
     pub counters: &'a Counters,
     /// Where code leaves to the runtime.
     pub doors: Doors,
     /// What was found out about routines.
     pub known: &'a Known,
+}
+
+/// What holds for one trace, decided by whoever makes it.
+#[derive(Clone, Copy)]
+pub struct Shape<'a> {
+    /// Whether the trace may jump back to its own head without passing its entry.
+    pub loops: bool,
+    /// Whether the trace is left behind its only instruction, wherever that goes, see [`crate::trace::leave_out`].
+    pub once: bool,
+    /// The trace's app code, if it is to be compared when the trace is entered, see `heads::self_check`.
+    pub inspected: Option<&'a [u8]>,
+    /// What is compared before its first instruction, if that is an end.
+    pub check: Option<&'a Check>,
     /// How an indirect branch finds its target.
     pub lookup: Lookup,
-    /// The arithmetic flags that may be read after an app pc is reached, see [`crate::liveness`].
-    pub live_at: &'a mut dyn FnMut(AppPc) -> u64,
     /// How the trace's last instruction goes where it goes, if it is a branch through a slot, see `branches::constant`.
     pub through_slot: Option<ThroughSlot>,
-    /// Buffers to be used.
-    pub spare: &'a mut Spare,
 }
 
 /// How a branch through a slot goes where it goes.

@@ -10,46 +10,46 @@
 use bubble::switches::Optimisation;
 use machine::Gpr;
 
-use crate::abi::{ExitKind, SLOT_SCRATCH, ThreadState};
-use crate::emit::emitter::{BOTH, Emitter};
+use crate::abi::{ExitKind, SLOT_SCRATCH};
+use crate::emit::emitter::{BOTH, Emitter, Field, Fields};
 
 /// Where rcx is meanwhile.
-const RCX_AT: u64 = ThreadState::spill_address(SLOT_SCRATCH);
+const RCX_AT: Field = Field::Spill(SLOT_SCRATCH);
 
 impl Emitter<'_> {
     /// Before the first instruction: leaves if the app's code isn't `code` any more.
     pub(in crate::emit) fn inspect(&mut self, code: &[u8]) {
-        if !self.off.leaves(Optimisation::Inspect) || self.absent != BOTH {
+        if !self.rules.off.leaves(Optimisation::Inspect) || self.registers.absent != BOTH {
             return;
         }
-        self.inspects = true;
-        let pc = self.trace.head();
+        self.out.inspects = true;
+        let pc = self.facts.trace.head();
         let rcx = [(Gpr::Rcx, SLOT_SCRATCH)];
         self.mark(pc.0);
-        self.code.store_mem(RCX_AT, Gpr::Rcx);
+        self.out.code.store_field(RCX_AT, Gpr::Rcx);
         self.mark_borrowed(pc.0, &rcx);
-        self.code.mov_imm(Gpr::R10, pc.0);
+        self.out.code.mov_imm(Gpr::R10, pc.0);
         for (n, &(at, len)) in pieces(code.len()).iter().enumerate() {
             let into = if n == 0 { Gpr::Rcx } else { Gpr::R9 };
             match len {
-                4 => self.code.load32(into, Gpr::R10, at as i32),
-                2 => self.code.load16(into, Gpr::R10, at as i32),
-                _ => self.code.load8(into, Gpr::R10, at as i32),
+                4 => self.out.code.load32(into, Gpr::R10, at as i32),
+                2 => self.out.code.load16(into, Gpr::R10, at as i32),
+                _ => self.out.code.load8(into, Gpr::R10, at as i32),
             }
             let mut expected = [0; 4];
             expected[..len].copy_from_slice(&code[at..at + len]);
-            self.code.lea32(into, into, i32::from_le_bytes(expected).wrapping_neg());
+            self.out.code.lea32(into, into, i32::from_le_bytes(expected).wrapping_neg());
             if n > 0 {
-                self.code.lea_sum(Gpr::Rcx, Gpr::Rcx, into);
+                self.out.code.lea_sum(Gpr::Rcx, Gpr::Rcx, into);
             }
         }
-        let same = self.code.jrcxz();
-        self.code.load_mem(Gpr::Rcx, RCX_AT);
+        let same = self.out.code.jrcxz();
+        self.out.code.load_field(Gpr::Rcx, RCX_AT);
         self.mark(pc.0);
         self.leave(ExitKind::Changed, pc, 0);
         self.mark_borrowed(pc.0, &rcx);
-        self.code.bind(same);
-        self.code.load_mem(Gpr::Rcx, RCX_AT);
+        self.out.code.bind(same);
+        self.out.code.load_field(Gpr::Rcx, RCX_AT);
         self.mark(pc.0);
     }
 }

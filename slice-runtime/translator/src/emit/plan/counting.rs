@@ -2,7 +2,7 @@
 
 use bubble::switches::Optimisation;
 
-use crate::abi::{Counters, Reserved};
+use crate::abi::{CounterPlace, Counters, Reserved};
 use crate::emit::emitter::Rules;
 use crate::routines::{Known, routine_of, test_of};
 use crate::trace::{Call, Point, Trace};
@@ -40,7 +40,8 @@ pub(in crate::emit) fn decide(trace: &Trace, rules: &Rules<'_>) {
         let counts = |call: &Call| {
             let word = if call.predicated || call.test.is_some() { None } else { rules.known.added_by(call, 1) };
             word.is_some_and(|(address, _)| {
-                rules.counters.place(address, trace.head()) != address && rules.counters.is_first(address)
+                rules.counters.place(address, trace.head()) != CounterPlace::Word(address)
+                    && rules.counters.is_first(address)
             })
         };
         if !trace.buffered.is_empty() && on(&[Optimisation::Keep, Optimisation::Hold]) {

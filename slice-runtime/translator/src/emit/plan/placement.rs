@@ -4,21 +4,26 @@ use std::ops::Range;
 
 use bubble::switches::{Off, Optimisation};
 use isa::{Instruction, Kind, Usage};
-use machine::flags;
+use machine::{AppPc, flags};
 
 use super::counting::adds_to_tally;
-use crate::emit::emitter::{Facts, Rules, emptied};
+use crate::emit::emitter::{Facts, Rules, Spare, emptied};
 use crate::liveness::may_be_seen;
 use crate::trace::{Call, Point, Trace};
 
 /// What is known of a trace before its first byte is written.
-pub(in crate::emit) fn facts(trace: &Trace, rules: &mut Rules<'_>) -> Facts {
-    let mut usages = emptied(&mut rules.spare.usages);
+pub(in crate::emit) fn facts<'a>(
+    trace: &'a Trace,
+    rules: &Rules<'_>,
+    live_at: &mut dyn FnMut(AppPc) -> u64,
+    spare: &mut Spare,
+) -> Facts<'a> {
+    let mut usages = emptied(&mut spare.usages);
     usages.extend(trace.instructions.iter().map(Instruction::usage));
-    let mut live_flags = emptied(&mut rules.spare.live_flags);
-    find_live_flags(trace, &usages, rules, &mut live_flags);
+    let mut live_flags = emptied(&mut spare.live_flags);
+    find_live_flags(trace, &usages, rules, live_at, &mut live_flags);
     let placed = place(trace, &live_flags, rules);
-    Facts { usages, live_flags, placed }
+    Facts { trace, usages, live_flags, placed }
 }
 
 /// For each instruction, the arithmetic flags that something may still read before it.
@@ -26,7 +31,13 @@ pub(in crate::emit) fn facts(trace: &Trace, rules: &mut Rules<'_>) -> Facts {
 /// Nothing is known about what follows a block at first. Where that leaves no place for the block's calls at which all flags are
 /// dead, it is looked up. Before an instruction that may fault flags are live only if the app can see them there: otherwise
 /// the instruction is executed again, in the end, and so is the one that overwrites them.
-fn find_live_flags(trace: &Trace, usages: &[Usage], rules: &mut Rules<'_>, live: &mut Vec<u64>) {
+fn find_live_flags(
+    trace: &Trace,
+    usages: &[Usage],
+    rules: &Rules<'_>,
+    live_at: &mut dyn FnMut(AppPc) -> u64,
+    live: &mut Vec<u64>,
+) {
     live.resize(usages.len(), 0);
     for block in (0..trace.block_ends.len()).rev() {
         let range = trace.block(block);
@@ -39,7 +50,7 @@ fn find_live_flags(trace: &Trace, usages: &[Usage], rules: &mut Rules<'_>, live:
         let looks = block == 0 && live[0] != 0 && may_drain(trace, rules.off);
         let wanted = looks || here.any(|call| !adds_to_tally(call, rules.known, rules.counters));
         if wanted && range.clone().all(|i| live[i] != 0) {
-            let after = live_after(trace, range.end, live, rules);
+            let after = live_after(trace, range.end, live, live_at);
             scan(trace, usages, range, after, rules.exact_faults, live);
         }
     }
@@ -70,15 +81,16 @@ fn scan(trace: &Trace, usages: &[Usage], range: Range<usize>, after: u64, exact_
 }
 
 /// The flags that are live after the block that ends before instruction `end`. `live` is known from there on.
-fn live_after(trace: &Trace, end: usize, live: &[u64], rules: &mut Rules<'_>) -> u64 {
+fn live_after(trace: &Trace, end: usize, live: &[u64], live_at: &mut dyn FnMut(AppPc) -> u64) -> u64 {
     let last = &trace.instructions[end - 1];
-    let next = |rules: &mut Rules<'_>| live.get(end).copied().unwrap_or_else(|| (rules.live_at)(last.next_pc()));
+    let next =
+        |live_at: &mut dyn FnMut(AppPc) -> u64| live.get(end).copied().unwrap_or_else(|| live_at(last.next_pc()));
     match last.kind() {
-        Kind::Plain | Kind::SegmentBase { .. } => next(rules),
-        Kind::Jump { target } | Kind::Call { target } => (rules.live_at)(target),
+        Kind::Plain | Kind::SegmentBase { .. } => next(live_at),
+        Kind::Jump { target } | Kind::Call { target } => live_at(target),
         Kind::Branch { target, .. } | Kind::CountBranch { target } => {
-            let taken = (rules.live_at)(target);
-            if taken == flags::ARITHMETIC { taken } else { taken | next(rules) }
+            let taken = live_at(target);
+            if taken == flags::ARITHMETIC { taken } else { taken | next(live_at) }
         }
         _ => flags::ARITHMETIC,
     }

@@ -13,17 +13,17 @@ const BIT: u16 = 1 << Gpr::R11 as u16;
 impl Emitter<'_> {
     /// The mirrored registers that must be in place before an instruction and what belongs to it.
     pub(in crate::emit) fn needs(&self, index: usize) -> u16 {
-        let usage = &self.usages[index];
+        let usage = &self.facts.usages[index];
         let own = BOTH & (usage.gpr_read | usage.gpr_written & !usage.gpr_killed);
-        if self.trace.calls.is_empty() && self.trace.buffered.is_empty() {
+        if self.facts.trace.calls.is_empty() && self.facts.trace.buffered.is_empty() {
             return own;
         }
         let is_here = |(n, call): &(usize, &Call)| match call.point {
-            Point::Anywhere(_) => self.placed[*n] == Some(index),
+            Point::Anywhere(_) => self.facts.placed[*n] == Some(index),
             point => point.index() == Some(index),
         };
         let named = |arg: &Arg| if let Arg::Register(r) = arg { bit(*r) } else { 0 };
-        let calls = self.trace.calls.iter().enumerate().filter(is_here).flat_map(|(_, call)| {
+        let calls = self.facts.trace.calls.iter().enumerate().filter(is_here).flat_map(|(_, call)| {
             let test = call.test.iter().flat_map(|test| &test.args);
             call.args.iter().chain(test)
         });
@@ -33,27 +33,27 @@ impl Emitter<'_> {
 
     /// Registers that the words before an instruction are made of.
     pub(in crate::emit) fn needed_for_words(&self, index: usize) -> u16 {
-        let all = &self.trace.buffered;
+        let all = &self.facts.trace.buffered;
         let first = all.partition_point(|buffered| buffered.index < index);
         let here = all[first..].iter().take_while(|buffered| buffered.index == index);
         here.flat_map(|buffered| &buffered.words).fold(0, |needed, word| match word {
             Arg::Register(r) => needed | 1 << *r as u16,
             // Read by the instruction too.
-            Arg::MemoryAddress(_) => needed | self.usages[index].gpr_read,
+            Arg::MemoryAddress(_) => needed | self.facts.usages[index].gpr_read,
             _ => needed,
         })
     }
 
     /// Whether an instruction is to find the app's r11, which is elsewhere. System calls change it outside of translated code.
     pub(in crate::emit) fn needs_r11(&self, index: usize) -> bool {
-        let usage = &self.usages[index];
+        let usage = &self.facts.usages[index];
         let names = (usage.gpr_read | usage.gpr_written) & BIT != 0;
-        self.reserved != Reserved::No && names && self.trace.instructions[index].kind() != Kind::Syscall
+        self.registers.reserved != Reserved::No && names && self.facts.trace.instructions[index].kind() != Kind::Syscall
     }
 
     /// Whether the words before an instruction are made of the app's r11, which is elsewhere.
     pub(in crate::emit) fn words_ask_r11(&self, index: usize) -> bool {
-        let words = self.trace.buffered.iter().filter(|buffered| buffered.index == index);
+        let words = self.facts.trace.buffered.iter().filter(|buffered| buffered.index == index);
         words.flat_map(|buffered| &buffered.words).any(|word| self.asks_for_r11(*word, index))
     }
 
@@ -61,28 +61,28 @@ impl Emitter<'_> {
     pub(in crate::emit) fn asks_for_r11(&self, arg: Arg, index: usize) -> bool {
         let asks = match arg {
             Arg::Register(r) => r == Gpr::R11,
-            Arg::MemoryAddress(_) => self.usages[index].gpr_read & BIT != 0,
+            Arg::MemoryAddress(_) => self.facts.usages[index].gpr_read & BIT != 0,
             _ => false,
         };
-        self.reserved != Reserved::No && asks
+        self.registers.reserved != Reserved::No && asks
     }
 
     pub(in crate::emit) fn leaves_block(&self, index: usize) -> bool {
-        !matches!(self.trace.instructions[index].kind(), Kind::Plain | Kind::Trap | Kind::SegmentBase { .. })
+        !matches!(self.facts.trace.instructions[index].kind(), Kind::Plain | Kind::Trap | Kind::SegmentBase { .. })
     }
 
     /// Whether r11 holds the buffer's position now.
     pub(in crate::emit) fn has_position(&self) -> bool {
-        self.reserved == Reserved::Position && self.r11 == R11::Reserved
+        self.registers.reserved == Reserved::Position && self.registers.r11 == R11::Reserved
     }
 
     /// Registers that can't be borrowed.
     pub(in crate::emit) fn reserved_registers(&self) -> u16 {
-        if self.reserved == Reserved::No { 0 } else { BIT }
+        if self.registers.reserved == Reserved::No { 0 } else { BIT }
     }
 
     /// Whether the call is an addition to the tally, or to a cell of its word.
     pub(in crate::emit) fn is_tallied(&self, call: &Call) -> bool {
-        adds_to_tally(call, self.known, self.counters)
+        adds_to_tally(call, self.rules.known, self.rules.counters)
     }
 }

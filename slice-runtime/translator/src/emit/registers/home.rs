@@ -15,98 +15,100 @@ use bubble::switches::Optimisation;
 use isa::{Condition, Kind};
 use machine::{AppPc, CachePc, Gpr};
 
-use crate::abi::{MIRRORED, SLOT_SCRATCH, ThreadState};
-use crate::emit::emitter::{Emitter, absent_at_ends, bit};
+use crate::abi::{MIRRORED, SLOT_SCRATCH};
+use crate::emit::emitter::{Emitter, Field, Fields, absent_at_ends, bit};
 
 impl Emitter<'_> {
     /// Whether a register's value is only in its mirror.
     pub(in crate::emit) fn is_absent(&self, r: Gpr) -> bool {
-        self.absent & bit(r) != 0
+        self.registers.absent & bit(r) != 0
     }
 
     /// What is absent at the start of a trace and may be absent at the end of a block.
     pub(in crate::emit) fn absent_at_ends(&self) -> u16 {
-        absent_at_ends(self.off)
+        absent_at_ends(self.rules.off)
     }
 
     /// Loads those of the registers that are absent, before an instruction.
     pub(in crate::emit) fn bring(&mut self, registers: u16, index: usize) {
-        let wanted = self.absent & registers;
+        let wanted = self.registers.absent & registers;
         if wanted == 0 {
             return;
         }
         self.load_absent(registers);
-        self.absent &= !wanted;
-        self.mark(self.trace.instructions[index].pc().0);
+        self.registers.absent &= !wanted;
+        self.mark(self.facts.trace.instructions[index].pc().0);
     }
 
     /// Loads those of the registers that are absent. That they aren't any more is for the caller to say, if this is the way that the trace goes on.
     pub(in crate::emit) fn load_absent(&mut self, wanted: u16) {
-        for (r, slot) in MIRRORED.into_iter().filter(|&(r, _)| self.absent & wanted & bit(r) != 0) {
-            self.code.load_mem(r, ThreadState::spill_address(slot));
+        for (r, slot) in MIRRORED.into_iter().filter(|&(r, _)| self.registers.absent & wanted & bit(r) != 0) {
+            self.out.code.load_field(r, Field::Spill(slot));
         }
     }
 
     /// Loads what the words before an instruction are made of. Nothing that is held is among it.
     pub(in crate::emit) fn bring_for_words(&mut self, index: usize) {
-        if self.absent != 0 && !self.trace.buffered.is_empty() {
+        if self.registers.absent != 0 && !self.facts.trace.buffered.is_empty() {
             self.bring(self.needed_for_words(index), index);
         }
     }
 
     /// Loads what an instruction and the calls that belong to it need.
     pub(in crate::emit) fn bring_needed(&mut self, index: usize) {
-        if self.absent != 0 {
+        if self.registers.absent != 0 {
             self.bring(self.needs(index), index);
         }
     }
 
     /// In a loop: loads at its head what is needed in it.
     pub(in crate::emit) fn bring_for_loop(&mut self) {
-        let head = self.trace.head();
+        let head = self.facts.trace.head();
         let back = |kind| matches!(kind, Kind::Branch { target, .. } | Kind::Jump { target } if target == head);
-        let Some(last) = self.trace.instructions.iter().rposition(|i| back(i.kind())).filter(|_| self.loops) else {
+        let Some(last) =
+            self.facts.trace.instructions.iter().rposition(|i| back(i.kind())).filter(|_| self.shape.loops)
+        else {
             return;
         };
         let (mut needed, mut killed) = (0, 0);
         for index in 0..=last {
             needed |= self.needs(index) & !killed;
-            killed |= self.usages[index].gpr_killed;
+            killed |= self.facts.usages[index].gpr_killed;
         }
-        if needed & self.absent != 0 {
+        if needed & self.registers.absent != 0 {
             self.bring(needed, 0);
-            self.top = Some(self.code.here());
+            self.registers.top = Some(self.out.code.here());
         }
     }
 
     /// Where a branch of the trace to `target` goes inside of it.
     pub(in crate::emit) fn inside(&self, target: AppPc) -> Option<CachePc> {
-        self.top.filter(|_| target == self.trace.head())
+        self.registers.top.filter(|_| target == self.facts.trace.head())
     }
 
     /// A branch back to the trace's head, behind what was loaded there. False, with nothing emitted, if it isn't such a branch.
     pub(in crate::emit) fn branch_inside(&mut self, condition: Condition, target: AppPc) -> bool {
         let Some(top) = self.inside(target) else { return false };
-        self.code.jcc(condition, top);
+        self.out.code.jcc(condition, top);
         true
     }
 
     /// An instruction has been executed: what it wrote is in place.
     pub(in crate::emit) fn wrote(&mut self, index: usize) {
-        self.absent &= !self.usages[index].gpr_written;
+        self.registers.absent &= !self.facts.usages[index].gpr_written;
     }
 
     /// Loads a register that was borrowed.
     pub(in crate::emit) fn give_back_register(&mut self, r: Gpr, slot: usize) {
         if !self.is_absent(r) {
-            self.code.load_mem(r, ThreadState::spill_address(slot));
+            self.out.code.load_field(r, Field::Spill(slot));
         }
     }
 
     /// A register that can be borrowed before an instruction and only needs to be loaded from its mirror afterwards.
     pub(in crate::emit) fn mirrored_register(&mut self, index: usize, block: usize) -> (Gpr, usize) {
-        if !self.off.leaves(Optimisation::Mirror) {
-            self.code.store_mem(ThreadState::spill_address(SLOT_SCRATCH), Gpr::Rcx);
+        if !self.rules.off.leaves(Optimisation::Mirror) {
+            self.out.code.store_field(Field::Spill(SLOT_SCRATCH), Gpr::Rcx);
             return (Gpr::Rcx, SLOT_SCRATCH);
         }
         if let Some(same) = self.cheapest_first().into_iter().find(|&(r, _)| !self.differs_from_mirror(r, index, block))
@@ -114,29 +116,30 @@ impl Emitter<'_> {
             return same;
         }
         let (r, slot) = MIRRORED[0];
-        self.code.store_mem(ThreadState::spill_address(slot), r);
+        self.out.code.store_field(Field::Spill(slot), r);
         (r, slot)
     }
 
     /// The same where registers may be held: one that isn't, and that the instruction leaves alone.
     pub(in crate::emit) fn borrow_register(&mut self, index: usize, block: usize) -> (Gpr, usize) {
-        let held = self.buffer.held_registers();
+        let held = self.words.held_registers();
         if held == 0 {
             return self.mirrored_register(index, block);
         }
         self.mirrored_scratch(index, block).unwrap_or_else(|| {
             let r = isa::free_gpr(held | self.reserved_registers()).expect("two are held at most");
-            self.code.store_mem(ThreadState::spill_address(SLOT_SCRATCH), r);
+            self.out.code.store_field(Field::Spill(SLOT_SCRATCH), r);
             (r, SLOT_SCRATCH)
         })
     }
 
     /// A mirrored register, equal to its mirror, that isn't used by an instruction whose memory operand is to be rewritten.
     pub(in crate::emit) fn mirrored_scratch(&self, index: usize, block: usize) -> Option<(Gpr, usize)> {
-        let usage = &self.usages[index];
-        let used = usage.gpr_read | usage.gpr_written | self.buffer.held_registers();
+        let usage = &self.facts.usages[index];
+        let used = usage.gpr_read | usage.gpr_written | self.words.held_registers();
         let free = |&(r, _): &(Gpr, usize)| used & (1 << r as u16) == 0 && !self.differs_from_mirror(r, index, block);
-        let nameable = self.off.leaves(Optimisation::Mirror) && !self.trace.instructions[index].uses_high_byte();
+        let nameable =
+            self.rules.off.leaves(Optimisation::Mirror) && !self.facts.trace.instructions[index].uses_high_byte();
         self.cheapest_first().into_iter().filter(|_| nameable).find(free)
     }
 
@@ -148,24 +151,24 @@ impl Emitter<'_> {
 
     /// Whether a register may hold something else than its mirror before an instruction.
     pub(in crate::emit) fn differs_from_mirror(&self, r: Gpr, index: usize, block: usize) -> bool {
-        let range = self.trace.block(block);
-        let writes = |i: usize| self.usages[i].gpr_written & (1 << r as u16) != 0;
+        let range = self.facts.trace.block(block);
+        let writes = |i: usize| self.facts.usages[i].gpr_written & (1 << r as u16) != 0;
         (range.start..index).any(writes) && (index..range.end).any(writes)
     }
 
     /// After an instruction that is the last of its block to write a mirrored register: stores it.
     pub(in crate::emit) fn mirror_after(&mut self, index: usize, block: usize) {
-        let rest = index + 1..self.trace.block(block).end;
+        let rest = index + 1..self.facts.trace.block(block).end;
         for (r, slot) in MIRRORED {
-            let writes = |i: usize| self.usages[i].gpr_written & (1 << r as u16) != 0;
+            let writes = |i: usize| self.facts.usages[i].gpr_written & (1 << r as u16) != 0;
             if writes(index) && !rest.clone().any(writes) {
-                let pc = self.trace.instructions[index].next_pc().0;
+                let pc = self.facts.trace.instructions[index].next_pc().0;
                 if rest.is_empty() {
                     self.mark_left(pc)
                 } else {
                     self.mark(pc)
                 };
-                self.code.store_mem(ThreadState::spill_address(slot), r);
+                self.out.code.store_field(Field::Spill(slot), r);
             }
         }
     }

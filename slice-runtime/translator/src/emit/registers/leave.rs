@@ -10,12 +10,12 @@ impl Emitter<'_> {
     pub(in crate::emit) fn leave(&mut self, kind: ExitKind, pc: AppPc, argument: u32) -> usize {
         self.take_r11();
         self.load_absent(BOTH);
-        let exit = self.add_exit(kind, pc, argument);
+        let exit = self.out.add_exit(kind, pc, argument);
         let id = exit_id(self.site.space, self.site.first_exit + exit as u32);
-        self.code.store_gs_imm32(ThreadState::EXIT_AT, id);
+        self.out.code.store_gs_imm32(ThreadState::EXIT_AT, id);
         // What is finished for once is left behind its end.
-        let is_short = kind == ExitKind::Syscall && !self.once;
-        self.code.jmp_gs(if is_short { ThreadState::SYSCALL_AT } else { ThreadState::LEAVE_AT });
+        let is_short = kind == ExitKind::Syscall && !self.shape.once;
+        self.out.code.jmp_gs(if is_short { ThreadState::SYSCALL_AT } else { ThreadState::LEAVE_AT });
         exit
     }
 
@@ -28,6 +28,6 @@ impl Emitter<'_> {
     /// The same for a descriptor that was added.
     pub(in crate::emit) fn leave_for_call(&mut self, pc: AppPc, descriptor: u32) {
         let exit = self.leave(ExitKind::Call, pc, descriptor);
-        self.exits[exit].site = self.site.offset + self.offset();
+        self.resume_here(exit);
     }
 }

@@ -14,18 +14,18 @@
 
 use machine::Gpr;
 
-use crate::abi::{Counters, R11, Reserved, SLOT_R11, ThreadState};
-use crate::emit::emitter::Emitter;
+use crate::abi::{Counters, R11, Reserved, SLOT_R11};
+use crate::emit::emitter::{Emitter, Field, Fields};
 
 const BIT: u16 = 1 << Gpr::R11 as u16;
-const APP_AT: u64 = ThreadState::spill_address(SLOT_R11);
+const APP_AT: Field = Field::Spill(SLOT_R11);
 
 impl Emitter<'_> {
     /// Before an instruction itself, after its words and calls: it finds its r11, and a block's last one leaves with what that is reserved for.
     pub(in crate::emit) fn r11_at(&mut self, index: usize, block: usize) {
         if self.needs_r11(index) {
             self.give_r11(index, block);
-            self.r11_changed |= self.usages[index].gpr_written & BIT != 0;
+            self.registers.r11_changed |= self.facts.usages[index].gpr_written & BIT != 0;
         } else if self.leaves_block(index) {
             self.take_r11();
         }
@@ -33,56 +33,56 @@ impl Emitter<'_> {
 
     /// After an instruction that a block goes on from to the next block.
     pub(in crate::emit) fn r11_after(&mut self, index: usize, block: usize) {
-        if self.r11 == R11::App && index + 1 == self.trace.block(block).end {
-            self.mark_left(self.trace.instructions[index].next_pc().0);
+        if self.registers.r11 == R11::App && index + 1 == self.facts.trace.block(block).end {
+            self.mark_left(self.facts.trace.instructions[index].next_pc().0);
             self.take_r11();
         }
     }
 
     /// r11 is the app's from here on. Nothing is held in it.
     pub(in crate::emit) fn give_r11(&mut self, index: usize, block: usize) {
-        if self.r11 == R11::App {
+        if self.registers.r11 == R11::App {
             return;
         }
-        let pc = self.trace.instructions[index].pc();
-        let cell = Counters::tally_cell(pc);
-        if self.reserved == Reserved::Position {
-            self.code.store_mem(ThreadState::BUFFER_ADDRESS, Gpr::R11);
-            self.r11 = R11::Nothing;
-        } else if self.live_flags[index] == 0 {
-            self.code.add_mem(cell, Gpr::R11);
-            self.r11 = R11::Nothing;
+        let pc = self.facts.trace.instructions[index].pc();
+        let cell = Field::Counter(Counters::tally_cell(pc));
+        if self.registers.reserved == Reserved::Position {
+            self.out.code.store_field(Field::Buffer, Gpr::R11);
+            self.registers.r11 = R11::Nothing;
+        } else if self.facts.live_flags[index] == 0 {
+            self.out.code.add_field(cell, Gpr::R11);
+            self.registers.r11 = R11::Nothing;
         } else {
             let (r, slot) = self.borrow_register(index, block);
             self.mark_borrowed(pc.0, &[(r, slot)]);
-            self.code.load_mem(r, cell);
-            self.code.lea_sum(r, r, Gpr::R11);
-            self.code.store_mem(cell, r);
-            self.r11 = R11::Nothing;
+            self.out.code.load_field(r, cell);
+            self.out.code.lea_sum(r, r, Gpr::R11);
+            self.out.code.store_field(cell, r);
+            self.registers.r11 = R11::Nothing;
             self.mark_borrowed(pc.0, &[(r, slot)]);
             self.give_back_register(r, slot);
         }
         self.mark(pc.0);
-        self.code.load_mem(Gpr::R11, APP_AT);
-        self.r11 = R11::App;
-        self.r11_changed = false;
+        self.out.code.load_field(Gpr::R11, APP_AT);
+        self.registers.r11 = R11::App;
+        self.registers.r11_changed = false;
         self.mark(pc.0);
     }
 
     /// r11 holds what it is reserved for from here on. What else the last mark said still holds.
     pub(in crate::emit) fn take_r11(&mut self) {
-        if self.r11 != R11::App {
+        if self.registers.r11 != R11::App {
             return;
         }
-        if self.r11_changed {
-            self.code.store_mem(APP_AT, Gpr::R11);
+        if self.registers.r11_changed {
+            self.out.code.store_field(APP_AT, Gpr::R11);
         }
-        match self.reserved {
-            Reserved::Position => self.code.load_mem(Gpr::R11, ThreadState::BUFFER_ADDRESS),
-            _ => self.code.mov_imm(Gpr::R11, 0),
+        match self.registers.reserved {
+            Reserved::Position => self.out.code.load_field(Gpr::R11, Field::Buffer),
+            _ => self.out.code.mov_imm(Gpr::R11, 0),
         }
-        self.r11 = R11::Reserved;
-        let last = *self.map.last().expect("each instruction has a mark");
-        self.push_mark(last.with_r11(self.offset(), R11::Reserved));
+        self.registers.r11 = R11::Reserved;
+        let last = *self.marks.map.last().expect("each instruction has a mark");
+        self.marks.push(last.with_r11(self.offset(), R11::Reserved));
     }
 }

@@ -12,7 +12,7 @@ use isa::{Condition, Instruction, Kind, MemoryOperand, Segment};
 use machine::{AppPc, Gpr};
 
 use crate::abi::{BufferMark, R11, SLOT_HELD, SLOT_R11, ThreadState, taken};
-use crate::emit::emitter::{Borrowed, Emitter, Held, bit};
+use crate::emit::emitter::{Borrowed, Emitter, Field, Fields, Held, bit};
 use crate::trace::{Arg, Buffered, Call, Point};
 
 impl Emitter<'_> {
@@ -30,54 +30,55 @@ impl Emitter<'_> {
 
     /// Writes the words that belong before instruction `index`; gives back what is held if that instruction could be in its way.
     pub(in crate::emit) fn buffer_before(&mut self, index: usize, block: usize) {
-        let trace = self.trace;
-        let rest = &trace.buffered[self.buffer.done..];
+        let trace = self.facts.trace;
+        let rest = &trace.buffered[self.words.done..];
         let here = &rest[..rest.partition_point(|buffered| buffered.index <= index)];
         if !here.is_empty() {
-            self.buffer.done += here.len();
+            self.words.done += here.len();
             self.write_words(here, index, block);
         }
-        if self.buffer.held.is_some() && index >= self.buffer.until {
+        if self.words.held.is_some() && index >= self.words.until {
             self.give_back(index);
         }
     }
 
     /// Before the trace's first instruction.
     pub(in crate::emit) fn begin_words(&mut self) {
-        if !self.trace.buffered.is_empty() {
+        if !self.facts.trace.buffered.is_empty() {
             self.hold_for_loop();
             self.drain_if_much();
         }
     }
 
     fn write_words(&mut self, here: &[Buffered], index: usize, block: usize) {
-        let held = match self.buffer.held {
+        let held = match self.words.held {
             Some(held) => held,
             None => {
-                let last = self.trace.buffered.last().map_or(index, |buffered| buffered.index);
+                let last = self.facts.trace.buffered.last().map_or(index, |buffered| buffered.index);
                 let (used, until) = self.reach(index, last, false);
                 self.hold(index, block, used, until)
             }
         };
-        let before = self.buffer.words;
+        let before = self.words.words;
         for word in here.iter().flat_map(|buffered| &buffered.words) {
             self.write_word(*word, index, held);
-            self.buffer.words += 1;
+            self.words.words += 1;
         }
-        let words = (self.buffer.words - before) as u32;
-        self.buffer.marks.push(BufferMark { pc: self.trace.instructions[index].pc().0, words, counted: u32::MAX });
+        let words = (self.words.words - before) as u32;
+        self.marks.words.push(BufferMark { pc: self.facts.trace.instructions[index].pc().0, words, counted: u32::MAX });
     }
 
     /// If the trace is a loop in which registers can be held all the time: takes them before its first instruction.
     fn hold_for_loop(&mut self) {
-        let instructions = &self.trace.instructions;
-        let back = |i: &Instruction| matches!(i.kind(), Kind::Branch { target, .. } if target == self.trace.head());
-        let Some(branch) = instructions.iter().position(back).filter(|_| self.loops) else { return };
-        let last = self.trace.buffered.last().map_or(0, |buffered| buffered.index);
+        let instructions = &self.facts.trace.instructions;
+        let back =
+            |i: &Instruction| matches!(i.kind(), Kind::Branch { target, .. } if target == self.facts.trace.head());
+        let Some(branch) = instructions.iter().position(back).filter(|_| self.shape.loops) else { return };
+        let last = self.facts.trace.buffered.last().map_or(0, |buffered| buffered.index);
         let (used, until) = self.reach(0, last.max(branch + 1), true);
         if until > branch {
             self.hold(0, 0, used, until);
-            self.buffer.top = Some(self.code.here());
+            self.words.top = Some(self.out.code.here());
         }
     }
 
@@ -85,9 +86,9 @@ impl Emitter<'_> {
     fn reach(&self, index: usize, last: usize, is_loop: bool) -> (u16, usize) {
         let mut used = 1 << Gpr::Rsp as u16 | self.needed_for_words(index);
         let mut until = index;
-        let holds = self.off.leaves(Optimisation::Hold) && self.r11 != R11::App;
+        let holds = self.rules.off.leaves(Optimisation::Hold) && self.registers.r11 != R11::App;
         while until < last && holds && !self.is_in_the_way(until, is_loop) {
-            let usage = &self.usages[until];
+            let usage = &self.facts.usages[until];
             let more = used | usage.gpr_read | usage.gpr_written | self.needed_for_words(until + 1);
             if (!(more | self.reserved_registers())).count_ones() < 2 {
                 break;
@@ -103,21 +104,21 @@ impl Emitter<'_> {
         let mut held = self.choose_held(used, index, block);
         held.scratch = held.scratch.filter(|_| self.needs_scratch(index, until));
         for (r, slot) in held.registers().filter(|&(_, slot)| slot >= SLOT_HELD) {
-            self.code.store_mem(ThreadState::spill_address(slot), r);
+            self.out.code.store_field(Field::Spill(slot), r);
         }
-        self.buffer.held = Some(held);
-        self.buffer.until = until;
-        self.buffer.words = 0;
-        self.mark(self.trace.instructions[index].pc().0);
+        self.words.held = Some(held);
+        self.words.until = until;
+        self.words.words = 0;
+        self.mark(self.facts.trace.instructions[index].pc().0);
         if !held.reserved {
-            self.code.load_mem(held.position.0, ThreadState::BUFFER_ADDRESS);
+            self.out.code.load_field(held.position.0, Field::Buffer);
         }
         held
     }
 
     /// Whether registers can't be held while an instruction, or the calls before it, are executed.
     fn is_in_the_way(&self, index: usize, is_loop: bool) -> bool {
-        let instruction = &self.trace.instructions[index];
+        let instruction = &self.facts.trace.instructions[index];
         // Two more registers than a mark can describe.
         let borrows_two = instruction.segment() == Some(Segment::Gs);
         let stays = match instruction.kind() {
@@ -125,25 +126,25 @@ impl Emitter<'_> {
                 let leaves = instruction.stores_x87_environment() || instruction.pops_flags();
                 instruction.unrepeatable().is_none() && !leaves
             }
-            Kind::Branch { target, .. } if target == self.trace.head() => is_loop,
+            Kind::Branch { target, .. } if target == self.facts.trace.head() => is_loop,
             Kind::Branch { target, .. } => is_seldom_taken(instruction, target),
             _ => false,
         };
         let is_here = |(n, call): (usize, &Call)| match call.point {
             Point::Before(_) | Point::Anywhere(_) if self.is_tallied(call) => false,
-            Point::Anywhere(_) => self.placed[n] == Some(index),
+            Point::Anywhere(_) => self.facts.placed[n] == Some(index),
             point => point.index() == Some(index),
         };
         let asks_r11 = self.needs_r11(index) || self.words_ask_r11(index);
-        !stays || borrows_two || asks_r11 || self.trace.calls.iter().enumerate().any(is_here)
+        !stays || borrows_two || asks_r11 || self.facts.trace.calls.iter().enumerate().any(is_here)
     }
 
     /// Whether a word of the instructions from one to another one can't be stored as it is.
     fn needs_scratch(&self, from: usize, to: usize) -> bool {
-        let all = &self.trace.buffered;
+        let all = &self.facts.trace.buffered;
         let first = all.partition_point(|buffered| buffered.index < from);
         all[first..].iter().take_while(|buffered| buffered.index <= to).any(|buffered| {
-            let instruction = &self.trace.instructions[buffered.index];
+            let instruction = &self.facts.trace.instructions[buffered.index];
             buffered.words.iter().any(|word| match *word {
                 Arg::Register(_) | Arg::BlockInstructions => false,
                 Arg::MemoryAddress(n) => only_a_base(&instruction.memory_operands()[n]).is_none(),
@@ -157,7 +158,7 @@ impl Emitter<'_> {
     fn choose_held(&self, used: u16, index: usize, block: usize) -> Held {
         let used = used | self.reserved_registers();
         let free = |r: Gpr| used & (1 << r as u16) == 0;
-        let mirrors = self.off.leaves(Optimisation::Mirror);
+        let mirrors = self.rules.off.leaves(Optimisation::Mirror);
         let same = |&(r, _): &Borrowed| mirrors && free(r) && !self.differs_from_mirror(r, index, block);
         let mirrored: Vec<Borrowed> = self.cheapest_first().into_iter().filter(same).collect();
         let others = Gpr::ALL.into_iter().filter(|&r| free(r) && mirrored.iter().all(|&(m, _)| m != r));
@@ -169,28 +170,28 @@ impl Emitter<'_> {
     }
 
     pub(in crate::emit) fn give_back(&mut self, index: usize) {
-        let Some(held) = self.buffer.held else { return };
+        let Some(held) = self.words.held else { return };
         self.move_on(held);
         self.load_back(held);
-        self.buffer.held = None;
-        self.mark(self.trace.instructions[index].pc().0);
+        self.words.held = None;
+        self.mark(self.facts.trace.instructions[index].pc().0);
     }
 
     /// Makes the buffer's position count what was written.
     fn move_on(&mut self, held: Held) {
         let position = held.position.0;
-        if self.buffer.words > 0 {
-            self.code.lea(position, position, (self.buffer.words * size_of::<u64>()) as i32);
+        if self.words.words > 0 {
+            self.out.code.lea(position, position, (self.words.words * size_of::<u64>()) as i32);
             if !held.reserved {
-                self.code.store_mem(ThreadState::BUFFER_ADDRESS, position);
+                self.out.code.store_field(Field::Buffer, position);
             }
         }
         let counted = self.offset();
-        for mark in &mut self.buffer.marks[self.buffer.uncounted..] {
+        for mark in &mut self.marks.words[self.words.uncounted..] {
             mark.counted = counted;
         }
-        self.buffer.uncounted = self.buffer.marks.len();
-        self.buffer.words = 0;
+        self.words.uncounted = self.marks.words.len();
+        self.words.words = 0;
     }
 
     pub(in crate::emit) fn load_back(&mut self, held: Held) {
@@ -201,40 +202,40 @@ impl Emitter<'_> {
 
     /// A conditional branch out of the trace while registers are held. False, with no branch emitted, if none is borrowed.
     pub(in crate::emit) fn branch_while_held(&mut self, condition: Condition, target: AppPc) -> bool {
-        let Some(held) = self.buffer.held else { return false };
+        let Some(held) = self.words.held else { return false };
         self.move_on(held);
-        if let Some(top) = self.buffer.top.filter(|_| target == self.trace.head()) {
-            self.code.jcc(condition, top);
+        if let Some(top) = self.words.top.filter(|_| target == self.facts.trace.head()) {
+            self.out.code.jcc(condition, top);
             return true;
         }
         let borrows = held.registers().any(|(r, _)| self.absent_at_ends() & bit(r) == 0);
         if borrows {
-            let jump = self.code.jcc_near(condition);
-            self.buffer.ways_out.push((jump, target, held));
+            let jump = self.out.code.jcc_near(condition);
+            self.words.ways_out.push((jump, target, held));
         }
         borrows
     }
 
     /// Gives back what is held at the trace's end.
     pub(in crate::emit) fn give_back_at_end(&mut self) {
-        if let Some(held) = self.buffer.held {
+        if let Some(held) = self.words.held {
             self.move_on(held);
-            self.absent |= self.absent_at_ends();
+            self.registers.absent |= self.absent_at_ends();
             self.load_back(held);
-            self.buffer.held = None;
+            self.words.held = None;
         }
     }
 
     /// What is executed where such a branch is taken.
     pub(in crate::emit) fn ways_out(&mut self) {
         self.way_out_to_drain();
-        for (jump, target, held) in std::mem::take(&mut self.buffer.ways_out) {
-            self.code.bind(jump);
-            self.buffer.held = Some(held);
-            self.absent = self.absent_at_ends();
+        for (jump, target, held) in std::mem::take(&mut self.words.ways_out) {
+            self.out.code.bind(jump);
+            self.words.held = Some(held);
+            self.registers.absent = self.absent_at_ends();
             self.mark_left(target.0);
             self.load_back(held);
-            self.buffer.held = None;
+            self.words.held = None;
             self.mark_left(target.0);
             self.exit_jump(target);
         }
@@ -242,44 +243,44 @@ impl Emitter<'_> {
 
     fn write_word(&mut self, word: Arg, index: usize, held: Held) {
         let position = held.position.0;
-        let at = (self.buffer.words * size_of::<u64>()) as i32;
+        let at = (self.words.words * size_of::<u64>()) as i32;
         let constant = match word {
-            Arg::Register(r) => return self.code.store(position, at, r),
+            Arg::Register(r) => return self.out.code.store(position, at, r),
             Arg::MemoryAddress(n) => {
-                let operand = self.trace.instructions[index].memory_operands()[n];
+                let operand = self.facts.trace.instructions[index].memory_operands()[n];
                 let r = self.address_of(&operand, index, held);
-                return self.code.store(position, at, r);
+                return self.out.code.store(position, at, r);
             }
             Arg::Const(value) => value,
             Arg::BlockInstructions => 1,
-            Arg::InstructionPointer => self.trace.instructions[index].pc().0,
-            Arg::BranchTaken => match taken(Point::Before(index), &self.trace.instructions[index]) {
+            Arg::InstructionPointer => self.facts.trace.instructions[index].pc().0,
+            Arg::BranchTaken => match taken(Point::Before(index), &self.facts.trace.instructions[index]) {
                 Some(known) => known,
                 None => return self.write_taken(index, held, at),
             },
             Arg::BranchTarget => {
-                let target = self.trace.instructions[index].kind().target();
+                let target = self.facts.trace.instructions[index].kind().target();
                 target.expect("a direct branch: the interface for tools sees to that").0
             }
         };
         match i32::try_from(constant as i64) {
-            Ok(small) => self.code.store_imm32(position, at, small),
+            Ok(small) => self.out.code.store_imm32(position, at, small),
             Err(_) => {
                 let scratch = held.scratch_register();
-                self.code.mov_imm(scratch, constant);
-                self.code.store(position, at, scratch);
+                self.out.code.mov_imm(scratch, constant);
+                self.out.code.store(position, at, scratch);
             }
         }
     }
 
     /// Writes whether a conditional branch is taken.
     fn write_taken(&mut self, index: usize, held: Held, at: i32) {
-        let Kind::Branch { condition, .. } = self.trace.instructions[index].kind() else {
+        let Kind::Branch { condition, .. } = self.facts.trace.instructions[index].kind() else {
             panic!("a branch with a condition: the interface for tools sees to that")
         };
         let scratch = held.scratch_register();
-        self.code.set_condition(condition, scratch);
-        self.code.store(held.position.0, at, scratch);
+        self.out.code.set_condition(condition, scratch);
+        self.out.code.store(held.position.0, at, scratch);
     }
 
     /// The register that holds the operand's address: its base, if that is all, or the scratch register.
@@ -289,28 +290,28 @@ impl Emitter<'_> {
         }
         let (position, scratch) = (held.position.0, held.scratch_register());
         let Some(segment) = operand.segment else {
-            self.code.lea_memory(scratch, operand);
+            self.out.code.lea_memory(scratch, operand);
             return scratch;
         };
         let offset = i32::try_from(operand.displacement).ok().filter(|_| !operand.address_32);
         if let (Some(offset), None, None) = (offset, operand.base, operand.index) {
             self.read_base(scratch, segment);
-            self.code.lea(scratch, scratch, offset);
+            self.out.code.lea(scratch, scratch, offset);
             return scratch;
         }
         // The position's register is needed for a moment.
-        let pc = self.trace.instructions[index].pc().0;
-        self.code.lea_memory(scratch, operand);
+        let pc = self.facts.trace.instructions[index].pc().0;
+        self.out.code.lea_memory(scratch, operand);
         if held.reserved {
-            self.code.store_mem(ThreadState::BUFFER_ADDRESS, position);
-            self.r11 = R11::Nothing;
+            self.out.code.store_field(Field::Buffer, position);
+            self.registers.r11 = R11::Nothing;
             self.mark(pc);
         }
         self.read_base(position, segment);
-        self.code.lea_sum(scratch, scratch, position);
-        self.code.load_mem(position, ThreadState::BUFFER_ADDRESS);
+        self.out.code.lea_sum(scratch, scratch, position);
+        self.out.code.load_field(position, Field::Buffer);
         if held.reserved {
-            self.r11 = R11::Reserved;
+            self.registers.r11 = R11::Reserved;
             self.mark(pc);
         }
         scratch
@@ -321,8 +322,8 @@ impl Emitter<'_> {
     /// `r` = the app's base of a segment.
     fn read_base(&mut self, r: Gpr, segment: Segment) {
         match segment {
-            Segment::Fs => self.code.read_fs_base(r),
-            Segment::Gs => self.code.load_gs(r, ThreadState::APP_GS_AT),
+            Segment::Fs => self.out.code.read_fs_base(r),
+            Segment::Gs => self.out.code.load_gs(r, ThreadState::APP_GS_AT),
         }
     }
 }

@@ -1,0 +1,100 @@
+//! How emitted code names words of the thread state: the one place that decides it.
+//!
+//! By their addresses, as long as one thread at a time runs translated code: the processor forwards a store to a load of the same RIP-relative address at once, but takes
+//! several cycles if both go through a segment base, and a register that is borrowed in each block would wait that long in each block.
+
+use isa::Code;
+use machine::Gpr;
+
+use crate::abi::{CounterPlace, ThreadState};
+
+/// A word of the thread state, or one that takes its place.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::emit) enum Field {
+    /// A spill slot.
+    Spill(usize),
+    /// Where a register is saved around a call.
+    Called(Gpr),
+    /// The arithmetic flags there.
+    CalledFlags,
+    /// An argument of such a call that was computed before it.
+    CalledArg(usize),
+    /// The runtime's stack pointer.
+    RuntimeRsp,
+    /// The target of an indirect branch.
+    Target,
+    /// Whether an interruption came.
+    Interrupted,
+    /// The buffer's position.
+    Buffer,
+    /// What a quick check compares with.
+    EndValue(usize),
+    /// A counter's cell, or its own word.
+    Counter(CounterPlace),
+}
+
+impl Field {
+    fn address(self) -> u64 {
+        match self {
+            Field::Spill(slot) => ThreadState::spill_address(slot),
+            Field::Called(r) => ThreadState::called_address(r),
+            Field::CalledFlags => ThreadState::CALLED_FLAGS,
+            Field::CalledArg(n) => ThreadState::called_arg_address(n),
+            Field::RuntimeRsp => ThreadState::RUNTIME_RSP,
+            Field::Target => ThreadState::TARGET,
+            Field::Interrupted => ThreadState::INTERRUPTED,
+            Field::Buffer => ThreadState::BUFFER_ADDRESS,
+            Field::EndValue(n) => ThreadState::end_value_address(n),
+            Field::Counter(CounterPlace::Cell { word, cell }) => ThreadState::cell_address(word, cell),
+            Field::Counter(CounterPlace::Word(address)) => address,
+        }
+    }
+}
+
+/// Instructions that name such words.
+pub(in crate::emit) trait Fields {
+    /// `r = field`.
+    fn load_field(&mut self, r: Gpr, field: Field);
+    /// `field = r`.
+    fn store_field(&mut self, field: Field, r: Gpr);
+    /// `field += amount`. Changes flags.
+    fn add_field_imm(&mut self, field: Field, amount: i32);
+    /// `field += r`. Changes flags.
+    fn add_field(&mut self, field: Field, r: Gpr);
+    /// Compares a register with a field.
+    fn cmp_field(&mut self, r: Gpr, field: Field);
+    /// Compares a field with a constant.
+    fn cmp_field_imm(&mut self, field: Field, value: i32);
+    /// Tests bits of a field's lower half.
+    fn test_field32(&mut self, field: Field, bits: u32);
+}
+
+impl Fields for Code {
+    fn load_field(&mut self, r: Gpr, field: Field) {
+        self.load_mem(r, field.address());
+    }
+
+    fn store_field(&mut self, field: Field, r: Gpr) {
+        self.store_mem(field.address(), r);
+    }
+
+    fn add_field_imm(&mut self, field: Field, amount: i32) {
+        self.add_mem_imm(field.address(), amount);
+    }
+
+    fn add_field(&mut self, field: Field, r: Gpr) {
+        self.add_mem(field.address(), r);
+    }
+
+    fn cmp_field(&mut self, r: Gpr, field: Field) {
+        self.cmp_mem(r, field.address());
+    }
+
+    fn cmp_field_imm(&mut self, field: Field, value: i32) {
+        self.cmp_mem_imm(field.address(), value);
+    }
+
+    fn test_field32(&mut self, field: Field, bits: u32) {
+        self.test_mem32(field.address(), bits);
+    }
+}
