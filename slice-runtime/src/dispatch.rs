@@ -2,7 +2,7 @@
 
 use bubble::boot::{BootBlock, Mode};
 use bubble::shared::{RunHeader, SliceStats};
-use engine::{Control, Engine, Settings, Stats};
+use engine::{Control, Runner, Settings, Stats};
 use translator::abi::Cpu;
 
 use crate::serial::{self, SerialGuest, Signals, open_at_start};
@@ -17,7 +17,7 @@ use crate::tool::RunningTool;
 pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -> ! {
     let signals = (boot.mode == Mode::Serial).then(|| Signals::inherited(boot.signal_mask));
     // SAFETY: the bubble is mapped, this is the first engine, and FS hasn't been touched since libc set it.
-    let mut engine = unsafe { Engine::new(settings(header(), boot)) };
+    let mut engine = unsafe { Runner::new(settings(header(), boot)) };
     *engine.cpu() = Cpu { registers: boot.registers, xstate: boot.xstate.clone() };
     match signals {
         None => run_slice(boot, slot, tool, engine),
@@ -28,7 +28,7 @@ pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -
     }
 }
 
-fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut engine: Box<Engine>) -> ! {
+fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut engine: Box<Runner>) -> ! {
     if boot.proc >= 0 {
         machine::proc::look_in(boot.proc);
     }
@@ -46,7 +46,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     guest.verify_last_call(engine.as_mut());
     let may_recur = guest.may_recur();
     if let Err(error) =
-        guest.finish(SliceStats { boot_ns: boot_times.0, boot_cpu_ns: boot_times.1, ..slice_stats(&engine.stats) })
+        guest.finish(SliceStats { boot_ns: boot_times.0, boot_cpu_ns: boot_times.1, ..slice_stats(&engine.stats()) })
     {
         slot.fail(&error);
     }
@@ -71,13 +71,15 @@ fn run_serial(
     signals: Signals,
     slot: OwnSlot,
     tool: Box<dyn RunningTool>,
-    mut engine: Box<Engine>,
+    mut engine: Box<Runner>,
 ) -> ! {
+    let mut control = engine.control();
     if signals.handles_faults() {
-        engine.expect_faults();
+        control.expect_faults();
     }
-    open_at_start().into_iter().for_each(|inode| engine.file_may_change(inode));
-    engine.shared_memory_may_change();
+    open_at_start().into_iter().for_each(|inode| control.file_may_change(inode));
+    control.shared_memory_may_change();
+    drop(control);
     let guest = SerialGuest::new(signals, slot, tool);
     serial::limit_open_files(boot.open_files);
     serial::run(engine, guest, slice_stats)

@@ -1,39 +1,35 @@
-//! The JIT engine: runs an app's code from a code cache, translated trace by trace, ISA to ISA (for indirect branches and returns see `targets` and `landings`).
+//! The JIT engine: runs an app's code from a code cache, translated trace by trace by [`translator`].
 //!
-//! * [`Engine`] runs; [`Guest`] is for whom it runs; what tools see of a trace is in [`translator::trace`].
-//! * [`translator`] makes machine code of app code, `space` and `tables` keep it, `dispatch` and `landings` find it,
-//!   `gateway` enters and leaves it, `shortcut` goes round the runtime, `signals` maps interruptions back to the app, `finish` does the rest of what was interrupted, `pages` and `regions` watch the app's
-//!   memory, `end` finds a slice's end, [`routines`] tells what left the cache.
+//! ```text
+//!  interface ◄─ gateway ◄─ cache ◄─ coherence ◄─ link ◄─ translations ◄─ run
+//!                            └─ signals ◄───────────────────────────────┘
+//! ```
+//!
+//! * `interface`: what the engine is told ([`Settings`]), and whom it asks ([`Guest`]).
+//! * `gateway`: into the cache and out of it.
+//! * `cache`: code and its tables.
+//! * `coherence`: app code, and whether it can change.
+//! * `link`: where indirect branches go.
+//! * `signals`: faults and interruptions, back to the app's state.
+//! * `translations`: what all threads of a process share: finding, making, dropping.
+//! * `run`: one thread ([`Runner`]).
+//! * [`routines`]: what is counted of analysis routines that leave the cache.
 
-pub mod buffer;
-mod cells;
-mod dispatch;
-mod end;
-mod engine;
-mod entrances;
-mod exits;
-mod finish;
+mod cache;
+mod coherence;
 mod gateway;
-pub mod guest;
-mod invalidate;
-mod landings;
-mod pages;
-mod places;
-mod regions;
+mod interface;
+mod link;
 pub mod routines;
-pub mod shortcut;
+mod run;
 mod signals;
-mod slots;
-mod space;
-mod tables;
-mod targets;
-mod templates;
+mod translations;
 
-pub use engine::{Engine, Settings, Stats};
-pub use gateway::{detach, extended_state, stored_environment};
-pub use guest::{Control, Fault, Flow, Guest, Volatile};
-pub use signals::{TRAP_FLAG, install_signal, interrupt, on_signal, set_interrupted};
-pub use targets::mapped_later;
+pub use gateway::{detach, extended_state, fast_path, stored_environment};
+pub use interface::{Control, Fault, Flow, Guest, Settings, Stats, TRAP_FLAG, Volatile};
+pub use link::mapped_later;
+pub use run::{Runner, stream};
+pub use signals::{Hook, install_signal, interrupt, on_signal, set_interrupted};
 
 #[cfg(test)]
 suites::watch_tests!();

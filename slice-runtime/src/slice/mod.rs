@@ -25,7 +25,7 @@ mod verify;
 use bubble::shared::{End, EndKind, NO_SLOT, SliceStats};
 use bubble::switches::Optimisation;
 use cpuid::Cpuid;
-use engine::{Control, Engine, Fault, Flow, Guest, Volatile};
+use engine::{Control, Fault, Flow, Guest, Runner, Volatile};
 use machine::{AppPc, Gpr, Here, Memory, Registers};
 use shortcut::Replaying;
 use sigmatch::Verdict;
@@ -89,14 +89,14 @@ impl SliceGuest {
     }
 
     /// To be called before the first instruction: a slice without records is looking for its end from the start.
-    pub fn start(&mut self, engine: &mut Engine) {
+    pub fn start(&mut self, engine: &mut Runner) {
         images::disown();
         deadline::set(self.slot.cpu_bound());
         // SAFETY: a slice's CONTROL is mapped.
         if unsafe { crate::slot::header() }.off.leaves(Optimisation::Shortcut) {
             self.replaying.shorten(self.slot.log(), engine);
         }
-        self.arm_if_exhausted(engine);
+        self.arm_if_exhausted(&mut engine.control());
     }
 
     /// Hands in the result. To be called when the engine was left.
@@ -177,13 +177,14 @@ impl SliceGuest {
 
     /// If the call at the slice's end was recorded: does what it did, and compares memory with what the next slice
     /// started with. To be called when the engine was left.
-    pub fn verify_last_call(&mut self, engine: &mut Engine) {
+    pub fn verify_last_call(&mut self, engine: &mut Runner) {
         let record = self.slot.last_call();
         if record.is_empty() || self.end.kind == EndKind::Signature || self.end.successor == NO_SLOT {
             return;
         }
         let mut registers = engine.cpu().registers;
-        let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: engine };
+        let mut control = engine.control();
+        let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: &mut control };
         if let Err(divergence) = Replayer::new(record).syscall(&mut registers, &mut space) {
             self.diverged(&divergence);
         }

@@ -3,7 +3,7 @@
 //! It does what [`Replayer::syscall`] does for a record that is neither the log's last nor anything but a system call's, by the
 //! same format ([`syscall_replay::log`]), without touching vector registers and without the runtime. Whatever is unusual is given up before
 //! anything has changed that the runtime would not do in the same way once more: a call that isn't the recorded one, memory that
-//! can't be accessed directly, an input of a rare kind. See [`engine::shortcut`] for what it owes to the engine.
+//! can't be accessed directly, an input of a rare kind. See [`engine::fast_path`] for what it owes to the engine.
 //!
 //! What interrupts it are a slice's own timers ([`super::interruption`]): of its deadline, and of the watch behind its end. Up to its last look at
 //! `interrupted` that is enough; behind it the signal's handler sends it back, and what the last instructions have done is done once more.
@@ -16,8 +16,8 @@ use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use engine::Engine;
-use engine::shortcut::{Shortcut, at};
+use engine::Runner;
+use engine::fast_path::{Shortcut, at};
 use machine::Gpr;
 use syscall_replay::effects::HASHED;
 use syscall_replay::hash::{FACTOR, ROTATION, SEED};
@@ -164,7 +164,7 @@ global_asm!(
     "imul rdx, rdx, {EXIT_BYTES}",
     "mov rcx, [rcx + rdx]",
     "mov r10, rcx",
-    // r9: the address of the target's word, in the map of targets or in the table of landings, see `Engine::index_of`.
+    // r9: the address of the target's word, in the map of targets or in the table of landings, see `translator::abi::index_of`.
     "cmp qword ptr gs:[{looks_in_map}], 0",
     "je 33f",
     "pext r9, r10, gs:[{target_bits}]",
@@ -334,7 +334,7 @@ impl Replaying {
     }
 
     /// From now on system calls take the shortcut.
-    pub fn shorten(&self, log: &'static [u8], engine: &mut Engine) {
+    pub fn shorten(&self, log: &'static [u8], engine: &mut Runner) {
         for (number, input) in INPUTS.iter().enumerate() {
             let known = match row(number as u64).map(|row| row.inputs) {
                 Some([In::Text(0)]) => FIRST_TEXT,

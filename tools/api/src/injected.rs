@@ -54,7 +54,7 @@ impl<T: Tool> RunningTool for Injected<T> {
     }
 
     fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
-        engine::buffer::take(|words| self.drain(words));
+        engine::stream::take(|words| self.drain(words));
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is asked.
         let result = self.tool.finish(unsafe { &*Self::LOCAL });
         match postcard::to_slice(&result, out) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bubble::map::{self, Region};
-use engine::{Control, Engine, Fault, Flow, Guest, Settings, Volatile};
+use engine::{Control, Fault, Flow, Guest, Runner, Settings, Volatile};
 use isa::Kind;
 use isa::random::Program;
 use machine::{Gpr, flags};
@@ -26,7 +26,7 @@ fn map_region(region: Region, access: i32) {
 
 /// An engine for many programs.
 pub struct Translated {
-    engine: Box<Engine>,
+    engine: Box<Runner>,
     instrument: fn(&mut Trace),
     timer: Option<Timer>,
     /// What the last run wrote into the buffer.
@@ -173,7 +173,7 @@ impl Translated {
         map_region(map::CACHE_OWN, data | libc::PROT_EXEC);
         let settings = Settings { off: settings.off.on_this_processor(), ..settings };
         // SAFETY: the regions were just mapped, and the lock of the process is held.
-        Translated { engine: unsafe { Engine::new(settings) }, instrument, timer: None, stream: Vec::new(), steps: 0 }
+        Translated { engine: unsafe { Runner::new(settings) }, instrument, timer: None, stream: Vec::new(), steps: 0 }
     }
 
     /// From now on [`Translated::run_again`] is interrupted.
@@ -189,11 +189,11 @@ impl Translated {
     /// A number that stands for all code made so far, and where it lies.
     pub fn code(&self) -> u64 {
         // Traces start at multiples of 16, and the shortest are some bytes long. Stubs lie at the cache's end, but what leads to them doesn't.
-        let len = (4 * self.engine.stats.cache_bytes + 4096).min(CODE_COMPARED) as usize / 8;
+        let len = (4 * self.engine.stats().cache_bytes + 4096).min(CODE_COMPARED) as usize / 8;
         // SAFETY: the cache is mapped, and translated code doesn't run.
         let code = unsafe { std::slice::from_raw_parts(map::CACHE_OWN.start as *const u64, len) };
         let mixed = |hash: u64, word: &u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        code.iter().fold(self.engine.stats.cache_bytes, mixed)
+        code.iter().fold(self.engine.stats().cache_bytes, mixed)
     }
 
     /// Instruments in another way from the next program on.
@@ -209,7 +209,7 @@ impl Translated {
 
     /// The program was loaded.
     pub fn forget(&mut self, arena: &Arena) {
-        arena.loaded().into_iter().for_each(|(start, len)| self.engine.code_changed(start, len));
+        arena.loaded().into_iter().for_each(|(start, len)| self.engine.control().code_changed(start, len));
     }
 
     /// Runs the same program again.
@@ -234,7 +234,7 @@ impl Translated {
         };
         let filled = stream::fill_but(interruptions.room());
         self.run_interrupted(&mut observer, interruptions);
-        engine::buffer::take(|words| observer.stream.extend(words));
+        engine::stream::take(|words| observer.stream.extend(words));
         self.stream = observer.stream.split_off(filled);
         let cpu = self.engine.cpu();
         let state = State { registers: cpu.registers, xstate: cpu.xstate.clone() };

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use bubble::map::{self, Region};
 use bubble::switches::Off;
-use engine::{Control, Engine, Fault, Flow, Guest, Settings, Stats, Volatile};
+use engine::{Control, Fault, Flow, Guest, Runner, Settings, Stats, Volatile};
 use machine::Gpr;
 use translator::abi::Cpu;
 use translator::trace::{self, Instrument};
@@ -181,7 +181,7 @@ fn run(settings: Settings, function: extern "C" fn(u64) -> u64, argument: u64, c
     }
     let settings = Settings { off: settings.off.on_this_processor(), ..settings };
     // SAFETY: the regions are mapped and this test owns them.
-    let mut engine = unsafe { Engine::new(settings) };
+    let mut engine = unsafe { Runner::new(settings) };
     let cpu = engine.cpu();
     cpu.xstate = machine::XState::initial();
     cpu.registers.rip = function as *const () as u64;
@@ -197,7 +197,7 @@ fn run(settings: Settings, function: extern "C" fn(u64) -> u64, argument: u64, c
     // SAFETY: the cache is mapped, and translated code doesn't run.
     let code = unsafe { std::slice::from_raw_parts(map::CACHE_OWN.start as *const u8, CODE_KEPT) }.to_vec();
     let result = engine.cpu().registers.get(Gpr::R15);
-    Run { result, local, stats: engine.stats, drained: guest.drained, code }
+    Run { result, local, stats: engine.stats(), drained: guest.drained, code }
 }
 
 fn same(function: extern "C" fn(u64) -> u64, argument: u64) {

@@ -20,7 +20,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use bubble::shared::SliceStats;
-use engine::{Control, Engine, Flow, Stats};
+use engine::{Control, Flow, Runner, Stats};
 use machine::Here;
 use translator::abi::Cpu;
 
@@ -40,7 +40,7 @@ static WORLD: AtomicPtr<World> = AtomicPtr::new(null_mut());
 
 /// What the threads share. Used by who has the turn.
 struct World {
-    engine: Box<Engine>,
+    engine: Box<Runner>,
     guest: SerialGuest,
     /// The thread whose state the engine and the guest have, unless that has ended.
     loaded: Option<&'static Area>,
@@ -129,7 +129,7 @@ fn own_number() -> i32 {
 }
 
 /// Runs the app to its end.
-pub fn run(engine: Box<Engine>, guest: SerialGuest, stats: fn(&Stats) -> SliceStats) -> ! {
+pub fn run(engine: Box<Runner>, guest: SerialGuest, stats: fn(&Stats) -> SliceStats) -> ! {
     let me = of_turn();
     WORLD.store(Box::into_raw(Box::new(World { engine, guest, loaded: Some(me), stats })), Ordering::Release);
     go_on(me)
@@ -227,7 +227,7 @@ impl World {
         if flow == Flow::Continue {
             self.engine.run(&mut self.guest);
         }
-        let stats = (self.stats)(&self.engine.stats);
+        let stats = (self.stats)(&self.engine.stats());
         self.guest.pause.take().unwrap_or_else(|| self.guest.finish(stats))
     }
 }

@@ -1,0 +1,134 @@
+//! Templates: tables of indirect branches that slices have in common.
+//!
+//! A template holds landings in the shared cache, and belongs to a set of registered mappings: only landings of targets in them
+//! are in it. So a process in which all of the set's mappings are the registered ones may use it, whatever others add. It looks at
+//! it through a private view, in which it puts landings of its own, see [`crate::link`].
+
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bubble::code_files::{FileRegion, FileVersion};
+use translator::abi::{IndirectTables, Level};
+
+use super::layout::{Layout, MAX_TEMPLATES};
+use super::locked::Locked;
+use super::region_set::RegionSet;
+use super::tables::Tables;
+
+/// Offset of the first template from the tables' start.
+pub const TEMPLATES_AT: u64 = offset_of!(Layout, templates) as u64;
+
+impl Tables {
+    /// The mappings that were registered so far, in the order of their numbers.
+    pub fn registered(&self) -> &[FileRegion] {
+        // SAFETY: `at` promised mapped memory.
+        unsafe { &(*self.layout).files }.regions()
+    }
+
+    /// What their files were then.
+    pub fn versions(&self) -> &[FileVersion] {
+        // SAFETY: `at` promised mapped memory.
+        unsafe { &(*self.layout).files }.versions()
+    }
+
+    /// The template for these mappings, or else for most of them, with the set that it is for.
+    pub fn template_for(&self, set: &RegionSet) -> Option<(usize, RegionSet)> {
+        let count = self.header().templates.load(Ordering::Acquire) as usize;
+        // SAFETY: entries below the count don't change.
+        let sets = unsafe { &(&(*self.layout).header.template_sets)[..count] };
+        let usable = sets.iter().copied().enumerate().filter(|(_, its)| its.is_subset(set));
+        usable.max_by_key(|(_, its)| its.len())
+    }
+
+    /// A template, to be looked at and added to.
+    pub fn template(&self, number: usize) -> &IndirectTables {
+        // SAFETY: `at` promised mapped memory; all of it are atomics.
+        unsafe { &(&(*self.layout).templates)[number] }
+    }
+}
+
+impl Locked<'_> {
+    /// A template for exactly these mappings, made if there is none: it starts with what the nearest one has, or with `empty`
+    /// everywhere.
+    pub fn make_template(&self, set: &RegionSet, empty: u64) -> Option<usize> {
+        let nearest = self.tables.template_for(set);
+        if let Some((number, its)) = nearest
+            && its == *set
+        {
+            return Some(number);
+        }
+        let count = &self.tables.header().templates;
+        let number = count.load(Ordering::Relaxed) as usize;
+        if number == MAX_TEMPLATES {
+            return None;
+        }
+        let (new, nearest) = (self.tables.template(number), nearest.map(|(n, _)| self.tables.template(n)));
+        let copy = |to: &[AtomicU64], from: Option<&[AtomicU64]>| {
+            for (n, entry) in to.iter().enumerate() {
+                let value = from.map_or(empty, |from| from[n].load(Ordering::Acquire));
+                entry.store(value, Ordering::Relaxed);
+            }
+        };
+        for level in Level::ALL {
+            copy(new.level(level), nearest.map(|nearest| nearest.level(level).as_slice()));
+        }
+        // SAFETY: the lock is held; the entry above the count belongs to the holder.
+        unsafe { (&mut (*self.tables.layout).header.template_sets)[number] = *set };
+        count.store(number as u32 + 1, Ordering::Release);
+        Some(number)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Tables in memory of their own.
+    pub fn tables() -> Tables {
+        tables_in(libc::MAP_PRIVATE)
+    }
+
+    /// The same in memory that is private, or shared with forks.
+    pub fn tables_in(kind: i32) -> Tables {
+        let flags = kind | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let (size, protection) = (size_of::<Layout>(), libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: a new mapping at a place of the kernel's choice, kept for ever.
+        unsafe { Tables::at(libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) as u64, true) }
+    }
+
+    fn set(numbers: &[usize]) -> RegionSet {
+        let mut set = RegionSet::default();
+        numbers.iter().for_each(|&n| set.insert(n));
+        set
+    }
+
+    #[test]
+    fn a_process_gets_a_template_of_its_own_mappings_only() {
+        let tables = tables();
+        assert_eq!(tables.template_for(&set(&[0])), None);
+        let first = tables.lock().make_template(&set(&[0]), 7).unwrap();
+        assert_eq!(tables.template(first).level(Level::First)[5].load(Ordering::Relaxed), 7);
+        tables.template(first).level(Level::First)[5].store(8, Ordering::Relaxed);
+        assert_eq!(tables.lock().make_template(&set(&[0]), 7), Some(first));
+        let both = tables.lock().make_template(&set(&[0, 100]), 7).unwrap();
+        assert_ne!(first, both);
+        let entry = |number: usize, n: usize| tables.template(number).level(Level::First)[n].load(Ordering::Relaxed);
+        assert_eq!((entry(both, 5), entry(both, 6)), (8, 7), "it starts with what the nearest one has");
+        assert_eq!(tables.template(both).level(Level::Third)[5].load(Ordering::Relaxed), 7);
+        assert_eq!(tables.template_for(&set(&[0, 3])), Some((first, set(&[0]))));
+        assert_eq!(tables.template_for(&set(&[0, 3, 100])), Some((both, set(&[0, 100]))));
+        assert_eq!(tables.template_for(&set(&[3, 100])), None, "one of its mappings is another file here");
+        let other = tables.lock().make_template(&set(&[3, 100]), 7).unwrap();
+        assert_eq!(entry(other, 5), 7);
+    }
+
+    #[test]
+    fn templates_are_bounded() {
+        let tables = tables();
+        for n in 0..MAX_TEMPLATES {
+            assert_eq!(tables.lock().make_template(&set(&[n]), 1), Some(n));
+        }
+        assert_eq!(tables.lock().make_template(&set(&[500]), 1), None);
+        assert_eq!(tables.lock().make_template(&set(&[3]), 1), Some(3));
+    }
+}

@@ -1,0 +1,18 @@
+//! App code, and whether it can change.
+//!
+//! ```text
+//!   /proc/self/maps ─► Region ─► AppCode ─► bytes of code     what may be read
+//!                                        ─► constants         what may be relied on, until a call of the app's changes it
+//!                                        ─► shared?           what is the same in all slices
+//!   writes to code  ─► protection ─► which pages are write-protected, and which are compared instead
+//! ```
+//!
+//! Invariant *relied on*: whatever [`AppCode`] gave out as constant is named again by [`AppCode::take_looked_at`] before it stops being so.
+
+mod app_code;
+mod constants;
+mod protection;
+mod region;
+
+pub(crate) use app_code::{AppCode, code_at};
+pub(crate) use protection::PAGE;

@@ -1,0 +1,20 @@
+//! Into the code cache and out of it.
+//!
+//! ```text
+//!   run loop ── enter ──► translated code ── leave, leave by stub, miss ──► run loop
+//!                          │        ▲
+//!                     syscall       └── done
+//!                          ▼        │
+//!                         fast path ┘  a routine of the host's that does a system call's work: no run loop
+//! ```
+//!
+//! `switch` is the context switch, in assembly; [`fast_path`] says what a way round the runtime owes to both sides.
+
+pub mod fast_path;
+mod switch;
+
+pub use fast_path::Shortcut;
+pub use switch::{
+    EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, INDIRECT_MISS, abandon_pc, adopt, detach, doors, enter,
+    extended_state, in_enter_window, indirect_miss_pc, leave_by_stub_pc, stored_environment,
+};

@@ -1,0 +1,420 @@
+//! The gateway between the runtime and translated code: `enter`, `leave` and the way back from a signal handler.
+//!
+//! While translated code runs, every general register, the flags, the extended state and FS are the app's; GS points to
+//! the [`ThreadState`]. While the runtime runs, FS is the image's and the app's state lies in `ThreadState::cpu`.
+//!
+//! `enter(thread)` looks like a function call to the runtime: it saves the callee-saved registers on the runtime's stack,
+//! notes the stack pointer, loads the app's state and jumps to `thread.entry`. `leave`, jumped to by exit stubs, stores
+//! the app's state and returns from that call. `abandon` returns from it with nothing to store, after a signal
+//! handler filled in `cpu` itself.
+//!
+//! Named invariants:
+//! * *complete*: when `enter` returns, `cpu` holds all of the app's state except `rip`, which the exit tells.
+//! * *mirrors*: `enter` makes the mirrors of r10 and r9 what these are, see `translator::emit::registers::home`, and stores the app's r11, see `translator::emit::registers::r11`.
+//! * *window*: between `enter_window` and `enter_window_end` a signal handler may redirect to `abandon`: nothing
+//!   of the app's state has been changed in memory and none is only in registers.
+
+use std::arch::global_asm;
+use std::mem::offset_of;
+
+use machine::{Gpr, Registers, XState};
+use translator::abi::{Cpu, Doors, MIRROR_R9, MIRROR_R10, SLOT_R11, ThreadState};
+
+const REGISTERS: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers);
+const XSTATE: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, xstate) + offset_of!(XState, bytes);
+
+const fn gpr(r: Gpr) -> usize {
+    REGISTERS + r as usize * 8
+}
+
+/// Instructions that load the app's extended state, by way of rax, rcx and rdx. XRSTOR loads the selectors of the last x87 instruction from no image, and on some
+/// processors nothing about it (see [`machine::x87`]): where that is about to be seen it is put into the unit's environment. If an exception is pending
+/// the image has all but the selectors, and addresses in full. And where XRSTOR takes registers that hold zero out of use ([`machine::in_use`]), those that were in use are so again.
+macro_rules! load_extended_state {
+    () => {
+        concat!(
+            "mov eax, gs:[{xsave_mask}]\n",
+            "mov edx, gs:[{xsave_mask} + 4]\n",
+            "xrstor64 gs:[{xstate}]\n",
+            "cmp qword ptr gs:[{restores_x87}], 0\n",
+            "je 8f\n",
+            "test byte ptr gs:[{xstate} + 512], 1\n",
+            "jz 8f\n",
+            "test byte ptr gs:[{xstate} + 2], 0x80\n",
+            "jz 7f\n",
+            "cmp qword ptr gs:[{restores_x87}], 2\n",
+            "jne 8f\n",
+            "7:\n",
+            "fnstenv gs:[{environment}]\n",
+            "mov rax, gs:[{last_x87}]\n",
+            "mov gs:[{environment} + 12], rax\n",
+            "mov rax, gs:[{last_x87} + 8]\n",
+            "mov gs:[{environment} + 20], rax\n",
+            "fldenv gs:[{environment}]\n",
+            "8:\n",
+            "cmp qword ptr gs:[{forgets_zeros}], 0\n",
+            "je 9f\n",
+            // Most often the upper halves are out of use and the first registers hold something.
+            "test byte ptr gs:[{xstate} + 512], 0x44\n",
+            "jnz 6f\n",
+            "mov rax, gs:[{xstate} + 160]\n",
+            "or rax, gs:[{xstate} + 168]\n",
+            "or rax, gs:[{xstate} + 176]\n",
+            "or rax, gs:[{xstate} + 184]\n",
+            "jnz 9f\n",
+            "6:\n",
+            "mov ecx, 1\n",
+            "xgetbv\n",
+            "not eax\n",
+            "and eax, gs:[{xstate} + 512]\n",
+            "test al, 0x46\n",
+            "jz 9f\n",
+            "test al, 2\n",
+            "jz 2f\n",
+            "movaps xmm0, gs:[{xstate} + 160]\n",
+            "2:\n",
+            "test al, 4\n",
+            "jz 3f\n",
+            "vinserti128 ymm0, ymm0, gs:[{zeros}], 1\n",
+            "3:\n",
+            "test al, 0x40\n",
+            "jz 9f\n",
+            "vinserti64x4 zmm0, zmm0, gs:[{zeros}], 1\n",
+            "9:\n",
+        )
+    };
+}
+
+/// Instructions that load the app's registers from rax to r11.
+macro_rules! load_low_registers {
+    () => {
+        concat!(
+            "mov rax, gs:[{rax}]\n",
+            "mov rcx, gs:[{rcx}]\n",
+            "mov rdx, gs:[{rdx}]\n",
+            "mov rbx, gs:[{rbx}]\n",
+            "mov rbp, gs:[{rbp}]\n",
+            "mov rsi, gs:[{rsi}]\n",
+            "mov rdi, gs:[{rdi}]\n",
+            "mov r8, gs:[{r8}]\n",
+            "mov r9, gs:[{r9}]\n",
+            "mov r10, gs:[{r10}]\n",
+            "mov r11, gs:[{r11}]\n",
+        )
+    };
+}
+
+/// Those that load the others, the stack pointer last.
+macro_rules! load_high_registers {
+    () => {
+        concat!(
+            "mov r12, gs:[{r12}]\n",
+            "mov r13, gs:[{r13}]\n",
+            "mov r14, gs:[{r14}]\n",
+            "mov r15, gs:[{r15}]\n",
+            "mov rsp, gs:[{rsp}]\n",
+        )
+    };
+}
+
+global_asm!(
+    ".pushsection .text.superpin_gateway, \"ax\", @progbits",
+    ".balign 64",
+    // extern "C" fn enter(thread: *mut ThreadState)
+    ".globl superpin_enter",
+    "superpin_enter:",
+    "push rbx",
+    "push rbp",
+    "push r12",
+    "push r13",
+    "push r14",
+    "push r15",
+    "mov gs:[{runtime_rsp}], rsp",
+    ".globl superpin_enter_window",
+    "superpin_enter_window:",
+    "cmp qword ptr gs:[{interrupted}], 0",
+    "jne superpin_abandon",
+    load_extended_state!(),
+    "mov rax, gs:[{fs_base}]",
+    "wrfsbase rax",
+    "push qword ptr gs:[{rflags}]",
+    "popfq",
+    load_low_registers!(),
+    "mov gs:[{mirror_r10}], r10",
+    "mov gs:[{mirror_r9}], r9",
+    "mov gs:[{slot_r11}], r11",
+    "mov r11, gs:[{entered_r11}]",
+    load_high_registers!(),
+    "jmp qword ptr gs:[{entry}]",
+    ".globl superpin_enter_window_end",
+    "superpin_enter_window_end:",
+    // The same from a landing, which has the app's rcx in r9.
+    ".balign 16",
+    ".globl superpin_landing_miss",
+    ".hidden superpin_landing_miss",
+    "superpin_landing_miss:",
+    "mov rcx, r9",
+    // An indirect branch whose target is in r10 and not in the table. The app's r10 and r9 are in their mirrors.
+    ".globl superpin_indirect_miss",
+    ".hidden superpin_indirect_miss",
+    "superpin_indirect_miss:",
+    "mov gs:[{target}], r10",
+    "mov r10, gs:[{mirror_r10}]",
+    "mov r9, gs:[{mirror_r9}]",
+    "mov qword ptr gs:[{exit}], -1",
+    "jmp superpin_leave",
+    // Exit stubs at a block's end bring the exit's number in r10. There the values of r10 and r9 are in their mirrors.
+    ".balign 16",
+    ".globl superpin_leave_by_stub",
+    "superpin_leave_by_stub:",
+    "mov gs:[{exit}], r10",
+    "mov r10, gs:[{mirror_r10}]",
+    "mov r9, gs:[{mirror_r9}]",
+    // Exits with nothing borrowed jump here.
+    ".globl superpin_leave",
+    ".hidden superpin_leave",
+    "superpin_leave:",
+    "mov gs:[{rax}], rax",
+    "mov gs:[{rcx}], rcx",
+    "mov gs:[{rdx}], rdx",
+    "mov gs:[{rbx}], rbx",
+    "mov gs:[{rsp}], rsp",
+    "mov gs:[{rbp}], rbp",
+    "mov gs:[{rsi}], rsi",
+    "mov gs:[{rdi}], rdi",
+    "mov gs:[{r8}], r8",
+    "mov gs:[{r9}], r9",
+    "mov gs:[{r10}], r10",
+    "mov gs:[{r11}], r11",
+    "mov gs:[{r12}], r12",
+    "mov gs:[{r13}], r13",
+    "mov gs:[{r14}], r14",
+    "mov gs:[{r15}], r15",
+    "mov rsp, gs:[{runtime_rsp}]",
+    "pushfq",
+    "pop rax",
+    "mov gs:[{rflags}], rax",
+    "cld",
+    "rdfsbase rax",
+    "mov gs:[{fs_base}], rax",
+    "mov eax, gs:[{xsave_mask}]",
+    "mov edx, gs:[{xsave_mask} + 4]",
+    "xsave64 gs:[{xstate}]",
+    "cmp qword ptr gs:[{loses_x87}], 0",
+    "je 9f",
+    "test byte ptr gs:[{xstate} + 512], 1",
+    "jz 9f",
+    "mov rax, gs:[{loses_x87}]",
+    "shr rax, 1",
+    "mov gs:[{restores_x87}], rax",
+    "fnstenv gs:[{environment}]",
+    "mov rax, gs:[{environment} + 12]",
+    "mov rdx, gs:[{environment} + 20]",
+    // The same address without selectors: XRSTOR loaded that, and none was executed since.
+    "cmp eax, gs:[{last_x87}]",
+    "jne 7f",
+    "cmp word ptr gs:[{environment} + 16], 0",
+    "je 8f",
+    "7:",
+    "mov gs:[{last_x87}], rax",
+    "mov gs:[{last_x87} + 8], rdx",
+    // The last sixteen bits of an environment mean nothing.
+    "mov word ptr gs:[{last_x87} + 14], 0",
+    "8:",
+    "test byte ptr gs:[{xstate} + 2], 0x80",
+    "jnz 9f",
+    "cmp qword ptr gs:[{loses_x87}], {selectors}",
+    "je 9f",
+    "mov ecx, eax",
+    "mov gs:[{xstate} + 8], rcx",
+    "mov ecx, edx",
+    "mov gs:[{xstate} + 16], rcx",
+    "shr rax, 48",
+    "mov gs:[{xstate} + 6], ax",
+    "9:",
+    // Abandons an entry, or leaves when `cpu` is already filled in.
+    ".globl superpin_abandon",
+    "superpin_abandon:",
+    "mov rsp, gs:[{runtime_rsp}]",
+    "mov rax, gs:[{runtime_fs}]",
+    "wrfsbase rax",
+    "push 0x202",
+    "popfq",
+    "push 0x1f80",
+    "ldmxcsr [rsp]",
+    "fninit",
+    "add rsp, 8",
+    "pop r15",
+    "pop r14",
+    "pop r13",
+    "pop r12",
+    "pop rbp",
+    "pop rbx",
+    "ret",
+    // extern "C" fn detach(thread: *mut ThreadState) -> !: loads the app's state and goes to its rip, for good.
+    ".globl superpin_detach",
+    "superpin_detach:",
+    load_extended_state!(),
+    "mov rax, gs:[{fs_base}]",
+    "wrfsbase rax",
+    "push qword ptr gs:[{rflags}]",
+    "popfq",
+    load_low_registers!(),
+    load_high_registers!(),
+    "jmp qword ptr gs:[{rip}]",
+    ".popsection",
+    runtime_rsp = const offset_of!(ThreadState, runtime_rsp),
+    runtime_fs = const offset_of!(ThreadState, runtime_fs),
+    interrupted = const offset_of!(ThreadState, interrupted),
+    xsave_mask = const offset_of!(ThreadState, xsave_mask),
+    entry = const offset_of!(ThreadState, entry),
+    exit = const offset_of!(ThreadState, exit),
+    target = const offset_of!(ThreadState, target),
+    mirror_r10 = const ThreadState::spill_at(MIRROR_R10),
+    mirror_r9 = const ThreadState::spill_at(MIRROR_R9),
+    slot_r11 = const ThreadState::spill_at(SLOT_R11),
+    entered_r11 = const offset_of!(ThreadState, entered_r11),
+    xstate = const XSTATE,
+    last_x87 = const XSTATE + machine::x87::LAST_AT,
+    loses_x87 = const offset_of!(ThreadState, loses_x87),
+    restores_x87 = const offset_of!(ThreadState, restores_x87),
+    selectors = const machine::x87::Lost::Selectors as u64,
+    forgets_zeros = const offset_of!(ThreadState, forgets_zeros),
+    zeros = const offset_of!(ThreadState, zeros),
+    environment = const offset_of!(ThreadState, environment),
+    rflags = const REGISTERS + offset_of!(Registers, rflags),
+    fs_base = const REGISTERS + offset_of!(Registers, fs_base),
+    rip = const REGISTERS + offset_of!(Registers, rip),
+    rax = const gpr(Gpr::Rax),
+    rcx = const gpr(Gpr::Rcx),
+    rdx = const gpr(Gpr::Rdx),
+    rbx = const gpr(Gpr::Rbx),
+    rsp = const gpr(Gpr::Rsp),
+    rbp = const gpr(Gpr::Rbp),
+    rsi = const gpr(Gpr::Rsi),
+    rdi = const gpr(Gpr::Rdi),
+    r8 = const gpr(Gpr::R8),
+    r9 = const gpr(Gpr::R9),
+    r10 = const gpr(Gpr::R10),
+    r11 = const gpr(Gpr::R11),
+    r12 = const gpr(Gpr::R12),
+    r13 = const gpr(Gpr::R13),
+    r14 = const gpr(Gpr::R14),
+    r15 = const gpr(Gpr::R15),
+);
+
+unsafe extern "C" {
+    fn superpin_enter(thread: *mut ThreadState);
+    fn superpin_leave();
+    fn superpin_leave_by_stub();
+    fn superpin_landing_miss();
+    fn superpin_indirect_miss();
+    fn superpin_abandon();
+    fn superpin_detach(thread: *mut ThreadState) -> !;
+    static superpin_enter_window: u8;
+    static superpin_enter_window_end: u8;
+}
+
+/// `ThreadState::exit` after a fault in the code cache.
+pub const EXIT_FAULT: u64 = u64::MAX - 1;
+
+/// `ThreadState::exit` after an interruption.
+pub const EXIT_INTERRUPTED: u64 = u64::MAX - 2;
+
+/// `ThreadState::exit` if the entry was abandoned before anything ran.
+pub const EXIT_NOT_ENTERED: u64 = u64::MAX - 3;
+
+/// Value of `ThreadState::exit` after an indirect branch missed.
+pub const INDIRECT_MISS: u64 = u64::MAX;
+
+/// Runs translated code from `entry` until it leaves the cache.
+///
+/// # Safety
+/// GS must point to `thread`, `thread.entry` to translated code, and `cpu` must hold a state of the app.
+pub unsafe fn enter(thread: *mut ThreadState) {
+    // SAFETY: the caller's promise; the assembly follows the C convention.
+    unsafe { superpin_enter(thread) }
+}
+
+/// Gives the whole processor state back to the app, at its `rip`, natively and for good.
+///
+/// # Safety
+/// GS must point to `thread`, and `cpu` must hold a state of the app. The runtime must expect never to run again
+/// in this thread.
+pub unsafe fn detach(thread: *mut ThreadState) -> ! {
+    // SAFETY: the caller's promise.
+    unsafe { superpin_detach(thread) }
+}
+
+/// Addresses that emitted code jumps to.
+pub fn doors() -> Doors {
+    Doors { leave_by_stub: leave_by_stub_pc(), landing_miss: landing_miss_pc() }
+}
+
+/// Address that a failed indirect prediction jumps to; also what empty entries of the table hold.
+pub fn indirect_miss_pc() -> u64 {
+    superpin_indirect_miss as *const () as u64
+}
+
+/// The same for a landing that has the app's rcx in r9.
+fn landing_miss_pc() -> u64 {
+    superpin_landing_miss as *const () as u64
+}
+
+/// Address that exit stubs at a block's end jump to, with the exit's number in r10.
+pub fn leave_by_stub_pc() -> u64 {
+    superpin_leave_by_stub as *const () as u64
+}
+
+/// Address that makes `enter` return at once; the app's state is what `cpu` holds.
+pub fn abandon_pc() -> u64 {
+    superpin_abandon as *const () as u64
+}
+
+/// Whether `pc` lies in the part of `enter` that can be abandoned.
+pub fn in_enter_window(pc: u64) -> bool {
+    // SAFETY: only the symbols' addresses are used.
+    let (start, end) = (&raw const superpin_enter_window as u64, &raw const superpin_enter_window_end as u64);
+    (start..end).contains(&pc)
+}
+
+/// Points GS to the thread state, notes the image's FS base, and finds out which components to save.
+///
+/// # Safety
+/// `thread` must be mapped, zeroed or initialised, and belong to the calling thread from now on.
+pub unsafe fn adopt(thread: *mut ThreadState) {
+    let fs: u64;
+    // SAFETY: the kernel allows FSGSBASE (checked at start-up by the control process); GS isn't used by Rust code.
+    unsafe {
+        std::arch::asm!("rdfsbase {}", out(reg) fs, options(nomem, nostack));
+        std::arch::asm!("wrgsbase {}", in(reg) thread, options(nostack));
+        (*thread).runtime_fs = fs;
+        (*thread).leave = superpin_leave as *const () as u64;
+        (*thread).syscall = (*thread).leave;
+        (*thread).leave_by_stub = leave_by_stub_pc();
+        (*thread).miss = indirect_miss_pc();
+        (*thread).xsave_mask = machine::component::enabled() & machine::component::KEPT & !machine::component::PKRU;
+        (*thread).loses_x87 = machine::x87::lost() as u64;
+        (*thread).forgets_zeros = machine::in_use::forgets_zeros().into();
+    }
+}
+
+/// The thread state of this thread. Null before the engine has begun.
+fn adopted() -> *const ThreadState {
+    let thread: *const ThreadState;
+    // SAFETY: as in `adopt`.
+    unsafe { std::arch::asm!("rdgsbase {}", out(reg) thread, options(nomem, nostack)) };
+    thread
+}
+
+/// The app's extended state, for a routine that translated code was left for.
+pub fn extended_state() -> &'static XState {
+    // SAFETY: a routine runs after `adopt`; the thread state stays, and only `leave` writes the state while routines run.
+    unsafe { &(*adopted()).cpu.xstate }
+}
+
+/// What the environment of the x87 unit that the app stored last holds of its last instruction: its last sixteen bytes.
+pub fn stored_environment() -> [u32; 4] {
+    // SAFETY: as in `extended_state`.
+    unsafe { (*adopted()).stored_environment }
+}

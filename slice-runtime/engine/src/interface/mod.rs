@@ -1,0 +1,13 @@
+//! What the engine is told, and whom it asks.
+//!
+//! ```text
+//!   Settings ─► engine ─ syscall, fault, interrupted, end_reached … ─► Guest
+//!                 ▲                                                      │
+//!                 └─ code_changed, before_write, arm … ── Control ◄──────┘
+//! ```
+
+mod host;
+mod settings;
+
+pub use host::{Control, FAULTS, Fault, Flow, Guest, TRAP_FLAG, TRAP_PAGE_FAULT, Volatile};
+pub use settings::{Settings, Stats};

@@ -1,0 +1,53 @@
+//! How to translate, and what was done.
+
+use bubble::switches::Off;
+
+/// How to translate.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Basic blocks that a trace holds at most.
+    pub max_blocks: usize,
+    /// Instructions that a trace holds at most.
+    pub max_instructions: usize,
+    /// Whether traces are linked.
+    pub linking: bool,
+    /// Whether translations of unchanging files are shared through the run memory.
+    pub sharing: bool,
+    /// Whether what is shared is also for other runs, or from them.
+    pub outlives_run: bool,
+    /// Bytes of each code cache that may be used.
+    pub cache_bytes: u64,
+    /// Optimisations that are off.
+    pub off: Off,
+    /// The slot of this process, for the list of ends.
+    pub slot: usize,
+    /// Whether the app may see its flags at a fault, see [`crate::Control::expect_faults`].
+    pub exact_faults: bool,
+    /// Whether the guest replays what the app did elsewhere: it is then asked for every result that the app's state doesn't
+    /// determine, see [`crate::Volatile::Unrepeatable`].
+    pub replays: bool,
+    /// The process that has the run memory open, and its descriptor, if it can be opened by its name.
+    pub run_memory: Option<(i32, i32)>,
+}
+
+/// What the engine did, counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stats {
+    /// Entries into the runtime: new or unlinked code, indirect branch miss, system call, emulated or volatile
+    /// instruction, other.
+    pub entries: [u64; 5],
+    /// Traces translated by this process.
+    pub traces: u64,
+    /// Instructions in them.
+    pub instructions: u64,
+    /// Lookups that found a trace in the shared cache.
+    pub shared_hits: u64,
+    /// Those that found none where one could be, so that it was made there.
+    pub shared_misses: u64,
+    /// Nanoseconds spent in translating, estimated from every sixteenth trace: reading the clock is a system call here.
+    pub translate_ns: u64,
+    /// Bytes of code written.
+    pub cache_bytes: u64,
+    /// Times that the quick check at the armed end passed.
+    pub full_checks: u64,
+}

@@ -1,0 +1,122 @@
+//! What this process's table of indirect branches has in common with those of other slices.
+//!
+//! A slice looks at a template (see `cache`) through a private view: what it stores there is its own. So it starts with all landings that slices before it
+//! needed, and gets those that others add while it runs, without entering the runtime for them.
+//!
+//! A landing in a template can't lead on to others: which these are differs. On a mismatch it goes to what the next *level* has, another table;
+//! those of the last one go to the runtime. A landing of the process's own, for further targets and for code that isn't shared, is put at the end of this way.
+//!
+//! Named invariant *same mappings*: each landing in the view leads to code of a mapping that is, in this process, the registered one. The template's
+//! set says which these are, and the view is left before one of them changes.
+
+use std::sync::atomic::Ordering;
+
+use bubble::switches::Optimisation;
+use machine::AppPc;
+use translator::abi::{Level, SpaceId, TraceId};
+use translator::emit::Otherwise;
+
+use super::ibl_table::{IblTable, New};
+use super::view::is_shared_landing;
+use crate::cache::{Cache, RegionSet};
+use crate::coherence::AppCode;
+use crate::gateway;
+use crate::interface::Settings;
+
+/// Targets in mappings that the template isn't for, after which a process looks for a better one.
+const MANY: u32 = 64;
+
+/// The registered mappings that are the same here, if a template may be used.
+fn registered(table: &IblTable, cache: &Cache, code: &mut AppCode, settings: &Settings) -> Option<RegionSet> {
+    let off = settings.off;
+    let wanted = off.leaves(Optimisation::Inherit) && off.leaves(Optimisation::Landings) && settings.linking;
+    let tables = cache.shared_tables().filter(|_| wanted && table.view.may_be_made())?;
+    Some(code.registered(&tables))
+}
+
+/// Maps the best template there is in place of the tables. False if there is none.
+pub(super) fn begin(table: &mut IblTable, cache: &Cache, code: &mut AppCode, settings: &Settings) -> bool {
+    let found = registered(table, cache, code, settings).and_then(|set| cache.shared_tables()?.template_for(&set));
+    found.is_some_and(|found| table.view.take(cache, settings, found))
+}
+
+/// Where in the template a landing for `target` has its place, if it has one.
+pub(super) fn level_for(table: &IblTable, cache: &Cache, target: AppPc) -> Option<Level> {
+    if !table.view.covers(target.0) {
+        return None;
+    }
+    let of = |level| table.tables().level(level)[table.index_of(target)].load(Ordering::Acquire);
+    let level = Level::ALL.into_iter().find(|&level| !is_shared_landing(cache, of(level)))?;
+    (of(level) == gateway::indirect_miss_pc()).then_some(level)
+}
+
+/// What a shared landing does with other targets.
+pub(super) fn otherwise_at(level: Level) -> Otherwise {
+    level.next().map_or(Otherwise::Miss, Otherwise::Table)
+}
+
+/// Makes branches to `target`, whose trace is `id` of the shared space, find a shared landing, `ahead` or another one. False if
+/// this process needs one of its own.
+pub(super) fn provide(
+    table: &mut IblTable,
+    (cache, code, settings): (&Cache, &mut AppCode, &Settings),
+    (target, id): (AppPc, TraceId),
+    ahead: Option<&New>,
+) -> bool {
+    if !table.view.covers(target.0)
+        && (table.view.missed() < MANY || !choose(table, cache, code, settings) || !table.view.covers(target.0))
+    {
+        return false;
+    }
+    // Others take places too.
+    (0..3).any(|_| level_for(table, cache, target).is_some_and(|level| place(table, cache, (target, id), ahead, level)))
+}
+
+/// Looks for a template for all registered mappings that are the same here, and makes it if there is none.
+fn choose(table: &mut IblTable, cache: &Cache, code: &mut AppCode, settings: &Settings) -> bool {
+    table.view.is_reconsidered();
+    let Some(set) = registered(table, cache, code, settings) else { return false };
+    if table.view.template().is_some_and(|(_, its)| its == set) {
+        return false;
+    }
+    let tables = cache.shared_tables().expect("registered mappings are in shared tables");
+    let empty = gateway::indirect_miss_pc();
+    let Some(number) = tables.lock().make_template(&set, empty) else { return false };
+    let viewed = table.view.take(cache, settings, (number, set));
+    if viewed {
+        table.forget_own();
+    }
+    viewed
+}
+
+/// Puts the landing into the template, or into this process's view of it if that has pages of its own there. False if another one came
+/// first.
+fn place(table: &IblTable, cache: &Cache, (target, id): (AppPc, TraceId), ahead: Option<&New>, level: Level) -> bool {
+    let shared = cache.space(SpaceId::Shared);
+    let (tables, entry) = (shared.tables, cache.entry((SpaceId::Shared, id)));
+    let otherwise = otherwise_at(level);
+    let known = &tables.trace(id).landings[level as usize];
+    let landing = match known.load(Ordering::Acquire) {
+        0 => {
+            let ahead = ahead.filter(|new| (new.space, new.otherwise) == (SpaceId::Shared, otherwise));
+            let made = ahead.map(|new| new.landing);
+            let make = || Some(table.make(cache, SpaceId::Shared, target, Some(entry), otherwise)?.landing);
+            let Some(made) = made.or_else(make) else { return false };
+            let offset = shared.offset(made).expect("it was made there");
+            known.store(offset + 1, Ordering::Release);
+            made
+        }
+        offset => shared.pc(offset - 1),
+    };
+    let Some((number, _)) = table.view.template() else { return false };
+    let (index, empty) = (table.index_of(target), gateway::indirect_miss_pc());
+    let common = &tables.template(number).level(level)[index];
+    let _ = common.compare_exchange(empty, landing.0, Ordering::AcqRel, Ordering::Relaxed);
+    let here = &table.tables().level(level)[index];
+    // A page in which this process has stored something isn't the template's any more.
+    let seen = here.load(Ordering::Acquire);
+    if seen == empty {
+        here.store(landing.0, Ordering::Relaxed);
+    }
+    seen == empty || seen == landing.0
+}

@@ -1,0 +1,94 @@
+//! Instructions that were begun and are finished later.
+//!
+//! Translated code can be left at an instruction although the app can't see that: it writes to code that was translated, it is a repeated
+//! string instruction that an interruption stopped halfway, or the interruption came behind some of its calls. What belongs before such an
+//! instruction has been done, or a part of it: calls were made and words were written, and it is executed again, or goes on, in a trace of
+//! its own. Named invariant *once*: neither is done a second time. Calls that were made aren't made again, except those that were corrected
+//! when the trace was left; and the words are those that were written first, since the registers may already be others.
+
+use bubble::map::BUFFER;
+use machine::CachePc;
+use translator::abi::{Place, SpaceId, TraceId};
+
+use super::next::Next;
+use crate::cache::{Cache, Found};
+use crate::translations::Want;
+
+/// What is known of an instruction that was begun.
+#[derive(Default)]
+pub(super) struct Begun {
+    /// The next trace is to hold one instruction, which is finished with it, and to be used once.
+    single: bool,
+    /// The trace of the last such instruction, and the cache's generation then.
+    finishing: Option<(u32, TraceId)>,
+    /// How many of that instruction's calls have been made already; those that are corrected don't count.
+    calls_made: usize,
+    /// How many of the calls of the instruction in [`Self::finishing`] were made before that trace.
+    made_before: usize,
+    /// An interruption that is answered when the instruction is finished.
+    postponed: bool,
+}
+
+impl Begun {
+    /// Whether the next trace is to finish an instruction.
+    pub(super) fn is_next(&self) -> bool {
+        self.single
+    }
+
+    /// The instruction at which translated code was left was begun, and `made` of its calls have been made: the next trace finishes it.
+    pub(super) fn finish(&mut self, made: usize) {
+        self.single = true;
+        self.calls_made = made;
+    }
+
+    /// The same before an interruption is answered. So nobody sees it begin twice.
+    pub(super) fn finish_first(&mut self, made: usize) {
+        self.postponed = true;
+        self.finish(made);
+    }
+
+    /// What the next trace is to be. `position`: that of the buffer.
+    pub(super) fn want(&self, position: u64) -> Option<Want<'static>> {
+        let left = (BUFFER.end().saturating_sub(position) / 8) as usize;
+        // SAFETY: translated code wrote the words of the instruction, where the position was taken back to, and doesn't run; behind them the buffer is mapped up to its end.
+        let written = || unsafe { std::slice::from_raw_parts(position as *const u64, left) };
+        self.single.then(|| Want::Once { made: self.calls_made, written: written() })
+    }
+
+    /// The trace was made that finishes the instruction.
+    pub(super) fn is_made(&mut self, cache: &Cache, found: Found) {
+        self.single = false;
+        self.finishing = Some((cache.generation(), found.1));
+        self.made_before = self.calls_made;
+    }
+
+    /// How many of the calls of the instruction at `place` were made before its trace.
+    pub(super) fn made_before(&self, cache: &Cache, place: CachePc) -> usize {
+        if self.is_unfinished(cache, place) { self.made_before } else { 0 }
+    }
+
+    /// Whether `place`, where translated code was interrupted, lies before the end of an instruction that was begun already.
+    pub(super) fn is_unfinished(&self, cache: &Cache, place: CachePc) -> bool {
+        cache.locate(place).is_some_and(|at| {
+            let here = at.space == SpaceId::Own && self.finishing == Some((cache.generation(), at.id));
+            here && at.entry.place() == Place::Static && at.entry.pc == cache.trace((at.space, at.id)).pc.0
+        })
+    }
+
+    /// Whether the instruction at `place`, `made` of whose calls have been made, has begun and goes on before an interruption is answered.
+    /// If it is a system call that is made for real, the guest sees to it that the app doesn't wait in it for the very signal.
+    pub(super) fn is_begun(&self, cache: &Cache, place: CachePc, made: usize) -> bool {
+        self.is_unfinished(cache, place) || made > 0 && cache.locate(place).is_some()
+    }
+
+    /// Whether an interruption is to be answered before the app goes on at `next`. One that comes before the end of an instruction that
+    /// was begun waits. `interrupted`: of the thread state.
+    pub(super) fn is_interrupted(&mut self, cache: &Cache, interrupted: &mut u64, next: &Next) -> bool {
+        if *interrupted == 0 && !self.postponed {
+            return false;
+        }
+        self.postponed = self.single || matches!(*next, Next::Cache(place) if self.is_unfinished(cache, place));
+        *interrupted = u64::from(!self.postponed);
+        !self.postponed
+    }
+}

@@ -1,0 +1,105 @@
+//! Exits at branches that found nothing: from the next time on they find what is found for them now.
+
+use bubble::switches::Optimisation;
+use machine::AppPc;
+use translator::abi::{Exit, SpaceId, TraceId};
+use translator::emit;
+
+use super::next::Next;
+use super::runner::Runner;
+use crate::interface::Guest;
+use crate::link::New;
+
+impl Runner {
+    pub(super) fn after_direct(&mut self, guest: &mut dyn Guest, from: SpaceId, exit: &Exit) -> Next {
+        self.engine.stats.entries[0] += 1;
+        let generation = self.engine.cache.generation();
+        let Some(found) = self.dispatch(guest, None) else { return Next::Leave };
+        if self.has_come_to(exit.pc, generation) {
+            self.engine.link(from, exit, found);
+        }
+        Next::Cache(self.engine.cache.entry(found))
+    }
+
+    pub(super) fn after_stale(&mut self, guest: &mut dyn Guest, exit: &Exit) -> Next {
+        self.engine.stats.entries[0] += 1;
+        let stale = (if exit.site == 0 { SpaceId::Own } else { SpaceId::Shared }, TraceId(exit.argument));
+        let generation = self.engine.cache.generation();
+        let Some(found) = self.dispatch(guest, None) else { return Next::Leave };
+        let entry = self.engine.cache.entry(found);
+        if self.has_come_to(exit.pc, generation) && self.engine.may_enter_directly(found) {
+            self.engine.cache.redirect(stale, entry);
+            self.engine.links.incoming.lead_to(&mut self.engine.cache, found);
+        }
+        Next::Cache(entry)
+    }
+
+    pub(super) fn after_changed(&mut self, guest: &mut dyn Guest, exit: &Exit) -> Next {
+        self.engine.stats.entries[0] += 1;
+        let generation = self.engine.cache.generation();
+        let Some(found) = self.dispatch(guest, None) else { return Next::Leave };
+        if self.has_come_to(exit.pc, generation) {
+            self.engine.links.incoming.lead_to(&mut self.engine.cache, found);
+        }
+        Next::Cache(self.engine.cache.entry(found))
+    }
+
+    /// A branch found nothing in its cell.
+    pub(super) fn after_slot(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
+        self.engine.stats.entries[0] += 1;
+        let branch = self.decode(exit.pc);
+        let slot = emit::slot(&branch).expect("it is a branch through a slot");
+        let Some(target) = self.engine.code.constant_target(slot) else {
+            let otherwise = self.engine.cache.space(space).pc(exit.site);
+            self.engine.links.words.lead(exit.argument, otherwise);
+            return Next::Cache(otherwise);
+        };
+        self.cpu().registers.rip = target.0;
+        let generation = self.engine.cache.generation();
+        let Some(found) = self.dispatch(guest, None) else { return Next::Leave };
+        let entry = self.engine.cache.entry(found);
+        if self.has_come_to(target, generation) && self.engine.may_enter_directly(found) {
+            self.engine.links.incoming.note(&self.engine.cache, found);
+            self.engine.links.words.lead(exit.argument, entry);
+        }
+        Next::Cache(entry)
+    }
+
+    /// An indirect branch went to the app's `rip` and found nothing.
+    pub(super) fn after_miss(&mut self, guest: &mut dyn Guest) -> Next {
+        self.engine.stats.entries[1] += 1;
+        let target = AppPc(self.cpu().registers.rip);
+        let ahead = self.landing_before_trace(target);
+        let behind = ahead.and_then(|new| new.behind(&self.engine.cache));
+        let Some(found) = self.dispatch(guest, behind) else { return Next::Leave };
+        let target = AppPc(self.cpu().registers.rip);
+        if self.engine.settings.off.leaves(Optimisation::Landings) && self.engine.may_enter_directly(found) {
+            self.engine.lead_to_target(target, found, ahead);
+        }
+        Next::Cache(self.engine.cache.entry(found))
+    }
+
+    /// If there is no trace for `target` yet, it can lie right behind its landing.
+    fn landing_before_trace(&mut self, target: AppPc) -> Option<New> {
+        let engine = &mut self.engine;
+        let lasting =
+            !self.begun.is_next() && engine.links.go_by_landings() && !engine.code.are_compared(target.0, target.0 + 1);
+        if !lasting || engine.find(target).is_some() {
+            return None;
+        }
+        let space = if engine.cache.shared().is_none() {
+            SpaceId::Own
+        } else if engine.makes_shared(target) {
+            SpaceId::Shared
+        } else {
+            return None;
+        };
+        engine.links.before_trace(&engine.cache, space, target)
+    }
+
+    /// Whether what was found for the app's state may be entered at the next time without asking: it is where the app was going to, and not the handler of a fault that
+    /// it met there, and nothing was flushed meanwhile.
+    fn has_come_to(&mut self, target: AppPc, generation: u32) -> bool {
+        AppPc(self.cpu().registers.rip) == target && generation == self.engine.cache.generation()
+    }
+}

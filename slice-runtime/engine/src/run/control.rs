@@ -1,0 +1,72 @@
+//! What a guest may ask while it is asked itself.
+
+use machine::Registers;
+use translator::emit::Condition;
+
+use crate::interface::Control;
+use crate::translations::Engine;
+
+/// The parts of a runner that a guest may change while it has the app's state.
+pub(super) struct Controls<'a> {
+    engine: &'a mut Engine,
+    to_arm: &'a mut Option<Registers>,
+}
+
+impl<'a> Controls<'a> {
+    /// Those of a runner.
+    pub(super) fn new(engine: &'a mut Engine, to_arm: &'a mut Option<Registers>) -> Self {
+        Self { engine, to_arm }
+    }
+
+    fn require(&mut self, condition: Condition) {
+        if let Some(end) = self.engine.points.end_mut() {
+            end.require(condition);
+        }
+    }
+}
+
+impl Control for Controls<'_> {
+    fn code_changed(&mut self, start: u64, len: u64) {
+        self.engine.code_changed(start, len);
+    }
+
+    fn before_write(&mut self, start: u64, len: u64) {
+        self.engine.before_write(start, len);
+    }
+
+    fn call_begins(&mut self, start: u64, len: u64) {
+        self.engine.code.call_begins(start, start.saturating_add(len));
+    }
+
+    fn call_ends(&mut self, start: u64, len: u64) {
+        self.engine.code.call_ends(start, start.saturating_add(len));
+    }
+
+    fn look_again(&mut self) {
+        self.engine.look_again();
+    }
+
+    fn file_may_change(&mut self, inode: u64) {
+        self.engine.file_may_change(inode);
+    }
+
+    fn shared_memory_may_change(&mut self) {
+        self.engine.shared_memory_may_change();
+    }
+
+    fn arm(&mut self, registers: &Registers) {
+        *self.to_arm = Some(*registers);
+    }
+
+    fn expect_faults(&mut self) {
+        self.engine.expect_faults();
+    }
+
+    fn require_word(&mut self, address: u64, value: u64) {
+        self.require(Condition::Word(address, value));
+    }
+
+    fn require_vector(&mut self, quadword: u8, value: u64) {
+        self.require(Condition::Vector(quadword, value));
+    }
+}

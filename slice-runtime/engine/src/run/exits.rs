@@ -1,0 +1,184 @@
+//! What is done when translated code was left: by the exit that it was left by.
+
+use isa::Instruction;
+use machine::{AppPc, CachePc, Registers};
+use translator::abi::{Exit, ExitKind, IN_TARGET, SpaceId, exit_of};
+
+use super::next::Next;
+use super::runner::Runner;
+use super::stream;
+use crate::gateway::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, INDIRECT_MISS};
+use crate::interface::{Flow, Guest, TRAP_FLAG, Volatile};
+
+impl Runner {
+    pub(super) fn after_exit(&mut self, guest: &mut dyn Guest, entry: CachePc) -> Next {
+        match self.thread().exit {
+            EXIT_NOT_ENTERED => {
+                self.thread().interrupted |= 1;
+                Next::Cache(entry)
+            }
+            EXIT_INTERRUPTED => self.after_interruption(),
+            EXIT_FAULT => self.after_fault(guest),
+            INDIRECT_MISS => {
+                let thread = self.thread();
+                thread.cpu.registers.rip = thread.target;
+                self.after_miss(guest)
+            }
+            id => {
+                let (space, number) = exit_of(id);
+                let exit = self.engine.cache.space(space).tables.exit(number);
+                self.cpu().registers.rip = exit.pc.0;
+                self.after_trace_exit(guest, space, &exit)
+            }
+        }
+    }
+
+    fn after_trace_exit(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
+        let flow = match exit.kind {
+            ExitKind::Direct => return self.after_direct(guest, space, exit),
+            ExitKind::Slot => return self.after_slot(guest, space, exit),
+            ExitKind::Changed => return self.after_changed(guest, exit),
+            ExitKind::Stale => return self.after_stale(guest, exit),
+            ExitKind::Call => return self.after_call(space, exit),
+            ExitKind::Interrupted => {
+                self.find_rip(exit);
+                return self.goes_on(space, exit);
+            }
+            ExitKind::End => return self.after_end(guest, space, exit),
+            ExitKind::X87Environment => return self.before_x87_environment(space, exit),
+            ExitKind::PopFlags => {
+                self.engine.stats.entries[3] += 1;
+                let (cpu, mut control) = self.ask();
+                guest.unsupported(TRAP_FLAG, cpu, &mut control)
+            }
+            ExitKind::Drain => {
+                self.engine.stats.entries[4] += 1;
+                stream::take(|words| guest.drain(words));
+                return Next::Dispatch;
+            }
+            ExitKind::Syscall => {
+                self.engine.stats.entries[2] += 1;
+                let (cpu, mut control) = self.ask();
+                guest.syscall(cpu, &mut control)
+            }
+            ExitKind::Rdtsc => self.volatile(guest, Volatile::Rdtsc),
+            ExitKind::Rdtscp => self.volatile(guest, Volatile::Rdtscp),
+            ExitKind::Cpuid => self.volatile(guest, Volatile::Cpuid),
+            ExitKind::Unrepeatable => self.volatile(guest, Volatile::Unrepeatable { len: exit.argument }),
+        };
+        if flow == Flow::Continue { Next::Dispatch } else { Next::Leave }
+    }
+
+    /// Where a trace goes on after an exit.
+    fn goes_on(&self, space: SpaceId, exit: &Exit) -> Next {
+        Next::Cache(self.engine.cache.space(space).pc(exit.site))
+    }
+
+    fn volatile(&mut self, guest: &mut dyn Guest, what: Volatile) -> Flow {
+        self.engine.stats.entries[3] += 1;
+        let (cpu, mut control) = self.ask();
+        guest.volatile(what, cpu, &mut control)
+    }
+
+    /// A signal handler filled in the app's state.
+    fn after_interruption(&mut self) -> Next {
+        let place = self.mailbox().left_at.take().expect("the signal handler left the place");
+        let made = self.leave_block(place);
+        // Settled before, but a call may have been made since.
+        self.flush_counters();
+        if is_string_instruction(place) || self.begun.is_begun(&self.engine.cache, place, made) {
+            return self.finish_first(made);
+        }
+        self.thread().interrupted |= 1;
+        Next::Dispatch
+    }
+
+    fn before_x87_environment(&mut self, space: SpaceId, exit: &Exit) -> Next {
+        self.engine.stats.entries[3] += 1;
+        let thread = self.thread();
+        thread.stored_environment = thread.cpu.xstate.last_x87();
+        if thread.cpu.xstate.has_x87_exception() && self.decode(exit.pc).masks_x87_exceptions() {
+            // It stores half addresses, and nothing sees them in full after it.
+            self.thread().restores_x87 *= 2;
+        }
+        self.goes_on(space, exit)
+    }
+
+    fn after_call(&mut self, space: SpaceId, exit: &Exit) -> Next {
+        self.engine.stats.entries[4] += 1;
+        let goes_on = self.goes_on(space, exit);
+        self.find_rip(exit);
+        let (first, behind) = self.engine.cache.descriptor(space, exit.argument);
+        let result = self.make_call(&first, exit.pc);
+        if first.is_test() && result != 0 {
+            let (then, _) = self.engine.cache.descriptor(space, behind);
+            self.make_call(&then, exit.pc);
+        }
+        goes_on
+    }
+
+    /// After an exit with calls of an indirect branch: makes `rip` its target.
+    fn find_rip(&mut self, exit: &Exit) {
+        if exit.pc.0 == IN_TARGET {
+            let thread = self.thread();
+            thread.cpu.registers.rip = thread.target;
+        }
+    }
+
+    fn after_end(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
+        self.engine.stats.full_checks += 1;
+        self.show_flags();
+        let (cpu, mut control) = self.ask();
+        if guest.end_reached(cpu, &mut control) == Flow::Leave {
+            return Next::Leave;
+        }
+        let seen: Registers = self.cpu().registers;
+        let learnt = self.engine.points.end_mut().is_some_and(|end| end.learn(&seen));
+        let goes_on = self.goes_on(space, exit);
+        if learnt {
+            self.engine.drop_own(exit.pc.0, exit.pc.0 + 1);
+        }
+        goes_on
+    }
+
+    /// Flags that nobody reads may be wrong. At the end, where all flags are compared, they become those of the end.
+    fn show_flags(&mut self) {
+        let rip = AppPc(self.cpu().registers.rip);
+        if let Some(end) = self.engine.points.end().filter(|end| end.registers.rip == rip.0) {
+            let (flags, dead) = (end.registers.rflags, end.dead_flags);
+            let registers = &mut self.cpu().registers;
+            registers.rflags ^= (registers.rflags ^ flags) & dead;
+        }
+    }
+
+    fn after_fault(&mut self, guest: &mut dyn Guest) -> Next {
+        self.engine.stats.entries[4] += 1;
+        let place = self.mailbox().left_at.take().expect("the signal handler left the place");
+        let fault = self.mailbox().fault.take().expect("the signal handler left the fault");
+        self.leave_block(place);
+        self.flush_counters();
+        let write_to_code = fault.signal == libc::SIGSEGV && self.engine.code.is_protected(fault.address);
+        if write_to_code && fault.error_code & 2 != 0 {
+            self.engine.code_is_written(fault.address);
+            self.begun.finish(usize::MAX);
+            return Next::Dispatch;
+        }
+        if stream::is_full(&fault) {
+            stream::take(|words| guest.drain(words));
+            return Next::Dispatch;
+        }
+        self.show_flags();
+        let (cpu, mut control) = self.ask();
+        match guest.fault(&fault, cpu, &mut control) {
+            Flow::Continue => Next::Dispatch,
+            Flow::Leave => Next::Leave,
+        }
+    }
+}
+
+/// Whether a repeated string instruction of the app's lies at a place of the code cache.
+fn is_string_instruction(place: CachePc) -> bool {
+    // SAFETY: the cache is mapped, and there is more of the bubble behind it.
+    let bytes = unsafe { std::slice::from_raw_parts(place.0 as *const u8, isa::MAX_LEN) };
+    Instruction::decode(bytes, AppPc(place.0)).is_ok_and(|instruction| instruction.is_rep())
+}

@@ -1,0 +1,224 @@
+//! The run loop: enter the cache, see why it was left, do it, go on.
+
+use bubble::map;
+use machine::{CachePc, Gpr, Registers};
+use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, WINDOW_BITS, dropped_bits};
+
+use super::begun::Begun;
+use super::control::Controls;
+use super::next::Next;
+use super::x87;
+use crate::cache::{Cache, CodeSpace, Tables};
+use crate::gateway::{self, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, Shortcut};
+use crate::interface::{Control, Flow, Guest, Settings, Stats};
+use crate::signals::{self, Mailbox, Scene};
+use crate::translations::Engine;
+
+const HUGE_PAGE: u64 = 2 << 20;
+
+/// One thread that runs translated code.
+///
+/// Invariant *shown*: outside of the cache no register, flag or x87 pointer of the app's is the cache's.
+pub struct Runner {
+    pub(super) engine: Engine,
+    thread: *mut ThreadState,
+    /// What handlers of signals look at. It has a place of its own, since they have its address.
+    scene: *mut Scene,
+    pub(super) begun: Begun,
+    /// An end that the guest named and that isn't armed yet.
+    to_arm: Option<Registers>,
+}
+
+impl Runner {
+    /// Prepares a runner.
+    ///
+    /// # Safety
+    /// The regions CACHE_OWN, TABLES_OWN and THREADS of the bubble (and CACHE_SHARED, CACHE_ALIAS and TABLES with
+    /// `sharing`) must be mapped, CACHE_OWN executable; no other runner may run in this process. FS must be the image's.
+    pub unsafe fn new(settings: Settings) -> Box<Runner> {
+        let thread = ThreadState::main();
+        // SAFETY: THREADS is mapped and ours.
+        unsafe { gateway::adopt(thread) };
+        let space = |id, tables, executed, written| {
+            // SAFETY: the caller promised the mappings.
+            let tables = unsafe { Tables::at(tables, id == SpaceId::Shared) };
+            CodeSpace::new(id, tables, executed, written, settings.cache_bytes.min(map::CACHE_OWN.size))
+        };
+        let own = space(SpaceId::Own, map::TABLES_OWN.start, map::CACHE_OWN.start, map::CACHE_OWN.start);
+        let shared = || space(SpaceId::Shared, map::TABLES.start, map::CACHE_SHARED.start, map::CACHE_ALIAS.start);
+        let cache = Cache::new(own, settings.sharing.then(shared));
+        if !settings.sharing {
+            // Then all code goes to the own cache; a slice's stays small. The thread state has the large table of
+            // indirect branches, which is filled at once.
+            let tables = (map::TABLES_OWN.start, map::TABLES_OWN.size);
+            for (start, size) in [(map::CACHE_OWN.start, map::CACHE_OWN.size), (map::THREADS.start, HUGE_PAGE), tables]
+            {
+                // SAFETY: advice about mappings of the engine's own.
+                unsafe { libc::madvise(start as *mut _, size as usize, libc::MADV_HUGEPAGE) };
+            }
+        }
+        let locator = cache.locator();
+        // SAFETY: the thread state is mapped and belongs to this runner.
+        let state = unsafe { &mut *thread };
+        state.buffer = map::BUFFER.start;
+        state.target_bits = WINDOW_BITS;
+        state.dropped_bits = u64::from(dropped_bits(settings.off));
+        for space in [Some(cache.own()), cache.shared()].into_iter().flatten() {
+            state.exits[space.id as usize] = space.tables.exits_address();
+        }
+        let (reserved, mailbox) = (Reserved::No, Mailbox::default());
+        let scene = Scene { thread, locator, reserved, shortcut: None, looks_in_map: false, mailbox };
+        let scene = Box::into_raw(Box::new(scene));
+        // SAFETY: the thread state stays mapped, and this is its only runner.
+        let engine = unsafe { Engine::new(settings, cache, thread) };
+        let mut runner = Box::new(Runner { engine, thread, scene, begun: Begun::default(), to_arm: None });
+        // SAFETY: the scene is given back when nobody handles signals with it any more.
+        unsafe { signals::start(scene) };
+        // In a slice when it runs: until then its memory may not be asked about. What a serial run maps is to be there before the app's limits are.
+        if !settings.replays {
+            runner.engine.links.begin_map(&mut runner.engine.code);
+        }
+        runner
+    }
+
+    /// The app's state.
+    pub fn cpu(&mut self) -> &mut Cpu {
+        &mut self.thread().cpu
+    }
+
+    /// What was done, counted.
+    pub fn stats(&self) -> Stats {
+        Stats { cache_bytes: self.engine.cache.written(), ..self.engine.stats }
+    }
+
+    pub(super) fn thread(&mut self) -> &mut ThreadState {
+        // SAFETY: the thread state is mapped and belongs to this runner; the app doesn't run while it is borrowed.
+        unsafe { &mut *self.thread }
+    }
+
+    pub(super) fn thread_pointer(&self) -> *mut ThreadState {
+        self.thread
+    }
+
+    /// What the last handler of a signal left.
+    pub(super) fn mailbox(&mut self) -> &mut Mailbox {
+        // SAFETY: no translated code runs, so no handler looks at the scene.
+        unsafe { &mut (*self.scene).mailbox }
+    }
+
+    /// Runs the app from the state in [`Runner::cpu`] until the guest says [`Flow::Leave`].
+    pub fn run(&mut self, guest: &mut dyn Guest) {
+        self.engine.links.begin(&self.engine.cache, &mut self.engine.code);
+        let mut next = Next::Dispatch;
+        loop {
+            if let Some(end) = self.to_arm.take() {
+                self.engine.arm(&end, guest);
+            }
+            // Who wants to leave isn't interrupted: the answer could only be to go on.
+            if self.is_interrupted(&next) && !matches!(next, Next::Leave) {
+                next = self.answer_interrupt(guest, next);
+            }
+            let entry = match next {
+                Next::Leave => return,
+                Next::Cache(entry) => entry,
+                Next::Dispatch => match self.dispatch(guest, None) {
+                    Some(found) => self.engine.cache.entry(found),
+                    None => return,
+                },
+            };
+            self.enter(entry);
+            next = self.after_exit(guest, entry);
+        }
+    }
+
+    /// Runs translated code until it is left.
+    fn enter(&mut self, entry: CachePc) {
+        // Whoever made the code at `entry` has decided this.
+        let reserved = self.engine.cache.counters().reserved();
+        // SAFETY: no translated code runs yet, so no handler looks at the scene.
+        unsafe { ((*self.scene).reserved, (*self.scene).looks_in_map) = (reserved, self.engine.links.look_in_map()) };
+        let thread = self.thread();
+        thread.entry = entry.0;
+        thread.load_r11(reserved);
+        thread.exit = EXIT_NOT_ENTERED;
+        // SAFETY: `entry` was just found for the state in `cpu`, GS points to the thread state.
+        unsafe { gateway::enter(self.thread) };
+        self.recover_r11(reserved);
+        self.flush_counters();
+        // SAFETY: the thread state is mapped, and nobody else uses it.
+        x87::show_pc(unsafe { &mut *self.thread }, &self.engine.cache);
+    }
+
+    /// After an exit: r11 is the app's again, and what was in it is kept. Where the signal handler filled in the
+    /// app's state, it has done that.
+    fn recover_r11(&mut self, reserved: Reserved) {
+        let thread = self.thread();
+        let by_handler = matches!(thread.exit, EXIT_NOT_ENTERED | EXIT_INTERRUPTED | EXIT_FAULT);
+        if reserved != Reserved::No && !by_handler {
+            thread.store_r11(reserved, thread.cpu.registers.get(Gpr::R11));
+            thread.cpu.registers.set(Gpr::R11, thread.spill[SLOT_R11]);
+        }
+    }
+
+    fn is_interrupted(&mut self, next: &Next) -> bool {
+        // SAFETY: the thread state is mapped. A hook may write the word at any time, as it may before and after.
+        let interrupted = unsafe { &mut (*self.thread).interrupted };
+        self.begun.is_interrupted(&self.engine.cache, interrupted, next)
+    }
+
+    fn answer_interrupt(&mut self, guest: &mut dyn Guest, next: Next) -> Next {
+        if let Next::Cache(place) = next {
+            let made = self.leave_block(place);
+            if self.begun.is_begun(&self.engine.cache, place, made) {
+                return self.finish_first(made);
+            }
+        }
+        self.thread().interrupted = 0;
+        let (cpu, control) = self.ask();
+        match guest.interrupted(cpu, &mut { control }) {
+            Flow::Continue => Next::Dispatch,
+            Flow::Leave => Next::Leave,
+        }
+    }
+
+    /// An instruction was interrupted that was begun, and `made` of its calls have been made: it goes on to its end before the
+    /// interruption is answered.
+    pub(super) fn finish_first(&mut self, made: usize) -> Next {
+        self.thread().interrupted = 0;
+        self.begun.finish_first(made);
+        Next::Dispatch
+    }
+
+    /// What a guest gets that is asked: the app's state, and what it may ask itself.
+    pub(super) fn ask(&mut self) -> (&mut Cpu, Controls<'_>) {
+        // SAFETY: the thread state is mapped, and nothing of the engine refers to its `cpu`.
+        let cpu = unsafe { &mut (*self.thread).cpu };
+        (cpu, Controls::new(&mut self.engine, &mut self.to_arm))
+    }
+
+    /// Does what a guest does when it is asked, while the app doesn't run.
+    pub fn with_cpu(&mut self, work: impl FnOnce(&mut Cpu, &mut dyn Control) -> Flow) -> Flow {
+        let (cpu, mut control) = self.ask();
+        work(cpu, &mut control)
+    }
+
+    /// What a guest may ask, while the app doesn't run.
+    pub fn control(&mut self) -> impl Control + '_ {
+        self.ask().1
+    }
+
+    /// From now on exits at system calls lead to the shortcut.
+    ///
+    /// # Safety
+    /// It must do what [`crate::fast_path`] says.
+    pub unsafe fn take_shortcut(&mut self, shortcut: Shortcut) {
+        self.thread().syscall = shortcut.code.start;
+        // SAFETY: as in `mailbox`.
+        unsafe { (*self.scene).shortcut = Some(shortcut) };
+    }
+
+    /// This process looks for its end no more.
+    pub fn disarm(&mut self) {
+        self.engine.disarm();
+    }
+}

@@ -1,0 +1,47 @@
+//! Arming and disarming the end of a slice.
+
+use std::sync::atomic::Ordering;
+
+use machine::{AppPc, Registers, flags};
+use translator::abi::SpaceId;
+use translator::trace::Instrument;
+
+use super::engine::Engine;
+use super::make::Want;
+use super::point::End;
+
+impl Engine {
+    /// From now on the guest is asked before `registers.rip`.
+    ///
+    /// With a shared cache: from the moment the end is in the list, no new trace runs across it. The trace that starts at
+    /// the end is made now if there is none, since another slice could make it later and link to it unseen. Then
+    /// all traces that run across or start at the end are hidden from this process.
+    pub(crate) fn arm(&mut self, registers: &Registers, tool: &dyn Instrument) {
+        let pc = registers.rip;
+        if let Some(tables) = self.cache.shared_tables() {
+            let locked = tables.lock();
+            tables.of_one_run().ends[self.settings.slot].store(pc, Ordering::SeqCst);
+            drop(locked);
+            if self.is_shared(AppPc(pc)) {
+                // An end that can't be fetched or translated can't be reached by shared code either.
+                let _ = self.make_in(SpaceId::Shared, AppPc(pc), Want::Trace { behind: None }, tool);
+            }
+            let mut found = Vec::new();
+            tables.overlapping(pc, pc + 1, |id, _| found.push(id));
+            for id in found {
+                self.points.hide(id);
+                self.make_stale((SpaceId::Shared, id));
+            }
+        }
+        self.drop_own(pc, pc + 1);
+        let dead = flags::ARITHMETIC & !self.live_flags_at(AppPc(pc));
+        self.points.set(End::new(registers, dead));
+    }
+
+    /// This process looks for its end no more.
+    pub(crate) fn disarm(&mut self) {
+        if let Some(tables) = self.cache.shared_tables() {
+            tables.of_one_run().ends[self.settings.slot].store(0, Ordering::SeqCst);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Finding the translation of an app pc, and making it if there is none.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use bubble::switches::{Off, Optimisation};
+use isa::{Instruction, Kind};
+use machine::AppPc;
+use translator::abi::SpaceId;
+use translator::emit::{self, Check, Rules, Shape, ThroughSlot};
+use translator::routines::merge_counters;
+use translator::trace::{self, FetchFault, Instrument, Limits, MAX_BYTES, Trace, leave_out};
+
+use super::engine::Engine;
+use super::point::End;
+use crate::cache::{Found, Locked};
+use crate::coherence::{PAGE, code_at};
+use crate::gateway;
+
+/// Every so-manieth translation is timed.
+const TIMED: u64 = 16;
+
+/// Bytes before the end of a mapping in which a trace may want to go on behind it. One that starts before them ends there.
+const NEAR_END: u64 = 128;
+
+/// Why a translation isn't there.
+#[derive(Debug)]
+pub enum Failed {
+    /// The space is full.
+    Full,
+    /// The app faults when it fetches the code.
+    Fetch(FetchFault),
+    /// An instruction can't be translated.
+    Untranslatable(String),
+}
+
+/// What is to be made.
+#[derive(Clone, Copy)]
+pub enum Want<'a> {
+    /// A trace.
+    Trace {
+        /// Space and cache offset behind a landing whose trace is to start there.
+        behind: Option<(SpaceId, u32)>,
+    },
+    /// What is left of one instruction that was begun: to be used once.
+    Once {
+        /// How many of its calls have been made.
+        made: usize,
+        /// The words that were written for it, and perhaps others behind them.
+        written: &'a [u64],
+    },
+}
+
+impl Want<'_> {
+    fn is_once(&self) -> bool {
+        matches!(self, Want::Once { .. })
+    }
+
+    fn behind(&self) -> Option<(SpaceId, u32)> {
+        match *self {
+            Want::Trace { behind } => behind,
+            Want::Once { .. } => None,
+        }
+    }
+}
+
+/// What was made.
+pub struct Made {
+    /// The trace.
+    pub found: Found,
+    /// What is compared before it, if it starts at the end: the thread state is to have the values.
+    pub check: Option<Check>,
+}
+
+impl Engine {
+    /// The trace for `pc`, if there is one that may be entered.
+    pub(crate) fn find(&mut self, pc: AppPc) -> Option<Found> {
+        if let Some(id) = self.cache.own().tables.find(pc) {
+            let found = (SpaceId::Own, id);
+            if !self.is_compared(found) || self.is_still_current(found) {
+                return Some(found);
+            }
+        }
+        let id = self.cache.shared()?.tables.find(pc)?;
+        (!self.points.is_hidden(id) && self.is_shared(pc)).then_some((SpaceId::Shared, id))
+    }
+
+    /// Compares this process's own trace. It is dropped if it isn't what it was made from any more, and if it needn't be compared again.
+    fn is_still_current(&mut self, found: Found) -> bool {
+        let trace = self.cache.trace(found);
+        let (pc, end) = (trace.pc, trace.pc.0 + u64::from(trace.app_len));
+        let is_current = self.cache.is_made_from(found.1, self.code.bytes(pc));
+        if self.code.were_compared(pc.0, end, is_current) {
+            self.drop_own(pc.0 & !(PAGE - 1), end.next_multiple_of(PAGE));
+            return false;
+        }
+        if !is_current {
+            self.drop_trace(found.1);
+        }
+        is_current
+    }
+
+    /// Makes a trace for `pc`.
+    ///
+    /// # Errors
+    /// If there is no room, no code, or an instruction that can't be translated.
+    pub(crate) fn make(&mut self, pc: AppPc, want: Want<'_>, tool: &dyn Instrument) -> Result<Made, Failed> {
+        if !want.is_once() && self.makes_shared(pc) {
+            match self.make_in(SpaceId::Shared, pc, want, tool) {
+                // An instruction that runs across the mapping's end is translated for this process alone.
+                Err(Failed::Full | Failed::Fetch(FetchFault::Unreachable)) => {}
+                made => return made,
+            }
+        }
+        self.make_in(SpaceId::Own, pc, want, tool)
+    }
+
+    pub(super) fn make_in(
+        &mut self,
+        space: SpaceId,
+        pc: AppPc,
+        want: Want<'_>,
+        tool: &dyn Instrument,
+    ) -> Result<Made, Failed> {
+        // Not the first: it meets cold caches, and would count for many.
+        let start = (self.stats.traces % TIMED == TIMED / 2).then(Instant::now);
+        let tables = self.cache.space(space).tables;
+        let locked = tables.lock();
+        if space == SpaceId::Shared {
+            // Another slice may have made it while we waited.
+            if let Some(id) = tables.find(pc) {
+                self.stats.shared_hits += 1;
+                return Ok(Made { found: (space, id), check: None });
+            }
+            self.stats.shared_misses += 1;
+        }
+        let trace = self.select(space, pc, want, tool)?;
+        let once = want.is_once();
+        let through_slot = if once { None } else { self.through_slot(space, &locked, &trace) };
+        let code_len = trace.instructions.iter().map(Instruction::len).sum::<usize>();
+        let code_end = pc.0 + code_len as u64;
+        // An instruction that is only finished was begun elsewhere than at the end.
+        let checks = space == SpaceId::Own && !once && self.points.is_end(pc);
+        let check = self.points.end().filter(|_| checks).map(End::check);
+        let site = self.cache.site(space, &locked, want.behind());
+        let lookup = self.links.lookup_for(&trace);
+        let (off, exact_faults, replays) = (self.settings.off, self.settings.exact_faults, self.settings.replays);
+        // As in `may_enter_directly`. A check at the head is made each time.
+        let compared = self.code.are_compared(pc.0, code_end);
+        let loops = self.settings.linking && !once && check.is_none() && !compared;
+        let inspects = compared && !once && self.code.change_elsewhere(pc.0, code_end);
+        // It was just decoded from there, and is used before anything can change it.
+        let code_bytes = code_at(pc, code_len as u64);
+        let inspected = inspects.then_some(code_bytes);
+        let code = &mut self.code;
+        let live_at = &mut |at| code.live_flags_at(at, pc, exact_faults, off);
+        let (counters, known) = (self.cache.counters(), &self.known);
+        let rules = Rules { off, exact_faults, replays, counters, doors: gateway::doors(), known };
+        let shape = Shape { loops, once, inspected, check: check.as_ref(), lookup, through_slot };
+        let made = emit::translate(&trace, site, rules, shape, live_at, &mut self.spare)
+            .map_err(|e| Failed::Untranslatable(e.to_string()))?;
+        self.stats.traces += 1;
+        self.stats.instructions += trace.instructions.len() as u64;
+        let kept = self.cache.keep(&site, &locked, (pc, code_bytes), &made, !once);
+        let id = kept.map_err(|_| Failed::Full)?;
+        drop(locked);
+        self.spare.take_back(made);
+        self.spare.instructions = trace.instructions;
+        if let Some(start) = start {
+            self.stats.translate_ns += TIMED * start.elapsed().as_nanos() as u64;
+        }
+        Ok(Made { found: (space, id), check })
+    }
+
+    /// Selects and instruments the trace at `pc`, and watches its pages if they can be written.
+    fn select(&mut self, space: SpaceId, pc: AppPc, want: Want<'_>, tool: &dyn Instrument) -> Result<Trace, Failed> {
+        if (pc.0 << 16) as i64 >> 16 != pc.0 as i64 {
+            // The fault is the branch's, which can't be told any more.
+            return Err(Failed::Untranslatable(format!("a branch to {pc}, an address that nothing can have")));
+        }
+        let region = self.code.find(pc.0).filter(|r| r.execute && r.read);
+        let Some(region) = region.cloned() else { return Err(Failed::Fetch(FetchFault::Unreachable)) };
+        if self.code.may_change_elsewhere(&region) {
+            self.code.expect_changes(pc.0, pc.0 + 2 * PAGE);
+        }
+        let mut ends = Vec::from_iter(self.points.end().map(|end| end.registers.rip));
+        if space == SpaceId::Shared {
+            // Whoever adds one holds the lock, as the caller does. Nearly always there is none near here.
+            let all = self.cache.space(space).tables.of_one_run().ends.iter().map(|end| end.load(Ordering::Relaxed));
+            ends.extend(all.filter(|end| end.wrapping_sub(pc.0) < MAX_BYTES));
+        }
+        let is_end = |pc: AppPc| ends.contains(&pc.0);
+        // What is behind the mapping has to be asked for each time where nothing is, as behind a page of a compiler's.
+        let left = region.file.end - pc.0;
+        let mut bytes = if left < NEAR_END { self.code.bytes(pc) } else { code_at(pc, left.min(PAGE)) };
+        if space == SpaceId::Shared {
+            // Shared code stays inside its mapping.
+            bytes = &bytes[..bytes.len().min((region.file.end - pc.0) as usize)];
+        }
+        let mut instructions = emit::emptied(&mut self.spare.instructions);
+        let mut compared = self.code.are_compared(pc.0, pc.0 + 1);
+        // A translation that compares itself does so once, whatever its length: nothing in it writes.
+        let by_itself = self.code.change_elsewhere(pc.0, pc.0 + 1);
+        let (mut trace, code_end) = loop {
+            let limits = Limits {
+                blocks: if compared && !by_itself { 1 } else { self.settings.max_blocks },
+                instructions: if want.is_once() { 1 } else { self.settings.max_instructions },
+                stop_after_write: compared,
+            };
+            let mut trace = trace::select(pc, bytes, limits, is_end, instructions).map_err(Failed::Fetch)?;
+            let code_end = trace.instructions.last().expect("a trace has an instruction").next_pc().0;
+            if compared || !self.code.are_compared(pc.0, code_end) {
+                break (trace, code_end);
+            }
+            // It runs into a page that is compared.
+            compared = true;
+            instructions = emit::emptied(&mut trace.instructions);
+        };
+        self.code.watch(pc.0, code_end);
+        tool.instrument(&mut trace);
+        if let Want::Once { made, written } = want {
+            leave_out(&mut trace, made, written);
+        }
+        if self.settings.off.leaves(Optimisation::Merge) {
+            merge_counters(&mut trace, &self.known);
+        }
+        Ok(trace)
+    }
+
+    /// How the trace's last instruction goes where it goes, if that is a branch through a slot.
+    fn through_slot(&mut self, space: SpaceId, locked: &Locked<'_>, trace: &Trace) -> Option<ThroughSlot> {
+        let last = trace.instructions.last()?;
+        let slot = emit::slot(last)?;
+        let off: Off = self.settings.off;
+        if !off.leaves(Optimisation::Slots) {
+            return None;
+        }
+        let target = self.code.constant_target(slot)?;
+        match space {
+            SpaceId::Own => Some(ThroughSlot::To(target)),
+            // A call would have to push its return address before it is known that the slot can be read.
+            SpaceId::Shared if last.kind() != Kind::JumpIndirect => None,
+            // Whoever jumps to a trace's start has r10 free.
+            SpaceId::Shared if !self.settings.linking || !off.leaves(Optimisation::Late) => None,
+            SpaceId::Shared => locked.take_cell().map(ThroughSlot::ByCell),
+        }
+    }
+}

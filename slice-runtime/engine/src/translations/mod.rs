@@ -1,0 +1,19 @@
+//! What all threads of a process share: finding, making and dropping translations.
+//!
+//! ```text
+//!   pc ─► find ─► make: select ─ instrument ─ translate ─ keep ─► Found
+//!                                                                  │ connect: branches lead there
+//!   changes ─► discard: entries lead to the dispatcher again, or the cache is emptied
+//!   point, arm: the place where a slice ends
+//! ```
+
+mod arm;
+mod changes;
+mod connect;
+mod discard;
+mod engine;
+mod make;
+mod point;
+
+pub(crate) use engine::Engine;
+pub(crate) use make::{Failed, Want};

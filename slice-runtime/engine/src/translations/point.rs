@@ -1,0 +1,141 @@
+//! The end of a slice, as the engine sees it: an app pc at which the guest wants to be asked.
+//!
+//! The check is put before the instruction at the end, for this process alone. All traces that run across or start at
+//! the end are hidden: their entries become jumps to this process's own translations, which stop before the end and check at it.
+//! The check compares a few things inline, and the guest is asked only if all agree. Which things is learnt from the states that the
+//! guest refused: a register that differed, or, where all registers agree, a half of a vector register or a memory word.
+
+use machine::{AppPc, Gpr, Registers, flags};
+use translator::abi::{QUICK, TraceId};
+use translator::emit::{Check, Condition};
+
+/// Times that the conditions may be chosen anew: each costs a translation.
+const CHOICES: u32 = 64;
+
+/// An armed end.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// Registers that the end must have; `rip` is where it is.
+    pub registers: Registers,
+    /// Flags that the app doesn't read after it: what they are there means nothing.
+    pub dead_flags: u64,
+    /// What is compared inline, the most telling first.
+    quick: Vec<Condition>,
+    /// What the guest named when it refused the last state.
+    named: Option<Condition>,
+    choices: u32,
+}
+
+impl End {
+    /// An end about which nothing was learnt yet: rax and rdx change often.
+    pub fn new(registers: &Registers, dead_flags: u64) -> Self {
+        let quick = [Gpr::Rax, Gpr::Rdx].map(|r| Condition::Register(r, registers.get(r))).to_vec();
+        Self { registers: *registers, dead_flags, quick, named: None, choices: 0 }
+    }
+
+    /// What to compare inline.
+    pub fn check(&self) -> Check {
+        Check { conditions: self.quick.clone(), may_change_flags: self.dead_flags == flags::ARITHMETIC }
+    }
+
+    /// To be called from [`crate::Guest::end_reached`]: the state that is about to be refused differs from the end in this.
+    pub fn require(&mut self, condition: Condition) {
+        self.named = Some(condition);
+    }
+
+    /// A state passed the quick check but was refused. Returns whether there is something new to compare.
+    pub fn learn(&mut self, seen: &Registers) -> bool {
+        let register = Gpr::ALL.into_iter().find(|&r| seen.get(r) != self.registers.get(r));
+        let register = register.map(|r| Condition::Register(r, self.registers.get(r)));
+        let Some(new) = register.or(self.named.take()) else { return false };
+        if self.choices == CHOICES || self.quick.contains(&new) {
+            return false;
+        }
+        self.choices += 1;
+        self.quick.insert(0, new);
+        self.quick.truncate(QUICK);
+        true
+    }
+}
+
+/// The places at which the guest is asked, in this process.
+///
+/// Invariant: no trace that this process may enter runs across an armed point.
+#[derive(Default)]
+pub struct Points {
+    end: Option<End>,
+    /// Traces of the shared space that this process must not run, with their entries redirected.
+    hidden: Vec<TraceId>,
+}
+
+impl Points {
+    /// The end, if it is armed.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// The same, to learn.
+    pub fn end_mut(&mut self) -> Option<&mut End> {
+        self.end.as_mut()
+    }
+
+    /// Whether `pc` is the end's.
+    pub fn is_end(&self, pc: AppPc) -> bool {
+        self.end.as_ref().is_some_and(|end| end.registers.rip == pc.0)
+    }
+
+    /// From now on this is the end.
+    pub fn set(&mut self, end: End) {
+        self.end = Some(end);
+    }
+
+    /// This process must not run a trace of the shared space.
+    pub fn hide(&mut self, id: TraceId) {
+        self.hidden.push(id);
+    }
+
+    /// Whether it must not.
+    pub fn is_hidden(&self, id: TraceId) -> bool {
+        self.hidden.contains(&id)
+    }
+
+    /// All that it must not run.
+    pub fn hidden(&self) -> Vec<TraceId> {
+        self.hidden.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_compared_next() {
+        let mut end = End::new(&Registers::default(), 0);
+        let mut seen = Registers::default();
+        assert!(!end.learn(&seen));
+        seen.set(Gpr::Rbx, 1);
+        assert!(end.learn(&seen));
+        assert_eq!(end.check().conditions[0], Condition::Register(Gpr::Rbx, 0));
+        seen.set(Gpr::Rbx, 0);
+        end.require(Condition::Word(0x1000, 5));
+        assert!(end.learn(&seen));
+        assert_eq!(end.check().conditions[..2], [Condition::Word(0x1000, 5), Condition::Register(Gpr::Rbx, 0)]);
+        end.require(Condition::Vector(3, 7));
+        assert!(end.learn(&seen));
+        assert_eq!(end.check().conditions[..2], [Condition::Vector(3, 7), Condition::Word(0x1000, 5)]);
+        for n in 0..QUICK as u64 {
+            end.require(Condition::Word(0x2000 + 8 * n, 0));
+            assert!(end.learn(&seen));
+        }
+        let conditions = end.check().conditions;
+        assert_eq!((conditions.len(), conditions[QUICK - 1]), (QUICK, Condition::Word(0x2000, 0)));
+    }
+
+    #[test]
+    fn flags_are_changed_only_if_all_are_dead() {
+        let check = |dead| End::new(&Registers::default(), dead).check();
+        assert!(check(flags::ARITHMETIC).may_change_flags);
+        assert!(!check(flags::ARITHMETIC & !flags::CF).may_change_flags);
+    }
+}
