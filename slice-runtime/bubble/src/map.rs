@@ -64,21 +64,22 @@ impl Region {
     }
 }
 
-const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// The whole reservation.
 pub const BUBBLE: Region = Region::new(TARGETS.start, 0x5555_5000_0000 - TARGETS.start);
-/// Where indirect branches go: windows of 32 GiB each.
+/// Where indirect branches go: windows of 32 GiB each, or of one.
 pub const TARGETS: Region = Region::new(0x5508_0000_0000, 256 * GIB);
 /// Heap of the image.
-pub const HEAP: Region = Region::new(0x5548_0000_0000, 48 * GIB);
+pub const HEAP: Region = Region::new(0x5548_0000_0000, 47 * GIB);
 /// In the master only, where slices have their heap, and not in its forks: the logs of slices, a part for each slot, to which the recorder
 /// inside it writes.
 pub const LOGS: Region = Region::new(HEAP.start, 32 * GIB);
 /// Bytes of [`LOGS`] that a slot has: so much of its log can be written there.
 pub const LOG_PART: u64 = 128 * MIB;
+/// Tables of this process's own code cache.
+pub const TABLES_OWN: Region = Region::new(0x5553_c000_0000, 768 * MIB);
 /// The slice's log: records that the control process wrote for it.
 pub const RECORDS: Region = Region::new(0x5554_0000_0000, GIB);
 /// The slice's encoded result.
@@ -103,8 +104,8 @@ pub const RECORDER: Region = Region::new(0x5554_fa00_0000, 4 * MIB);
 pub const PICTURE: Region = Region::new(0x5554_fb00_0000, 16 * MIB);
 /// Thread states.
 pub const THREADS: Region = Region::new(0x5555_0000_0000, 64 * MIB);
-/// Where in [`TARGETS`] the windows are: a table that is entered by bits of a target. Of what follows it nothing may be mapped for 2 MiB.
-pub const TARGET_WINDOWS: Region = Region::new(0x5555_0400_0000, 256 * KIB);
+/// Where in [`TARGETS`] the windows are: a table that is entered by bits of a target. Of what follows it nothing may be mapped up to eight times its size.
+pub const TARGET_WINDOWS: Region = Region::new(0x5555_0400_0000, 8 * MIB);
 /// Tool-local state.
 pub const LOCAL: Region = Region::new(0x5555_0800_0000, 96 * MIB);
 /// What translated code writes for the tool to take in bulk: small enough to stay in a core's own cache.
@@ -115,9 +116,6 @@ pub const BUFFER_GUARD: Region = Region::new(BUFFER.end(), CACHE_SHARED.start - 
 pub const CACHE_SHARED: Region = Region::new(0x5555_1000_0000, 256 * MIB);
 /// Code cache of this process alone.
 pub const CACHE_OWN: Region = Region::new(0x5555_2000_0000, 256 * MIB);
-
-/// Tables of this process's own code cache.
-pub const TABLES_OWN: Region = Region::new(0x5555_3000_0000, 512 * MIB);
 
 const _: () = assert!(LOGS.size <= HEAP.size && LOG_PART <= RECORDS.size);
 const _: () = assert!(crate::shared::MAX_SLOTS as u64 * LOG_PART <= LOGS.size);
@@ -162,6 +160,7 @@ mod tests {
         let all = [
             TARGETS,
             HEAP,
+            TABLES_OWN,
             RECORDS,
             RESULT,
             CONTROL,
@@ -186,7 +185,7 @@ mod tests {
             assert!(pair[0].end() <= pair[1].start, "{pair:?}");
         }
         assert!(all[all.len() - 1].end() <= BUBBLE.end());
-        assert!(TARGET_WINDOWS.end() + 2 * MIB <= LOCAL.start);
+        const { assert!(TARGET_WINDOWS.start + 8 * TARGET_WINDOWS.size <= LOCAL.start) };
         assert!(all.iter().all(|r| r.start % 4096 == 0 && r.size % 4096 == 0));
     }
 

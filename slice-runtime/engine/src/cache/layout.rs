@@ -22,12 +22,12 @@ use translator::abi::{Counters, Exit, IndirectTables, Level};
 
 use super::region_set::RegionSet;
 
-pub(super) const INDEX_ENTRIES: usize = 1 << 21;
+pub(super) const INDEX_ENTRIES: usize = 1 << 22;
 
 pub(super) const PAGE_HEADS: usize = 1 << 18;
 
 /// Traces that a table holds at most. Half of the index, so that probes stay short.
-pub const MAX_TRACES: usize = 1 << 20;
+pub const MAX_TRACES: usize = 1 << 21;
 
 /// Exits that a table holds at most.
 pub const MAX_EXITS: usize = 1 << 22;
@@ -93,7 +93,7 @@ pub struct Header {
     pub(super) filter: [AtomicU64; FILTER_WORDS],
     /// Counters that have cells in the code of these tables.
     pub counters: Counters,
-    /// Cells in use, see [`crate::cells`].
+    /// Cells in use, see [`crate::link`].
     pub(super) cells: AtomicU32,
     /// Templates in use.
     pub(super) templates: AtomicU32,
@@ -140,8 +140,36 @@ pub(super) fn filter_of(pc: AppPc) -> (usize, u64) {
     (hash as usize / 64, 1 << (hash % 64))
 }
 
-/// Traces that lie near each other do so in the index too: each page of it that is touched for the first time costs a page fault.
-pub(super) fn slot_of(pc: AppPc) -> usize {
-    let mapping = (pc.0 >> 21).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43;
-    (mapping + (pc.0 >> 2)) as usize % INDEX_ENTRIES
+/// The slots of the index in which a head may be, in the order in which they are looked at.
+///
+/// Traces that lie near each other do so in the index too: each page of it that is touched for the first time costs a page fault. Where they lie so near
+/// that there are more of them than slots, as in pages of functions of a byte each, only the first ones do: neighbours that give way to neighbours would
+/// make rows of thousands.
+pub(super) fn slots_of(pc: AppPc) -> impl Iterator<Item = usize> {
+    const NEIGHBOURS: u64 = 2;
+    let mapping = (pc.0 >> 21).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 42;
+    let first = mapping + (pc.0 >> 2);
+    // Odd, so that it comes to all of them.
+    let mixed = pc.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let step = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 40 | 1;
+    let near = first..first + NEIGHBOURS;
+    let far = (1..).map(move |n: u64| first.wrapping_add(step.wrapping_mul(n)));
+    near.chain(far).map(|at| at as usize % INDEX_ENTRIES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Functions of a byte each, as in a page of nothing but returns, have slots of their own after a few steps.
+    #[test]
+    fn heads_that_lie_close_to_each_other_are_found_at_once() {
+        let mut taken = vec![false; INDEX_ENTRIES];
+        let pages = (0..256_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17 & !0xfff);
+        let mut looked_at = 0;
+        for pc in pages.flat_map(|page| page..page + 4096) {
+            looked_at += 1 + slots_of(AppPc(pc)).position(|at| !std::mem::replace(&mut taken[at], true)).unwrap();
+        }
+        assert!(looked_at < 256 * 4096 * 5, "{looked_at}");
+    }
 }

@@ -6,7 +6,7 @@ use bubble::code_files::{CodeFiles, FileRegion, FileVersion};
 use machine::AppPc;
 use translator::abi::{Exit, SLOT_CELLS, TraceId};
 
-use super::layout::{ARENA_BYTES, INDEX_ENTRIES, MAX_EXITS, MAX_TRACES, TraceRecord, filter_of, slot_of};
+use super::layout::{ARENA_BYTES, MAX_EXITS, MAX_TRACES, TraceRecord, filter_of, slots_of};
 use super::tables::Tables;
 
 /// Proof that the table's lock is held; gives it back when dropped.
@@ -166,16 +166,10 @@ impl Locked<'_> {
     fn enter_in_index(&self, pc: AppPc, id: TraceId) {
         let (word, bit) = filter_of(pc);
         self.tables.header().filter[word].fetch_or(bit, Ordering::Relaxed);
-        let mut at = slot_of(pc);
-        loop {
-            let entry = &self.tables.index()[at];
-            let old = entry.load(Ordering::Relaxed);
-            if old == 0 || self.tables.trace(TraceId(old - 1)).pc == pc {
-                entry.store(id.0 + 1, Ordering::Release);
-                return;
-            }
-            at = (at + 1) % INDEX_ENTRIES;
-        }
+        let is_its = |old: u32| old == 0 || self.tables.trace(TraceId(old - 1)).pc == pc;
+        let mut entries = slots_of(pc).map(|at| &self.tables.index()[at]);
+        let entry = entries.find(|entry| is_its(entry.load(Ordering::Relaxed))).expect("half of the slots are free");
+        entry.store(id.0 + 1, Ordering::Release);
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use machine::AppPc;
 use translator::abi::{Exit, TraceId};
 
-use super::layout::{Header, INDEX_ENTRIES, Layout, OfOneRun, TraceRecord, filter_of, slot_of};
+use super::layout::{Header, INDEX_ENTRIES, Layout, OfOneRun, TraceRecord, filter_of, slots_of};
 
 /// A table, wherever it lies.
 #[derive(Clone, Copy)]
@@ -98,19 +98,10 @@ impl Tables {
         if self.header().filter[word].load(Ordering::Relaxed) & bit == 0 {
             return None;
         }
-        let mut at = slot_of(pc);
-        loop {
-            let entry = self.index()[at].load(Ordering::Acquire);
-            if entry == 0 {
-                return None;
-            }
-            let id = TraceId(entry - 1);
-            let trace = self.trace(id);
-            if trace.pc == pc {
-                return (trace.dead.load(Ordering::Acquire) == 0).then_some(id);
-            }
-            at = (at + 1) % INDEX_ENTRIES;
-        }
+        let entries = slots_of(pc).map(|at| self.index()[at].load(Ordering::Acquire));
+        let traces = entries.take_while(|&entry| entry != 0).map(|entry| TraceId(entry - 1));
+        let found = traces.map(|id| (id, self.trace(id))).find(|(_, trace)| trace.pc == pc);
+        found.filter(|(_, trace)| trace.dead.load(Ordering::Acquire) == 0).map(|(id, _)| id)
     }
 
     /// Calls `visit` for each valid trace that overlaps `start .. end`; landings and stubs, which stand for no app code, are none.

@@ -12,7 +12,7 @@ use translator::trace::Instrument;
 pub enum Flow {
     /// Go on with the state in the [`Cpu`], at its `rip`.
     Continue,
-    /// Leave [`crate::Engine::run`].
+    /// Leave [`crate::Runner::run`].
     Leave,
 }
 

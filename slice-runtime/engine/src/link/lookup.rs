@@ -125,9 +125,18 @@ impl Links {
         self.table.view.leave(start, end)
     }
 
-    /// Whether targets are looked up in the map, and there are some that it can't have.
-    pub fn have_failed(&self) -> bool {
-        self.map.have_failed() && !self.settings.replays
+    /// Whether targets are looked up in the map, and there are some that it can't have, so that translations have to be dropped. The map has begun anew with smaller windows if that helps.
+    /// In a slice branches that it can't have go through the runtime.
+    pub fn have_failed(&mut self) -> bool {
+        if !self.map.have_failed() {
+            return false;
+        }
+        if let Some(bits) = self.map.refine() {
+            // SAFETY: the promise of `new`.
+            unsafe { (*self.thread).target_bits = bits };
+            return false;
+        }
+        !self.settings.replays
     }
 
     /// Looks targets up by landings from now on. All translations are to be dropped.

@@ -11,6 +11,7 @@
 //! `lookup` chooses between them: [`Links`]. Invariant *same mappings*: every landing in the view leads to code whose mapping is, in this process, the registered one.
 //! Invariant *exact*: see `target_map`.
 
+mod grain;
 mod ibl_table;
 mod incoming;
 mod link_words;
@@ -21,4 +22,5 @@ mod view;
 
 pub(crate) use ibl_table::New;
 pub(crate) use lookup::Links;
+pub(crate) use target_map::WINDOW_BITS;
 pub use target_map::mapped_later;

@@ -8,11 +8,15 @@
 //! ```
 //!
 //! Each 4 GiB in which there are targets have a *window* of 32 GiB in [`TARGETS`], of which next to nothing is ever touched. Named invariant *exact*: whatever is
-//! in r10, the word that is read is that of this very address, or reading it faults, or it is zero, so that jumping to address 0 faults:
-//! * bits 32 to 46 choose the window. Those without targets have the first one, which stays empty, or, above 16 TiB, none:
+//! in r10, the word that is read is that of this very address, or reading it faults, or it says that there is none: the gateway's miss, or zero, so that jumping to
+//! address 0 faults:
+//! * bits 32 to 46 choose the window. Those without targets have the first one, which is nobody's, or, above 16 TiB, none:
 //!   eight times such an address is none that memory can have.
 //! * bits 47 to 60 can't be set in an address of the app's: eight times that isn't an address.
 //! * bits 61 to 63 get lost in the multiplication, so they belong to the window's number: those of 32768 and more lie where nothing is mapped.
+//!
+//! Where targets are spread over more memory than there are windows for, all begins anew with smaller ones ([`Grain::FINE`]): a window of 1 GiB for each 128 MiB,
+//! chosen by bits 27 to 46. Translated code is the same, since the bits are a word of the thread's.
 //!
 //! A fault at these instructions, or at address 0, goes on at the gateway's miss (see `signals`), as do words of pages that are in use and have no target.
 //! A fault costs some ten times what a miss does; so pages are put to use for the targets that are to be expected before a branch goes there. If the app maps
@@ -26,18 +30,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bubble::map::{Region, TARGET_WINDOWS, TARGETS};
 use machine::{AppPc, CachePc};
 
+use super::grain::Grain;
 use crate::gateway;
 
-/// Windows that targets may have: as many as there are values of bits 32 to 46.
-const NUMBERS: u64 = 1 << 15;
-const _: () = assert!(TARGET_WINDOWS.size == NUMBERS * 8);
-/// Those below this number are needed where eight times an address is an address.
-const LOW_NUMBERS: u64 = 1 << 12;
-/// App memory that a window is for.
-const APP_BYTES: u64 = 1 << 32;
-const WINDOW_BYTES: u64 = 8 * APP_BYTES;
-/// The first one stays empty.
-const WINDOWS: usize = (TARGETS.size / WINDOW_BYTES) as usize;
+/// The bits of a target that choose its window, at first.
+pub const WINDOW_BITS: u64 = Grain::COARSE.window_bits();
 
 /// Bytes of a page of words, and of the app code that it is for.
 const PAGE: u64 = 4096;
@@ -67,8 +64,10 @@ pub struct Targets {
     full: bool,
     /// Whether what is mapped may count against a limit of the app's.
     limited: bool,
-    /// Bits 32 to 46 of the app memory that each window is for, from the second one on.
+    grain: Grain,
+    /// The number of the app memory that each window is for, from the second one on.
     windows: Vec<u64>,
+    /// By where they start.
     parts: Vec<Part>,
     /// The part that was asked for last.
     last: usize,
@@ -157,11 +156,6 @@ pub(super) fn may_map_more() -> bool {
     unsafe { libc::getrlimit(libc::RLIMIT_DATA, &raw mut limit) == 0 && limit.rlim_cur == libc::RLIM_INFINITY }
 }
 
-/// What is in a window's place in the table: where the word of address 0 would be.
-fn base(window: usize, number: u64) -> u64 {
-    (TARGETS.start + window as u64 * WINDOW_BYTES).wrapping_sub(8 * number * APP_BYTES)
-}
-
 fn set_window(number: u64, base: u64) {
     // SAFETY: the table of windows is mapped while the map is used, and nobody holds a reference into it.
     unsafe { (TARGET_WINDOWS.start as *mut u64).add(number as usize).write(base) }
@@ -184,10 +178,30 @@ impl Targets {
     pub fn begin(&mut self, full: bool, limited: bool) {
         (self.full, self.limited) = (full, limited);
         // An engine before this one may have left its own map there.
-        self.used = map(TARGETS, libc::PROT_NONE) && map(TARGET_WINDOWS, READ_WRITE);
-        if self.used {
-            (0..LOW_NUMBERS).for_each(|number| set_window(number, base(0, number)));
+        self.used = map(TARGETS, libc::PROT_NONE) && self.set_grain(Grain::COARSE);
+    }
+
+    fn set_grain(&mut self, grain: Grain) -> bool {
+        let is_mapped = map(grain.table(), READ_WRITE);
+        if is_mapped {
+            self.grain = grain;
+            (0..grain.low_numbers()).for_each(|number| set_window(number, grain.base(0, number)));
         }
+        is_mapped
+    }
+
+    /// Begins anew, with no targets and with more windows, if some couldn't have any. Returns the bits that choose them from now on.
+    pub fn refine(&mut self) -> Option<u64> {
+        let wanted = self.used && self.failed && self.grain == Grain::COARSE;
+        let wanted = wanted && (!self.limited || may_map_more());
+        if !wanted || !self.set_grain(Grain::FINE) {
+            return None;
+        }
+        assert!(map(TARGETS, libc::PROT_NONE), "cannot clear the map of targets");
+        MAPPED.fetch_add(Grain::FINE.table().size - Grain::COARSE.table().size, Ordering::Relaxed);
+        MAPPED.fetch_sub(self.parts.len() as u64 * PART_BYTES, Ordering::Relaxed);
+        *self = Self { used: true, full: self.full, limited: self.limited, grain: self.grain, ..Self::default() };
+        Some(self.grain.window_bits())
     }
 
     /// Whether there is a target that can't have a word.
@@ -217,30 +231,41 @@ impl Targets {
 
     /// Where a target's word is.
     fn place(&mut self, target: AppPc) -> Option<u64> {
-        let number = target.0 / APP_BYTES;
+        let (grain, number) = (self.grain, self.grain.number_of(target));
         let window = 1 + match self.windows.iter().position(|&n| n == number) {
             Some(known) => known,
-            None if number >= NUMBERS || self.windows.len() + 1 == WINDOWS => return None,
+            None if number >= grain.numbers() || self.windows.len() + 1 == grain.windows() => return None,
             None => {
                 self.windows.push(number);
-                set_window(number, base(self.windows.len(), number));
+                set_window(number, grain.base(self.windows.len(), number));
                 self.windows.len() - 1
             }
         };
-        Some(base(window, number).wrapping_add(8 * target.0))
+        Some(grain.base(window, number).wrapping_add(8 * target.0))
+    }
+
+    /// Where the word is in nobody's window that a target has which can't have its own.
+    fn nobodys_place(&self, target: AppPc) -> Option<u64> {
+        let number = self.grain.number_of(target);
+        let has_none = number < self.grain.numbers() && !self.windows.contains(&number);
+        has_none.then(|| {
+            let base = self.grain.base(0, number);
+            set_window(number, base);
+            base.wrapping_add(8 * target.0)
+        })
     }
 
     fn part(&mut self, place: u64) -> Option<&mut Part> {
         let start = place & !(PART_BYTES - 1);
         if self.parts.get(self.last).is_none_or(|part| part.start != start) {
-            self.last = match self.parts.iter().position(|part| part.start == start) {
-                Some(known) => known,
-                None if self.limited && !may_map_more() || !Part::map(start, self.full) => return None,
-                None => {
+            self.last = match self.parts.binary_search_by_key(&start, |part| part.start) {
+                Ok(known) => known,
+                Err(_) if self.limited && !may_map_more() || !Part::map(start, self.full) => return None,
+                Err(at) => {
                     MAPPED.fetch_add(PART_BYTES, Ordering::Relaxed);
                     let used = if self.full { u64::MAX } else { 0 };
-                    self.parts.push(Part { start, used: Box::new([used; _]) });
-                    self.parts.len() - 1
+                    self.parts.insert(at, Part { start, used: Box::new([used; _]) });
+                    at
                 }
             };
         }
@@ -253,7 +278,14 @@ impl Targets {
             self.part(place)?.expect(place);
             Some(place)
         });
-        self.failed |= found.is_none();
+        if found.is_none() {
+            self.failed = true;
+            // Branches there miss each time, but don't fault.
+            let place = self.nobodys_place(target);
+            if let Some((place, part)) = place.and_then(|place| Some((place, self.part(place)?))) {
+                part.expect(place);
+            }
+        }
         found
     }
 
@@ -279,49 +311,4 @@ impl Targets {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What the lookup of `target` reads; nothing if it faults.
-    fn looked_up(map: &Targets, target: u64) -> Option<u64> {
-        let (low, high) = (target >> 32 & 0x7fff, target >> 61);
-        let number = high << 15 | low;
-        // SAFETY: the table of windows is mapped.
-        let base = (number < NUMBERS).then(|| unsafe { *(TARGET_WINDOWS.start as *const u64).add(number as usize) })?;
-        let place = base.wrapping_add(target.wrapping_mul(8));
-        let mapped = map.parts.iter().any(|part| (part.start..part.start + PART_BYTES).contains(&place));
-        mapped.then(|| words(place)[(place % PAGE / 8) as usize].load(Ordering::Relaxed))
-    }
-
-    #[test]
-    fn a_word_is_found_for_its_own_target_only() {
-        let mut map = Targets::default();
-        map.begin(false, false);
-        assert!(map.used);
-        let targets =
-            [0x40_1000, 0xfff_0000_1000, 0x1000_0000_1000, 0x5555_5555_4ff8, 0x5556_0000_0000, 0x7fff_f7ab_cdef];
-        for (n, &target) in targets.iter().enumerate() {
-            assert!(![Some(7), Some(8)].contains(&looked_up(&map, target)));
-            map.put(AppPc(target), CachePc(0x1000 + n as u64));
-        }
-        let miss = gateway::indirect_miss_pc();
-        for (n, &target) in targets.iter().enumerate() {
-            assert_eq!(looked_up(&map, target), Some(0x1000 + n as u64));
-            let nears = (1..600).flat_map(|d| [target + d, target - d]);
-            let fars = (9..64).map(|bit| target ^ 1 << bit).chain((0..0xffff).map(|high| target ^ (high + 1) << 48));
-            let others =
-                (0..1 << 15).map(|number| target & 0xffff_ffff | number << 32).filter(|o| !targets.contains(o));
-            for other in nears.chain(fars).chain(others) {
-                let found = looked_up(&map, other);
-                assert!([None, Some(0), Some(miss)].contains(&found), "{other:#x} finds {found:x?}");
-            }
-        }
-        assert!(!map.failed && map.windows.len() == 6);
-        map.put(AppPc(0x1_0000_0000), CachePc(1));
-        assert!(!map.failed);
-        map.put(AppPc(0x2_0000_0000), CachePc(1));
-        assert!(map.failed, "there are no more windows");
-        map.clear();
-        assert_eq!(looked_up(&map, targets[0]), Some(0));
-    }
-}
+mod tests;

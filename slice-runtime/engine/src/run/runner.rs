@@ -2,7 +2,7 @@
 
 use bubble::map;
 use machine::{CachePc, Gpr, Registers};
-use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, WINDOW_BITS, dropped_bits};
+use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, dropped_bits};
 
 use super::begun::Begun;
 use super::control::Controls;
@@ -11,6 +11,7 @@ use super::x87;
 use crate::cache::{Cache, CodeSpace, Tables};
 use crate::gateway::{self, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, Shortcut};
 use crate::interface::{Control, Flow, Guest, Settings, Stats};
+use crate::link::WINDOW_BITS;
 use crate::signals::{self, Mailbox, Scene};
 use crate::translations::Engine;
 

@@ -77,7 +77,7 @@ impl Scene {
 static SCENE: AtomicPtr<Scene> = AtomicPtr::new(std::ptr::null_mut());
 static HOOK: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Called for each asynchronous signal whose handler was installed by [`install_signal`], on the signal stack, with
+/// Called for each asynchronous signal whose handler was installed by [`super::install_signal`], on the signal stack, with
 /// all signals blocked: it must only take note of the signal. Says whether the thread that was interrupted is the one for which the engine
 /// runs; if it isn't, the engine leaves it alone.
 pub type Hook = fn(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t) -> bool;

@@ -62,6 +62,3 @@ pub fn dropped_bits(off: Off) -> u8 {
 pub fn index_of(target: AppPc, off: Off) -> usize {
     (target.0 >> dropped_bits(off)) as usize % INDIRECT_ENTRIES
 }
-
-/// The bits of a target that choose its window.
-pub const WINDOW_BITS: u64 = 0x7fff << 32 | 7 << 61;

@@ -25,7 +25,7 @@ pub use cpu::Cpu;
 pub use descriptor::{Descriptor, taken};
 pub use doors::Doors;
 pub use exit::{Exit, ExitKind, SpaceId, TraceId, exit_id, exit_of};
-pub use ibl::{INDIRECT_ENTRIES, IndirectTables, Level, SLOT_CELLS, WINDOW_BITS, dropped_bits, index_of};
+pub use ibl::{INDIRECT_ENTRIES, IndirectTables, Level, SLOT_CELLS, dropped_bits, index_of};
 pub use marks::{BlockCall, BufferMark, CallMark};
 pub use spill::{
     CELLS, MIRROR_R9, MIRROR_R10, MIRRORED, MUCH, QUICK, Reserved, SLOT_HELD, SLOT_R11, SLOT_SCRATCH, SPILL_SLOTS,

@@ -71,7 +71,7 @@ pub struct ThreadState {
     pub dropped_bits: u64,
     /// 1 if targets are looked up in the map of the engine's `targets`, 0 if by landings.
     pub looks_in_map: u64,
-    /// See [`super::WINDOW_BITS`].
+    /// The bits of a target that choose its window in the map of targets.
     pub target_bits: u64,
     /// Addresses of the records of exits, by the number of their space.
     pub exits: [u64; 2],

@@ -4,7 +4,7 @@
 //! doesn't change: only code that can't be written is looked at by whoever answers.
 //!
 //! The app's flags may thus be wrong at the start of a trace, in those that nobody reads. Only a slice's end compares them: there, those are
-//! left out of the comparison (`Engine::after_end`).
+//! left out of the comparison (the engine's `run::exits`).
 
 use isa::{Instruction, Kind, Usage};
 use machine::{AppPc, flags};
