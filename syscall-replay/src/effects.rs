@@ -3,7 +3,7 @@
 use machine::Memory;
 
 use crate::hash::{SEED, mix};
-use crate::is_error;
+use crate::result::is_error;
 use crate::table::{In, Len, Out, Row, Rule};
 
 /// The kernel takes no more elements than this in one array of `iovec`.

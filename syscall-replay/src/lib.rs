@@ -23,6 +23,7 @@ pub mod limits;
 pub mod log;
 mod record;
 mod replay;
+mod result;
 pub mod table;
 
 #[cfg(test)]
@@ -32,14 +33,4 @@ pub use instructions::{RandomRecord, VolatileKind, VolatileRecord};
 pub use log::{Delivered, LogFull, LogReader, LogWriter, Record, Remap, SignalReturn, SyscallRecord};
 pub use record::{Entered, Exit, Files, NoFiles, Pending, Recorder, Unrecorded};
 pub use replay::{Divergence, Replayed, Replayer, Space, returns_to};
-
-/// Whether a result is `-errno`.
-pub fn is_error(result: u64) -> bool {
-    result > -4096_i64 as u64
-}
-
-/// Results between -512 and -516 never reach user code: the kernel makes the call again, or turns it into `EINTR`
-/// when a signal handler runs.
-pub fn is_restart(result: u64) -> bool {
-    (-516..=-512).contains(&(result as i64))
-}
+pub use result::{is_error, is_restart};

@@ -4,8 +4,8 @@ use machine::Memory;
 
 use crate::effects::{self, Entry, Range};
 use crate::log::{Call, LogFull, LogWriter};
+use crate::result::{is_error, is_restart};
 use crate::table::{self, Class, Rule};
-use crate::{is_error, is_restart};
 
 /// Keeps files that the app maps, for slices to map later.
 pub trait Files {

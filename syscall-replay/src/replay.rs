@@ -6,7 +6,8 @@ use machine::{Gpr, Memory, Registers};
 
 use crate::instructions::{RandomRecord, VolatileKind, VolatileRecord};
 use crate::log::{LogReader, Record, Remap, SignalReturn, SyscallRecord};
-use crate::{effects, is_error, table};
+use crate::result::is_error;
+use crate::{effects, table};
 
 /// The slice's memory, with the power to change its shape.
 pub trait Space: Memory {

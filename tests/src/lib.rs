@@ -12,6 +12,7 @@ pub mod oracle;
 pub mod random;
 pub mod run;
 pub mod selection;
+mod stop;
 pub mod superpin;
 pub mod switches;
 pub mod terminal;

@@ -11,7 +11,7 @@ use std::thread;
 use bubble::switches::{Off, Optimisation};
 
 use crate::random::Random;
-use crate::trials::Stop;
+use crate::stop::Stop;
 
 /// The test that a thread does, where the harness doesn't name the thread for it.
 #[derive(Clone)]

@@ -7,22 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 use crate::selection::Selection;
+
+pub use crate::stop::Stop;
 use crate::{deadline, switches};
-
-/// Why a test didn't come to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// It has failed.
-    Failed(String),
-    /// This machine can't do what it needs.
-    Skipped(String),
-}
-
-impl From<String> for Stop {
-    fn from(error: String) -> Self {
-        Self::Failed(error)
-    }
-}
 
 type Check = Box<dyn FnOnce() -> Result<(), Stop> + Send>;
 

@@ -118,7 +118,10 @@ pub const CACHE_SHARED: Region = Region::new(0x5555_1000_0000, 256 * MIB);
 pub const CACHE_OWN: Region = Region::new(0x5555_2000_0000, 256 * MIB);
 
 const _: () = assert!(LOGS.size <= HEAP.size && LOG_PART <= RECORDS.size);
-const _: () = assert!(crate::shared::MAX_SLOTS as u64 * LOG_PART <= LOGS.size);
+/// Slots of a run: an upper bound on slices that run, wait, or hold a result that wasn't folded yet.
+pub const MAX_SLOTS: usize = 256;
+
+const _: () = assert!(MAX_SLOTS as u64 * LOG_PART <= LOGS.size);
 
 /// Offsets in the run memory of what is mapped from it.
 pub mod file {

@@ -20,12 +20,11 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+pub use crate::map::MAX_SLOTS;
+
 use machine::{Registers, XState};
 
 use crate::switches::Off;
-
-/// Slots of a run: an upper bound on slices that run, wait, or hold a result that wasn't folded yet.
-pub const MAX_SLOTS: usize = 256;
 /// Words of stack in a signature.
 pub const STACK_WORDS: usize = 100;
 /// Bytes of a failure report.

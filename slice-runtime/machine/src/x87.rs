@@ -8,9 +8,7 @@
 use std::arch::asm;
 use std::sync::OnceLock;
 
-use crate::XState;
-
-/// Where the gateway notes it in an [`XState`]: the last sixteen bytes of an environment (`fnstenv` in 64-bit code).
+/// Where the gateway notes it in an [`XState`](crate::XState): the last sixteen bytes of an environment (`fnstenv` in 64-bit code).
 pub const LAST_AT: usize = 464;
 /// Behind it: a half that isn't 0 if the address that the next half holds is the app's own, and not one in the code cache.
 pub(crate) const IS_APP_AT: usize = LAST_AT + 16;
@@ -35,9 +33,13 @@ pub fn lost() -> Lost {
     *LOST.get_or_init(find_out)
 }
 
+/// Room for the legacy area and the header of an image.
+#[repr(C, align(64))]
+struct Image([u8; 576]);
+
 /// Has an instruction executed, saves and loads the state, and compares environments.
 fn find_out() -> Lost {
-    let mut image = XState::initial();
+    let mut image = Image([0; 576]);
     let mut environments = [[0_u32; 7]; 2];
     let [before, after] = &mut environments;
     let mut value = 0_u64;
@@ -87,6 +89,7 @@ fn find_out() -> Lost {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::XState;
 
     #[test]
     fn an_address_in_the_cache_becomes_the_apps() {

@@ -1,8 +1,8 @@
 //! Hardware breakpoints on execution: they stop a process before an instruction without changing a byte of its code.
 
 use crate::TraceError;
-use crate::process::Stopped;
 use crate::request::request;
+use crate::stop::Stopped;
 
 /// Breakpoints that a process can have at a time.
 pub const BREAKPOINTS: usize = 4;

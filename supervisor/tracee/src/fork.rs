@@ -1,10 +1,10 @@
 //! The copy of a stopped process that becomes a slice. It is to be a child of the tracer's, whoever the original's parent is.
 
 use crate::TraceError;
-use crate::process::{Running, Stopped};
 use crate::remote::Remote;
 use crate::state::UserRegisters;
 use crate::stop::Stop;
+use crate::stop::{Running, Stopped};
 
 /// Whose child a process under control is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::TraceError;
-use crate::process::{Births, Mode, Running, Stopped};
 use crate::stop::Stop;
+use crate::stop::{Births, Mode, Running, Stopped};
 
 /// What to start.
 pub struct Program {

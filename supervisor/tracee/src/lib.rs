@@ -20,6 +20,7 @@ mod error;
 mod fork;
 mod launch;
 mod memory;
+mod observe;
 mod process;
 mod remote;
 mod request;
@@ -33,10 +34,9 @@ pub use breakpoint::{BREAKPOINTS, is_breakpoint};
 pub use error::TraceError;
 pub use fork::Parent;
 pub use launch::{LaunchError, Program, launch};
-pub use process::{Births, Mode, Running, Stopped};
 pub use remote::{Remote, find_syscall_instruction};
 pub use state::UserRegisters;
-pub use stop::{Change, Stop};
+pub use stop::{Births, Change, Mode, Running, Stop, Stopped};
 pub use wait::{Exit, Report, next_report};
 
 #[cfg(test)]

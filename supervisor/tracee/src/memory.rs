@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use machine::{Memory, MemoryError};
 
-use crate::process::Stopped;
+use crate::stop::Stopped;
 
 /// Reads as the app would; writes reach read-only pages as well (as a debugger's do), which code patches
 /// and set-up need.

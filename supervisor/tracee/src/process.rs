@@ -1,84 +1,20 @@
 //! Processes under control and the ways from one state to the next.
 
-use std::marker::PhantomData;
-
 use machine::Memory;
 use machine::flags::TF;
 
 use crate::TraceError;
 use crate::request::request;
-use crate::stop::{Change, Stop};
+use crate::stop::{Births, Change, Mode, OPTIONS, Running, Stop, Stopped};
 use crate::wait::wait_for_stop;
 
-/// What every process under control is traced with: it dies with its tracer, exec and system calls are told apart
-/// from signals.
-const OPTIONS: i32 = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
-
-/// What is under control besides a process, from its birth and with the same options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Births {
-    /// Nothing.
-    None,
-    /// Its threads: so they die with their tracer even if the process's first thread has ended. And processes that are made as threads are,
-    /// whose end isn't told by SIGCHLD.
-    Threads,
-    /// Its threads, and all processes that it starts.
-    All,
-}
-
-impl Births {
-    fn options(self) -> i32 {
-        match self {
-            Births::None => 0,
-            Births::Threads => libc::PTRACE_O_TRACECLONE,
-            Births::All => libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK,
-        }
-    }
-}
-
-/// Until when a process goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// To the next signal or event.
-    Free,
-    /// To the next signal, event, or border of a system call.
-    Syscalls,
-}
-
-/// A process under control that stands still.
-#[must_use = "a stopped process stands still until it is resumed"]
-pub struct Stopped {
-    pid: i32,
-    tracing_thread_only: PhantomData<*const ()>,
-}
-
-/// A process under control that runs.
-pub struct Running {
-    pid: i32,
-    tracing_thread_only: PhantomData<*const ()>,
-}
-
 impl Running {
-    fn new(pid: i32) -> Self {
-        Self { pid, tracing_thread_only: PhantomData }
-    }
-
     /// Takes a child under control, and what it starts as well if `births` says so. It keeps running.
     pub(crate) fn seize(pid: i32, births: Births) -> Result<Self, TraceError> {
         let options = OPTIONS | births.options();
         // SAFETY: `data` is a set of options.
         unsafe { request(libc::PTRACE_SEIZE, pid, 0, options as usize, "trace it")? };
         Ok(Self::new(pid))
-    }
-
-    /// A process that was born under control and hasn't reported its first stop yet.
-    pub(crate) fn born_traced(pid: i32) -> Self {
-        Self::new(pid)
-    }
-
-    /// Process id.
-    pub fn pid(&self) -> i32 {
-        self.pid
     }
 
     /// Asks for an [`Stop::Interrupted`] as soon as possible. If the process comes to another stop by itself first, that
@@ -88,7 +24,7 @@ impl Running {
     /// If the process has ended.
     pub fn interrupt(&self) -> Result<(), TraceError> {
         // SAFETY: this request has no data.
-        unsafe { request(libc::PTRACE_INTERRUPT, self.pid, 0, 0, "interrupt it")? };
+        unsafe { request(libc::PTRACE_INTERRUPT, self.pid(), 0, 0, "interrupt it")? };
         Ok(())
     }
 
@@ -98,7 +34,7 @@ impl Running {
     /// # Errors
     /// If the process has ended.
     pub fn wait(self) -> Result<(Stopped, Stop), TraceError> {
-        let pid = self.pid;
+        let pid = self.pid();
         let report = wait_for_stop(pid).map_err(|e| TraceError::from_io(pid, "wait for it", e))?;
         match self.observe(report)? {
             Change::Stopped(stopped, stop) => Ok((stopped, stop)),
@@ -108,15 +44,6 @@ impl Running {
 }
 
 impl Stopped {
-    pub(crate) fn from_report(running: Running) -> Self {
-        Self { pid: running.pid, tracing_thread_only: PhantomData }
-    }
-
-    /// Process id.
-    pub fn pid(&self) -> i32 {
-        self.pid
-    }
-
     /// Makes the next stop a [`Stop::Interrupted`], before another instruction of the app's is executed. (Any other stop
     /// that comes first discards an interrupt, as it does one that was sent while the process ran.)
     ///
@@ -124,7 +51,7 @@ impl Stopped {
     /// If the process was killed.
     pub fn interrupt(&self) -> Result<(), TraceError> {
         // SAFETY: this request has no data.
-        unsafe { request(libc::PTRACE_INTERRUPT, self.pid, 0, 0, "interrupt it")? };
+        unsafe { request(libc::PTRACE_INTERRUPT, self.pid(), 0, 0, "interrupt it")? };
         Ok(())
     }
 
@@ -179,7 +106,7 @@ impl Stopped {
         let flags = self.read_u64(place).unwrap_or(0);
         if flags & TF != 0 {
             let written = self.write(place, &(flags & !TF).to_le_bytes());
-            written.map_err(|source| TraceError::Memory { pid: self.pid, source })?;
+            written.map_err(|source| TraceError::Memory { pid: self.pid(), source })?;
         }
         Ok(())
     }
@@ -215,13 +142,13 @@ impl Stopped {
                 // It can't be blocked.
                 Stop::Signal(info) if info.si_signo == libc::SIGSTOP => is_to_stop = true,
                 Stop::Interrupted => {}
-                stop => return Err(TraceError::Unexpected { pid: self.pid, action, stop: stop.describe() }),
+                stop => return Err(TraceError::Unexpected { pid: self.pid(), action, stop: stop.describe() }),
             }
         }
         self.set_signal_mask(mask)?;
         if is_to_stop {
             // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
-            unsafe { libc::kill(self.pid, libc::SIGSTOP) };
+            unsafe { libc::kill(self.pid(), libc::SIGSTOP) };
         }
         Ok(self)
     }
@@ -232,7 +159,7 @@ impl Stopped {
     /// If the process was killed.
     pub fn detach(self, signal: i32) -> Result<(), TraceError> {
         // SAFETY: `data` is a signal number.
-        unsafe { request(libc::PTRACE_DETACH, self.pid, 0, signal as usize, "let it go")? };
+        unsafe { request(libc::PTRACE_DETACH, self.pid(), 0, signal as usize, "let it go")? };
         Ok(())
     }
 
@@ -249,7 +176,7 @@ impl Stopped {
     /// # Errors
     /// If the process was killed or stops elsewhere.
     pub fn finish_exec(self) -> Result<Stopped, TraceError> {
-        let pid = self.pid;
+        let pid = self.pid();
         match self.resume_and_wait(Mode::Syscalls, 0)? {
             (stopped, Stop::SyscallExit { .. }) => Ok(stopped),
             (_, stop) => Err(TraceError::Unexpected { pid, action: "finish its exec", stop: stop.describe() }),
@@ -258,12 +185,12 @@ impl Stopped {
 
     fn restart(self, how: libc::c_uint, signal: i32, action: &'static str) -> Result<Running, TraceError> {
         // SAFETY: for all of these requests `data` is a signal number.
-        unsafe { request(how, self.pid, 0, signal as usize, action)? };
-        Ok(Running::new(self.pid))
+        unsafe { request(how, self.pid(), 0, signal as usize, action)? };
+        Ok(Running::new(self.pid()))
     }
 
     /// A second handle on the same stop, for [`crate::Remote`], which lets a borrowed process go on and brings it back.
     pub(crate) fn twin(&self) -> Stopped {
-        Stopped { pid: self.pid, tracing_thread_only: PhantomData }
+        Stopped::from_report(Running::born_traced(self.pid()))
     }
 }

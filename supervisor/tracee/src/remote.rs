@@ -11,9 +11,9 @@
 use machine::{Gpr, Memory};
 
 use crate::TraceError;
-use crate::process::{Mode, Stopped};
 use crate::state::UserRegisters;
 use crate::stop::Stop;
+use crate::stop::{Mode, Stopped};
 
 const ALL_SIGNALS: u64 = u64::MAX;
 

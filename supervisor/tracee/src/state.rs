@@ -3,8 +3,8 @@
 use machine::{Gpr, Registers, XSTATE_CAPACITY, XState};
 
 use crate::TraceError;
-use crate::process::Stopped;
 use crate::request::request;
+use crate::stop::Stopped;
 
 const NT_X86_XSTATE: usize = 0x202;
 /// Where the kernel leaves notes of its own in the legacy region; they are no state of the app.

@@ -2,7 +2,7 @@
 
 use machine::Memory;
 
-use super::{Class, Special};
+use super::types::{Class, Special};
 
 const EINVAL: Class = Class::Refuse { result: -(libc::EINVAL as i64) };
 

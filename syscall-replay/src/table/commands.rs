@@ -1,9 +1,9 @@
 //! Commands of multiplexed calls, each list ascending by value. What isn't listed is a boundary.
 
-use super::Class::Repeat;
-use super::Command;
-use super::Len::{BitsOf, Fixed, ResultUpTo};
-use super::Out::{self, Bytes, Iovec};
+use super::types::Class::Repeat;
+use super::types::Command;
+use super::types::Len::{BitsOf, Fixed, ResultUpTo};
+use super::types::Out::{self, Bytes, Iovec};
 use super::values::{INVALID, PRETEND, command, gives, other};
 
 const AT2_4: &[Out] = &[Bytes(2, Fixed(4))];

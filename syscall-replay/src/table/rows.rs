@@ -1,9 +1,10 @@
 //! The rows: every system call of x86-64 Linux 6.18, in the order of their numbers.
 
-use super::Len::{Arg, ArgTimes, FileHandle, Fixed, MessageUpTo, PagesOf, ResultTimesUpTo, ResultUpTo};
-use super::Out::{Bytes, Counted, FdSet, Iovecs, Message, Messages, SentMessages};
+use super::types::Len::{Arg, ArgTimes, FileHandle, Fixed, MessageUpTo, PagesOf, ResultTimesUpTo, ResultUpTo};
+use super::types::Out::{Bytes, Counted, FdSet, Iovecs, Message, Messages, SentMessages};
+use super::types::{In, Len, Out, Row, Special};
 use super::values::{call, special};
-use super::{In, Len, Out, Row, Special, choices, commands};
+use super::{choices, commands};
 
 /// The half of an argument that the kernel looks at where it takes an `int`.
 const LOW: u64 = 0xffff_ffff;

@@ -1,6 +1,8 @@
 //! Short constructors, so that rows read like the manual's synopsis.
 
-use super::{Choice, Class, Command, In, Memory, Out, Row, Special};
+use machine::Memory;
+
+use super::types::{Choice, Class, Command, In, Out, Row, Special};
 
 pub(super) const NOSYS: Class = Class::Refuse { result: -(libc::ENOSYS as i64) };
 pub(super) const INVALID: Class = Class::Refuse { result: -(libc::EINVAL as i64) };

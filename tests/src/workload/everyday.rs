@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Inputs, Job, Workload, program, reading};
+use super::inputs::Inputs;
+use super::job::{Workload, program, reading};
+use crate::run::Job;
 
 /// A job that a shell could have started: the words with the name of the input in place of `@`.
 fn words(program: &Path, line: &str, inputs: &Inputs) -> Job {

@@ -1,6 +1,7 @@
 //! Programs with threads. Their instruction counts depend on how these take turns.
 
-use super::{Job, Workload, program};
+use super::job::{Workload, job, program};
+use crate::run::Job;
 
 /// All of them. node and java, which have compilers of their own, are large: where they aren't installed they are left out.
 pub const THREADED: &[Workload] = &[

@@ -14,124 +14,21 @@
 //!
 //! If its standard input ends without `fini`, the run failed or the control process died: nothing is printed.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::path::PathBuf;
 use std::ptr;
 
 use bubble::boot::BOOT_MAGIC;
 use bubble::map::{CONTROL, RESULT, file};
 use bubble::shared::{MAX_SLOTS, RunHeader};
 use slice_runtime::boot::tool_args;
-use supervisor::{Output, Worth};
+use supervisor::Worth;
 
+use crate::collect::Unprinted;
 use crate::entry::{Entry, find};
-use crate::options::{Configured, configure};
-use crate::out::Out;
-use crate::tool::{SliceInfo, Tool};
-
-/// A tool that collects, without its types.
-pub trait Collect {
-    /// Folds one encoded result.
-    fn fold(&mut self, slice: SliceInfo, result: &[u8]) -> Result<(), String>;
-    /// Prints the total and its worth, under a heading if that isn't empty and there is no file for it alone.
-    fn fini(&mut self, worth: Worth, heading: &str) -> Result<(), Unprinted>;
-}
-
-/// Why a total isn't where it should be.
-pub enum Unprinted {
-    /// It is on standard error.
-    Misplaced(String),
-    /// It is nowhere.
-    Lost(String),
-}
-
-impl From<String> for Unprinted {
-    fn from(why: String) -> Self {
-        Self::Lost(why)
-    }
-}
-
-struct Collector<T: Tool> {
-    tool: T,
-    total: T::Total,
-    json: bool,
-    /// `-o FILE` and its name; without one results go to standard error.
-    output: Option<(PathBuf, Output)>,
-    process: u32,
-}
-
-/// Makes a collecting tool from its options. To the name of a file a process that the app started (`process` isn't 0) adds
-/// its number.
-pub fn collect<T: Tool>(options: &[&OsStr], process: u32) -> Result<Box<dyn Collect>, String> {
-    let Configured { tool, output, json } = configure::<T>(options)?;
-    let open = |path: PathBuf| match Output::check(&path).and_then(|()| Output::open(&path, process)) {
-        Ok(output) => Ok((path, output)),
-        Err(error) => Err(format!("cannot write {}: {error}", path.display())),
-    };
-    let output = output.map(open).transpose()?;
-    Ok(Box::new(Collector { tool, total: T::Total::default(), json, output, process }))
-}
-
-impl<T: Tool> Collect for Collector<T> {
-    fn fold(&mut self, slice: SliceInfo, result: &[u8]) -> Result<(), String> {
-        let result = postcard::from_bytes(result)
-            .map_err(|error| format!("the result of slice {} can't be decoded: {error}", slice.number))?;
-        self.tool.fold(&mut self.total, slice, result);
-        Ok(())
-    }
-
-    fn fini(&mut self, worth: Worth, heading: &str) -> Result<(), Unprinted> {
-        let total = std::mem::take(&mut self.total);
-        let lost = |error: io::Error| Unprinted::Lost(format!("tool {} cannot print its result: {error}", T::NAME));
-        let mut text = Vec::new();
-        if self.json {
-            self.print_json(&total, worth, heading, &mut text).map_err(lost)?;
-        } else {
-            self.tool.fini(total, &mut Out::new(&mut text, worth)).map_err(lost)?;
-            // On a terminal a number that is right needs no word.
-            if self.output.is_some() || worth != Worth::Exact {
-                text.extend_from_slice(format!("Result: {worth}\n").as_bytes());
-            }
-        }
-        // What several processes print in one place is told apart.
-        let under_heading = match heading {
-            "" => text.clone(),
-            _ if self.json => text.clone(),
-            heading => [format!("superpin: {heading}\n").as_bytes(), &text].concat(),
-        };
-        let to_stderr = || io::stderr().lock().write_all(&under_heading);
-        let Some((path, output)) = &mut self.output else { return to_stderr().map_err(lost) };
-        let written = match output {
-            Output::File(_) => output.write(&text),
-            Output::Stream(_) => output.write(&under_heading),
-        };
-        written.map_err(|error| {
-            let why = format!("cannot write {}: {error}", path.display());
-            match to_stderr() {
-                Ok(()) => Unprinted::Misplaced(format!("{why}; the result is on standard error instead")),
-                Err(second) => Unprinted::Lost(format!("{why}; nor standard error: {second}")),
-            }
-        })
-    }
-}
-
-impl<T: Tool> Collector<T> {
-    /// One line, whatever comes to be told besides.
-    fn print_json(&self, total: &T::Total, worth: Worth, heading: &str, text: &mut Vec<u8>) -> io::Result<()> {
-        let values = self.tool.values(total).ok_or_else(|| io::Error::other("it has no JSON form"))?;
-        let mut object = serde_json::json!({ "tool": T::NAME, "result": worth.name(), "values": values });
-        if !heading.is_empty() {
-            object["process"] = heading.into();
-        }
-        if self.process != 0 {
-            object["pid"] = self.process.into();
-        }
-        writeln!(text, "{object}")
-    }
-}
+use crate::tool::SliceInfo;
 
 /// The collector's whole life. Returns its exit status.
 pub fn run(tools: &[Entry], args: &[OsString]) -> i32 {

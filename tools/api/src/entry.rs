@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use slice_runtime::RunningTool;
 
-use crate::collector::{Collect, collect};
+use crate::collect::{Collect, collect};
 use crate::injected::inject;
 use crate::options::{check, help, identity};
 use crate::tool::{SliceInfo, Tool};

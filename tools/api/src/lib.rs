@@ -65,6 +65,7 @@
 //! `docs/tools.md` builds a tool step by step, outside this workspace.
 
 mod arguments;
+mod collect;
 mod collector;
 mod entry;
 mod image;

@@ -4,7 +4,7 @@ use iced_x86::{
     Code, EncodingKind, Instruction as Iced, Mnemonic, OpCodeInfo, OpCodeOperandKind as Kind, OpKind, Register,
 };
 
-use super::Rng;
+use super::rng::Rng;
 
 /// One encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

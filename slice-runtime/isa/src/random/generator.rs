@@ -3,10 +3,10 @@
 use iced_x86::{Code, Encoder, EncodingKind, Instruction as Iced, Mnemonic, OpKind, Register, RoundingControl};
 use machine::{AppPc, Gpr};
 
-use super::Rng;
 use super::catalogue::{Catalogue, Form, Operand, is_makeable, set_operand};
-use crate::instruction::Instruction;
-use crate::usage::Usage;
+use super::rng::Rng;
+use crate::decode::Instruction;
+use crate::facts::Usage;
 
 /// Where a program and its data lie.
 #[derive(Clone, Copy, Debug)]
@@ -289,7 +289,7 @@ impl<'a> Generator<'a> {
             self.mov_imm(Gpr::Rbx, place);
             return;
         }
-        if crate::usage::is_moffs(iced.code()) {
+        if crate::write::is_moffs(iced.code()) {
             set_address(iced, Register::None, Register::None, 1, place, 8);
             return;
         }
@@ -372,11 +372,11 @@ impl<'a> Generator<'a> {
 fn bit_index(iced: &Iced) -> Option<Gpr> {
     let bits = matches!(iced.mnemonic(), Mnemonic::Bt | Mnemonic::Btc | Mnemonic::Btr | Mnemonic::Bts);
     let in_memory = bits && iced.op0_kind() == OpKind::Memory && iced.op1_kind() == OpKind::Register;
-    if in_memory { crate::operands::gpr(iced.op1_register()) } else { None }
+    if in_memory { crate::decode::gpr(iced.op1_register()) } else { None }
 }
 
 fn uses_in_address(iced: &Iced, r: Gpr) -> bool {
-    [iced.memory_base(), iced.memory_index()].into_iter().any(|part| crate::operands::gpr(part) == Some(r))
+    [iced.memory_base(), iced.memory_index()].into_iter().any(|part| crate::decode::gpr(part) == Some(r))
 }
 
 pub(super) fn set_address(iced: &mut Iced, base: Register, index: Register, scale: u32, displacement: u64, size: u32) {

@@ -4,10 +4,10 @@
 //! Every loop ends: its counter lies in the control page, which random operands don't touch.
 
 use iced_x86::{Code, Instruction as Iced, MemoryOperand, Register};
-use machine::{Gpr, flags};
+use machine::Gpr;
 
 use super::generator::Generator;
-use crate::usage::Usage;
+use crate::facts::Usage;
 
 impl Generator<'_> {
     /// One instruction, or now and then a shape.
@@ -73,7 +73,7 @@ impl Generator<'_> {
     }
 
     /// Something that leaves flags alone.
-    fn keep_flags(&mut self) {
+    pub(super) fn keep_flags(&mut self) {
         let keeps = |usage: &Usage| usage.flags_written == 0;
         match self.rng.below(6) {
             0 => {
@@ -111,7 +111,7 @@ impl Generator<'_> {
     }
 
     /// A loop that neither changes flags where it is closed nor reads them there.
-    fn loop_without_flags(&mut self) {
+    pub(super) fn loop_without_flags(&mut self) {
         let (slot, count) = (self.slot(), 1 + self.rng.below(5));
         self.mov_imm(Gpr::Rcx, count);
         self.mov_mem(slot, Gpr::Rcx, false);
@@ -152,7 +152,7 @@ impl Generator<'_> {
     }
 
     /// `jcc` over some instructions.
-    fn branch(&mut self) {
+    pub(super) fn branch(&mut self) {
         let condition = self.rng.below(16) as u8;
         self.bytes(&[0x0f, 0x80 | condition, 0, 0, 0, 0]);
         let end = self.code.len();
@@ -372,96 +372,5 @@ impl Generator<'_> {
         self.constants[number] = self.here();
         self.body_that_returns();
         self.bind(over);
-    }
-
-    fn push_pop(&mut self) {
-        let (a, b) = (self.scratch_not_rsp(), self.scratch_not_rsp());
-        let push = Iced::with1(Code::Push_r64, Register::RAX + a as u32).expect("a valid form");
-        let pop = Iced::with1(Code::Pop_r64, Register::RAX + b as u32).expect("a valid form");
-        assert!(self.put(&push));
-        self.body_without_stack();
-        assert!(self.put(&pop));
-    }
-
-    /// Instructions after which rsp is what it was.
-    fn body_without_stack(&mut self) {
-        let slot = self.slot();
-        self.mov_mem(slot, Gpr::Rsp, false);
-        self.body();
-        self.mov_mem(slot, Gpr::Rsp, true);
-    }
-
-    fn pop_to_memory(&mut self) {
-        self.bytes(&[0x6a, 0x55]);
-        let iced = match self.rng.below(3) {
-            // The address is computed after rsp has moved.
-            0 => Iced::with1(Code::Pop_rm64, MemoryOperand::with_base_displ(Register::RSP, 64)),
-            1 => {
-                let place = self.place();
-                Iced::with1(Code::Pop_rm64, MemoryOperand::with_base_displ(Register::RIP, place as i64))
-            }
-            _ => {
-                let place = self.place();
-                self.mov_imm(Gpr::Rdi, place.wrapping_sub(self.layout.gs_base));
-                let memory = MemoryOperand::new(Register::RDI, Register::None, 1, 0, 0, false, Register::GS);
-                Iced::with1(Code::Pop_rm64, memory)
-            }
-        };
-        assert!(self.put(&iced.expect("a valid form")));
-    }
-
-    /// `popfq` of arithmetic flags and direction, or a look at all of them.
-    fn flags(&mut self) {
-        if self.rng.once_in(2) {
-            self.set_flags();
-        } else {
-            self.bytes(&[0x9c, 0x58]);
-        }
-    }
-
-    fn set_flags(&mut self) {
-        let value = self.rng.bits() & (flags::ARITHMETIC | flags::DF) | 0x202;
-        let iced = Iced::with1(Code::Pushq_imm32, value as i32).expect("a valid form");
-        assert!(self.put(&iced));
-        self.bytes(&[0x9d]);
-    }
-
-    /// MXCSR and the x87 control word with all exceptions masked.
-    fn control_words(&mut self) {
-        let (mxcsr, control) =
-            (0x1f80 | (self.rng.below(4) << 13) | (self.rng.below(2) << 15), 0x37f | (self.rng.below(4) << 10));
-        let (slot, sse) = (self.slot(), self.rng.once_in(2));
-        self.mov_imm(Gpr::R10, if sse { mxcsr } else { control });
-        self.mov_mem(slot, Gpr::R10, false);
-        let memory = MemoryOperand::with_base_displ(Register::RIP, slot as i64);
-        let code = if sse { Code::Ldmxcsr_m32 } else { Code::Fldcw_m2byte };
-        assert!(self.put(&Iced::with1(code, memory).expect("a valid form")));
-    }
-
-    /// Reads FS or GS base, or writes GS base's own value.
-    fn segment_bases(&mut self) {
-        let r = self.scratch_not_rsp();
-        let (wide, narrow) = (Register::RAX + r as u32, Register::EAX + r as u32);
-        let iced = match self.rng.below(4) {
-            0 => Iced::with1(Code::Rdfsbase_r64, wide),
-            1 => Iced::with1(Code::Rdgsbase_r64, wide),
-            2 => Iced::with1(Code::Rdgsbase_r32, narrow),
-            _ => {
-                self.mov_imm(r, self.layout.gs_base);
-                Iced::with1(Code::Wrgsbase_r64, wide)
-            }
-        };
-        assert!(self.put(&iced.expect("a valid form")));
-    }
-
-    /// `enter` and `leave`.
-    fn frame(&mut self) {
-        let size = self.rng.below(64) as u8;
-        self.bytes(&[0xc8, size, 0, 0]);
-        let slot = self.slot();
-        self.mov_mem(slot, Gpr::Rbp, false);
-        self.body();
-        self.mov_mem(slot, Gpr::Rbp, true);
-        self.bytes(&[0xc9]);
     }
 }

@@ -3,10 +3,10 @@
 use iced_x86::{Code as Opcode, CpuidFeature, FlowControl, OpAccess};
 use machine::{AppPc, Gpr};
 
-use crate::instruction::{Instruction, MAX_LEN};
-use crate::kind::Kind;
-use crate::operands::gpr;
-use crate::usage::with_info;
+use crate::decode::Kind;
+use crate::decode::gpr;
+use crate::decode::{Instruction, MAX_LEN};
+use crate::facts::with_info;
 
 /// Instructions that are looked at, in the routine and all that it calls.
 const MOST: usize = 400;

@@ -3,50 +3,19 @@
 use iced_x86::{Code, Instruction as Iced, Mnemonic, OpAccess, OpKind, Register};
 use machine::Gpr;
 
-use super::ARGUMENTS;
+use super::branch::compared;
 use super::forms::{sign_extended, with_immediate, without_accumulator};
-use super::ways::{Way, compared};
-use crate::instruction::Instruction;
-use crate::operands::gpr;
-use crate::rewrite::register_64;
-use crate::usage::{with_iced_info, with_info};
-
-/// What is known of a register while the routine is read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Value {
-    /// The caller's; a routine that reads it isn't understood.
-    Foreign,
-    /// Nothing that the routine may read. It needn't keep it either.
-    Undefined,
-    /// Its lowest eight bits are in the template's register; the others are undefined.
-    Low,
-    /// Known now. `loaded`: the template's register holds it as well.
-    Known { value: u64, loaded: bool },
-    /// Only the template's register holds it.
-    Dynamic,
-}
-
-/// The argument registers of the C convention.
-pub(super) const ARGUMENT_REGISTERS: [Gpr; ARGUMENTS] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::Rcx, Gpr::R8, Gpr::R9];
-
-/// What is known before an instruction of the routine.
-#[derive(Clone)]
-pub(super) struct State {
-    pub(super) values: [Value; 16],
-    /// Whether the flags are those that the last flag-writing instruction of the routine left (it wasn't folded).
-    pub(super) flags_valid: bool,
-    /// Which these are, if it compared constants.
-    pub(super) flags: Option<u64>,
-    /// Whether the caller's rbp was pushed.
-    pub(super) frame: bool,
-}
+use super::state::{ARGUMENT_REGISTERS, ARGUMENTS, State, Value, Way, for_each_register};
+use crate::decode::{Instruction, gpr};
+use crate::facts::with_info;
+use crate::write::register_64;
 
 /// Folds one routine. Templates still name the registers that the compiler chose.
 pub(super) struct Folder {
     pub(super) state: State,
     /// Whether a way leads to the next instruction: otherwise `state` means nothing.
     pub(super) reached: bool,
-    /// Whether there was a branch: constants are loaded from there on, see [`super::ways`].
+    /// Whether there was a branch: constants are loaded from there on, see `ways`.
     pub(super) branched: bool,
     pub(super) ways: Vec<Way>,
     pub(super) templates: Vec<Iced>,
@@ -336,17 +305,6 @@ fn is_simple(instruction: &Instruction) -> bool {
         info.used_registers().iter().all(|u| gpr(u.register()).is_some() || u.register().is_segment_register())
     });
     all_general && (used.gpr_read | used.gpr_written) & !explicit == 0 && explicit & STACK == 0
-}
-
-/// Calls `f` with each general register that a simple instruction names, how, and in which size.
-pub(super) fn for_each_register(iced: &Iced, mut f: impl FnMut(Gpr, OpAccess, usize)) {
-    with_iced_info(iced, |info| {
-        for used in info.used_registers() {
-            if let Some(r) = gpr(used.register()) {
-                f(r, used.access(), used.register().size());
-            }
-        }
-    });
 }
 
 /// Size in bytes of a register or immediate operand.

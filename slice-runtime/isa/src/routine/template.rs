@@ -3,12 +3,11 @@
 use iced_x86::{Code as Opcode, Encoder, Instruction as Iced, OpAccess, OpKind, Register};
 use machine::{CachePc, Gpr};
 
-use super::fold::{ARGUMENT_REGISTERS, for_each_register};
-use super::{ARGUMENTS, ways};
-use crate::code::{Code, Fixup};
-use crate::operands::gpr;
-use crate::rewrite::register_64;
-use crate::usage::{rflags, with_iced_info};
+use super::branch;
+use super::state::{ARGUMENT_REGISTERS, ARGUMENTS, for_each_register};
+use crate::decode::gpr;
+use crate::facts::{rflags, with_iced_info};
+use crate::write::{Code, Fixup, register_64};
 
 /// Where a register of the routine lives when it is inlined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +41,7 @@ impl Inlined {
         let read_first = loop {
             let live = u16::from(result) << Gpr::Rax as u16;
             let (read_first, keep) = needed(&templates, live);
-            if !ways::retain(&mut templates, keep) {
+            if !branch::retain(&mut templates, keep) {
                 break read_first;
             }
         };
@@ -165,7 +164,7 @@ impl Inlined {
         let mut branches: Vec<(usize, Fixup)> = Vec::new();
         for (index, template) in self.templates.iter().enumerate() {
             bind(code, &branches, index)?;
-            if let Some((to, condition)) = ways::target(template) {
+            if let Some((to, condition)) = branch::target(template) {
                 branches.push((
                     to,
                     match condition {
@@ -236,7 +235,7 @@ fn needed(templates: &[Iced], live: u16) -> (u16, Vec<bool>) {
     let mut keep = vec![true; templates.len()];
     for (index, template) in templates.iter().enumerate().rev() {
         let (mut live, mut live_flags) = before[index + 1];
-        if let Some((to, condition)) = ways::target(template) {
+        if let Some((to, condition)) = branch::target(template) {
             let (there, flags_there) = before[to];
             (live, live_flags) = match condition {
                 Some(_) => (live | there, live_flags | flags_there | template.rflags_read()),

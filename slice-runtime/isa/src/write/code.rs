@@ -5,7 +5,7 @@
 
 use machine::CachePc;
 
-use crate::instruction::MAX_LEN;
+use crate::decode::MAX_LEN;
 
 /// Machine code under construction.
 #[derive(Clone, Debug, Default)]

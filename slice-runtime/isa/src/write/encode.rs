@@ -2,8 +2,8 @@
 
 use machine::Gpr;
 
-use crate::code::Code;
-use crate::kind::Segment;
+use super::code::Code;
+use crate::decode::Segment;
 
 /// A memory operand to encode.
 #[derive(Clone, Copy, Default)]
@@ -122,4 +122,11 @@ fn scale_bits(scale: u8) -> u8 {
         8 => 3,
         _ => 0,
     }
+}
+
+/// `gs:[index * 8 + offset]`.
+pub(super) fn gs_indexed(index: Gpr, offset: u32) -> Address {
+    debug_assert!(index != Gpr::Rsp);
+    let segment = Some(Segment::Gs);
+    Address { index: Some(index), scale: 8, displacement: i64::from(offset), segment, ..Address::default() }
 }

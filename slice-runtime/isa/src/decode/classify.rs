@@ -1,116 +1,11 @@
-//! How an instruction can run from a code cache.
+//! Finding out how an instruction can run from a code cache.
 
-use iced_x86::{Code as Opcode, EncodingKind, FlowControl, Mnemonic, OpKind, Register};
-use machine::{AppPc, Gpr};
+use iced_x86::{Code as Opcode, EncodingKind, FlowControl, Mnemonic, OpKind};
+use machine::AppPc;
 
-use crate::condition::Condition;
-use crate::instruction::Instruction;
-use crate::operands::gpr;
-
-/// A segment register whose base matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Segment {
-    /// FS: the app's thread pointer.
-    Fs,
-    /// GS.
-    Gs,
-}
-
-impl Segment {
-    pub(crate) fn from_iced(register: Register) -> Option<Segment> {
-        match register {
-            Register::FS => Some(Segment::Fs),
-            Register::GS => Some(Segment::Gs),
-            _ => None,
-        }
-    }
-}
-
-/// An instruction whose result the app's state doesn't determine, and which the engine asks its guest for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VolatileKind {
-    /// `rdtsc`.
-    Rdtsc,
-    /// `rdtscp`.
-    Rdtscp,
-    /// `cpuid`.
-    Cpuid,
-}
-
-/// What the translator has to do about an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Runs from the cache as it is (but see [`Instruction::rip_target`] and [`Instruction::segment`]).
-    Plain,
-    /// Direct jump.
-    Jump {
-        /// Where to.
-        target: AppPc,
-    },
-    /// `jcc`.
-    Branch {
-        /// Where to if taken.
-        target: AppPc,
-        /// When it is taken.
-        condition: Condition,
-    },
-    /// `loop`, `loope`, `loopne`, `jrcxz`, `jecxz`: these have an 8-bit displacement only.
-    CountBranch {
-        /// Where to if taken.
-        target: AppPc,
-    },
-    /// Direct near call.
-    Call {
-        /// The callee.
-        target: AppPc,
-    },
-    /// Near jump through a register or memory, see [`Instruction::indirect_operand`].
-    JumpIndirect,
-    /// Near call through a register or memory.
-    CallIndirect,
-    /// Near return.
-    Return {
-        /// Bytes that are popped after the return address.
-        extra_pop: u16,
-    },
-    /// `syscall`.
-    Syscall,
-    /// Its result must come from outside.
-    Volatile(VolatileKind),
-    /// `xbegin`.
-    XBegin {
-        /// Where an abort goes.
-        abort: AppPc,
-    },
-    /// `rdfsbase`, `wrfsbase`, `rdgsbase`, `wrgsbase`.
-    SegmentBase {
-        /// Whether the base is written.
-        write: bool,
-        /// Whose base.
-        segment: Segment,
-        /// The operand.
-        register: Gpr,
-        /// 64-bit operand; otherwise 32 bits, zero-extended both ways.
-        wide: bool,
-    },
-    /// Raises a signal natively: `int3`, `ud2`, privileged instructions. Ends a trace; copied so that it faults.
-    Trap,
-    /// Can't be translated; the text says what it is.
-    Unsupported(&'static str),
-}
-
-impl Kind {
-    /// Where a direct branch or call goes.
-    pub fn target(self) -> Option<AppPc> {
-        match self {
-            Kind::Jump { target }
-            | Kind::Branch { target, .. }
-            | Kind::CountBranch { target }
-            | Kind::Call { target } => Some(target),
-            _ => None,
-        }
-    }
-}
+use super::condition::Condition;
+use super::instruction::Instruction;
+use super::kind::{Kind, Segment, VolatileKind, gpr};
 
 impl Instruction {
     /// Whether a `loop` or `jrcxz` counts in ecx: it has an address size prefix.
@@ -119,12 +14,7 @@ impl Instruction {
         matches!(self.iced.code(), Jecxz_rel8_64 | Loop_rel8_64_ECX | Loope_rel8_64_ECX | Loopne_rel8_64_ECX)
     }
 
-    /// How it can run from a code cache.
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// Finds that out, once for each instruction: it is asked for many times.
+    /// Finds out how it can run from a code cache, once for each instruction: it is asked for many times.
     pub(crate) fn find_kind(&self) -> Kind {
         match self.iced.flow_control() {
             FlowControl::Next => self.straight_kind(),
@@ -183,6 +73,16 @@ impl Instruction {
         }
         // No CPU with all else that this project needs has 3DNow!.
         if self.iced.is_privileged() || self.iced.encoding() == EncodingKind::D3NOW { Kind::Trap } else { Kind::Plain }
+    }
+
+    /// Whether [`crate::Code::copy_with_base`] can give it another memory operand: it has an explicit one, and not one
+    /// whose index is a vector register.
+    pub fn has_replaceable_operand(&self) -> bool {
+        // xlat's operand is implicit; 3DNow! exists on no CPU that this runs on and isn't encoded reliably.
+        !self.iced.is_vsib()
+            && self.iced.code() != Opcode::Xlat_m8
+            && self.iced.encoding() != EncodingKind::D3NOW
+            && self.iced.op_kinds().any(|kind| kind == OpKind::Memory)
     }
 
     fn segment_base(&self, write: bool, segment: Segment) -> Kind {

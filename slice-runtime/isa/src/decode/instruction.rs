@@ -1,57 +1,16 @@
 //! One decoded app instruction.
 
 use std::fmt;
-use std::sync::OnceLock;
 
-use iced_x86::{
-    Code as Opcode, Decoder, DecoderError, DecoderOptions, Encoder, Formatter, GasFormatter, Mnemonic, OpKind,
-};
+use iced_x86::{Code as Opcode, Formatter, GasFormatter, Mnemonic, OpKind};
 use machine::AppPc;
 
-use crate::condition::Condition;
-use crate::kind::{Kind, Segment};
-
-/// More than there are mnemonics.
-pub const MNEMONICS: usize = 2048;
-
-/// All mnemonics in lower case, as a manual spells them. The numbers are the same in all processes of a program.
-pub fn mnemonics() -> &'static [&'static str] {
-    static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
-    NAMES.get_or_init(|| {
-        // One leaked string holds all names: they live as long as the program.
-        let mut all = String::new();
-        let mut ends = Vec::new();
-        for mnemonic in Mnemonic::values() {
-            all.push_str(&format!("{mnemonic:?}").to_ascii_lowercase());
-            ends.push(all.len());
-        }
-        let all: &'static str = all.leak();
-        let starts = std::iter::once(0).chain(ends.iter().copied());
-        starts.zip(&ends).map(|(start, &end)| &all[start..end]).collect()
-    })
-}
-
-/// Makes what the first decoder and the first encoder of a process make, so that none after them has to: tables of a megabyte.
-pub fn prepare() {
-    const NOP: &[u8] = &[0x90];
-    let nop = Decoder::new(64, NOP, DecoderOptions::NONE).decode();
-    let encoded = Encoder::new(64).encode(&nop, 0);
-    assert!(encoded.is_ok_and(|len| len == NOP.len()), "a nop is a nop");
-}
+use super::condition::Condition;
+use super::kind::{Kind, Segment};
+use super::mnemonics::mnemonics;
 
 /// Bytes of the longest instruction.
 pub const MAX_LEN: usize = 15;
-
-/// Why bytes are no instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecodeError {
-    /// The instruction goes on after the given bytes.
-    #[error("the instruction goes on after the bytes that could be read: map or read more of the code")]
-    Truncated,
-    /// No instruction of 64-bit mode starts like this.
-    #[error("the bytes are no instruction of 64-bit mode: executing them raises SIGILL")]
-    Invalid,
-}
 
 /// A decoded instruction with its bytes and its address.
 #[derive(Clone, Copy)]
@@ -64,58 +23,10 @@ pub struct Instruction {
     pub(crate) kind: Kind,
 }
 
-/// Reads one instruction after the other: what a decoder needs is made once for all of them.
-pub struct Reader<'a> {
-    bytes: &'a [u8],
-    decoder: Decoder<'a>,
-}
-
-impl<'a> Reader<'a> {
-    /// Starts with the instruction that starts `bytes` and lies at `pc`.
-    pub fn new(bytes: &'a [u8], pc: AppPc) -> Reader<'a> {
-        Reader { bytes, decoder: Decoder::with_ip(64, bytes, pc.0, DecoderOptions::NONE) }
-    }
-
-    /// Bytes of the instructions that were read.
-    pub fn position(&self) -> usize {
-        self.decoder.position()
-    }
-
-    /// Reads the next one.
-    ///
-    /// # Errors
-    /// See [`DecodeError`]; then there is nothing more to be read.
-    pub fn read(&mut self) -> Result<Instruction, DecodeError> {
-        let given = &self.bytes[self.position()..];
-        let iced = self.decoder.decode();
-        if iced.is_invalid() {
-            let more = self.decoder.last_error() == DecoderError::NoMoreBytes && given.len() < MAX_LEN;
-            return Err(if more { DecodeError::Truncated } else { DecodeError::Invalid });
-        }
-        let rip_displacement_at = if iced.is_ip_rel_memory_operand() {
-            self.decoder.get_constant_offsets(&iced).displacement_offset() as u8
-        } else {
-            0
-        };
-        // A copy of fixed length is a few instructions, one of any length a call.
-        let bytes = given.first_chunk().copied().unwrap_or_else(|| {
-            let mut few = [0; MAX_LEN];
-            few[..given.len()].copy_from_slice(given);
-            few
-        });
-        let mut instruction = Instruction { iced, bytes, rip_displacement_at, kind: Kind::Plain };
-        instruction.kind = instruction.find_kind();
-        Ok(instruction)
-    }
-}
-
 impl Instruction {
-    /// Decodes the instruction that starts `bytes` and lies at `pc`.
-    ///
-    /// # Errors
-    /// See [`DecodeError`]; [`MAX_LEN`] bytes are never too few.
-    pub fn decode(bytes: &[u8], pc: AppPc) -> Result<Instruction, DecodeError> {
-        Reader::new(bytes, pc).read()
+    /// How it can run from a code cache.
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Its address.

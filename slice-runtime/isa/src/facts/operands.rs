@@ -3,9 +3,8 @@
 use iced_x86::{Code, OpAccess, OpKind, Register, UsedMemory};
 use machine::Gpr;
 
-use crate::instruction::Instruction;
-use crate::kind::Segment;
-use crate::usage::with_info;
+use super::info::with_info;
+use crate::decode::{Instruction, Segment, gpr};
 
 /// One memory operand: `size` bytes at `segment base + base + index * scale + displacement`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,9 +130,4 @@ fn memory_operand(used: &UsedMemory) -> MemoryOperand {
         address_32: used.address_size() == iced_x86::CodeSize::Code32 && !rip_relative,
         inexact: !index_is_whole,
     }
-}
-
-/// The general register that `register` is a part of.
-pub(crate) fn gpr(register: Register) -> Option<Gpr> {
-    register.is_gpr().then(|| Gpr::ALL[register.full_register().number()])
 }

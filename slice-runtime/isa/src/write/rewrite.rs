@@ -1,29 +1,17 @@
 //! App instructions into the cache: as they are, or with another memory operand.
 
-use iced_x86::{Code as Opcode, Encoder, EncodingKind, OpKind, Register};
+use iced_x86::{Code as Opcode, Encoder, OpKind, Register};
 use machine::Gpr;
 
-use crate::code::{Code, Fixup};
-use crate::encode::Address;
-use crate::instruction::{Instruction, MAX_LEN};
-use crate::kind::Segment;
-use crate::operands::MemoryOperand;
-use crate::usage::is_moffs;
+use super::code::{Code, Fixup};
+use super::encode::Address;
+use crate::decode::{Instruction, MAX_LEN, Segment, gpr};
+use crate::facts::MemoryOperand;
 
 impl Instruction {
-    /// Whether [`Code::copy_with_base`] can give it another memory operand: it has an explicit one, and not one
-    /// whose index is a vector register.
-    pub fn has_replaceable_operand(&self) -> bool {
-        // xlat's operand is implicit; 3DNow! exists on no CPU that this runs on and isn't encoded reliably.
-        !self.iced.is_vsib()
-            && self.iced.code() != Opcode::Xlat_m8
-            && self.iced.encoding() != EncodingKind::D3NOW
-            && self.iced.op_kinds().any(|kind| kind == OpKind::Memory)
-    }
-
     /// The explicit memory operand's address without the segment's base.
     fn operand_address(&self) -> Address {
-        let register = |r: Register| crate::operands::gpr(r);
+        let register = |r: Register| gpr(r);
         let string = |r: Gpr, short: bool| Address { base: Some(r), short, ..Address::default() };
         for kind in self.iced.op_kinds() {
             match kind {
@@ -158,8 +146,7 @@ impl Code {
     /// [`Code::lea_operand`], add the app's GS base and load from there.
     pub fn load_branch_target(&mut self, dst: Gpr, instruction: &Instruction) {
         if let OpKind::Register = instruction.iced.op0_kind() {
-            let src =
-                crate::operands::gpr(instruction.iced.op0_register()).expect("branch targets are general registers");
+            let src = gpr(instruction.iced.op0_register()).expect("branch targets are general registers");
             self.mov(dst, src);
             return;
         }
@@ -214,4 +201,19 @@ fn without_moffs(code: Opcode) -> Opcode {
 pub(crate) fn register_64(r: Gpr) -> Register {
     use Register::{R8, R9, R10, R11, R12, R13, R14, R15, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
     [RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15][r as usize]
+}
+
+/// Whether an instruction's memory operand is the kind that has an absolute 64-bit address in the instruction.
+pub(crate) fn is_moffs(code: Opcode) -> bool {
+    matches!(
+        code,
+        Opcode::Mov_AL_moffs8
+            | Opcode::Mov_AX_moffs16
+            | Opcode::Mov_EAX_moffs32
+            | Opcode::Mov_RAX_moffs64
+            | Opcode::Mov_moffs8_AL
+            | Opcode::Mov_moffs16_AX
+            | Opcode::Mov_moffs32_EAX
+            | Opcode::Mov_moffs64_RAX
+    )
 }

@@ -4,7 +4,7 @@
 use iced_x86::{Mnemonic, OpAccess, OpKind, Register};
 use machine::Gpr;
 
-use super::{Usage, add_register};
+use super::info::{Usage, add_register};
 
 const RSP: u16 = 1 << Gpr::Rsp as u16;
 
@@ -82,9 +82,9 @@ pub(super) fn registers(iced: &iced_x86::Instruction) -> Option<Usage> {
 mod tests {
     use machine::AppPc;
 
+    use super::super::usage::asked;
     use super::*;
-    use crate::instruction::Instruction;
-    use crate::usage::asked;
+    use crate::decode::Instruction;
 
     #[test]
     fn says_what_iced_says() {

@@ -1,0 +1,19 @@
+//! From bytes to instructions, and how each can run from a code cache.
+//!
+//! ```text
+//!   bytes ─ Reader ─► Instruction ─ classify ─► Kind
+//! ```
+
+mod classify;
+mod condition;
+mod instruction;
+mod kind;
+mod mnemonics;
+mod reader;
+
+pub use condition::Condition;
+pub use instruction::{Instruction, MAX_LEN};
+pub(crate) use kind::gpr;
+pub use kind::{Kind, Segment, VolatileKind};
+pub use mnemonics::{MNEMONICS, mnemonics};
+pub use reader::{DecodeError, Reader, prepare};

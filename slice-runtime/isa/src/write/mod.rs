@@ -1,0 +1,20 @@
+//! Machine code, written.
+//!
+//! ```text
+//!   code: a buffer that knows at which address it will run
+//!     ◄─ encode: addresses, prefixes
+//!        ◄─ moves, jumps, arithmetic: instructions of the translator's own
+//!        ◄─ rewrite: the app's instructions, with another memory operand
+//! ```
+
+mod arithmetic;
+mod code;
+mod encode;
+mod jumps;
+mod moves;
+mod rewrite;
+
+pub use code::{Code, Fixup};
+#[cfg(feature = "random")]
+pub(crate) use rewrite::is_moffs;
+pub(crate) use rewrite::register_64;

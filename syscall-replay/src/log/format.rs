@@ -1,0 +1,123 @@
+//! The records, and the numbers that tell them apart.
+
+use machine::Registers;
+
+use crate::instructions::{RandomRecord, VolatileKind, VolatileRecord};
+
+/// Kind of a system call's record.
+pub const SYSCALL: u64 = 1;
+pub(super) const REMAP: u64 = 2;
+pub(super) const VOLATILE: u64 = 3;
+pub(super) const RANDOM: u64 = 4;
+pub(super) const SIGNAL_RETURN: u64 = 5;
+pub(super) const SYSCALL_BEFORE_DELIVERY: u64 = 6;
+pub(super) const DELIVERY: u64 = 7;
+pub(super) const NO_SOURCE: u64 = u64::MAX;
+
+/// First word of the record of a volatile instruction.
+pub const fn volatile_head(kind: VolatileKind) -> u64 {
+    VOLATILE | (kind as u64) << 8
+}
+
+/// Bytes of such a record.
+pub const VOLATILE_BYTES: u64 = 7 * 8;
+
+/// What a system call was and gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call<'a> {
+    /// Number.
+    pub number: u32,
+    /// The arguments that the kernel looks at.
+    pub args: &'a [u64],
+    /// Result.
+    pub result: u64,
+    /// Hash of what it read, see [`crate::effects::input_hash`].
+    pub input_hash: u64,
+}
+
+/// One record, in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// A system call to be replayed.
+    Syscall(SyscallRecord<'a>),
+    /// A system call to be repeated.
+    Remap(Remap),
+    /// A volatile instruction.
+    Volatile(VolatileRecord),
+    /// An instruction like `rdrand`.
+    Random(RandomRecord),
+    /// The return from a signal handler.
+    SignalReturn(SignalReturn<'a>),
+    /// The start of one.
+    Delivery(Delivered<'a>),
+}
+
+/// The start of a signal handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivered<'a> {
+    /// Registers at its first instruction.
+    pub registers: Registers,
+    /// The frame that the kernel has written: address and bytes.
+    pub frame: (u64, &'a [u8]),
+    /// The start of the extended state; the rest is zero.
+    pub xstate: &'a [u8],
+}
+
+/// The state to which `rt_sigreturn` went back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignalReturn<'a> {
+    /// Registers.
+    pub registers: Registers,
+    /// The start of the extended state; the rest is zero.
+    pub xstate: &'a [u8],
+}
+
+/// A system call to be replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyscallRecord<'a> {
+    /// Number.
+    pub number: u32,
+    /// Arguments; those that the kernel doesn't look at are 0.
+    pub args: [u64; 6],
+    /// How many of them the kernel looks at.
+    pub arity: usize,
+    /// Result.
+    pub result: u64,
+    /// Hash of what it read.
+    pub input_hash: u64,
+    pub(super) writes: &'a [u8],
+}
+
+impl<'a> SyscallRecord<'a> {
+    /// What the kernel wrote: address and bytes.
+    pub fn writes(&self) -> impl Iterator<Item = (u64, &'a [u8])> + use<'a> {
+        let mut rest = self.writes;
+        std::iter::from_fn(move || {
+            let address = word(rest, 0)?;
+            let len = word(rest, 1)? as usize;
+            let bytes = rest.get(16..16 + len)?;
+            rest = rest.get(16 + len.next_multiple_of(8)..)?;
+            Some((address, bytes))
+        })
+    }
+}
+
+/// A system call to be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remap {
+    /// Number.
+    pub number: u32,
+    /// Arguments; those that the kernel doesn't look at are 0.
+    pub args: [u64; 6],
+    /// How many of them the kernel looks at.
+    pub arity: usize,
+    /// Result that the master got.
+    pub result: u64,
+    /// The file to map: a descriptor of the control process.
+    pub source: Option<u32>,
+}
+
+pub(super) fn word(bytes: &[u8], index: usize) -> Option<u64> {
+    let chunk = bytes.get(index * 8..index * 8 + 8)?;
+    Some(u64::from_le_bytes(chunk.try_into().expect("eight bytes")))
+}

@@ -1,0 +1,28 @@
+//! The format of records.
+//!
+//! A log is a sequence of records, each a sequence of little-endian 64-bit words, so that a slice reads it in place:
+//!
+//! ```text
+//!   system call   kind 1 | arity << 8 | number << 32      remap   kind 2 | arity << 8 | number << 32
+//!                 size of the record in bytes                     size
+//!                 result                                          result
+//!                 hash of inputs                                  hash of inputs
+//!                 arguments [arity]                               arguments [arity]
+//!                 writes: address, length, bytes                  descriptor of the control process, or all ones
+//!                         (padded to 8), until the size
+//!
+//!   volatile      kind 3 | which << 8, size, pc, rax, rdx, rcx, rbx
+//!   random        kind 4 | register << 8, size, pc, length, value, flags
+//!   signal return kind 5, size, general registers [16], rip, flags, FS base, GS base, extended state up to its last word that isn't 0
+//!   delivery      kind 7, size, registers as above, address and length of the signal frame, its bytes (padded to 8), extended state as above
+//! ```
+//! A delivery lies behind the record of the call at whose end the signal came. If that is a system call's its kind is 6 then, so that whoever replays only plain ones leaves it alone.
+//! The size comes first so that a reader can step over a record, and lets a writer take back an unfinished one.
+
+mod format;
+mod reader;
+mod writer;
+
+pub use format::{Call, Delivered, Record, Remap, SYSCALL, SignalReturn, SyscallRecord, VOLATILE_BYTES, volatile_head};
+pub use reader::{LogReader, Malformed};
+pub use writer::{LogFull, LogWriter};

@@ -1,0 +1,129 @@
+//! Reading records, in place.
+
+use machine::{Gpr, Registers};
+
+use super::format::{
+    DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, Record, Remap, SIGNAL_RETURN, SYSCALL, SYSCALL_BEFORE_DELIVERY,
+    SignalReturn, SyscallRecord, VOLATILE, word,
+};
+use crate::instructions::{RandomRecord, VolatileKind, VolatileRecord};
+
+/// The bytes are not a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the log is damaged at byte {at}")]
+pub struct Malformed {
+    /// Where the bad record starts.
+    pub at: usize,
+}
+
+/// Reads records one after the other.
+#[derive(Clone)]
+pub struct LogReader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> LogReader<'a> {
+    /// A reader at the start of a log.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Whether every record was read.
+    pub fn is_exhausted(&self) -> bool {
+        self.at >= self.bytes.len()
+    }
+
+    /// Offset of the next record.
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// Goes on at the record that starts at `offset`.
+    pub fn skip_to(&mut self, offset: usize) {
+        self.at = offset;
+    }
+
+    /// The next record, `None` after the last.
+    ///
+    /// # Errors
+    /// If the bytes there are not a record.
+    pub fn next_record(&mut self) -> Result<Option<Record<'a>>, Malformed> {
+        if self.is_exhausted() {
+            return Ok(None);
+        }
+        let bytes = &self.bytes[self.at..];
+        let parsed = word(bytes, 1).and_then(|size| {
+            let record = bytes.get(..size as usize)?;
+            Some((parse(record)?, size as usize))
+        });
+        let (record, size) = parsed.ok_or(Malformed { at: self.at })?;
+        self.at += size;
+        Ok(Some(record))
+    }
+}
+
+/// Words of a record before what follows its registers.
+const BEHIND_REGISTERS: usize = 2 + 16 + 4;
+
+fn parse_registers(record: &[u8]) -> Option<Registers> {
+    let mut gpr = [0; 16];
+    for (i, value) in gpr.iter_mut().enumerate() {
+        *value = word(record, 2 + i)?;
+    }
+    let [rip, rflags, fs_base, gs_base] = [18, 19, 20, 21].map(|i| word(record, i));
+    Some(Registers { gpr, rip: rip?, rflags: rflags?, fs_base: fs_base?, gs_base: gs_base? })
+}
+
+fn parse(record: &[u8]) -> Option<Record<'_>> {
+    let head = word(record, 0)?;
+    if head & 0xff == VOLATILE {
+        let kind = match head >> 8 & 0xff {
+            0 => VolatileKind::Rdtsc,
+            1 => VolatileKind::Rdtscp,
+            2 => VolatileKind::Cpuid,
+            _ => return None,
+        };
+        let [pc, rax, rdx, rcx, rbx] = [2, 3, 4, 5, 6].map(|i| word(record, i));
+        let record = VolatileRecord { kind, pc: pc?, rax: rax?, rdx: rdx?, rcx: rcx?, rbx: rbx? };
+        return Some(Record::Volatile(record));
+    }
+    if head & 0xff == RANDOM {
+        let register = *Gpr::ALL.get((head >> 8 & 0xff) as usize)?;
+        let [pc, len, value, flags] = [2, 3, 4, 5].map(|i| word(record, i));
+        return Some(Record::Random(RandomRecord { pc: pc?, len: len?, register, value: value?, flags: flags? }));
+    }
+    if head & 0xff == SIGNAL_RETURN {
+        let registers = parse_registers(record)?;
+        return Some(Record::SignalReturn(SignalReturn { registers, xstate: record.get(BEHIND_REGISTERS * 8..)? }));
+    }
+    if head & 0xff == DELIVERY {
+        let registers = parse_registers(record)?;
+        let [address, len] = [0, 1].map(|i| word(record, BEHIND_REGISTERS + i));
+        let (rest, len) = (record.get((BEHIND_REGISTERS + 2) * 8..)?, len? as usize);
+        let (frame, xstate) = (rest.get(..len)?, rest.get(len.next_multiple_of(8)..)?);
+        return Some(Record::Delivery(Delivered { registers, frame: (address?, frame), xstate }));
+    }
+    let arity = (head >> 8 & 0xff) as usize;
+    if arity > 6 {
+        return None;
+    }
+    let number = (head >> 32) as u32;
+    let result = word(record, 2)?;
+    let input_hash = word(record, 3)?;
+    let mut args = [0; 6];
+    for (i, arg) in args.iter_mut().enumerate().take(arity) {
+        *arg = word(record, 4 + i)?;
+    }
+    let rest = record.get((4 + arity) * 8..)?;
+    match head & 0xff {
+        SYSCALL | SYSCALL_BEFORE_DELIVERY => {
+            Some(Record::Syscall(SyscallRecord { number, args, arity, result, input_hash, writes: rest }))
+        }
+        REMAP => {
+            let source = Some(word(rest, 0)?).filter(|fd| *fd != NO_SOURCE).map(|fd| fd as u32);
+            Some(Record::Remap(Remap { number, args, arity, result, source }))
+        }
+        _ => None,
+    }
+}
