@@ -4,63 +4,41 @@
 //! system calls for them, and hands their results to the collector in order. It knows nothing of translation: what is in
 //! a slice is the image's business, what is in the run memory is drawn in [`bubble`].
 //!
-//! * [`cli`](self): the command line; `run`: one run from settings to exit status; `inherited` and
-//!   `own_limits`: the descriptors and limits that it was started with;
-//! * `entry`: a program before its first instruction; `takeover`: how a stopped process becomes a slice;
-//! * `family`: the processes of a run, and the loop; `serial`: what follows one of them serially; `sliced`: in slices;
-//! * `surroundings`: what it must find there; `program`: the app's file;
-//! * `symbols`: names of functions of the tool image;
-//! * `worth`: what a result is worth; `output`: the files that results and reports go to;
-//! * `kept_code`: translations that outlive a run;
-//! * `events`: the one place that sleeps; `passing`: signals that are the app's; `job_control`: stopping and continuing.
+//! ```text
+//!   base ◄─ command ◄─ app ◄─ events          base, command ◄─ report ◄─ run_memory ◄─ takeover
+//!   all these ◄─ follow ◄─ serial, sliced ◄─ processes ◄─ main
+//! ```
+//! Rooms name only what lies to their left. Each room's `mod.rs` is a page that explains it:
+//!
+//! * `base`: errors, and what this machine is; `command`: what a person said; `app`: what is known of an app's process.
+//! * `events`: the one place that sleeps; `report`: what is told besides the result.
+//! * `run_memory`: the memory of all processes of a run; `takeover`: the way into a process.
+//! * `follow`: what it takes to follow a process; `serial` and `sliced`: the two ways; `processes`: all of them, and the loop.
 
-mod alarm;
-/// Prints a line on standard error. Where that can't be written nobody can be told: whether something is lost by that the exit status says.
-macro_rules! tell {
-    ($($arguments:tt)*) => {{
-        use std::io::Write;
-        let _ = writeln!(std::io::stderr(), $($arguments)*);
-    }};
-}
-
-mod cli;
-mod collector;
-mod entry;
-mod environment;
-mod error;
+#[macro_use]
+mod base;
+mod app;
+mod command;
 mod events;
-mod family;
-mod image;
-mod inherited;
-mod job_control;
-mod kept_code;
-mod moment;
-mod output;
-mod own_limits;
-mod passing;
-mod patience;
-mod program;
+mod follow;
+mod processes;
 mod report;
-mod run;
 mod run_memory;
 mod serial;
-mod settings;
 mod sliced;
-mod surroundings;
-mod symbols;
 mod takeover;
-mod worth;
+
+pub use base::{Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
+pub use command::{ReportTarget, Settings, ToolInfo};
+pub use report::{Output, Worth};
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-pub use error::{Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
-pub use output::Output;
-pub use worth::Worth;
-
-pub use settings::{ReportTarget, Settings, ToolInfo};
+use crate::command::{cli, image, own_limits};
+use crate::processes::run;
 
 /// Plays the control process: reads the command line, does what it asks for, and returns the exit status.
 ///

@@ -1,14 +1,13 @@
 //! Ends the holding back of signals that the runtime of a serial run has begun because they came all the time: what is done there is told in
-//! `slice_runtime::serial::hold`.
+//! `slice_runtime::serial::signals::hold`.
 
 use std::time::Duration;
 
 use bubble::shared::held;
 use tracee::{Mode, Running, Stop, Stopped, TraceError};
 
-use crate::alarm::Alarm;
-use crate::error::Failure;
-use crate::events::Purpose;
+use crate::base::Failure;
+use crate::events::{Alarm, Purpose};
 use crate::run_memory::ClaimedSlot;
 
 /// How long signals are held back: as long as it takes to let a few of them in.

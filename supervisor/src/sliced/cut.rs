@@ -12,24 +12,18 @@ use std::time::Duration;
 
 use bubble::boot::Mode as Role;
 use bubble::shared::{EndKind, state};
-use machine::Memory;
 use machine::signal_area::SignalArea;
 use tracee::{Stop, Stopped, TraceError};
 
-use super::clock::Wish;
-use super::decide::Amount;
-use super::files::is_kept_for_the_ended;
-use super::master::Master;
-use super::next::{Cut, Then};
-use super::slices::Recording;
-use super::{Phase, Sliced, clock, kill, send};
-use crate::entry::{Prepared, prepare};
-use crate::error::Failure;
-use crate::family::name_of;
-use crate::moment::Moment;
-use crate::passing::Passing;
+use super::run::{Phase, Sliced};
+use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, prepare, send};
+use crate::base::{Failure, Moment};
 use crate::report::Boundary;
 use crate::run_memory::ClaimedSlot;
+use crate::sliced::boundaries::{Amount, Cut, Then};
+use crate::sliced::instructions::{Wish, clock};
+use crate::sliced::master::{Master, enter_handler, frame_elsewhere};
+use crate::sliced::slices::Recording;
 use crate::takeover::{self, Entered, take_over};
 
 /// By how much a slice may be slower than the app. Most are so by 2 to 10.
@@ -250,34 +244,4 @@ struct Start {
     forked: Moment,
     /// A slice, or only a witness.
     is_slice: bool,
-}
-
-/// Where the frame of the handler lies that the process is about to execute, if that is another stack than the one
-/// that was interrupted: from the stack pointer to the end of the alternate stack, which the frame itself names.
-pub(super) fn frame_elsewhere(stopped: &Stopped, interrupted_rsp: u64) -> Result<[u64; 2], Failure> {
-    // A frame starts with the return address and a ucontext: flags, link, then the stack's start, flags and size.
-    const STACK_START: u64 = 24;
-    const STACK_SIZE: u64 = 40;
-    let rsp = stopped.registers()?.app().rsp();
-    let word = |offset| stopped.read_u64(rsp + offset).unwrap_or(0);
-    let stack = word(STACK_START)..word(STACK_START).saturating_add(word(STACK_SIZE));
-    let switched = stack.contains(&rsp) && !stack.contains(&interrupted_rsp);
-    Ok(if switched { [rsp, stack.end] } else { [0; 2] })
-}
-
-/// Delivers a signal. More may be due at once, a fault while the frame is written among them: those are delivered
-/// as well, since no instruction of the app's is executed between them.
-pub(super) fn enter_handler(stopped: Stopped, signal: i32, passing: &mut Passing) -> Result<Option<Stopped>, Failure> {
-    let (mut stopped, mut stop) = stopped.enter_handler(signal)?;
-    loop {
-        match stop {
-            Stop::HandlerEntered => return Ok(Some(stopped)),
-            Stop::Signal(mut info) => {
-                passing.arrives(&mut stopped, &mut info)?;
-                (stopped, stop) = stopped.enter_handler(info.si_signo)?;
-            }
-            Stop::Interrupted => (stopped, stop) = stopped.enter_handler(0)?,
-            _ => return Ok(None),
-        }
-    }
 }

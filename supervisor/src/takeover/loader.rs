@@ -5,6 +5,8 @@
 
 use std::arch::global_asm;
 
+use crate::run_memory::FAILURE_BASE;
+
 /// A step is eight words: number, six arguments, flags.
 pub const STEP_BYTES: u64 = 64;
 /// The result is a descriptor to be remembered.
@@ -21,8 +23,6 @@ pub const ZEROES: u64 = 16;
 pub const ENDS: u64 = 32;
 /// A failure of this call doesn't matter.
 pub const MAY_FAIL: u64 = 64;
-/// A failing step makes the process exit with this and the step's index.
-pub const FAILURE_BASE: i32 = 190;
 
 global_asm!(
     ".pushsection .rodata.superpin_loader, \"a\", @progbits",

@@ -1,10 +1,14 @@
 //! The stack that the image's libc starts on, as the kernel would lay it out for a new program.
 
 use bubble::boot::INJECTED;
-use bubble::map::{ENTRY, STACK};
+use bubble::map::{ENTRY, IMAGE, STACK};
 
-use super::in_image;
-use crate::image::Image;
+use crate::command::Image;
+
+/// Absolute address of something in the image.
+pub(super) const fn in_image(offset: u64) -> u64 {
+    IMAGE.start + offset
+}
 
 /// libc must not register restartable sequences: the kernel would write to them behind the app's back, and the
 /// registration is the app's to make.

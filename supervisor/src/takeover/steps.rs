@@ -8,9 +8,10 @@ use bubble::picture::Contents;
 use machine::{Gpr, Registers};
 
 use super::access::Passed;
-use super::loader::{COPIES, ENDS, FAILURE_BASE, MAY_FAIL, OPENS, STEP_BYTES, USES_AS_1ST, USES_AS_5TH, ZEROES, code};
-use super::{in_image, start_stack};
-use crate::image::{Image, Segment};
+use super::loader::{COPIES, ENDS, MAY_FAIL, OPENS, STEP_BYTES, USES_AS_1ST, USES_AS_5TH, ZEROES, code};
+use super::start_stack::{self, in_image};
+use crate::command::{Image, Segment};
+use crate::run_memory::StepNames;
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 const PAGE: u64 = 4096;
@@ -107,7 +108,7 @@ fn renounce(steps: &mut Vec<Step>, passed: Option<Passed>) {
     let prctl = |name, option: i32, value: u64| step(name, libc::SYS_prctl, [option as u64, value, 0, 0, 0, 0], 0);
     steps.push(prctl("die with superpin", libc::PR_SET_PDEATHSIG, libc::SIGKILL as u64));
     steps.push(prctl("allow rdtsc", libc::PR_SET_TSC, libc::PR_TSC_ENABLE as u64));
-    if crate::sliced::clock::can_trap_cpuid() {
+    if crate::base::can_trap_cpuid() {
         steps.push(step("allow cpuid", libc::SYS_arch_prctl, [0x1012, 1, 0, 0, 0, 0], 0));
     }
     if passed.is_some() {
@@ -232,24 +233,13 @@ pub fn assemble(at: u64, plan: &Plan<'_>, image: &Image, stack: &start_stack::St
     Loader { at, steps_at, bytes, names: StepNames(steps.iter().map(|step| step.name).collect()) }
 }
 
-/// The steps that a process is taken over by, by name.
-#[derive(Clone, Debug, Default)]
-pub struct StepNames(Vec<&'static str>);
-
-impl StepNames {
-    /// If `status` is what the loader exits with when a step fails: which one.
-    pub fn failed(&self, status: i32) -> Option<&'static str> {
-        let index = usize::try_from(status.checked_sub(FAILURE_BASE)?).ok()?;
-        self.0.get(index).copied()
-    }
-}
-
 const _: () = assert!(STEP_BYTES == size_of::<[u64; 8]>() as u64);
 const _: () = assert!(IMAGE.start.is_multiple_of(4096));
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_memory::FAILURE_BASE;
 
     fn names(slice: bool, picture: Option<Contents>) -> StepNames {
         let makes_picture = slice && picture.is_none();

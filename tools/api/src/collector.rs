@@ -23,7 +23,7 @@ use std::ptr;
 use bubble::boot::BOOT_MAGIC;
 use bubble::map::{CONTROL, RESULT, file};
 use bubble::shared::{MAX_SLOTS, RunHeader};
-use slice_runtime::boot::tool_args;
+use slice_runtime::tool_args;
 use supervisor::Worth;
 
 use crate::collect::Unprinted;

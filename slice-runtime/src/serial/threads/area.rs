@@ -15,11 +15,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use translator::abi::Cpu;
 
-use super::turns::Waiter;
-use crate::serial::actions::OfThread;
-use crate::serial::arrival::Arrivals;
-use crate::serial::begun::Begun;
-use crate::serial::calls::raw_syscall;
+use super::waiter::Waiter;
+use crate::ports::raw_syscall;
+use crate::serial::signals::{Arrivals, Begun, OfThread};
 
 const SIZE: usize = 1 << 20;
 const SIGNAL_STACK_END: usize = 128 << 10;

@@ -9,26 +9,30 @@ use machine::{Gpr, Memory};
 use translator::abi::Cpu;
 
 use super::area::Area;
-use crate::serial::Call;
-use crate::serial::calls::{load_call, raw_syscall};
+use crate::ports::raw_syscall;
+use crate::serial::calls::{Call, load_call};
 
 global_asm!(
     ".pushsection .text.superpin_threads, \"ax\", @progbits",
-    // extern "C" fn (call: *const [u64; 7], area: *const Area) -> u64. Returns in the parent; the child has a stack of its own.
+    // extern "C" fn (call: *const [u64; 7], area: *const Area, begin: Begin) -> u64. Returns in the parent; the child has a stack of its own.
     ".globl superpin_start_thread",
     "superpin_start_thread:",
     "push rbx",
+    "push rbp",
     "mov rbx, rsi",
+    "mov rbp, rdx",
     load_call!(),
     "syscall",
     "test rax, rax",
     "jz 2f",
+    "pop rbp",
     "pop rbx",
     "ret",
     "2:",
+    "mov rax, rbp",
     "xor ebp, ebp",
     "mov rdi, rbx",
-    "call {run}",
+    "call rax",
     "ud2",
     // extern "C" fn (is_used: *mut u32, status: u64) -> !. After the store the stack may be another thread's.
     ".globl superpin_end_thread",
@@ -39,14 +43,16 @@ global_asm!(
     "syscall",
     "ud2",
     ".popsection",
-    run = sym super::run_new,
     exit = const libc::SYS_exit,
 );
 
 unsafe extern "C" {
-    fn superpin_start_thread(call: *const [u64; 7], area: *const u8) -> u64;
+    fn superpin_start_thread(call: *const [u64; 7], area: *const u8, begin: *const u8) -> u64;
     fn superpin_end_thread(is_used: *mut u32, status: u64) -> !;
 }
+
+/// The first function of a thread, which gets its area.
+pub type Begin = extern "C" fn(&'static Area) -> !;
 
 /// The words of a `clone_args` that matter here.
 mod word {
@@ -104,7 +110,7 @@ impl NewThread {
 
     /// Starts it, on a stack of the runtime's. Gives what the call gives in the thread that makes it. All signals must be blocked: they are in
     /// the new one until it has a stack for them.
-    pub fn start(mut self, area: &'static Area) -> u64 {
+    pub fn start(mut self, area: &'static Area, begin: Begin) -> u64 {
         let (stack, size) = area.stack();
         let Call { number, mut args } = self.call;
         if self.args.is_empty() {
@@ -118,7 +124,7 @@ impl NewThread {
         }
         let call = [number, args[0], args[1], args[2], args[3], args[4], args[5]];
         // SAFETY: the stack is the new thread's alone, and big enough for what runs there.
-        unsafe { superpin_start_thread(&raw const call, (area as *const Area).cast()) }
+        unsafe { superpin_start_thread(&raw const call, (area as *const Area).cast(), begin as *const u8) }
     }
 }
 

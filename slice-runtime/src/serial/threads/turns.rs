@@ -14,43 +14,16 @@
 //! gets none.
 
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
-use super::waits::Lasting;
-use crate::serial::calls::raw_syscall;
+use super::waiter::Waiter;
+use super::watch::{ASKED, BITS, IN_CALL, Seen, Watch};
+use crate::ports::raw_syscall;
 
 /// How often the first in the queue looks after who has the turn. A call that lasts from one look to the next loses it.
 static LOOK: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 200_000 };
-/// After so many looks at a thread that goes on and on it is asked to give the turn up.
-const PATIENCE: u32 = 25;
-/// One that is never blocked (see [`super::super::arrival::FAULTS`]) and that nearly nobody sends.
+/// One that is never blocked (see [`crate::serial::signals::FAULTS`]) and that nearly nobody sends.
 const REQUEST: i32 = libc::SIGFPE;
-
-/// Values of [`Waiter::word`]: the turn was given to it.
-const GRANTED: u32 = 1;
-/// It is the first in the queue now.
-const FIRST: u32 = 2;
-
-const IN_CALL: u64 = 1;
-const ASKED: u64 = 2;
-const BITS: u64 = 3;
-
-/// A thread as far as turns go.
-#[repr(align(64))]
-pub struct Waiter {
-    /// Its number.
-    pub tid: AtomicI32,
-    /// What it sleeps on: what it was told since it looked, 0 if nothing.
-    word: AtomicU32,
-    /// A request has arrived.
-    asked: AtomicBool,
-    /// Calls begun.
-    calls: AtomicU64,
-    /// Which calls were no short ones.
-    pub lasting: Lasting,
-    /// Behind it in the queue.
-    next: AtomicPtr<Waiter>,
-}
 
 /// The turn and those who wait for it.
 pub struct Turns {
@@ -61,47 +34,6 @@ pub struct Turns {
     first: AtomicPtr<Waiter>,
     last: AtomicPtr<Waiter>,
     request: fn(&Waiter),
-}
-
-impl Waiter {
-    /// A thread that doesn't wait.
-    pub const fn new() -> Self {
-        Self {
-            tid: AtomicI32::new(0),
-            word: AtomicU32::new(0),
-            asked: AtomicBool::new(false),
-            calls: AtomicU64::new(0),
-            lasting: Lasting::new(),
-            next: AtomicPtr::new(null_mut()),
-        }
-    }
-
-    /// The request has arrived. To be called by the thread itself, from the handler.
-    pub fn request_arrived(&self) {
-        self.asked.store(true, Ordering::Release);
-    }
-
-    /// Tells it that it has the turn.
-    fn grant(&self) {
-        self.word.store(GRANTED, Ordering::Release);
-        futex(&self.word, libc::FUTEX_WAKE, 1, std::ptr::null());
-    }
-
-    /// Tells it that it is the first in the queue. Not lost if it is only about to sleep.
-    fn becomes_first(&self) {
-        let _ = self.word.compare_exchange(0, FIRST, Ordering::AcqRel, Ordering::Acquire);
-        futex(&self.word, libc::FUTEX_WAKE, 1, std::ptr::null());
-    }
-
-    /// Sleeps until it was told something. Whether that was that it has the turn.
-    fn sleep(&self, timeout: *const libc::timespec) -> bool {
-        futex(&self.word, libc::FUTEX_WAIT, 0, timeout);
-        self.word.swap(0, Ordering::AcqRel) == GRANTED
-    }
-
-    fn address(&self) -> u64 {
-        self as *const Self as u64
-    }
 }
 
 impl Turns {
@@ -274,38 +206,6 @@ impl Turns {
     }
 }
 
-/// What the first in the queue has seen so far.
-#[derive(Default)]
-struct Watch {
-    turn: u64,
-    calls: u64,
-    looks: u32,
-}
-
-/// What a look says.
-#[derive(Debug, PartialEq, Eq)]
-enum Seen {
-    Nothing,
-    /// The call at the last look goes on.
-    LongCall,
-    /// The same thread has had the turn for long.
-    LongTurn,
-}
-
-impl Watch {
-    fn sees(&mut self, turn: u64, calls: u64) -> Seen {
-        let is_same = turn & !BITS == self.turn & !BITS;
-        let goes_on = is_same && turn == self.turn && calls == self.calls;
-        self.looks = if is_same { self.looks + 1 } else { 0 };
-        (self.turn, self.calls) = (turn, calls);
-        match turn & IN_CALL != 0 {
-            true if goes_on || self.looks >= PATIENCE => Seen::LongCall,
-            false if self.looks >= PATIENCE => Seen::LongTurn,
-            _ => Seen::Nothing,
-        }
-    }
-}
-
 /// Asks a thread for the turn, by a signal that tells itself from others.
 pub fn request(of: &Waiter) {
     let mut info = [0_u64; 16];
@@ -337,14 +237,10 @@ fn yield_processor() {
     raw_syscall(libc::SYS_sched_yield as u64, [0; 6]);
 }
 
-fn futex(word: &AtomicU32, operation: i32, value: u32, timeout: *const libc::timespec) {
-    let operation = operation | libc::FUTEX_PRIVATE_FLAG;
-    raw_syscall(libc::SYS_futex as u64, [word.as_ptr() as u64, operation as u64, value.into(), timeout as u64, 0, 0]);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serial::threads::watch::PATIENCE;
     use std::cell::UnsafeCell;
 
     struct Shared(UnsafeCell<u64>);

@@ -1,0 +1,20 @@
+//! Making system calls for the app.
+//!
+//! ```text
+//!   flag set? ── no ──► syscall        a signal before this window: the flag says so
+//!       │                              in it: the hook moves rip to the abort
+//!       └─ yes ──► the call isn't made later: it interrupts the call, as natively
+//! ```
+//!
+//! * `call`: a call, and one that is being made.
+//! * `make`: so that a signal that comes at any moment is delivered before or after, never lost.
+//! * `waits`: which calls wait.
+
+mod call;
+pub mod make;
+mod waits;
+
+pub use call::{Call, Underway};
+pub(in crate::serial) use make::load_call;
+pub use make::{Unmade, abort_at, interruptible};
+pub use waits::{Lasting, Length, length_of};

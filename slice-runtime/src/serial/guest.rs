@@ -1,0 +1,94 @@
+//! What the engine asks while it runs the app: the answers of a serial run.
+
+use engine::{Control, Fault, Flow, Guest, Volatile};
+use machine::Gpr;
+use syscall_replay::table::{self, Class, Special};
+use translator::abi::Cpu;
+use translator::trace::{Instrument, Trace};
+
+use super::ending::Ending;
+use super::host::SerialGuest;
+use crate::ports::execute_cpuid;
+use crate::serial::calls::Call;
+use crate::serial::signals::deliver;
+
+impl Instrument for SerialGuest {
+    fn instrument(&self, trace: &mut Trace) {
+        self.tool.instrument(trace);
+    }
+}
+
+impl Guest for SerialGuest {
+    fn drain(&mut self, words: &[u64]) {
+        self.tool.drain(words);
+    }
+
+    fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        let call = Call { number: cpu.registers.get(Gpr::Rax), args: cpu.registers.syscall_args() };
+        let rule = table::lookup(call.number, &call.args, &self.memory);
+        match rule.class {
+            Class::Refuse { result } => self.finished(result as u64, cpu),
+            Class::Special(Special::Exit) if call.number as i64 == libc::SYS_exit => {
+                self.end_thread(call.args[0], cpu, control)
+            }
+            Class::Special(Special::Exit) => self.end(Ending::Exit(call.args[0])),
+            Class::Special(Special::Exec) => self.exec(call, cpu, control),
+            Class::Special(Special::StartProcess) => self.start_process(call, cpu, control),
+            Class::Special(Special::StartThread) => self.start_thread(call, cpu, control),
+            Class::Special(Special::SignalReturn) => self.return_from_handler(cpu, control),
+            Class::Replay | Class::Repeat | Class::Boundary => {
+                self.signals.hold.sees(&call);
+                if let Some(result) = self.virtual_calls().answer(&call, cpu, control) {
+                    self.let_signals_in();
+                    self.finished(result, cpu)
+                } else if let Some(signal) = self.threads.death_by(&call, &self.signals) {
+                    self.end(Ending::Signal(signal))
+                } else if table::may_kill(call.number, &call.args) {
+                    self.kill(&rule, call, cpu, control)
+                } else {
+                    self.execute(&rule, call, cpu, control)
+                }
+            }
+        }
+    }
+
+    fn volatile(&mut self, what: Volatile, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        match what {
+            Volatile::Cpuid => execute_cpuid(&mut cpu.registers),
+            Volatile::Rdtsc | Volatile::Rdtscp | Volatile::Unrepeatable { .. } => {
+                unreachable!("the engine executes it where nothing is replayed")
+            }
+        }
+        Flow::Continue
+    }
+
+    fn end_reached(&mut self, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        // A serial run has no end to look for.
+        Flow::Continue
+    }
+
+    fn fault(&mut self, fault: &Fault, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if let Some(number) = table::vsyscall(cpu.registers.rip) {
+            return self.vsyscall(number, cpu, control);
+        }
+        let outcome = deliver::fault(&mut self.signals, fault, cpu, control);
+        self.begun.handler(cpu.registers.rsp());
+        self.after(outcome)
+    }
+
+    fn unsupported(&mut self, reason: &str, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        self.give_up(&reason, cpu, control)
+    }
+
+    fn interrupted(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if self.ending.is_some() {
+            // The signal that interrupted is the one that ends the app.
+            return Flow::Leave;
+        }
+        self.let_signals_in();
+        match self.deliver_waiting(None, cpu, control) {
+            Flow::Continue => self.give_turn_if_asked(),
+            Flow::Leave => Flow::Leave,
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! `/proc/self/maps` as the app would see it without the image: the bubble is one reserved range there, as it is in a
+//! sliced run's master.
+//!
+//! Programs read this file at their start (stack overflow handlers, garbage collectors), so that what it says decides
+//! how many instructions they execute. Descriptors that show it are known from when they are opened; reads from
+//! them are answered here, in pieces as large as the kernel's: whole lines, as many as fit a page, what didn't fit
+//! the app's buffer first. A copy of such a descriptor (`dup`, a child) shows the kernel's own text.
+
+use std::collections::BTreeMap;
+
+use bubble::map::BUBBLE;
+use machine::Memory;
+use syscall_replay::is_error;
+
+use super::own_memory::is_own_file;
+use crate::ports::raw_syscall;
+use crate::serial::calls::Call;
+
+/// The kernel's buffer for such a file.
+const BUFFER: usize = 4096;
+const MOST_PATH: usize = 4096;
+
+/// Descriptors of the app's that show its mappings.
+#[derive(Default)]
+pub struct MapsFiles {
+    files: BTreeMap<i32, Reading>,
+}
+
+/// How far a descriptor was read.
+#[derive(Default)]
+struct Reading {
+    /// Lines that start below this address were read.
+    next: u64,
+    /// Text that was produced and didn't fit the app's buffer.
+    rest: Vec<u8>,
+}
+
+impl MapsFiles {
+    /// The app has made a call that succeeded: takes note of descriptors that come and go.
+    pub fn after(&mut self, call: &Call, result: u64, memory: &dyn Memory) {
+        let [first, second, third, ..] = call.args;
+        match call.number as i64 {
+            libc::SYS_open => self.opened(first, result, memory),
+            libc::SYS_openat | libc::SYS_openat2 => self.opened(second, result, memory),
+            _ if self.files.is_empty() => {}
+            libc::SYS_close => self.forget(first as i32, first as i32),
+            libc::SYS_dup2 | libc::SYS_dup3 if first as i32 != second as i32 => {
+                self.forget(second as i32, second as i32);
+            }
+            // With CLOSE_RANGE_CLOEXEC nothing is closed yet.
+            libc::SYS_close_range if third & 4 == 0 => {
+                self.forget(first.min(i32::MAX as u64) as i32, second.min(i32::MAX as u64) as i32);
+            }
+            libc::SYS_lseek if result == 0 => {
+                if let Some(reading) = self.files.get_mut(&(first as i32)) {
+                    *reading = Reading::default();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a call reads such a descriptor; then what it reads. The caller writes it to the app's buffer.
+    pub fn read(&mut self, call: &Call, maps: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
+        if call.number as i64 != libc::SYS_read {
+            return None;
+        }
+        let reading = self.files.get_mut(&(call.args[0] as i32))?;
+        let wanted = call.args[2].min(1 << 30) as usize;
+        Some(reading.read(wanted, maps))
+    }
+
+    fn opened(&mut self, path: u64, result: u64, memory: &dyn Memory) {
+        let asked = memory.read_c_string(path, MOST_PATH).unwrap_or_default();
+        if asked.ends_with(b"maps") && is_own_file(result, "maps") {
+            self.files.insert(result as i32, Reading::default());
+        }
+    }
+
+    fn forget(&mut self, first: i32, last: i32) {
+        self.files.retain(|fd, _| !(first..=last).contains(fd));
+    }
+}
+
+impl Reading {
+    /// The kernel's `seq_read`: the rest first, then one buffer full of lines.
+    fn read(&mut self, wanted: usize, maps: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+        let mut given: Vec<u8> = self.rest.drain(..self.rest.len().min(wanted)).collect();
+        if !self.rest.is_empty() {
+            return given;
+        }
+        let room = wanted - given.len();
+        let text = maps();
+        let mut fresh = Vec::new();
+        let mut capacity = BUFFER;
+        let first = self.next;
+        for line in text.split_inclusive(|&b| b == b'\n').filter(|line| start_of(line) >= first) {
+            if fresh.is_empty() {
+                // The buffer grows until it holds one line and a byte.
+                while line.len() >= capacity {
+                    capacity *= 2;
+                }
+            } else if fresh.len() >= room || fresh.len() + line.len() >= capacity {
+                break;
+            }
+            fresh.extend_from_slice(line);
+            self.next = start_of(line) + 1;
+        }
+        let fits = fresh.len().min(room);
+        self.rest = fresh.split_off(fits);
+        given.append(&mut fresh);
+        given
+    }
+}
+
+/// The kernel's text, now, with the bubble as one line.
+pub fn current() -> Vec<u8> {
+    without_bubble(&whole_file(c"/proc/self/maps"))
+}
+
+/// Reads a file with calls that leave errno and libc's buffers alone.
+fn whole_file(path: &std::ffi::CStr) -> Vec<u8> {
+    let mut text = Vec::new();
+    let fd = raw_syscall(libc::SYS_open as u64, [path.as_ptr() as u64, libc::O_CLOEXEC as u64, 0, 0, 0, 0]);
+    if is_error(fd) {
+        return text;
+    }
+    let mut piece = [0; BUFFER];
+    loop {
+        let args = [fd, piece.as_mut_ptr() as u64, piece.len() as u64, 0, 0, 0];
+        let len = raw_syscall(libc::SYS_read as u64, args);
+        if len == 0 || is_error(len) {
+            break;
+        }
+        text.extend_from_slice(&piece[..len as usize]);
+    }
+    raw_syscall(libc::SYS_close as u64, [fd, 0, 0, 0, 0, 0]);
+    text
+}
+
+fn without_bubble(text: &[u8]) -> Vec<u8> {
+    let reserved = format!("{:x}-{:x} ---p 00000000 00:00 0 \n", BUBBLE.start, BUBBLE.end());
+    let mut seen = false;
+    let lines = text.split_inclusive(|&b| b == b'\n').map(|line| match BUBBLE.contains(start_of(line)) {
+        false => line,
+        true if seen => b"",
+        true => {
+            seen = true;
+            reserved.as_bytes()
+        }
+    });
+    lines.collect::<Vec<_>>().concat()
+}
+
+/// The address with which a line starts.
+fn start_of(line: &[u8]) -> u64 {
+    let digits = line.iter().take_while(|b| b.is_ascii_hexdigit());
+    digits.fold(0, |address, &digit| address << 4 | u64::from((digit as char).to_digit(16).unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Here;
+
+    fn call(number: i64, args: [u64; 6]) -> Call {
+        Call { number: number as u64, args }
+    }
+
+    #[test]
+    fn the_bubble_is_one_line() {
+        let (start, end) = (BUBBLE.start, BUBBLE.end());
+        let (before, after) = ("1000-2000 r--p 0 x\n", "555555554000-555555555000 r--p w\n");
+        let inside = format!("{start:x}-{:x} rw-p y\n555000000000-555000001000 ---p z\n", start + 4096);
+        let expected = format!("{before}{start:x}-{end:x} ---p 00000000 00:00 0 \n{after}");
+        let text = format!("{before}{inside}{after}");
+        assert_eq!(String::from_utf8(without_bubble(text.as_bytes())).unwrap(), expected);
+    }
+
+    /// What reads of `wanted` bytes each give until the end.
+    fn pieces(mut read: impl FnMut() -> Vec<u8>) -> Vec<Vec<u8>> {
+        std::iter::from_fn(|| Some(read()).filter(|piece| !piece.is_empty())).collect()
+    }
+
+    fn kernels(wanted: usize) -> Vec<Vec<u8>> {
+        let path = c"/proc/self/maps".as_ptr() as u64;
+        let fd = raw_syscall(libc::SYS_open as u64, [path, 0, 0, 0, 0, 0]);
+        let pieces = pieces(|| {
+            let mut piece = vec![0; wanted];
+            let len = raw_syscall(libc::SYS_read as u64, [fd, piece.as_mut_ptr() as u64, wanted as u64, 0, 0, 0]);
+            piece.truncate(len as usize);
+            piece
+        });
+        raw_syscall(libc::SYS_close as u64, [fd, 0, 0, 0, 0, 0]);
+        pieces
+    }
+
+    #[test]
+    fn pieces_are_as_large_as_the_kernels() {
+        for wanted in [70, 1000, 4095, 4096, 5000, 100_000] {
+            // Other tests map memory too: compare when nothing has changed meanwhile.
+            let same = (0..1000).any(|_| {
+                let text = whole_file(c"/proc/self/maps");
+                let expected = kernels(wanted);
+                if expected.concat() != text {
+                    return false;
+                }
+                let mut reading = Reading::default();
+                assert_eq!(pieces(|| reading.read(wanted, || text.clone())), expected, "{wanted}");
+                true
+            });
+            assert!(same, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn descriptors_are_followed_from_open_to_close() {
+        let memory = Here::new();
+        let mut files = MapsFiles::default();
+        let open = |path: &std::ffi::CStr| {
+            let args = [libc::AT_FDCWD as u64, path.as_ptr() as u64, 0, 0, 0, 0];
+            (call(libc::SYS_openat, args), raw_syscall(libc::SYS_openat as u64, args))
+        };
+        let (made, fd) = open(c"/proc/self/maps");
+        files.after(&made, fd, &memory);
+        let read = call(libc::SYS_read, [fd, 0, 10, 0, 0, 0]);
+        assert_eq!(files.read(&read, || b"1-2 x\n3-4 y\n".to_vec()).unwrap(), b"1-2 x\n3-4 ");
+        assert_eq!(files.read(&read, || b"1-2 x\n3-4 y\n".to_vec()).unwrap(), b"y\n");
+        assert_eq!(files.read(&read, || b"1-2 x\n3-4 y\n".to_vec()).unwrap(), b"");
+        files.after(&call(libc::SYS_close, [fd, 0, 0, 0, 0, 0]), 0, &memory);
+        assert_eq!(files.read(&read, Vec::new), None);
+        let (made, other) = open(c"/proc/1/maps");
+        if !is_error(other) && raw_syscall(libc::SYS_getpid as u64, [0; 6]) != 1 {
+            files.after(&made, other, &memory);
+            assert!(files.files.is_empty());
+        }
+    }
+}

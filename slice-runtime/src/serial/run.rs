@@ -1,0 +1,134 @@
+//! Running the app: each thread's loop, and what the threads share.
+
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use bubble::shared::SliceStats;
+use engine::{Flow, Runner, Stats};
+use machine::Here;
+
+use super::host::SerialGuest;
+use crate::ports::{OwnSlot, RunningTool};
+use crate::serial::calls::{Call, Length, Unmade, interruptible, length_of};
+use crate::serial::signals::{FAULTS, Signals, set_real_mask};
+use crate::serial::threads::{Area, Pause, TURNS, of_turn, start};
+
+static WORLD: AtomicPtr<World> = AtomicPtr::new(null_mut());
+
+/// What the threads share. Used by who has the turn.
+struct World {
+    engine: Box<Runner>,
+    guest: SerialGuest,
+    /// The thread whose state the engine and the guest have, unless that has ended.
+    loaded: Option<&'static Area>,
+    stats: fn(&Stats) -> SliceStats,
+}
+
+/// Runs the app to its end.
+pub fn run(engine: Box<Runner>, guest: SerialGuest, stats: fn(&Stats) -> SliceStats) -> ! {
+    let me = of_turn();
+    WORLD.store(Box::into_raw(Box::new(World { engine, guest, loaded: Some(me), stats })), Ordering::Release);
+    go_on(me)
+}
+
+/// The first function of each other thread.
+extern "C" fn run_new(me: &'static Area) -> ! {
+    me.take_signals();
+    set_real_mask(!FAULTS);
+    TURNS.take(&me.waiter);
+    with_turn(me, |world| world.guest.signals.set_mask(world.guest.signals.mask()));
+    go_on(me)
+}
+
+fn go_on(me: &'static Area) -> ! {
+    let mut flow = Flow::Continue;
+    loop {
+        let pause = with_turn(me, |world| world.run(flow));
+        flow = match pause {
+            Pause::Turn => {
+                pass(me);
+                Flow::Continue
+            }
+            Pause::Call(call) => {
+                let result = make(&call.call, me);
+                with_turn(me, |world| {
+                    let World { engine, guest, .. } = world;
+                    engine.with_cpu(|cpu, control| guest.executed(call, result, cpu, control))
+                })
+            }
+            Pause::End(status) => {
+                with_turn(me, |world| world.loaded = None);
+                TURNS.give(&me.waiter);
+                start::end(me, status)
+            }
+        };
+    }
+}
+
+/// Lets others have a turn.
+fn pass(me: &'static Area) {
+    TURNS.give(&me.waiter);
+    TURNS.take(&me.waiter);
+}
+
+/// Makes a call of the app's, in which it may lose the turn, and gets it back.
+fn make(call: &Call, me: &'static Area) -> Result<u64, Unmade> {
+    let made = || interruptible(call.number, call.args, me.arrivals.flag());
+    if length_of(call) == Length::Long || me.waiter.lasting.expects(call) {
+        TURNS.give(&me.waiter);
+        let result = made();
+        TURNS.take(&me.waiter);
+        return result;
+    }
+    while !TURNS.begin_call(&me.waiter) {
+        pass(me);
+    }
+    let result = made();
+    if !TURNS.end_call(&me.waiter) {
+        me.waiter.lasting.note(call);
+    }
+    result
+}
+
+/// Uses what the threads share, for the calling thread, which has the turn.
+fn with_turn<R>(me: &'static Area, work: impl FnOnce(&mut World) -> R) -> R {
+    // SAFETY: it was stored before the first thread went on; the references of the others have ended: they gave the turn up
+    // outside of this function.
+    let world = unsafe { &mut *WORLD.load(Ordering::Acquire) };
+    world.load(me);
+    work(world)
+}
+
+impl World {
+    fn load(&mut self, me: &'static Area) {
+        if self.loaded.is_none_or(|loaded| !std::ptr::eq(loaded, me)) {
+            // SAFETY: the caller has the turn.
+            let mut state = unsafe { me.take() }.expect("the state of a thread that isn't loaded is kept");
+            std::mem::swap(self.engine.cpu(), &mut state.cpu);
+            self.guest.exchange(&mut state);
+            self.guest.memory = Here::new();
+            if let Some(last) = self.loaded.replace(me) {
+                // SAFETY: as above.
+                unsafe { last.put(state) };
+            }
+        }
+        // In this order: what arrives between says so itself.
+        engine::set_interrupted(false);
+        if me.arrivals.flag().load(Ordering::Acquire) != 0 || TURNS.is_asked_for(&me.waiter) {
+            engine::set_interrupted(true);
+        }
+    }
+
+    fn run(&mut self, flow: Flow) -> Pause {
+        if flow == Flow::Continue {
+            self.engine.run(&mut self.guest);
+        }
+        let stats = (self.stats)(&self.engine.stats());
+        self.guest.pause.take().unwrap_or_else(|| self.guest.finish(stats))
+    }
+}
+
+/// The guest for the app in this process. To be made after the engine: from here on signals arrive.
+pub fn guest(signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>) -> SerialGuest {
+    SerialGuest::new(signals, slot, tool, run_new)
+}

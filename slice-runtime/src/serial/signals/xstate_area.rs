@@ -1,0 +1,104 @@
+//! The extended state in signal frames: what the kernel puts there, and what it takes from there.
+
+use std::arch::x86_64::__cpuid_count;
+use std::sync::OnceLock;
+
+use machine::signal_area::SignalArea;
+use machine::{Memory, MemoryError, XSTATE_CAPACITY, XState, component};
+
+const MAGIC1: u32 = 0x4650_5853;
+
+const MAGIC2: u32 = 0x4650_5845;
+
+/// The extended state with the software bytes that tell its size. As the kernel does, x87 and SSE are always
+/// given explicitly.
+pub(super) fn put_area(area: &mut [u8], state: &XState, size: usize) {
+    let state = explicit(state);
+    for (start, end) in written(size) {
+        area[start..end].copy_from_slice(&state.bytes[start..end]);
+    }
+    let mut put = |at: usize, bytes: &[u8]| area[at..at + bytes.len()].copy_from_slice(bytes);
+    put(464, &MAGIC1.to_le_bytes());
+    put(468, &(size as u32 + 4).to_le_bytes());
+    put(472, &features().to_le_bytes());
+    put(480, &(size as u32).to_le_bytes());
+    put(size, &MAGIC2.to_le_bytes());
+}
+
+/// What is written of an area: x87 and SSE, the software bytes, the header, and each component that it has room for.
+fn written(size: usize) -> Vec<(usize, usize)> {
+    let components = (2..63).filter(|bit| features() >> bit & 1 != 0).map(|bit| {
+        let place = __cpuid_count(0xd, bit);
+        (place.ebx as usize, (place.ebx + place.eax) as usize)
+    });
+    let legacy = [(0, 416), (464, 576)];
+    legacy.into_iter().chain(components).filter(|(_, end)| *end <= size.min(XSTATE_CAPACITY)).collect()
+}
+
+/// The same state with x87 and SSE present, and zeros for whatever else isn't.
+fn explicit(state: &XState) -> XState {
+    let mut explicit = state.clone();
+    explicit.forget_notes();
+    let initial = XState::initial();
+    let present = state.xstate_bv();
+    if present & component::X87 == 0 {
+        explicit.bytes[..24].copy_from_slice(&initial.bytes[..24]);
+        explicit.bytes[32..160].fill(0);
+    }
+    if present & component::SSE == 0 {
+        explicit.bytes[160..416].fill(0);
+    }
+    for bit in (2..63).filter(|bit| present >> bit & 1 == 0 && features() >> bit & 1 != 0) {
+        let place = __cpuid_count(0xd, bit);
+        let (start, end) = (place.ebx as usize, (place.ebx + place.eax) as usize);
+        if end <= XSTATE_CAPACITY {
+            explicit.bytes[start..end].fill(0);
+        }
+    }
+    let present = present | component::X87 | component::SSE;
+    explicit.bytes[512..520].copy_from_slice(&present.to_le_bytes());
+    explicit
+}
+
+/// Reads an extended state. What the processor would refuse to load is cleared: reserved bits of MXCSR and
+/// of the header. Without the magics it is an FXSAVE area, and the rest is initial.
+pub(super) fn take_area(address: u64, memory: &dyn Memory) -> Result<XState, MemoryError> {
+    let mut state = XState { bytes: [0; XSTATE_CAPACITY] };
+    memory.read(address, &mut state.bytes[..512])?;
+    let half = |state: &XState, at: usize| u32::from_le_bytes(state.bytes[at..at + 4].try_into().expect("four bytes"));
+    let size = half(&state, 480) as usize;
+    let extended = half(&state, 464) == MAGIC1 && (576..=area_size()).contains(&size);
+    let mut magic = [0; 4];
+    let whole = extended
+        && memory.read(address + size as u64, &mut magic).is_ok()
+        && u32::from_le_bytes(magic) == MAGIC2
+        && memory.read(address, &mut state.bytes[..size.min(XSTATE_CAPACITY)]).is_ok();
+    let present =
+        if whole { state.xstate_bv() & features() & component::KEPT } else { component::X87 | component::SSE };
+    state.bytes[464..576].fill(0);
+    state.bytes[512..520].copy_from_slice(&present.to_le_bytes());
+    let mxcsr = half(&state, 24) & 0xffff;
+    state.bytes[24..28].copy_from_slice(&mxcsr.to_le_bytes());
+    Ok(state)
+}
+
+static AREA: OnceLock<SignalArea> = OnceLock::new();
+
+/// Makes frames with such areas from now on.
+pub fn use_area(area: SignalArea) {
+    let _ = AREA.set(area);
+}
+
+pub(super) fn area() -> SignalArea {
+    *AREA.get().expect("a serial run is told what the kernel's frames are like")
+}
+
+/// Components that frames have room for.
+fn features() -> u64 {
+    area().components
+}
+
+/// Bytes of the XSAVE area.
+pub(super) fn area_size() -> usize {
+    area().size as usize
+}

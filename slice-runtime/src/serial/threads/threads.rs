@@ -1,0 +1,112 @@
+//! All threads of the app, and whose turn it is.
+
+use std::sync::atomic::Ordering;
+
+use super::area::Area;
+use super::start::Begin;
+use super::turns::{self, Turns};
+use crate::ports::raw_syscall;
+use crate::serial::calls::{Call, Length, length_of};
+use crate::serial::signals::{Arrivals, Signals, bit};
+
+pub static TURNS: Turns = Turns::new(turns::request);
+
+/// The threads as the guest knows them.
+pub struct Threads {
+    /// What a new one starts with.
+    pub(in crate::serial) begin: Begin,
+    pub(in crate::serial) alive: usize,
+    areas: Vec<&'static Area>,
+    /// Started by the app.
+    pub started: u64,
+}
+
+/// The area of the thread whose turn it is.
+pub fn of_turn() -> &'static Area {
+    Area::of_waiter(TURNS.holder().expect("it is some thread's turn"))
+}
+
+/// The area of the thread whose signal handler calls this.
+pub fn of_signal_stack() -> &'static Area {
+    Area::of_this_stack()
+}
+
+impl Area {
+    /// Whether its thread has the turn, and isn't in a call.
+    pub fn has_turn(&self) -> bool {
+        TURNS.is_held_by(&self.waiter)
+    }
+
+    /// Whether it has the turn and somebody has asked for it.
+    pub fn is_asked(&self) -> bool {
+        TURNS.is_asked_for(&self.waiter)
+    }
+}
+
+impl Threads {
+    /// The first thread, which calls this and has the turn from now on.
+    pub fn first(begin: Begin) -> Self {
+        let area = Area::new();
+        area.waiter.tid.store(own_number(), Ordering::Relaxed);
+        area.take_signals();
+        TURNS.take(&area.waiter);
+        Self { begin, alive: 1, areas: vec![area], started: 0 }
+    }
+
+    /// What has arrived for the first of them.
+    pub fn first_arrivals(&self) -> &'static Arrivals {
+        &self.areas[0].arrivals
+    }
+
+    /// Whether there are more than one.
+    pub fn are_many(&self) -> bool {
+        self.alive > 1
+    }
+
+    pub(in crate::serial) fn area(&mut self) -> &'static Area {
+        let unused = self.areas.iter().copied().find(|area| area.reuse());
+        unused.unwrap_or_else(|| {
+            let new = Area::new();
+            self.areas.push(new);
+            new
+        })
+    }
+
+    /// The signal by which the call ends the app, if it is one of several threads that makes it. The kernel ends all threads before such a call
+    /// returns; if the signal went to another thread's handler, this one would go on until that one has the turn.
+    pub fn death_by(&self, call: &Call, signals: &Signals) -> Option<i32> {
+        let is_this = |process: u64| process == raw_syscall(libc::SYS_getpid as u64, [0; 6]);
+        let [first, second, third, ..] = call.args;
+        let (thread, signal) = match call.number as i64 {
+            libc::SYS_kill if is_this(first) => (None, second as i32),
+            libc::SYS_tkill => (Some(first as i32), second as i32),
+            libc::SYS_tgkill if is_this(first) => (Some(second as i32), third as i32),
+            _ => return None,
+        };
+        let me = of_turn();
+        let takes_it = |area: &&Area| {
+            // SAFETY: this thread has the turn.
+            let mask = if std::ptr::eq(*area, me) { Some(signals.mask()) } else { unsafe { area.mask() } };
+            let is_meant = thread.is_none_or(|thread| area.waiter.tid.load(Ordering::Relaxed) == thread);
+            is_meant && mask.is_some_and(|mask| mask & bit(signal) == 0)
+        };
+        let dies = self.are_many() && signals.ends_at_once(signal) && self.areas.iter().any(takes_it);
+        dies.then_some(signal)
+    }
+}
+
+/// Whether a call neither waits nor tells of signals that wait.
+pub fn never_waits(call: &Call) -> bool {
+    length_of(call) == Length::Instant && call.number as i64 != libc::SYS_rt_sigpending
+}
+
+/// Nobody asks the thread that has the turn for it by a signal any more: it would still wait for the program that is executed now, and end it. If that can't be
+/// executed, the turn is given up then.
+pub fn before_exec() {
+    TURNS.ask_myself(&of_turn().waiter);
+    engine::interrupt();
+}
+
+fn own_number() -> i32 {
+    raw_syscall(libc::SYS_gettid as u64, [0; 6]) as i32
+}

@@ -1,0 +1,16 @@
+//! How a slice's end is found and proved.
+//!
+//! ```text
+//!   address of the end ──► signature ──► verify: all memory ──► recurrence: is it the only such place?
+//! ```
+//!
+//! * `verify`: the comparison of memory with the next slice's first state.
+//! * `recurrence`: whether the complete state comes again.
+//! * `deadline`, `interruption`: a slice that runs much longer than the app did.
+//! * `xsave_images`: images of registers in memory, in which a slice may differ from the app.
+
+pub mod deadline;
+mod interruption;
+pub mod recurrence;
+pub mod verify;
+pub mod xsave_images;

@@ -1,0 +1,150 @@
+//! What the engine asks while it runs a slice.
+
+use bubble::shared::EndKind;
+use engine::{Control, Fault, Flow, Guest, Volatile};
+use sigmatch::Verdict;
+use syscall_replay::{Replayed, VolatileKind};
+use translator::abi::Cpu;
+use translator::trace::{Instrument, Trace};
+
+use super::host::{KERNEL, SliceGuest};
+use crate::slice::end::{deadline, recurrence, xsave_images};
+use crate::slice::replay::SliceSpace;
+
+impl Instrument for SliceGuest {
+    fn instrument(&self, trace: &mut Trace) {
+        self.tool.instrument(trace);
+        xsave_images::instrument(trace);
+    }
+}
+
+impl Guest for SliceGuest {
+    fn drain(&mut self, words: &[u64]) {
+        self.tool.drain(words);
+    }
+
+    fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if self.watch.is_some() {
+            return Flow::Leave;
+        }
+        let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: &mut *control };
+        let replayed = self.replaying.replay(|log| log.syscall(&mut cpu.registers, &mut space));
+        if let Ok(Replayed::Restored(xstate)) = replayed {
+            cpu.xstate.bytes.fill(0);
+            cpu.xstate.bytes[..xstate.len()].copy_from_slice(xstate);
+        }
+        match replayed {
+            Ok(Replayed::Done | Replayed::Restored(_)) => {
+                self.arm_if_exhausted(control);
+                Flow::Continue
+            }
+            Ok(Replayed::Exhausted) => self.call_at_end(cpu),
+            Err(divergence) => self.diverged(&divergence),
+        }
+    }
+
+    fn volatile(&mut self, what: Volatile, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if self.watch.is_some() {
+            return Flow::Leave;
+        }
+        let (kind, len) = match what {
+            Volatile::Rdtsc => (VolatileKind::Rdtsc, 2),
+            Volatile::Rdtscp => (VolatileKind::Rdtscp, 3),
+            Volatile::Cpuid if self.cpuid.is_recorded() => (VolatileKind::Cpuid, 2),
+            Volatile::Cpuid => {
+                self.cpuid.answer(&mut cpu.registers);
+                return Flow::Continue;
+            }
+            Volatile::Unrepeatable { len } => return self.random(len.into(), cpu, control),
+        };
+        let pc = cpu.registers.rip.wrapping_sub(len);
+        match self.replaying.replay(|log| log.volatile(kind, pc, &mut cpu.registers)) {
+            Ok(Replayed::Done | Replayed::Restored(_)) => {
+                self.arm_if_exhausted(control);
+                Flow::Continue
+            }
+            Ok(Replayed::Exhausted) => self.missed(&format_args!("{kind:?} at {pc:#x}")),
+            Err(divergence) => self.diverged(&divergence),
+        }
+    }
+
+    fn end_reached(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if self.watch.as_mut().is_some_and(recurrence::Watch::is_first_look) {
+            return Flow::Continue;
+        }
+        self.full_checks += 1;
+        match sigmatch::matches(self.end, &cpu.registers, &cpu.xstate, &self.memory, xsave_images::stored()) {
+            Verdict::Match => {
+                self.stack_checks += 1;
+                if !self.verified(cpu, control) {
+                    return Flow::Continue;
+                }
+                if self.watch.is_some() {
+                    self.slot.set_end_recurs();
+                }
+                Flow::Leave
+            }
+            Verdict::Stack(word) => {
+                self.stack_checks += 1;
+                control.require_word(self.end.registers.rsp() + word as u64 * 8, self.end.stack[word]);
+                Flow::Continue
+            }
+            Verdict::Registers | Verdict::Extended => {
+                self.note_difference(cpu);
+                self.name_difference(cpu, control);
+                Flow::Continue
+            }
+        }
+    }
+
+    fn fault(&mut self, fault: &Fault, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if self.watch.is_some() {
+            return Flow::Leave;
+        }
+        // A trap, unlike a fault, comes after its instruction: the state is then already the end's.
+        let exhausted = self.replaying.is_exhausted() && self.end.kind == EndKind::Signature;
+        if exhausted && self.end_reached(cpu, control) == Flow::Leave {
+            return Flow::Leave;
+        }
+        let Fault { signal, address, .. } = fault;
+        let pc = cpu.registers.rip;
+        if pc >= KERNEL {
+            return self.call_of_page(pc, cpu, control);
+        }
+        let end = sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory);
+        self.fail(&format_args!(
+            "signal {signal} at pc {pc:#x} (address {address:#x}), where the master had none; compared with its end: {end}"
+        ))
+    }
+
+    fn unsupported(&mut self, reason: &str, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        if self.watch.is_some() {
+            return Flow::Leave;
+        }
+        let end = sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory);
+        self.fail(&format_args!("{reason}; compared with its end: {end}"))
+    }
+
+    fn interrupted(&mut self, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+        // Every signal of the app's is blocked in a slice; what interrupts the engine is the timer of the watch or the deadline.
+        if self.watch.is_some() {
+            return Flow::Leave;
+        }
+        let Some(used) = deadline::is_over(self.slot.cpu_bound()) else { return Flow::Continue };
+        self.slot.give_up();
+        let why = match engine::routines::told(used.as_nanos() as u64) {
+            Some(told) => format!(
+                "{told}, which costs about as much as a system call each time: that may be all. Why it does, the report (-report) \
+                 and docs/tools.md tell; or give it more time (-spgrace)"
+            ),
+            None => "It may be waiting for memory that another process writes, which slices don't see; serial mode (-sp 0) does. \
+                     If its tool is slow, give it more time (-spgrace)"
+                .into(),
+        };
+        self.fail(&format_args!(
+            "it doesn't come to its end: it has used {:.1} s of CPU time and is at {:#x}. {why}",
+            used.as_secs_f64(),
+            cpu.registers.rip
+        ))
+    }
+}

@@ -1,0 +1,319 @@
+//! What is behind a slice's answers: the log, the end, and what is said if either doesn't fit.
+//!
+//! Whatever doesn't fit means that this slice can't give a right result. It says so in its slot and stops: nothing
+//! is skipped or guessed here, and whether it is tried again from its [first state](super::start) is the control process's choice.
+
+use bubble::shared::{End, EndKind, NO_SLOT, SliceStats};
+use bubble::switches::Optimisation;
+use engine::{Control, Flow, Runner};
+use machine::{AppPc, Gpr, Here, Memory, Registers};
+use syscall_replay::{Divergence, Replayed, Replayer};
+use translator::abi::Cpu;
+
+use crate::ports::{OwnSlot, RunningTool};
+use crate::slice::end::{deadline, recurrence, verify, xsave_images};
+use crate::slice::replay::{Cpuid, Replaying, SliceSpace};
+use crate::slice::start::aliases;
+
+/// What follows from a slice that comes to another place than the app, and only then why that may be.
+const LIKELY: &str = "So it has read something that the app's own run had otherwise: memory that another process writes, perhaps, which slices \
+                      don't see, or what only the processor decides. A serial run (-sp 0) has a total";
+
+/// Runs one slice.
+pub struct SliceGuest {
+    pub(super) supervisor: i32,
+    pub(super) slot: OwnSlot,
+    pub(super) tool: Box<dyn RunningTool>,
+    pub(super) replaying: Replaying,
+    pub(super) end: &'static End,
+    pub(super) memory: Here,
+    pub(super) cpuid: Cpuid,
+    pub(super) full_checks: u64,
+    pub(super) stack_checks: u64,
+    memory_checks: u64,
+    /// Whether another process wrote to memory that this slice has looked at, before the slice's end.
+    shared_changed: bool,
+    /// Whether the last of these found the end to be right.
+    is_verified: bool,
+    /// The last match of the signature that was none of memory.
+    refused: Option<verify::Difference>,
+    /// Of the states at the end's address that were refused for their registers, the one nearest to the end: in what it differed.
+    nearest: Option<String>,
+    /// After the end: whether the app, going on, comes back to it.
+    pub(super) watch: Option<recurrence::Watch>,
+}
+
+impl SliceGuest {
+    /// The guest of a slice whose slot has been released.
+    pub fn new(supervisor: i32, slot: OwnSlot, tool: Box<dyn RunningTool>) -> Self {
+        Self {
+            supervisor,
+            slot,
+            tool,
+            replaying: Replaying::new(slot.log()),
+            end: slot.end(),
+            memory: Here::new(),
+            // SAFETY: a slice's CONTROL is mapped.
+            cpuid: Cpuid::on(unsafe { crate::ports::header() }.cpuid_processor),
+            full_checks: 0,
+            stack_checks: 0,
+            memory_checks: 0,
+            shared_changed: false,
+            is_verified: false,
+            refused: None,
+            nearest: None,
+            watch: None,
+        }
+    }
+
+    /// To be called before the first instruction: a slice without records is looking for its end from the start.
+    pub fn start(&mut self, engine: &mut Runner) {
+        xsave_images::disown();
+        deadline::set(self.slot.cpu_bound());
+        // SAFETY: a slice's CONTROL is mapped.
+        if unsafe { crate::ports::header() }.off.leaves(Optimisation::Shortcut) {
+            self.replaying.shorten(self.slot.log(), engine);
+        }
+        self.arm_if_exhausted(&mut engine.control());
+    }
+
+    /// Hands in the result. To be called when the engine was left.
+    ///
+    /// # Errors
+    /// If the tool can't encode its result.
+    pub fn finish(&self, engine: SliceStats) -> Result<(), String> {
+        let stats = SliceStats {
+            full_checks: self.full_checks,
+            stack_checks: self.stack_checks,
+            memory_checks: self.memory_checks,
+            verified: self.is_verified.into(),
+            shared_changed: self.shared_changed.into(),
+            ..engine
+        };
+        self.slot.publish(self.tool.as_ref(), stats)
+    }
+
+    /// Whether the end was found by its state, and the app might come back to that. To be asked before the result is handed in.
+    pub fn may_recur(&self) -> bool {
+        let End { kind, goes_on, successor, .. } = *self.end;
+        kind == EndKind::Signature && !(goes_on == 1 && self.slot.comes_to_input(successor))
+    }
+
+    /// The result is handed in. The app is to go on for a while and be watched: whether it comes back to the end's state, if that
+    /// may be. Returns whether that makes sense.
+    pub fn watch_for_recurrence(&mut self, may_recur: bool) -> bool {
+        if may_recur {
+            self.watch = recurrence::Watch::start();
+        }
+        self.watch.is_some()
+    }
+
+    pub(super) fn arm_if_exhausted(&self, control: &mut dyn Control) {
+        if self.replaying.is_exhausted() && self.end.kind == EndKind::Signature {
+            control.arm(&self.end.registers);
+        }
+    }
+
+    /// The app has called a function of the vsyscall page: what the kernel answered was recorded as a system call, if the
+    /// supervisor knew of the call.
+    pub(super) fn call_of_page(&mut self, pc: u64, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        let unknown = |guest: &Self| -> ! {
+            guest.fail(&format_args!(
+                "the app calls the vsyscall page at {pc:#x}: what the kernel answered isn't recorded"
+            ))
+        };
+        let (Some(number), Ok(back)) = (syscall_replay::table::vsyscall(pc), self.memory.read_u64(cpu.registers.rsp()))
+        else {
+            unknown(self)
+        };
+        let mut registers = cpu.registers;
+        registers.set(Gpr::Rax, number as u64);
+        let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: &mut *control };
+        let Ok(Replayed::Done) = self.replaying.replay(|log| log.syscall(&mut registers, &mut space)) else {
+            unknown(self)
+        };
+        cpu.registers.set(Gpr::Rax, registers.get(Gpr::Rax));
+        cpu.registers.set(Gpr::Rsp, cpu.registers.rsp().wrapping_add(8));
+        cpu.registers.rip = back;
+        self.arm_if_exhausted(control);
+        Flow::Continue
+    }
+
+    /// The slice made a system call after its last record.
+    pub(super) fn call_at_end(&mut self, cpu: &Cpu) -> Flow {
+        let name = syscall_replay::table::name(cpu.registers.get(Gpr::Rax));
+        let pc = cpu.registers.rip.wrapping_sub(2);
+        if self.end.kind == EndKind::Signature {
+            self.missed(&format_args!("{name} at {pc:#x}"));
+        }
+        if let Some(difference) = call_difference(&self.end.registers, &cpu.registers) {
+            self.fail(&format_args!("its last call, {name} at {pc:#x}, isn't the master's: {difference}"));
+        }
+        self.shared_changed = sigmatch::foreign_write(&self.end.shared, &self.memory, aliases::is_touched).is_some();
+        Flow::Leave
+    }
+
+    /// If the call at the slice's end was recorded: does what it did, and compares memory with what the next slice
+    /// started with. To be called when the engine was left.
+    pub fn verify_last_call(&mut self, engine: &mut Runner) {
+        let record = self.slot.last_call();
+        if record.is_empty() || self.end.kind == EndKind::Signature || self.end.successor == NO_SLOT {
+            return;
+        }
+        let mut registers = engine.cpu().registers;
+        let mut control = engine.control();
+        let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: &mut control };
+        if let Err(divergence) = Replayer::new(record).syscall(&mut registers, &mut space) {
+            self.diverged(&divergence);
+        }
+        if let Some(verify::Difference { address, expected }) = self.memory_difference(registers.rsp()) {
+            let got = self.memory.read_u64(address).unwrap_or(0);
+            let lies = if xsave_images::stored().cover(address) {
+                ". The app had the processor store registers there (xsave, fnstenv), of which what isn't in use may be left out"
+            } else {
+                ""
+            };
+            self.fail(&format_args!(
+                "after its last call at {:#x} it has {got:#x} at {address:#x}, where the app's own run has {expected:#x}{lies}",
+                registers.rip.wrapping_sub(2)
+            ));
+        }
+    }
+
+    /// Compares memory with the next slice's first state.
+    fn memory_difference(&mut self, rsp: u64) -> Option<verify::Difference> {
+        let Some(first_state) = self.slot.first_state_of(self.end.successor) else {
+            self.fail(
+                &"its end can't be verified: the process that was to keep the next slice's first state was killed, or \
+                  could not be started (ulimit -u)",
+            );
+        };
+        self.memory_checks += 1;
+        match verify::compare(first_state, rsp, self.end.frame, xsave_images::stored(), self.pushed_by_call(rsp)) {
+            Ok(difference) => {
+                self.is_verified |= difference.is_none();
+                difference
+            }
+            Err(error) => self.fail(&format_args!("cannot compare its end with the next slice's start: {error}")),
+        }
+    }
+
+    /// What an indirect call before which the slice ends stores: where the processor then finds an address that nothing can have, it takes back all
+    /// but that.
+    fn pushed_by_call(&self, rsp: u64) -> Option<verify::Difference> {
+        let pc = self.end.registers.rip;
+        let mut code = [0; isa::MAX_LEN];
+        let len = self.memory.read_prefix(pc, &mut code);
+        let instruction = isa::Instruction::decode(&code[..len], AppPc(pc)).ok()?;
+        (instruction.kind() == isa::Kind::CallIndirect)
+            .then(|| verify::Difference { address: rsp.wrapping_sub(8), expected: instruction.next_pc().0 })
+    }
+
+    pub(super) fn missed(&self, came_to: &dyn std::fmt::Display) -> ! {
+        let expected = self.end.registers.rip;
+        let Some(refused) = self.refused else {
+            let nearest = self.nearest.as_ref().map_or_else(
+                || "It never was there with the values that are compared first".to_owned(),
+                |difference| format!("Of the states there, the nearest to the end had {difference}"),
+            );
+            self.fail(&format_args!("missed its end at {expected:#x}: it came to {came_to}. {nearest}. {LIKELY}"));
+        };
+        let verify::Difference { address, expected: word } = refused;
+        self.fail(&format_args!(
+            "missed its end at {expected:#x}: it came to {came_to}. Registers and stack had matched {} times, \
+             the last time with another word than {word:#x} at {address:#x}. {LIKELY}",
+            self.memory_checks
+        ));
+    }
+
+    /// Keeps in what the state at the end's address differs, if no other one was nearer.
+    pub(super) fn note_difference(&mut self, cpu: &Cpu) {
+        let difference = sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory);
+        if self.nearest.as_ref().is_none_or(|nearest| difference.len() < nearest.len()) {
+            self.nearest = Some(difference);
+        }
+    }
+
+    /// Names something in which the state differs from the end, if that isn't a general register: those are known to the engine.
+    pub(super) fn name_difference(&self, cpu: &Cpu, control: &mut dyn Control) {
+        if let Some((quadword, value)) = sigmatch::vector_difference(&self.end.xstate, &cpu.xstate) {
+            control.require_vector(quadword, value);
+        } else if let Some(word) =
+            sigmatch::stack_difference(self.end, &cpu.registers, &self.memory, xsave_images::stored())
+        {
+            control.require_word(self.end.registers.rsp() + word as u64 * 8, self.end.stack[word]);
+        }
+    }
+
+    /// The signature matches: whether the memory does too.
+    pub(super) fn verified(&mut self, cpu: &Cpu, control: &mut dyn Control) -> bool {
+        let Some(difference) = self.memory_difference(cpu.registers.rsp()) else { return true };
+        control.require_word(difference.address, difference.expected);
+        self.refused = Some(difference);
+        false
+    }
+
+    /// An instruction whose result must be the master's. The supervisor records those that it knows of
+    /// (`supervisor::sliced::random`); any other must not be executed again: the slice might come to another total unseen.
+    pub(super) fn random(&mut self, len: u64, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        let pc = cpu.registers.rip.wrapping_sub(len);
+        let name = self.instruction_name(pc);
+        match self.replaying.replay(|log| log.random(name, pc, &mut cpu.registers)) {
+            Ok(Replayed::Done | Replayed::Restored(_)) => {
+                self.arm_if_exhausted(control);
+                Flow::Continue
+            }
+            Ok(Replayed::Exhausted) => self.fail(&format_args!("{name} at {pc:#x}: {NOT_RECORDED}")),
+            Err(divergence) => self.fail(&format_args!("{name} at {pc:#x}: {NOT_RECORDED} ({divergence})")),
+        }
+    }
+
+    fn instruction_name(&self, pc: u64) -> &'static str {
+        let mut code = [0; isa::MAX_LEN];
+        let len = self.memory.read_prefix(pc, &mut code);
+        isa::Instruction::decode(&code[..len], AppPc(pc)).map_or("an instruction", |found| found.mnemonic())
+    }
+
+    pub(super) fn diverged(&self, divergence: &Divergence) -> ! {
+        self.fail(divergence)
+    }
+
+    pub(super) fn fail(&self, what: &dyn std::fmt::Display) -> ! {
+        self.slot.fail(what)
+    }
+}
+
+/// Where the kernel's addresses begin, the vsyscall page among them.
+pub(super) const KERNEL: u64 = 1 << 63;
+/// Why an instruction can't be executed again.
+const NOT_RECORDED: &str = "its result can't be found out again and was not recorded where the app ran";
+
+/// Compares the registers of the call at a slice's end. rcx and r11 are left out: when the master was looked at, the
+/// `syscall` instruction had already overwritten them.
+fn call_difference(end: &Registers, now: &Registers) -> Option<String> {
+    let gpr = Gpr::ALL.into_iter().filter(|r| !matches!(r, Gpr::Rcx | Gpr::R11));
+    let mut pairs = gpr.map(|r| (r.name(), end.get(r), now.get(r))).chain([
+        ("rip", end.rip, now.rip),
+        ("fs base", end.fs_base, now.fs_base),
+        ("gs base", end.gs_base, now.gs_base),
+    ]);
+    pairs
+        .find(|(_, expected, got)| expected != got)
+        .map(|(name, expected, got)| format!("expected {name} {expected:#x}, got {got:#x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_that_the_syscall_instruction_overwrites_are_not_compared() {
+        let end = Registers { rip: 0x1002, ..Registers::default() };
+        let mut now = end;
+        now.set(Gpr::Rcx, 1);
+        now.set(Gpr::R11, 2);
+        assert_eq!(call_difference(&end, &now), None);
+        now.set(Gpr::Rdi, 3);
+        assert_eq!(call_difference(&end, &now).as_deref(), Some("expected rdi 0x0, got 0x3"));
+    }
+}

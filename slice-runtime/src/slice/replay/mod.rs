@@ -1,0 +1,18 @@
+//! What comes from the log instead of from the kernel.
+//!
+//! ```text
+//!   syscall ──► shortcut (assembly, in translated code) ──► the next record fits: registers, memory, on
+//!                 └─ anything unusual ──► the host, by the runtime
+//! ```
+//!
+//! * `shortcut`: calls replayed without leaving for the runtime.
+//! * `space`: calls that shape memory are made again.
+//! * `cpuid`: recorded, or asked on the same processor.
+
+mod cpuid;
+mod shortcut;
+mod space;
+
+pub use cpuid::Cpuid;
+pub use shortcut::Replaying;
+pub use space::SliceSpace;

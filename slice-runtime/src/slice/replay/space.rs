@@ -1,0 +1,298 @@
+//! A slice's own address space: recorded bytes are written into it, and calls that shape it are made again so that
+//! everything lies where the master has it.
+//!
+//! * A mapping is made at the address that the master got, always private: what a slice writes stays in the slice. A
+//!   file is opened again through the control process, which keeps it.
+//! * A call that failed in the master isn't repeated, except those that may have done half their work. A limit of the app's that
+//!   made one fail isn't the slice's: where such a call can't have done anything, it isn't repeated either.
+//! * Pages that the engine protected, because it translated code from them, must be given back first: they
+//!   would split what is one mapping to the app.
+
+use std::ffi::CString;
+use std::io;
+
+use bubble::map::BUBBLE;
+use engine::Control;
+use machine::mapping::{self, Answer};
+use machine::{Here, Memory, MemoryError, proc};
+use syscall_replay::{Remap, Space, is_error};
+
+/// The slice's memory, with the engine told about every change.
+pub struct SliceSpace<'a> {
+    pub memory: Here,
+    /// Process id of the control process, which holds the files.
+    pub supervisor: i32,
+    pub control: &'a mut dyn Control,
+}
+
+impl Memory for SliceSpace<'_> {
+    fn read(&self, address: u64, buf: &mut [u8]) -> Result<(), MemoryError> {
+        self.memory.read(address, buf)
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.control.before_write(address, bytes.len() as u64);
+        self.memory.write(address, bytes).or_else(|_| {
+            // The kernel's own write in the master made the stack grow down to there.
+            crate::ports::grow_stack(address);
+            self.memory.write(address, bytes)
+        })
+    }
+}
+
+impl Space for SliceSpace<'_> {
+    fn reshape(&mut self, remap: &Remap) -> Result<(), String> {
+        let [address, len, ..] = remap.args;
+        let failed = is_error(remap.result);
+        match i64::from(remap.number) {
+            libc::SYS_brk => self.brk(remap),
+            libc::SYS_mmap if failed => Ok(()),
+            libc::SYS_mmap => self.map(remap),
+            libc::SYS_mremap if failed => Ok(()),
+            libc::SYS_mremap => self.move_mapping(remap),
+            // These go page by page or mapping by mapping, and what was done before an error stays done.
+            libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_madvise => {
+                self.again(remap, address, len)
+            }
+            number => Err(format!("system call {number} is not known to shape memory")),
+        }
+    }
+}
+
+impl SliceSpace<'_> {
+    /// Makes the very same call and expects the very same result.
+    fn again(&mut self, remap: &Remap, address: u64, len: u64) -> Result<(), String> {
+        outside_bubble(address, len)?;
+        self.control.before_write(address, len);
+        if remap.result == -i64::from(libc::ENOMEM) as u64 && is_in_one_mapping(address, len) {
+            return Ok(());
+        }
+        let result = system_call(remap.number, remap.args);
+        self.control.code_changed(address, len);
+        expect(remap.result, result)
+    }
+
+    fn brk(&mut self, remap: &Remap) -> Result<(), String> {
+        let before = system_call(remap.number, [0; 6]);
+        // A question, or a refusal: by a limit of the master's, perhaps, which a slice doesn't have.
+        if remap.args[0] != remap.result {
+            return expect(remap.result, before);
+        }
+        if remap.result < before {
+            let len = before - remap.result;
+            self.control.before_write(remap.result, len);
+            self.control.code_changed(remap.result, len);
+        }
+        expect(remap.result, system_call(remap.number, remap.args))
+    }
+
+    fn map(&mut self, remap: &Remap) -> Result<(), String> {
+        let [_, len, protection, flags, _, offset] = remap.args;
+        outside_bubble(remap.result, len)?;
+        self.control.before_write(remap.result, len);
+        let file = remap.source.map(|descriptor| self.open(descriptor)).transpose()?;
+        let descriptor = file.map_or(u64::MAX, |fd| fd as u64);
+        let flags = private_fixed(flags as i32) as u64;
+        let result = system_call(libc::SYS_mmap as u32, [remap.result, len, protection, flags, descriptor, offset]);
+        if let Some(fd) = file {
+            // SAFETY: the descriptor was opened above and is used no more: the mapping holds the file.
+            unsafe { libc::close(fd) };
+        }
+        self.control.code_changed(remap.result, len);
+        expect(remap.result, result)
+    }
+
+    /// `mremap` to the address that the master got.
+    fn move_mapping(&mut self, remap: &Remap) -> Result<(), String> {
+        let [from, old_len, new_len, flags, _, _] = remap.args;
+        let to = remap.result;
+        outside_bubble(from, old_len)?;
+        outside_bubble(to, new_len)?;
+        self.control.before_write(from, old_len);
+        self.control.before_write(to, new_len);
+        if old_len == 0 {
+            self.control.shared_memory_may_change();
+        }
+        let flags = if to == from {
+            flags & !(libc::MREMAP_MAYMOVE as u64 | libc::MREMAP_FIXED as u64)
+        } else {
+            flags | (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as u64
+        };
+        let result = system_call(remap.number, [from, old_len, new_len, flags, to, 0]);
+        self.control.code_changed(from, old_len);
+        self.control.code_changed(to, new_len);
+        expect(to, result)
+    }
+
+    /// Opens a file that the control process holds as `descriptor`.
+    fn open(&self, descriptor: u32) -> Result<i32, String> {
+        let path = format!("/proc/{}/fd/{descriptor}", self.supervisor);
+        let path = CString::new(path).map_err(|error| error.to_string())?;
+        // SAFETY: the path is a C string.
+        let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+        if fd < 0 {
+            return Err(format!("cannot open {}: {}", path.to_string_lossy(), io::Error::last_os_error()));
+        }
+        Ok(fd)
+    }
+}
+
+/// Flags of a mapping that is placed where the master has it and that nobody else sees. Huge pages and locking make no
+/// difference to contents, and may fail here although they did not there.
+fn private_fixed(flags: i32) -> i32 {
+    const KEPT: i32 = libc::MAP_ANONYMOUS | libc::MAP_GROWSDOWN | libc::MAP_STACK;
+    flags & KEPT | libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE
+}
+
+/// Whether the kernel knows the range as one mapping or a part of one: a call that goes mapping by mapping and fails there has done nothing.
+fn is_in_one_mapping(address: u64, len: u64) -> bool {
+    let Ok(maps) = proc::open("thread-self/maps") else { return false };
+    matches!(mapping::at(&maps, address), Answer::Is(mapping) if len <= mapping.end - address)
+}
+
+/// The bubble belongs to the system: in the master the range is only reserved.
+fn outside_bubble(address: u64, len: u64) -> Result<(), String> {
+    if len != 0 && BUBBLE.overlaps(address, len) {
+        return Err(format!("{len:#x} bytes at {address:#x} overlap the range that is reserved for SuperPin"));
+    }
+    Ok(())
+}
+
+fn expect(expected: u64, got: u64) -> Result<(), String> {
+    if expected == got {
+        return Ok(());
+    }
+    Err(if is_error(got) {
+        io::Error::from_raw_os_error(-(got as i64) as i32).to_string()
+    } else {
+        format!("{got:#x}")
+    })
+}
+
+fn system_call(number: u32, args: [u64; 6]) -> u64 {
+    crate::ports::raw_syscall(u64::from(number), args)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Remembers what the engine was told.
+    #[derive(Default)]
+    struct Told(Vec<(u64, u64)>);
+
+    impl Control for Told {
+        fn code_changed(&mut self, start: u64, len: u64) {
+            self.0.push((start, len));
+        }
+
+        fn before_write(&mut self, _start: u64, _len: u64) {}
+
+        fn call_begins(&mut self, _start: u64, _len: u64) {}
+
+        fn call_ends(&mut self, _start: u64, _len: u64) {}
+
+        fn look_again(&mut self) {}
+
+        fn file_may_change(&mut self, _inode: u64) {}
+
+        fn shared_memory_may_change(&mut self) {}
+
+        fn arm(&mut self, _registers: &machine::Registers) {}
+
+        fn require_word(&mut self, _address: u64, _word: u64) {}
+        fn require_vector(&mut self, _quadword: u8, _value: u64) {}
+
+        fn expect_faults(&mut self) {}
+    }
+
+    const PAGES: u64 = 3 * 4096;
+
+    fn remap(number: i64, args: [u64; 6], result: u64) -> Remap {
+        Remap { number: number as u32, args, arity: 6, result, source: None }
+    }
+
+    /// Three pages that nobody uses; they stay reserved, so that no other test gets them.
+    fn free_range() -> u64 {
+        let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
+        system_call(libc::SYS_mmap as u32, [0, PAGES, 0, flags, u64::MAX, 0])
+    }
+
+    #[test]
+    fn a_mapping_comes_to_lie_where_the_master_has_it() {
+        let mut told = Told::default();
+        let mut space = SliceSpace { memory: Here::new(), supervisor: 0, control: &mut told };
+        let at = free_range();
+        let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS) as u64;
+        space.reshape(&remap(libc::SYS_mmap, [0, PAGES, 3, shared, u64::MAX, 0], at)).unwrap();
+        space.write(at, b"contents").unwrap();
+        space.reshape(&remap(libc::SYS_mprotect, [at, 4096, 1, 0, 0, 0], 0)).unwrap();
+        assert!(space.write(at, b"more").is_err());
+        assert!(space.write(at + 4096, b"more").is_ok());
+        space.reshape(&remap(libc::SYS_munmap, [at, PAGES, 0, 0, 0, 0], 0)).unwrap();
+        assert!(space.read_u64(at).is_err());
+        assert_eq!(told.0, [(at, PAGES), (at, 4096), (at, PAGES)]);
+    }
+
+    #[test]
+    fn a_moved_mapping_keeps_its_contents() {
+        let mut told = Told::default();
+        let mut space = SliceSpace { memory: Here::new(), supervisor: 0, control: &mut told };
+        let from = free_range();
+        let private = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
+        space.reshape(&remap(libc::SYS_mmap, [0, PAGES, 3, private, u64::MAX, 0], from)).unwrap();
+        space.write(from, b"contents").unwrap();
+        let to = free_range();
+        let moved = remap(libc::SYS_mremap, [from, PAGES, 4096, libc::MREMAP_MAYMOVE as u64, 0, 0], to);
+        space.reshape(&moved).unwrap();
+        let mut bytes = [0; 8];
+        space.read(to, &mut bytes).unwrap();
+        assert_eq!(&bytes, b"contents");
+        assert!(space.read_u64(from).is_err());
+        space.reshape(&remap(libc::SYS_munmap, [to, PAGES, 0, 0, 0, 0], 0)).unwrap();
+    }
+
+    #[test]
+    fn a_file_is_mapped_from_whoever_keeps_it() {
+        let mut told = Told::default();
+        // SAFETY: the name is a C string.
+        let fd = unsafe { libc::memfd_create(c"kept".as_ptr(), 0) };
+        // SAFETY: the buffer is valid for its length.
+        assert_eq!(unsafe { libc::write(fd, b"kept".as_ptr().cast(), 4) }, 4);
+        let me = std::process::id() as i32;
+        let mut space = SliceSpace { memory: Here::new(), supervisor: me, control: &mut told };
+        let at = free_range();
+        let mapping = remap(libc::SYS_mmap, [0, 4096, 1, libc::MAP_PRIVATE as u64, 77, 0], at);
+        space.reshape(&Remap { source: Some(fd as u32), ..mapping }).unwrap();
+        let mut bytes = [0; 4];
+        space.read(at, &mut bytes).unwrap();
+        assert_eq!(&bytes, b"kept");
+        let missing = space.reshape(&Remap { source: Some(9999), ..mapping }).unwrap_err();
+        assert!(missing.contains("/fd/9999"), "{missing}");
+        space.reshape(&remap(libc::SYS_munmap, [at, PAGES, 0, 0, 0, 0], 0)).unwrap();
+    }
+
+    #[test]
+    fn another_result_than_the_masters_is_an_error() {
+        let mut told = Told::default();
+        let mut space = SliceSpace { memory: Here::new(), supervisor: 0, control: &mut told };
+        assert!(space.reshape(&remap(libc::SYS_mprotect, [0x1000, 4096, 0, 0, 0, 0], 0)).is_err());
+        let both_fail = remap(libc::SYS_mprotect, [0x1000, 4096, 0, 0, 0, 0], -i64::from(libc::ENOMEM) as u64);
+        assert_eq!(space.reshape(&both_fail), Ok(()));
+        let bubble = remap(libc::SYS_munmap, [BUBBLE.start, 4096, 0, 0, 0, 0], 0);
+        assert!(space.reshape(&bubble).unwrap_err().contains("reserved"));
+    }
+
+    #[test]
+    fn the_break_moves_as_recorded() {
+        let mut told = Told::default();
+        let mut space = SliceSpace { memory: Here::new(), supervisor: 0, control: &mut told };
+        // Other tests may allocate in between.
+        let mut ask = || {
+            let now = system_call(libc::SYS_brk as u32, [0; 6]);
+            space.reshape(&remap(libc::SYS_brk, [0; 6], now)).is_ok()
+        };
+        assert!((0..1000).any(|_| ask()));
+        assert!(space.reshape(&remap(libc::SYS_brk, [0; 6], 4096)).is_err());
+    }
+}

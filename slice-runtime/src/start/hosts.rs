@@ -1,0 +1,120 @@
+//! For whom the engine runs, and what happens when it stops.
+
+use bubble::boot::{BootBlock, Mode};
+use bubble::shared::{RunHeader, SliceStats};
+use engine::{Control, Runner, Settings, Stats};
+use translator::abi::Cpu;
+
+use crate::ports::{OwnSlot, RunningTool, cpu_time, exit_now, header, time_of};
+use crate::serial::{self, Signals, open_at_start};
+use crate::slice::SliceGuest;
+use crate::slice::start::{aliases, first_state};
+
+/// Runs the app as the boot block says, hands in the result and ends the process.
+///
+/// # Safety
+/// This is a taken-over process, whose bubble is mapped as the boot block's mode wants it; called once.
+pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -> ! {
+    let signals = (boot.mode == Mode::Serial).then(|| Signals::inherited(boot.signal_mask));
+    // SAFETY: the bubble is mapped, this is the first engine, and FS hasn't been touched since libc set it.
+    let mut engine = unsafe { Runner::new(settings(header(), boot)) };
+    *engine.cpu() = Cpu { registers: boot.registers, xstate: boot.xstate.clone() };
+    match signals {
+        None => run_slice(boot, slot, tool, engine),
+        Some(signals) => {
+            serial::use_area(boot.signal_area);
+            run_serial(boot, signals, slot, tool, engine)
+        }
+    }
+}
+
+fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut engine: Box<Runner>) -> ! {
+    if boot.proc >= 0 {
+        machine::proc::look_in(boot.proc);
+    }
+    first_state::keep(slot, boot.supervisor);
+    if boot.shares_memory != 0
+        && let Err(error) = aliases::make_own()
+    {
+        slot.fail(&format_args!("cannot copy the app's shared memory: {error}"));
+    }
+    let boot_times = boot_times(boot, slot);
+    slot.wait_released();
+    let mut guest = SliceGuest::new(boot.supervisor, slot, tool);
+    guest.start(&mut engine);
+    engine.run(&mut guest);
+    guest.verify_last_call(engine.as_mut());
+    let may_recur = guest.may_recur();
+    if let Err(error) =
+        guest.finish(SliceStats { boot_ns: boot_times.0, boot_cpu_ns: boot_times.1, ..slice_stats(&engine.stats()) })
+    {
+        slot.fail(&error);
+    }
+    if guest.watch_for_recurrence(may_recur) {
+        engine.run(&mut guest);
+    }
+    exit_now(0)
+}
+
+/// Nanoseconds from the fork until now, when the slice could begin, and its CPU time in them. Not known of one that was
+/// begun again: it is a fork of the first.
+fn boot_times(boot: &BootBlock, slot: OwnSlot) -> (u64, u64) {
+    if slot.attempt() > 0 {
+        return (0, 0);
+    }
+    let now = time_of(libc::CLOCK_MONOTONIC).as_nanos() as u64;
+    (now.saturating_sub(boot.forked_at), cpu_time().as_nanos() as u64)
+}
+
+fn run_serial(
+    boot: &BootBlock,
+    signals: Signals,
+    slot: OwnSlot,
+    tool: Box<dyn RunningTool>,
+    mut engine: Box<Runner>,
+) -> ! {
+    let mut control = engine.control();
+    if signals.handles_faults() {
+        control.expect_faults();
+    }
+    open_at_start().into_iter().for_each(|inode| control.file_may_change(inode));
+    control.shared_memory_may_change();
+    drop(control);
+    let guest = serial::guest(signals, slot, tool);
+    serial::limit_open_files(boot.open_files);
+    serial::run(engine, guest, slice_stats)
+}
+
+fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
+    Settings {
+        max_blocks: header.max_blocks as usize,
+        max_instructions: header.max_instructions as usize,
+        linking: header.linking != 0,
+        // A serial run has nobody to share with but other runs.
+        sharing: header.sharing != 0 && (boot.mode == Mode::Slice || header.keeps_code != 0),
+        outlives_run: header.keeps_code != 0,
+        cache_bytes: header.cache_bytes,
+        off: header.off,
+        slot: boot.slot as usize,
+        // In a slice no fault reaches the app; in a serial run the guest says when one can, unless the translations are there already.
+        exact_faults: boot.mode == Mode::Serial && header.keeps_code != 0,
+        replays: boot.mode == Mode::Slice,
+        run_memory: (boot.run_memory >= 0).then_some((boot.supervisor, boot.run_memory)),
+    }
+}
+
+/// The engine's counters as the run memory has them.
+fn slice_stats(engine: &Stats) -> SliceStats {
+    SliceStats {
+        entries: engine.entries,
+        traces: engine.traces,
+        instructions: engine.instructions,
+        shared_hits: engine.shared_hits,
+        shared_misses: engine.shared_misses,
+        translate_ns: engine.translate_ns,
+        cache_bytes: engine.cache_bytes,
+        full_checks: engine.full_checks,
+        away: engine::routines::most(),
+        ..SliceStats::default()
+    }
+}

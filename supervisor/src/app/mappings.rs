@@ -1,0 +1,97 @@
+//! The mappings of a process, and which of them others may change.
+
+use bubble::map::BUBBLE;
+
+/// One mapping, from a line of /proc/PID/maps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    pub start: u64,
+    pub end: u64,
+    pub protection: i32,
+    pub offset: u64,
+    /// Device and inode.
+    pub object: String,
+    pub is_shared: bool,
+    /// Whether it can change although nobody maps it for writing: it is no file on disk.
+    is_memory: bool,
+    /// Whether only the app and its children can have it.
+    pub is_anonymous: bool,
+}
+
+impl Mapping {
+    pub fn len(&self) -> u64 {
+        self.end - self.start
+    }
+}
+
+pub(super) fn parse(line: &str) -> Option<Mapping> {
+    let mut fields = line.split_ascii_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let permissions = fields.next()?;
+    let bits = [('r', libc::PROT_READ), ('w', libc::PROT_WRITE), ('x', libc::PROT_EXEC)];
+    let protection = bits.iter().filter(|(c, _)| permissions.contains(*c)).map(|(_, bit)| bit).sum();
+    let offset = u64::from_str_radix(fields.next()?, 16).ok()?;
+    let (device, inode) = (fields.next()?, fields.next()?);
+    let name = fields.collect::<Vec<_>>().join(" ");
+    let on_disk = name.starts_with('/') && !name.ends_with("(deleted)");
+    let hex = |text| u64::from_str_radix(text, 16).ok();
+    let object = format!("{device} {inode}");
+    let is_shared = permissions.ends_with('s');
+    let is_anonymous = name == "/dev/zero (deleted)";
+    let (start, end, is_memory) = (hex(start)?, hex(end)?, !on_disk);
+    Some(Mapping { start, end, protection, offset, object, is_shared, is_memory, is_anonymous })
+}
+
+/// The mappings of a process; none if it is gone.
+/// The app's: what lies in the bubble isn't.
+pub(crate) fn mappings(pid: i32) -> Vec<Mapping> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    maps.lines().filter_map(parse).filter(|map| !BUBBLE.contains(map.start)).collect()
+}
+
+/// Whether the app can change what these mappings of one object show.
+pub(crate) fn can_change(maps: &[Mapping]) -> bool {
+    maps.iter().any(|map| map.is_memory || map.protection & libc::PROT_WRITE != 0)
+}
+
+/// Whether a process has memory that its children share.
+pub fn is_shared_with_children(pid: i32) -> bool {
+    mappings(pid).into_iter().filter(|map| map.is_shared).any(|map| can_change(&[map]))
+}
+
+/// Where a process has memory that others may write: its children, or whoever has the same file or segment.
+pub fn written_by_others(pid: i32, has_company: bool) -> Vec<[u64; 2]> {
+    let is_meant = |map: &Mapping| {
+        let changes = has_company || !map.is_anonymous;
+        map.is_shared && changes && map.protection & libc::PROT_READ != 0 && can_change(std::slice::from_ref(map))
+    };
+    mappings(pid).iter().filter(|map| is_meant(map)).map(|map| [map.start, map.end]).collect()
+}
+
+/// Whether other processes have attached a System V segment as well; true where that can't be found out.
+pub fn others_attach(segment: u64) -> bool {
+    let list = std::fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
+    attachments(&list, segment as i32) != Some(1)
+}
+
+/// How often a segment is attached, by the text of /proc/sysvipc/shm.
+fn attachments(list: &str, segment: i32) -> Option<u64> {
+    const SEGMENT: usize = 1;
+    const ATTACHMENTS: usize = 6;
+    let fields = |line: &str| line.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let line =
+        list.lines().map(fields).find(|fields| fields.get(SEGMENT).is_some_and(|id| *id == segment.to_string()))?;
+    line.get(ATTACHMENTS)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attachments_are_counted() {
+        let list = "       key      shmid perms                  size  cpid  lpid nattch   uid\n\
+                             0          7   600                    56   100   100      3     0\n";
+        assert_eq!((attachments(list, 7), attachments(list, 8)), (Some(3), None));
+    }
+}

@@ -1,0 +1,115 @@
+//! What a process has set for its signals, what waits for it, and what a signal will do.
+
+/// What a signal does to a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// Nothing that user code sees, or it stops the process for a while.
+    Pass,
+    /// A handler runs.
+    Handler,
+    /// The process dies.
+    Death,
+}
+
+/// What a process has set for its signals, as bit sets (signal 1 is bit 0).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dispositions {
+    /// Those with handlers.
+    pub caught: u64,
+    /// Those that are ignored.
+    pub ignored: u64,
+}
+
+impl Dispositions {
+    /// From the text of /proc/PID/status.
+    pub fn parse(status: &str) -> Option<Self> {
+        Some(Self { caught: signal_set(status, "SigCgt:")?, ignored: signal_set(status, "SigIgn:")? })
+    }
+}
+
+/// Signals that wait to be delivered to a process, as bit sets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pending {
+    thread: u64,
+    process: u64,
+}
+
+impl Pending {
+    /// What waits now. `None` if /proc doesn't tell.
+    pub fn of(pid: i32) -> Option<Self> {
+        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
+    }
+
+    fn parse(status: &str) -> Option<Self> {
+        Some(Self { thread: signal_set(status, "SigPnd:")?, process: signal_set(status, "ShdPnd:")? })
+    }
+
+    /// All of them.
+    pub fn any(self) -> u64 {
+        self.thread | self.process
+    }
+}
+
+/// A field of /proc/PID/status that is a set of signals.
+fn signal_set(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
+/// Decides what a signal that is about to be delivered will do.
+pub fn delivery(signal: i32, dispositions: Dispositions) -> Delivery {
+    let bit = 1_u64 << (signal - 1);
+    match signal {
+        libc::SIGKILL => Delivery::Death,
+        libc::SIGSTOP => Delivery::Pass,
+        _ if dispositions.caught & bit != 0 => Delivery::Handler,
+        _ if dispositions.ignored & bit != 0 => Delivery::Pass,
+        libc::SIGCHLD | libc::SIGURG | libc::SIGWINCH | libc::SIGCONT => Delivery::Pass,
+        libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU => Delivery::Pass,
+        _ => Delivery::Death,
+    }
+}
+
+/// Whether the instruction at hand raised the signal, so that it can't be put off.
+pub fn is_synchronous(signal: i32, code: i32) -> bool {
+    let by_instruction = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
+    by_instruction.contains(&signal) && code > 0
+}
+
+/// Kills a child that hasn't been reaped.
+pub fn kill(pid: i32) {
+    send(pid, libc::SIGKILL);
+}
+
+/// Sends a signal to a child that hasn't been reaped.
+pub fn send(pid: i32, signal: i32) {
+    // SAFETY: kill has no memory preconditions; the child hasn't been reaped, so the id is its own.
+    unsafe { libc::kill(pid, signal) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_do_what_the_process_has_set() {
+        let status = "Name:\tx\nSigPnd:\t0000000000000001\nShdPnd:\t0000000000002000\nSigIgn:\t0000000000001000\n\
+            SigCgt:\t0000000000000002\n";
+        let set = Dispositions::parse(status).unwrap();
+        assert_eq!(delivery(libc::SIGINT, set), Delivery::Handler);
+        assert_eq!(delivery(libc::SIGPIPE, set), Delivery::Pass);
+        assert_eq!(delivery(libc::SIGTERM, set), Delivery::Death);
+        assert_eq!(delivery(libc::SIGCHLD, set), Delivery::Pass);
+        assert_eq!(delivery(libc::SIGTSTP, set), Delivery::Pass);
+        assert_eq!(delivery(libc::SIGKILL, set), Delivery::Death);
+        assert!(Dispositions::parse("").is_none());
+        assert_eq!(Pending::parse(status).map(Pending::any), Some(0x2001));
+    }
+
+    #[test]
+    fn faults_cannot_be_put_off() {
+        assert!(is_synchronous(libc::SIGSEGV, 1));
+        assert!(!is_synchronous(libc::SIGSEGV, libc::SI_USER));
+        assert!(!is_synchronous(libc::SIGALRM, libc::SI_KERNEL));
+    }
+}

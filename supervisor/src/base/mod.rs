@@ -1,0 +1,28 @@
+//! What everybody here stands on: errors, messages, and what this machine is.
+//!
+//! ```text
+//!   a call fails ──► Failure ──► tell! "superpin: …", exit status 125, 126 or 127
+//! ```
+//!
+//! * `error`: why a run failed, and the status that says so.
+//! * `tell`: a line on standard error.
+//! * `moment`: time, read without the time stamp counter.
+//! * `cpu`: what this processor can trap.
+//! * `processor`, `proximity`: on which processor a process runs, and who shares one with whom.
+//! * `symbols`: names of what lies in the tool image.
+
+mod cpu;
+mod error;
+mod moment;
+pub mod processor;
+pub mod proximity;
+mod symbols;
+#[macro_use]
+mod tell;
+
+pub use cpu::{ARCH_SET_CPUID, can_trap_cpuid};
+pub use error::{Doing, Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
+pub use moment::{Moment, with_counter};
+pub use processor::{Processor, for_cpuid};
+pub use proximity::Proximity;
+pub use symbols::{Routines, named};

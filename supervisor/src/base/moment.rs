@@ -1,0 +1,69 @@
+//! Points in time, without the time stamp counter.
+//!
+//! The master's `rdtsc` traps, and so does this process's while it and the master take turns
+//! ([`super::proximity`]). The standard library's clocks read that counter in user mode; this one asks the kernel.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+static TRAPPED: AtomicBool = AtomicBool::new(false);
+
+/// Makes reading the time stamp counter trap in this process, or not: it is then a fault, so only [`with_counter`] may do it.
+pub fn trap_counter(trap: bool) {
+    if TRAPPED.swap(trap, Ordering::Relaxed) != trap {
+        let how = if trap { libc::PR_TSC_SIGSEGV } else { libc::PR_TSC_ENABLE };
+        // SAFETY: prctl takes no pointer here. It fails only on kernels that can't trap the counter.
+        unsafe { libc::prctl(libc::PR_SET_TSC, how) };
+    }
+}
+
+/// Does something that reads the counter.
+pub fn with_counter<T>(read: impl FnOnce() -> T) -> T {
+    let trapped = TRAPPED.load(Ordering::Relaxed);
+    trap_counter(false);
+    let result = read();
+    trap_counter(trapped);
+    result
+}
+
+/// A point in time.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment(Duration);
+
+impl Moment {
+    /// Now.
+    pub fn now() -> Self {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is a valid place for the answer. The system call itself, since libc's function reads the counter.
+        unsafe { libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut time) };
+        Self(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+    }
+
+    /// Nanoseconds on the kernel's monotonic clock.
+    pub fn nanoseconds(self) -> u64 {
+        self.0.as_nanos() as u64
+    }
+
+    /// Time from `earlier` to this one; zero if it isn't earlier.
+    pub fn since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// Time that has passed.
+    pub fn elapsed(self) -> Duration {
+        Self::now().since(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_passes() {
+        let moment = Moment::now();
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(moment.elapsed() >= Duration::from_millis(2));
+        assert_eq!(moment.since(Moment::now()), Duration::ZERO);
+    }
+}

@@ -1,0 +1,127 @@
+//! Times at which the master is kept on one processor.
+//!
+//! A new program image is, until it has asked `cpuid`: some answers of `cpuid` name the processor on which it was executed,
+//! and the dynamic loader keeps them in memory. Where the CPU can't trap `cpuid`, the master is kept on one processor from exec until it has run for a while, and slices ask on the same
+//! one. And a master that stops often is kept where it is, see [`super::proximity`]. Before the app could notice (it asks for its
+//! processors or starts a process) it gets back the processors that it had; so it does for each fork, since slices inherit them.
+
+use std::sync::OnceLock;
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+
+use super::cpu::can_trap_cpuid;
+
+/// Value of [`bubble::shared::RunHeader::cpuid_processor`] where `cpuid` is trapped.
+const TRAPPED: u32 = u32::MAX;
+
+/// The processor on which slices are to execute `cpuid`: the same for the whole run, wherever this process may move to.
+pub fn for_cpuid() -> u32 {
+    static CHOSEN: OnceLock<u32> = OnceLock::new();
+    *CHOSEN.get_or_init(|| {
+        if can_trap_cpuid() {
+            return TRAPPED;
+        }
+        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+        let first = (0..CpuSet::count()).find(|&n| allowed.is_set(n).unwrap_or(false));
+        first.map_or(TRAPPED, |n| n as u32)
+    })
+}
+
+/// Whether a system call tells the app on which processors it may run, or starts a process that inherits them.
+pub fn matters_to(number: u64) -> bool {
+    let calls = [
+        libc::SYS_sched_getaffinity,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_getcpu,
+        libc::SYS_clone,
+        libc::SYS_clone3,
+        libc::SYS_fork,
+        libc::SYS_vfork,
+    ];
+    calls.contains(&(number as i64))
+}
+
+/// The master's processors.
+pub struct Processor {
+    pid: Pid,
+    /// What it may use by itself, while it is kept on one.
+    own: Option<CpuSet>,
+    /// Whether that is for `cpuid`.
+    is_for_cpuid: bool,
+}
+
+impl Processor {
+    /// Of the process `pid`, which has its own for now.
+    pub fn new(pid: i32) -> Self {
+        Self { pid: Pid::from_raw(pid), own: None, is_for_cpuid: false }
+    }
+
+    /// Keeps it on the processor for `cpuid`. Where that isn't possible (it may not use that one), slices may read another number
+    /// than it does, and verification finds the difference if it matters.
+    pub fn keep(&mut self) {
+        let processor = for_cpuid();
+        if processor != TRAPPED {
+            self.stay_on(processor as usize);
+            self.is_for_cpuid = self.own.is_some();
+        }
+    }
+
+    /// Whether it is kept on the processor for `cpuid`.
+    pub fn is_for_cpuid(&self) -> bool {
+        self.is_for_cpuid
+    }
+
+    /// Keeps it on a processor, if it may use that.
+    pub fn stay_on(&mut self, processor: usize) {
+        if self.own.is_some() {
+            return;
+        }
+        let Ok(own) = sched_getaffinity(self.pid) else { return };
+        let mut one = CpuSet::new();
+        if one.set(processor).is_ok() && sched_setaffinity(self.pid, &one).is_ok() {
+            self.own = Some(own);
+        }
+    }
+
+    /// Gives back what it had, unless it is kept for `cpuid`.
+    pub fn stay_no_longer(&mut self) {
+        if !self.is_for_cpuid {
+            self.give_back();
+        }
+    }
+
+    /// Gives back what it had.
+    pub fn give_back(&mut self) {
+        self.is_for_cpuid = false;
+        if let Some(own) = self.own.take() {
+            // It fails only if the process is gone.
+            let _ = sched_setaffinity(self.pid, &own);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_processor_for_cpuid_stays_the_same() {
+        let before = for_cpuid();
+        let mut processor = Processor::new(0);
+        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        processor.stay_on((0..CpuSet::count()).rfind(|&n| allowed.is_set(n).unwrap()).unwrap());
+        assert_eq!(for_cpuid(), before);
+        processor.give_back();
+    }
+
+    #[test]
+    fn a_process_gets_back_its_processors() {
+        let me = Pid::from_raw(0);
+        let before = sched_getaffinity(me).unwrap();
+        let mut processor = Processor::new(0);
+        processor.keep();
+        processor.give_back();
+        assert!(sched_getaffinity(me).unwrap() == before);
+    }
+}

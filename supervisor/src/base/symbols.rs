@@ -1,0 +1,171 @@
+//! Names of what lies in the tool image, which is this program's file as well: functions by their symbols, analysis routines by the
+//! names that slices know for them, and why a routine can't be called from translated code.
+
+use std::collections::BTreeMap;
+
+use isa::routine::{Obstacle, followed};
+use object::{Object, ObjectSymbol};
+
+/// How addresses of the image are written in reports of slices.
+const MARK: &str = "image+0x";
+/// Bytes of the longest name.
+const LONGEST: u64 = 4096;
+
+unsafe extern "C" {
+    /// Where this program starts in memory (the linker defines it).
+    #[link_name = "__ehdr_start"]
+    static START: u8;
+}
+
+/// The symbols of this program.
+struct Symbols(Vec<u8>);
+
+impl Symbols {
+    fn read() -> Option<Self> {
+        std::fs::read("/proc/self/exe").ok().map(Self)
+    }
+
+    /// The function at this offset of the image.
+    fn function(&self, offset: u64) -> Option<String> {
+        let file = object::File::parse(self.0.as_slice()).ok()?;
+        let is_there = |symbol: &object::Symbol<'_, '_>| {
+            symbol.kind() == object::SymbolKind::Text
+                && (symbol.address()..symbol.address() + symbol.size()).contains(&offset)
+        };
+        let symbol = file.symbols().find(is_there)?;
+        // The hash at the end tells nobody anything.
+        Some(format!("{:#}", rustc_demangle::demangle(symbol.name().ok()?)))
+    }
+}
+
+/// A slice's report with functions' names behind addresses of the image.
+pub fn named(report: &str) -> String {
+    let Some(symbols) = report.contains(MARK).then(Symbols::read).flatten() else { return report.to_owned() };
+    let mut parts = report.split(MARK);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(part.len());
+        let (offset, rest) = part.split_at(digits);
+        let name = u64::from_str_radix(offset, 16).ok().and_then(|offset| symbols.function(offset));
+        let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
+        text += &format!("{MARK}{offset}{name}{rest}");
+    }
+    text
+}
+
+/// A name that lies in the image, at this offset.
+pub fn text_at(offset: u64, len: u64) -> Option<String> {
+    let is_ours = len > 0 && len <= LONGEST && offset < len_of_image() && offset + len <= len_of_image();
+    // SAFETY: this program has these bytes where the image has them, and reads them only: names are constants.
+    let bytes = is_ours.then(|| unsafe { std::slice::from_raw_parts(at(offset), len as usize) })?;
+    String::from_utf8(bytes.to_vec()).ok()
+}
+
+/// Why the routine at this offset can't be called from translated code; `None` if that isn't its machine code's fault.
+pub fn obstacle(offset: u64) -> Option<String> {
+    let base = at(0) as u64;
+    let end = len_of_image();
+    if offset >= end {
+        return None;
+    }
+    // SAFETY: the image's code jumps to its own code only, and there are more bytes of it behind any instruction.
+    let code_at = |pc: u64| unsafe { *(pc as *const [u8; isa::MAX_LEN]) };
+    match followed(base + offset, code_at).err()? {
+        Obstacle::Length => Some("it is too long".into()),
+        Obstacle::Instruction { pc, text } => {
+            let function = Symbols::read().and_then(|symbols| symbols.function(pc - base));
+            let function = function.map(|name| format!(" in {name}")).unwrap_or_default();
+            Some(format!("it has `{text}`{function}"))
+        }
+    }
+}
+
+fn at(offset: u64) -> *const u8 {
+    (&raw const START).wrapping_add(offset as usize)
+}
+
+/// Bytes of this program in memory, without what is written to.
+fn len_of_image() -> u64 {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let start = at(0) as u64;
+    let mut end = start;
+    for line in maps.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let (Some(range), Some(access)) = (words.next(), words.next()) else { break };
+        let Some((from, to)) = range.split_once('-') else { break };
+        let number = |text| u64::from_str_radix(text, 16).unwrap_or(0);
+        if number(from) == end && access.starts_with('r') {
+            end = number(to);
+        }
+    }
+    end - start
+}
+
+/// What is known of routines that left the code cache, of all slices together.
+#[derive(Default)]
+pub struct Routines(BTreeMap<u64, Used>);
+
+#[derive(Default)]
+struct Used {
+    name: Option<String>,
+    calls: u64,
+    ns: u64,
+}
+
+impl Routines {
+    /// Adds those of a slice, whose addresses are in the bubble.
+    pub fn add(&mut self, slice: &[bubble::shared::Away]) {
+        let image = bubble::map::IMAGE.start;
+        for away in slice.iter().filter(|away| away.calls > 0) {
+            let used = self.0.entry(away.routine.wrapping_sub(image)).or_default();
+            used.calls += away.calls;
+            used.ns += away.ns;
+            if used.name.is_none() && away.name_len > 0 {
+                used.name = text_at(away.name.wrapping_sub(image), away.name_len);
+            }
+        }
+    }
+
+    /// A line for each, the most frequent first. `cpu_ns`: all time of the slices.
+    pub fn lines(&self, cpu_ns: u64) -> Vec<String> {
+        let mut all: Vec<_> = self.0.iter().collect();
+        all.sort_by_key(|(_, used)| std::cmp::Reverse(used.calls));
+        let line = |(offset, used): (&u64, &Used)| {
+            let name = used.name.clone().unwrap_or_else(|| named(&format!("{MARK}{offset:x}")));
+            let share = 100.0 * used.ns as f64 / cpu_ns.max(1) as f64;
+            let why = obstacle(*offset).unwrap_or_else(|| "translated code can't call it where it is called".into());
+            format!("{name}, {} calls, {share:.1} % of the time in it: {why}", used.calls)
+        };
+        all.into_iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_this_program_have_names() {
+        let offset = named as *const () as u64 - at(0) as u64;
+        let text = named(&format!("signal 11 at {MARK}{offset:x}, and {MARK}1"));
+        assert!(text.contains("supervisor::base::symbols::named), and image+0x1"), "{text}");
+        assert_eq!(named("nothing"), "nothing");
+    }
+
+    #[test]
+    fn constants_of_this_program_can_be_read() {
+        let offset = MARK.as_ptr() as u64 - at(0) as u64;
+        assert_eq!(text_at(offset, MARK.len() as u64).as_deref(), Some(MARK));
+        assert_eq!(text_at(1 << 40, 8), None);
+        assert_eq!(text_at(u64::MAX, 8), None);
+    }
+
+    #[test]
+    fn what_keeps_a_routine_from_being_called_is_found() {
+        fn prints() {
+            println!("a word");
+        }
+        let offset = prints as *const () as u64 - at(0) as u64;
+        assert!(obstacle(offset).is_some_and(|why| why.starts_with("it has `")), "{:?}", obstacle(offset));
+    }
+}

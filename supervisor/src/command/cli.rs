@@ -1,0 +1,401 @@
+//! The command line.
+//!
+//! Options are spelled as in the papers: long names after a single dash. clap knows long names after two dashes only,
+//! so the arguments are rewritten on their way in, and help and errors on their way out. What stands between the
+//! tool's name and `--` is the tool's, except options that are superpin's own.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use bubble::switches::Off;
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
+
+use super::environment::Environment;
+use super::misspelt::did_you_mean;
+use super::settings::{CallLimit, ReportTarget, Settings, ToolInfo};
+
+const EXAMPLES: &str = "\
+How it works:
+  Without -sp 1 the app itself runs under instrumentation, as with Pin.
+  With -sp 1 it runs natively in one process, while slices of it run again under instrumentation in
+  others, in parallel. The results are merged in order: they are exactly those of a serial run.
+
+Examples:
+  superpin -t icount2 -- /bin/ls -l                 count instructions of `ls -l`, serially
+  superpin -sp 1 -t icount2 -- gzip -9 big.txt      the same number for gzip, in parallel slices
+  superpin -sp 1 -spmsec 200 -spmp 4 -t icount2 -o total.txt -- perl script.pl
+  superpin -t ./my-tool -- app                      a tool of your own, see docs/tools.md
+
+Exit status:
+  the app's; 128+N if signal N killed it; 125 if superpin failed or the result isn't exact;
+  126 if the app can't be executed, 127 if there is none.
+
+What a result is worth:
+  It is exact, or it says that it isn't, and the run ends with 125: `at least`, where slices ended in a loop that
+  changes nothing until a signal comes (each is counted once round), `uncertain`, where other processes wrote to
+  memory while the app read it. -o FILE and --json (after -t TOOL) tell it with the result. See docs/exactness.md.";
+
+/// Calls that a slice replays at most, unless the user says how many.
+const MOST_STOPS: u32 = 1000;
+
+/// Dynamic instrumentation in parallel slices
+#[derive(Parser)]
+#[command(name = "superpin", version, override_usage = "superpin [OPTIONS] -t TOOL [TOOL OPTIONS] -- APP [ARGS]...")]
+#[command(after_help = EXAMPLES, disable_help_flag = true, disable_version_flag = true)]
+struct Arguments {
+    /// Run in parallel slices (1) or serially (0)
+    #[arg(long = "sp", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
+    sp: bool,
+    /// Length of a slice in milliseconds of the app's CPU time, without what copying its pages for slices costs
+    #[arg(long = "spmsec", value_name = "MS", default_value_t = 1000, value_parser = within(1_u64, 86_400_000))]
+    spmsec: u64,
+    /// Slices that run at the same time; the app waits at the limit
+    #[arg(long = "spmp", value_name = "N", default_value_t = 8, value_parser = within(1_u64, 128))]
+    spmp: u64,
+    /// System calls that a slice replays at most (0: a slice for each call) [default: 1000, where a hundred that are recorded inside the app count as one]
+    #[arg(long = "spsysrecs", value_name = "N", value_parser = within(0, u32::MAX))]
+    spsysrecs: Option<u32>,
+    /// CPU time in milliseconds, besides a hundred times the app's, after which a slice that hasn't found its end fails (0: never)
+    #[arg(long = "spgrace", value_name = "MS", default_value_t = 10_000, value_parser = within(0_u64, u64::MAX / 1_000_000))]
+    spgrace: u64,
+    /// Compare all memory at boundaries at system calls too (1), not only where an end is found by its state (0)
+    #[arg(long = "spverify", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
+    spverify: bool,
+    /// The tool: a name (`-t help` lists them) or the path of a tool image
+    #[arg(short = 't', long = "tool", value_name = "TOOL")]
+    tool: Option<String>,
+    /// Follow the processes that the app starts as well, each with a result of its own (1), or let them run natively (0)
+    #[arg(long = "follow", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
+    follow: bool,
+    /// Place the app at random addresses (1) or at the same ones in each run (0)
+    #[arg(long = "aslr", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
+    aslr: bool,
+    /// Environment of the app: this shell's (inherit), or a fixed one by which totals are the same in every shell (clean)
+    #[arg(long = "env", value_name = "inherit|clean", default_value = "inherit", value_parser = Environment::parse)]
+    env: Environment,
+    /// After a serial run of a second or more, say on a terminal how to have it in parallel (1), or not (0)
+    #[arg(long = "hints", value_name = "0|1", default_value = "1", value_parser = switch, action = ArgAction::Set)]
+    hints: bool,
+    /// Ask the kernel for huge pages for the app's large mappings in sliced mode, which makes boundaries cheaper (1), or not (0)
+    #[arg(long = "huge-pages", value_name = "0|1", default_value = "1", value_parser = switch, action = ArgAction::Set)]
+    huge_pages: bool,
+    /// Record the small system calls and clock readings (rdtsc) of an app that makes many of them inside the app, without stopping it (1), or not (0)
+    #[arg(long = "record-in-process", value_name = "0|1", default_value = "1", value_parser = switch, action = ArgAction::Set)]
+    record_in_process: bool,
+    /// End with 125 where the result is a lower bound or uncertain and not exact (fail), or with the app's status (accept)
+    #[arg(long = "ambiguous", value_name = "fail|accept", default_value = "fail", hide_possible_values = true)]
+    ambiguous: Ambiguous,
+    /// Write statistics of the run to a file (- for standard error)
+    #[arg(long = "report", value_name = "FILE")]
+    report: Option<OsString>,
+    /// Basic blocks in a trace at most
+    #[arg(long = "trace-blocks", value_name = "N", default_value_t = 5, help_heading = "Engine", value_parser = within(1_u32, 16))]
+    trace_blocks: u32,
+    /// Instructions in a trace at most
+    #[arg(long = "trace-ins", value_name = "N", default_value_t = 64, help_heading = "Engine", value_parser = within(1_u32, 256))]
+    trace_ins: u32,
+    /// Link traces to each other (1) or go through the dispatcher each time (0)
+    #[arg(long = "link", value_name = "0|1", default_value = "1", help_heading = "Engine", value_parser = switch, action = ArgAction::Set)]
+    link: bool,
+    /// Share translations between slices (1) or not (0)
+    #[arg(long = "share", value_name = "0|1", default_value = "1", help_heading = "Engine", value_parser = switch, action = ArgAction::Set)]
+    share: bool,
+    /// Keep translations in a folder, and begin with those that earlier runs of the same program, tool and options have left there
+    #[arg(long = "persist", value_name = "FOLDER", help_heading = "Engine")]
+    persist: Option<OsString>,
+    /// Bytes of each code cache
+    #[arg(long = "cache-bytes", value_name = "N", default_value_t = 256 << 20, help_heading = "Engine", value_parser = within(32_u64 << 10, 256 << 20))]
+    cache_bytes: u64,
+    /// Turn optimisations of the engine off: `no-NAME` of each, with commas between, or `none` for all (a wrong name lists them). `NAME` turns one on again. May be repeated
+    #[arg(long = "engine", value_name = "LIST", help_heading = "Development", value_parser = Off::parse)]
+    engine: Vec<Off>,
+    /// Compare the app's memory before and after each system call with what the table of calls says is written; very slow (-sp 1)
+    #[arg(long = "check-calls", value_name = "0|1", default_value = "0", help_heading = "Development", value_parser = switch, action = ArgAction::Set)]
+    check_calls: bool,
+    /// Print this help
+    #[arg(long = "help", short = 'h')]
+    help: bool,
+    /// Print the version
+    #[arg(long = "version", short = 'V')]
+    version: bool,
+    /// The app and its arguments, after `--`
+    #[arg(last = true, value_name = "APP")]
+    app: Vec<OsString>,
+}
+
+/// What is to become of results that aren't exact.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Ambiguous {
+    Fail,
+    Accept,
+}
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub enum Request {
+    /// A run.
+    Run(Box<Settings>),
+    /// A text for standard output.
+    Print(String),
+}
+
+/// Reads the arguments (without the program's name).
+///
+/// # Errors
+/// A text that says what is wrong and what to do.
+pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
+    let split = split(args)?;
+    let matches = command().try_get_matches_from(&split.own);
+    let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+    let parsed = parsed.map_err(|error| single_dashes(&error.to_string()))?;
+    if parsed.help {
+        return Ok(Request::Print(single_dashes(&Arguments::command().render_help().to_string())));
+    }
+    if parsed.version {
+        return Ok(Request::Print(format!("superpin {}\n", env!("CARGO_PKG_VERSION"))));
+    }
+    let tool = parsed.tool.ok_or("error: no tool: name one with -t (`superpin -t help` lists them)\n")?;
+    if tool == "help" {
+        return Ok(Request::Print(tool_list(tools)));
+    }
+    let info = tools.iter().find(|t| t.name == tool);
+    if let Some(info) = info
+        && split.tool_options.iter().any(|o| o == "-h" || o == "--help" || o == "-help")
+    {
+        return Ok(Request::Print((info.help)()));
+    }
+    if parsed.app.is_empty() {
+        return Err(format!(
+            "error: no app: name it and its arguments after `--`, as in `superpin -t {tool} -- ls -l`\n"
+        ));
+    }
+    let options: Vec<&OsStr> = split.tool_options.iter().map(OsString::as_os_str).collect();
+    if parsed.persist.is_some() && (parsed.aslr || !parsed.share) {
+        let why = "error: -persist keeps translations that are shared between runs, at the same addresses: it needs -aslr 0 and -share 1\n";
+        return Err(why.into());
+    }
+    Ok(Request::Run(Box::new(Settings {
+        sliced: parsed.sp,
+        slice_ms: parsed.spmsec,
+        max_running: parsed.spmp as usize,
+        call_limit: parsed.spsysrecs.map_or(CallLimit::Stops(MOST_STOPS), CallLimit::Calls),
+        grace_ms: parsed.spgrace,
+        verify_calls: parsed.spverify,
+        huge_pages: parsed.huge_pages,
+        follow: parsed.follow,
+        record_in_process: parsed.record_in_process,
+        randomise: parsed.aslr,
+        environment: parsed.env,
+        hints: parsed.hints,
+        trace_blocks: parsed.trace_blocks,
+        trace_instructions: parsed.trace_ins,
+        linking: parsed.link,
+        sharing: parsed.share,
+        cache_bytes: parsed.cache_bytes,
+        off: parsed.engine.into_iter().fold(Off::default(), Off::or),
+        check_calls: parsed.check_calls,
+        accepts_ambiguous: parsed.ambiguous == Ambiguous::Accept,
+        report: parsed.report.map(|to| if to == "-" { ReportTarget::Stderr } else { ReportTarget::File(to.into()) }),
+        persist: parsed.persist.map(PathBuf::from),
+        tool_identity: info.map(|info| (info.identity)(&options)).unwrap_or_default(),
+        tool,
+        tool_options: split.tool_options,
+        app: parsed.app,
+    })))
+}
+
+/// The command line for clap: a value may be `-5`, which is wrong everywhere and then told as such.
+fn command() -> clap::Command {
+    Arguments::command().mut_args(|arg| match arg.is_positional() {
+        true => arg,
+        false => arg.allow_negative_numbers(true),
+    })
+}
+
+/// Reads a whole number within bounds.
+fn within<N>(least: N, most: N) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync
+where
+    N: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,
+{
+    move |text| match text.parse() {
+        Ok(number) if least <= number && number <= most => Ok(number),
+        _ => Err(format!("must be a whole number from {least} to {most}")),
+    }
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err("must be 0 or 1".into()),
+    }
+}
+
+fn tool_list(tools: &[ToolInfo]) -> String {
+    let width = tools.iter().map(|t| t.name.len()).max().unwrap_or(0);
+    let mut list = String::from("Tools of this image (superpin -t NAME --help tells a tool's options):\n");
+    for tool in tools {
+        list += &format!("  {:width$}  {}\n", tool.name, tool.about);
+    }
+    list
+}
+
+struct Split {
+    /// For clap, program name first.
+    own: Vec<OsString>,
+    tool_options: Vec<OsString>,
+}
+
+/// Long names, and whether a value follows.
+fn long_options() -> Vec<(String, bool)> {
+    let command = Arguments::command();
+    let with_long =
+        command.get_arguments().filter_map(|a| Some((a.get_long()?.to_owned(), a.get_action().takes_values())));
+    with_long.collect()
+}
+
+/// Separates superpin's own arguments from the tool's, and gives long names their second dash.
+fn split(args: &[OsString]) -> Result<Split, String> {
+    let known = long_options();
+    let mut split = Split { own: vec!["superpin".into()], tool_options: Vec::new() };
+    let mut after_tool = false;
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let text = arg.to_string_lossy();
+        if text == "--" {
+            split.own.push(arg.clone());
+            split.own.extend(args.cloned());
+            break;
+        }
+        let bare = text.trim_start_matches('-');
+        let name = bare.split_once('=').map_or(bare, |(name, _)| name);
+        let dashes = text.len() - bare.len();
+        let is_tool = text == "-t" || (dashes > 0 && name == "tool");
+        let option = known.iter().find(|(long, _)| dashes > 0 && long == name);
+        match option {
+            _ if text == "-t" => split.own.push(arg.clone()),
+            Some((long, _)) if long == "help" && after_tool => {
+                split.tool_options.push(arg.clone());
+                continue;
+            }
+            Some(_) => split.own.push(format!("--{bare}").into()),
+            None if after_tool => {
+                split.tool_options.push(arg.clone());
+                continue;
+            }
+            None if dashes > 0 && !["h", "V"].contains(&name) => {
+                let names: Vec<&str> = known.iter().map(|(long, _)| long.as_str()).collect();
+                let meant = did_you_mean(name, &names).replacen('`', "`-", 1);
+                return Err(format!(
+                    "error: there is no option `{text}`{meant} (superpin --help lists them); those of the tool come after -t TOOL\n"
+                ));
+            }
+            None => {
+                split.own.push(arg.clone());
+                continue;
+            }
+        }
+        let takes_value = is_tool || option.is_some_and(|(_, takes_value)| *takes_value);
+        if takes_value && !bare.contains('=') {
+            split.own.extend(args.next().cloned());
+        }
+        after_tool |= is_tool;
+    }
+    Ok(split)
+}
+
+/// Writes long names as they are to be typed.
+fn single_dashes(text: &str) -> String {
+    let mut text = text.to_owned();
+    for (name, _) in long_options().iter().filter(|(n, _)| n != "help" && n != "version" && n != "tool") {
+        text = text.replace(&format!("--{name}"), &format!("-{name}"));
+    }
+    text.replace("-t, --tool", "-t").replace("--tool", "-t")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOOLS: [ToolInfo; 1] = [ToolInfo {
+        name: "icount2",
+        about: "Counts",
+        check: |_| Ok(()),
+        identity: |options| format!("{options:?}"),
+        help: || "icount2 help".into(),
+    }];
+
+    fn parse_text(line: &str) -> Result<Request, String> {
+        let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        parse(&args, &TOOLS)
+    }
+
+    fn run(line: &str) -> Settings {
+        match parse_text(line) {
+            Ok(Request::Run(settings)) => *settings,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_papers_spelling() {
+        let s = run("-sp 1 -spmsec 200 -spmp 4 -spsysrecs 0 -t icount2 -- gzip -9 -sp 7");
+        assert!(s.sliced);
+        assert_eq!((s.slice_ms, s.max_running, s.call_limit), (200, 4, CallLimit::Calls(0)));
+        assert_eq!(s.app, ["gzip", "-9", "-sp", "7"]);
+        assert!(s.tool_options.is_empty());
+    }
+
+    #[test]
+    fn defaults() {
+        let s = run("-t icount2 -- ls");
+        assert!(!s.sliced && !s.randomise && s.linking && s.sharing);
+        assert_eq!((s.slice_ms, s.max_running, s.call_limit), (1000, 8, CallLimit::Stops(1000)));
+        assert_eq!((s.trace_blocks, s.trace_instructions), (5, 64));
+    }
+
+    #[test]
+    fn what_follows_the_tool_is_the_tools_unless_it_is_ours() {
+        let s = run("-t icount2 -o file -spmsec 5 --deep 3 x -- app -- y");
+        assert_eq!(s.tool_options, ["-o", "file", "--deep", "3", "x"]);
+        assert_eq!(s.slice_ms, 5);
+        assert_eq!(s.app, ["app", "--", "y"]);
+    }
+
+    #[test]
+    fn what_is_kept_needs_the_same_addresses() {
+        let s = run("-persist /tmp/x -t icount2 -v -- app");
+        assert_eq!((s.persist, s.tool_identity.as_str()), (Some("/tmp/x".into()), "[\"-v\"]"));
+        for other in ["-aslr 1", "-share 0"] {
+            assert!(parse_text(&format!("-persist x {other} -t icount2 -- app")).unwrap_err().contains("-persist"));
+        }
+    }
+
+    #[test]
+    fn two_dashes_and_equal_signs_work_too() {
+        let s = run("--sp=1 -spmsec=7 -t icount2 -- app");
+        assert!(s.sliced);
+        assert_eq!(s.slice_ms, 7);
+    }
+
+    #[test]
+    fn errors_say_what_to_do() {
+        assert!(parse_text("-sp 1 -- ls").unwrap_err().contains("-t"));
+        assert!(parse_text("-t icount2").unwrap_err().contains("after `--`"));
+        let bad = parse_text("-sp 2 -t icount2 -- ls").unwrap_err();
+        assert!(bad.contains("'-sp <0|1>'") && !bad.contains("--sp"), "{bad}");
+        assert!(parse_text("-spmp 0 -t icount2 -- ls").is_err());
+        assert!(parse_text("-bogus 1 -t icount2 -- ls").unwrap_err().contains("`-bogus`"));
+        assert!(parse_text("-o x -t icount2 -- ls").unwrap_err().contains("after -t"));
+    }
+
+    #[test]
+    fn help_is_spelled_as_typed() {
+        let Ok(Request::Print(help)) = parse_text("--help") else { panic!("no help") };
+        assert!(help.contains("-spmsec <MS>") && !help.contains("--spmsec"), "{help}");
+        assert!(matches!(parse_text("-t help"), Ok(Request::Print(list)) if list.contains("icount2")));
+        assert!(matches!(parse_text("-t icount2 --help"), Ok(Request::Print(text)) if text == "icount2 help"));
+    }
+}

@@ -1,0 +1,32 @@
+//! What a person said, and what this process was started with.
+//!
+//! ```text
+//!   superpin -t icount2 -sp 1 -- ls -l
+//!            └──── cli ───┘      └─ program: found, looked at
+//!                  │
+//!                  ▼
+//!              Settings ──► everybody
+//! ```
+//!
+//! * `cli`, `settings`: options, and what they mean. `misspelt` asks "did you mean …?".
+//! * `environment`: the variables that the app is to see.
+//! * `inherited`, `own_limits`: descriptors and limits that were there at the start.
+//! * `program`, `image`: the app's file and the tool image's.
+//! * `surroundings`: what the machine must allow.
+
+pub mod cli;
+mod environment;
+pub mod image;
+mod inherited;
+mod misspelt;
+pub mod own_limits;
+pub mod program;
+mod settings;
+pub mod surroundings;
+
+#[cfg(test)]
+pub use environment::Environment;
+pub use image::{Image, Segment};
+pub use inherited::{Inherited, names_stdout};
+pub use misspelt::did_you_mean;
+pub use settings::{CallLimit, ReportTarget, Settings, ToolInfo};

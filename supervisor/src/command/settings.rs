@@ -1,0 +1,98 @@
+//! What a run is to do, as the command line says it.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use bubble::switches::Off;
+
+use super::environment::Environment;
+
+/// A tool that the image of this program holds.
+#[derive(Clone, Copy)]
+pub struct ToolInfo {
+    /// Its name for `-t`.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Checks the tool's options without any other effect; the error is a text for the user.
+    pub check: fn(&[&OsStr]) -> Result<(), String>,
+    /// What the tool's options say, but for where it prints: runs of which this is the same instrument alike.
+    pub identity: fn(&[&OsStr]) -> String,
+    /// Help on the tool's options.
+    pub help: fn() -> String,
+}
+
+/// Where statistics go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportTarget {
+    /// Standard error.
+    Stderr,
+    /// A file.
+    File(PathBuf),
+}
+
+/// How many system calls a slice replays at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallLimit {
+    /// So many, however they were recorded (`-spsysrecs`).
+    Calls(u32),
+    /// So many for which the app was stopped. Of those that are recorded inside it a hundred count as one, and cost as much.
+    Stops(u32),
+}
+
+/// What a run is to do.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Slices (true) or serial (false).
+    pub sliced: bool,
+    /// Length of a slice in milliseconds of the app's CPU time.
+    pub slice_ms: u64,
+    /// Slices that may run at the same time.
+    pub max_running: usize,
+    /// System calls that a slice replays at most.
+    pub call_limit: CallLimit,
+    /// CPU time that a slice may use besides a multiple of the app's, in milliseconds; 0: as much as it likes.
+    pub grace_ms: u64,
+    /// Whether memory is verified at boundaries at system calls as well.
+    pub verify_calls: bool,
+    /// Whether the kernel is asked for huge pages for large memory of the app's.
+    pub huge_pages: bool,
+    /// Whether the processes that the app starts are followed as well.
+    pub follow: bool,
+    /// Whether calls of an app that makes many small ones are recorded inside it.
+    pub record_in_process: bool,
+    /// Whether the app's addresses are random.
+    pub randomise: bool,
+    /// What the app finds in its environment.
+    pub environment: Environment,
+    /// Whether superpin says on a terminal how to have a serial run in parallel.
+    pub hints: bool,
+    /// Basic blocks in a trace.
+    pub trace_blocks: u32,
+    /// Instructions in a trace.
+    pub trace_instructions: u32,
+    /// Whether traces are linked.
+    pub linking: bool,
+    /// Whether translations are shared between slices.
+    pub sharing: bool,
+    /// Bytes of a code cache.
+    pub cache_bytes: u64,
+    /// Optimisations of the engine that are off.
+    pub off: Off,
+    /// Whether the table of system calls is compared with what the kernel does.
+    pub check_calls: bool,
+    /// Whether a result that isn't exact is none that failed.
+    pub accepts_ambiguous: bool,
+    /// Statistics at the end.
+    pub report: Option<ReportTarget>,
+    /// The folder where translations are kept for later runs.
+    pub persist: Option<PathBuf>,
+    /// Name of the tool.
+    pub tool: String,
+    /// Its options.
+    pub tool_options: Vec<OsString>,
+    /// See [`ToolInfo::identity`].
+    pub tool_identity: String,
+    /// The app and its arguments.
+    pub app: Vec<OsString>,
+}

@@ -1,0 +1,181 @@
+//! The one place where the control process sleeps.
+//!
+//! Everything it waits for is a signal: a child's change of state (SIGCHLD), the slice timer, the collector's answer
+//! (a signal of its own on its pipe; SIGIO if the kernel has no room for more of these), and what people and other programs send. All are blocked and taken with rt_sigtimedwait(2), so
+//! nothing is lost between looking and sleeping, and no handler runs anywhere.
+
+use std::io;
+use std::time::Duration;
+
+use crate::base::Failure;
+
+/// The signal of the slice timer.
+pub const TIMER_SIGNAL: i32 = 40;
+/// The signal of the collector's pipe.
+pub const PIPE_SIGNAL: i32 = 41;
+
+/// What woke the control process.
+#[derive(Clone, Copy)]
+pub enum Event {
+    /// Some child changed its state.
+    Child,
+    /// A slice has had its time.
+    Timer {
+        /// The process of which it is one.
+        process: i32,
+    },
+    /// Signals of a process have been held back for long enough.
+    Hold {
+        /// The process.
+        process: i32,
+    },
+    /// A collector has answered.
+    Collector,
+    /// A signal that somebody sent, or the terminal.
+    Signal(libc::siginfo_t),
+    /// The time is over for which there was to be waited.
+    Nothing,
+}
+
+/// Signals by which people and programs ask for an end.
+pub const ENDING: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
+
+/// A set of signals as the kernel has it: libc's functions leave out two that libc uses itself.
+type Set = u64;
+const ALL: Set = u64::MAX;
+const SET_BYTES: usize = size_of::<Set>();
+
+/// All signals, taken here, and what was blocked and ignored before.
+pub struct Events {
+    before: Set,
+    ignored: Vec<i32>,
+}
+
+impl Events {
+    /// Blocks all signals. From now on they are seen by [`Events::wait`] only.
+    ///
+    /// # Errors
+    /// If the kernel refuses, which it doesn't.
+    pub fn new() -> Result<Self, Failure> {
+        let mut before: Set = 0;
+        // SAFETY: both sets are valid.
+        let result = unsafe { libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, &ALL, &mut before, SET_BYTES) };
+        if result != 0 {
+            return Err(Failure::last("block signals"));
+        }
+        // Children of a process that ignores this one end without a report.
+        let ignores_children = signal_is_ignored(libc::SIGCHLD);
+        set_default(libc::SIGCHLD);
+        Ok(Self { before, ignored: if ignores_children { vec![libc::SIGCHLD] } else { Vec::new() } })
+    }
+
+    /// The mask from before, which the app is to start with.
+    pub fn mask_before(&self) -> u64 {
+        self.before
+    }
+
+    /// What was ignored before and isn't any more. The app is to ignore it.
+    pub fn ignored_before(&self) -> Vec<i32> {
+        self.ignored.clone()
+    }
+
+    /// Sleeps until something happens, or for so long.
+    pub fn wait(&self, most: Option<Duration>) -> Event {
+        let time =
+            most.map(|most| libc::timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() });
+        let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        loop {
+            // SAFETY: the structure is plain data, for which zero is a value.
+            let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+            // SAFETY: all pointers are valid, or null where that is allowed.
+            let signal = unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, &ALL, &mut info, time, SET_BYTES) };
+            let from_kernel = info.si_code > 0;
+            match signal as i32 {
+                -1 => match io::Error::last_os_error().raw_os_error() {
+                    Some(libc::EAGAIN) => return Event::Nothing,
+                    // After it was stopped.
+                    Some(libc::EINTR) => {}
+                    error => panic!("rt_sigtimedwait: {error:?}"),
+                },
+                libc::SIGCHLD if from_kernel => return Event::Child,
+                TIMER_SIGNAL if info.si_code == libc::SI_TIMER => {
+                    // SAFETY: a timer's signal carries the number that the timer was given.
+                    return of_timer(unsafe { info.si_value() }.sival_ptr as usize);
+                }
+                PIPE_SIGNAL | libc::SIGIO if from_kernel => return Event::Collector,
+                // That the collector is gone, or a file too large, is an error of the write.
+                libc::SIGPIPE | libc::SIGXFSZ | libc::SIGXCPU if from_kernel || is_own(&info) => {}
+                _ => return Event::Signal(info),
+            }
+        }
+    }
+}
+
+/// What the kernel sends in place of a process's own system call looks as if that process had sent it.
+fn is_own(info: &libc::siginfo_t) -> bool {
+    // SAFETY: of a signal that was sent the kernel has filled this in.
+    info.si_code == libc::SI_USER && unsafe { info.si_pid() } == std::process::id() as i32
+}
+
+/// Whether a signal waits to be taken here.
+pub fn is_pending(signal: i32) -> bool {
+    let mut pending: Set = 0;
+    // SAFETY: a valid place for the set.
+    unsafe { libc::syscall(libc::SYS_rt_sigpending, &mut pending, SET_BYTES) };
+    pending >> (signal - 1) & 1 != 0
+}
+
+fn signal_is_ignored(signal: i32) -> bool {
+    // SAFETY: the structure is plain data, for which zero is a value.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: a valid place for the old action.
+    unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN }
+}
+
+/// Gives a signal of this process its default action.
+pub fn set_default(signal: i32) {
+    // SAFETY: no handler is installed.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+/// Lets a signal that waits take effect on this process, now.
+pub fn let_through(signal: i32) {
+    let set: Set = 1 << (signal - 1);
+    for how in [libc::SIG_UNBLOCK, libc::SIG_BLOCK] {
+        // SAFETY: the set is valid.
+        unsafe { libc::syscall(libc::SYS_rt_sigprocmask, how, &set, std::ptr::null_mut::<Set>(), SET_BYTES) };
+    }
+}
+
+/// In a process that is about to execute a program: blocks all signals.
+pub fn block_all() -> io::Result<()> {
+    // SAFETY: the set is valid.
+    let result = unsafe {
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, &ALL, std::ptr::null_mut::<Set>(), SET_BYTES)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// [`Event::Timer`].
+    Slice,
+    /// [`Event::Hold`].
+    Hold,
+}
+
+/// In the number that a timer's signal carries: it is for [`Purpose::Hold`].
+const FOR_HOLD: usize = 1 << 32;
+
+impl Purpose {
+    /// The number that the signal of a timer for `process` carries.
+    pub fn value(self, process: i32) -> usize {
+        process as usize | if self == Self::Hold { FOR_HOLD } else { 0 }
+    }
+}
+
+fn of_timer(value: usize) -> Event {
+    let process = value as i32;
+    if value & FOR_HOLD == 0 { Event::Timer { process } } else { Event::Hold { process } }
+}

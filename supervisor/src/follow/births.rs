@@ -1,0 +1,102 @@
+//! Processes that a followed process starts, and what they inherit.
+
+use bubble::map::BUBBLE;
+use tracee::{Mode, Remote, Running, Stop, Stopped, TraceError, is_breakpoint};
+
+use crate::app::{Kept, OwnLimits, Prepared, Unstable};
+
+/// A process that a followed one has started. It is under control and hasn't executed anything yet.
+pub struct Birth {
+    /// It.
+    pub child: Running,
+    /// What becomes of it.
+    pub kind: Kind,
+}
+
+/// What becomes of a new process.
+pub enum Kind {
+    /// It has a copy of its parent's memory and is followed.
+    Copy(Box<Heritage>),
+    /// It uses its parent's memory, and its parent waits (vfork): it is followed from its exec on.
+    Borrower,
+    /// It is no process, but a thread of a followed one.
+    Thread,
+    /// Nobody follows its parent: nor is it.
+    Stranger,
+}
+
+/// What is known of a copy from its parent.
+pub struct Heritage {
+    /// A `syscall` instruction for remote calls.
+    pub gate: u64,
+    /// Whether it may have shared mappings.
+    pub shares_memory: bool,
+    /// Files whose mappings change when they are written.
+    pub unstable: Unstable,
+    /// Files that it has mapped and that must not change.
+    pub kept: Kept,
+    /// Resource limits that it has set for itself.
+    pub limits: OwnLimits,
+    /// Pages of files that hold bytes of the parent's in-process recorder.
+    pub file_pages: Vec<u64>,
+    /// Where the app's code goes on, if the new process stands in a tool image's code.
+    pub at: Option<u64>,
+    /// What its parent executes.
+    pub name: String,
+}
+
+/// With what a follower starts.
+pub enum Origin {
+    /// A program before its first instruction.
+    Image,
+    /// A copy of a process, at an instruction of the app's.
+    Copy(Box<Heritage>),
+}
+
+impl Heritage {
+    /// Asks for what changes with each system call.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn prepared(&self, process: &mut Stopped) -> Result<Prepared, TraceError> {
+        let mut remote = Remote::new(process, self.gate)?;
+        let brk = remote.expect("ask for its program break", libc::SYS_brk, [0; 6])?;
+        Ok(Prepared { gate: self.gate, brk })
+    }
+
+    /// Makes the bubble what it is in a program that nobody has taken over.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn clear_bubble(&self, process: &mut Stopped) -> Result<(), TraceError> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        let args = [BUBBLE.start, BUBBLE.size, libc::PROT_NONE as u64, flags as u64, u64::MAX, 0];
+        Remote::new(process, self.gate)?.expect("clear the bubble", libc::SYS_mmap, args)?;
+        Ok(())
+    }
+}
+
+/// Lets a process that stands in a tool image's code go on to where the app's code does.
+///
+/// # Errors
+/// If it was killed.
+pub fn run_to(mut process: Stopped, address: u64) -> Result<Stopped, TraceError> {
+    process.set_breakpoint(0, address)?;
+    let mut early = Vec::new();
+    loop {
+        let (stopped, stop) = process.resume_and_wait(Mode::Free, 0)?;
+        process = stopped;
+        match stop {
+            Stop::Signal(info) if is_breakpoint(&info) => break,
+            // The app's code has to see it first.
+            Stop::Signal(info) => early.push(info.si_signo),
+            _ => {}
+        }
+    }
+    process.clear_breakpoint(0)?;
+    for signal in early {
+        // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
+        unsafe { libc::kill(process.pid(), signal) };
+    }
+    Ok(process)
+}

@@ -1,0 +1,212 @@
+//! The collector process, as the control process sees it: commands out, answers in, never waited for anywhere but in
+//! [`crate::events`].
+//!
+//! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `fini WORTH[, HEADING]`; each is answered by one
+//! line, `ok`, `error TEXT` or `misplaced TEXT`, in order.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use bubble::boot::COLLECTOR;
+use tracee::Exit;
+
+use crate::base::{Doing, Failure, proximity};
+use crate::events::{PIPE_SIGNAL, block_all};
+use crate::report::Worth;
+use crate::run_memory::{ClaimedSlot, RunMemory};
+
+/// What an answer will be about.
+enum Asked {
+    Hello,
+    Fold(ClaimedSlot),
+    Fini,
+}
+
+/// The collector process.
+pub struct Collector {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    /// Bytes of an answer that isn't complete.
+    partial: Vec<u8>,
+    asked: VecDeque<Asked>,
+    /// Finished slices that wait for one before them.
+    early: BTreeMap<u64, ClaimedSlot>,
+    next: u64,
+    finished: bool,
+}
+
+impl Collector {
+    /// Starts it. `needs_stdout`: this process's standard output is where its own leads.
+    ///
+    /// # Errors
+    /// If the process can't be started.
+    pub fn start(memory: &RunMemory, needs_stdout: bool) -> Result<Self, Failure> {
+        // It inherits where it may run, and whether it may read the clock.
+        proximity::leave();
+        let fd = memory.file().as_raw_fd();
+        let stdout = needs_stdout.then(|| io::stdout().as_fd().try_clone_to_owned()).transpose();
+        let stdout = stdout.doing("pass the standard output on")?;
+        let kept = [Some(fd), stdout.as_ref().map(AsRawFd::as_raw_fd)];
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0(COLLECTOR).arg(kept[1].unwrap_or(libc::STDERR_FILENO).to_string()).arg(fd.to_string());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // SAFETY: the closure makes a few system calls that are safe after a fork, on values of its own.
+        unsafe { command.pre_exec(move || kept.into_iter().flatten().try_for_each(keep).and_then(|()| settle())) };
+        let mut child = command.spawn().doing("start the collector")?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().ok_or_else(|| Failure::Collector("it has no output".into()))?;
+        announce_by_signal(output.as_raw_fd()).doing("watch the collector's answers")?;
+        let mut collector = Self {
+            child,
+            input,
+            output,
+            partial: Vec::new(),
+            asked: VecDeque::new(),
+            early: BTreeMap::new(),
+            next: 0,
+            finished: false,
+        };
+        collector.ask("hello\n", Asked::Hello)?;
+        Ok(collector)
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// Hands over a finished slice's result. Results are folded in the order of slices, from 0 on without gaps.
+    ///
+    /// # Errors
+    /// If the collector has died.
+    pub fn hand_over(&mut self, slice: u64, slot: ClaimedSlot) -> Result<(), Failure> {
+        self.early.insert(slice, slot);
+        while let Some(slot) = self.early.remove(&self.next) {
+            let line = format!("fold {} {} {}\n", slot.index(), self.next, slot.result_len());
+            self.ask(&line, Asked::Fold(slot))?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    /// Whether it has answered everything that it was asked.
+    pub fn is_idle(&self) -> bool {
+        self.asked.is_empty() && self.early.is_empty()
+    }
+
+    /// Asks for the end: the total is printed, with what it is worth, under a heading if there is one.
+    ///
+    /// # Errors
+    /// If the collector has died.
+    pub fn fini(&mut self, worth: Worth, heading: Option<&str>) -> Result<(), Failure> {
+        let heading = heading.map(|heading| format!(", {heading}")).unwrap_or_default();
+        let line = format!("fini {worth}{heading}\n");
+        self.ask(&line, Asked::Fini)
+    }
+
+    /// Whether the total was printed.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Takes the answers that have arrived; slots that were folded become free.
+    ///
+    /// # Errors
+    /// If an answer is an error.
+    pub fn take_answers(&mut self, memory: &mut RunMemory) -> Result<(), Failure> {
+        let mut buffer = [0; 4096];
+        loop {
+            match self.output.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(n) => self.partial.extend_from_slice(&buffer[..n]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Failure::Collector(format!("its answer can't be read: {error}"))),
+            }
+        }
+        while let Some(end) = self.partial.iter().position(|&b| b == b'\n') {
+            let line: Vec<u8> = self.partial.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line[..end]).into_owned();
+            self.answer(&line, memory)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, line: &str, memory: &mut RunMemory) -> Result<(), Failure> {
+        if let Some(text) = line.strip_prefix("misplaced ") {
+            return Err(Failure::Misplaced(text.to_owned()));
+        }
+        if line != "ok" {
+            return Err(Failure::Collector(line.strip_prefix("error ").unwrap_or(line).to_owned()));
+        }
+        match self.asked.pop_front() {
+            Some(Asked::Fold(slot)) => memory.release(slot),
+            Some(Asked::Hello) => {}
+            Some(Asked::Fini) => self.finished = true,
+            None => return Err(Failure::Collector("it answers what it wasn't asked".into())),
+        }
+        Ok(())
+    }
+
+    /// Its process has ended.
+    ///
+    /// # Errors
+    /// If it wasn't to end yet.
+    pub fn ended(&mut self, exit: Exit, memory: &mut RunMemory) -> Result<(), Failure> {
+        self.take_answers(memory)?;
+        if self.finished && exit == Exit::Code(0) {
+            Ok(())
+        } else {
+            Err(Failure::Collector(format!("it ended before its work was done ({exit})")))
+        }
+    }
+
+    fn ask(&mut self, line: &str, asked: Asked) -> Result<(), Failure> {
+        let input = self.input.as_mut().ok_or_else(|| Failure::Collector("it has no input".into()))?;
+        input
+            .write_all(line.as_bytes())
+            .map_err(|error| Failure::Collector(format!("it takes no commands: {error}")))?;
+        self.asked.push_back(asked);
+        Ok(())
+    }
+}
+
+/// Runs in the collector before its program is loaded: it keeps a descriptor.
+fn keep(fd: i32) -> io::Result<()> {
+    // SAFETY: a plain system call.
+    if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Runs there as well: it doesn't outlive superpin, and leaves signals to the app and to superpin.
+fn settle() -> io::Result<()> {
+    block_all()?;
+    // SAFETY: plain system calls on valid values.
+    let results = unsafe {
+        [
+            // Where it was closed it leads nowhere, see `inherited`.
+            libc::fcntl(libc::STDERR_FILENO, libc::F_SETFD, 0),
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL),
+        ]
+    };
+    if results.contains(&-1) { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Which signal O_ASYNC sends (asm-generic/fcntl.h; libc doesn't name it on every target).
+const F_SETSIG: i32 = 10;
+
+/// Makes the kernel send a signal when `fd` can be read, and reading never wait.
+fn announce_by_signal(fd: i32) -> io::Result<()> {
+    // SAFETY: plain system calls on a descriptor of ours.
+    let results = unsafe {
+        [
+            libc::fcntl(fd, F_SETSIG, PIPE_SIGNAL),
+            libc::fcntl(fd, libc::F_SETOWN, libc::getpid()),
+            libc::fcntl(fd, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK),
+        ]
+    };
+    if results.contains(&-1) { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

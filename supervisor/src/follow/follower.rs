@@ -1,0 +1,45 @@
+//! What follows one process, serially or in slices, as the loop over all of them sees it.
+
+use std::time::Duration;
+
+use tracee::{Exit, Report, Stopped};
+
+use super::births::Birth;
+use super::parts::{Outcome, Parts};
+use crate::events::Taken;
+
+/// What follows one process from its start to its end.
+pub trait Follower<'a> {
+    /// A report on it.
+    fn observe(&mut self, report: Report);
+    /// Whether this is another thread of its process, which is under control.
+    fn has_thread(&self, _tid: i32) -> bool {
+        false
+    }
+    /// A new thread of its process, before its first instruction.
+    fn adopt_thread(&mut self, thread: Stopped) {
+        drop(thread.detach(0));
+    }
+    /// Some other process has ended.
+    fn other_ended(&mut self, pid: i32, exit: Exit);
+    /// The slice timer has run down.
+    fn time_is_over(&mut self) {}
+    /// Its signals have been held back for long enough.
+    fn hold_is_over(&mut self) {}
+    /// The collector has answered.
+    fn collector_answered(&mut self);
+    /// Somebody, or the terminal, has sent superpin a signal.
+    fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken);
+    /// Gives the time after which this is to be asked again.
+    fn look_again(&mut self) -> Option<Duration> {
+        None
+    }
+    /// By which signal the process is stopped, if it is.
+    fn stopped_by(&self) -> Option<i32>;
+    /// Takes the processes that it has started since the last call.
+    fn births(&mut self) -> Vec<Birth>;
+    /// Whether nothing is left to be done but to print the result.
+    fn is_over(&self) -> bool;
+    /// How it went.
+    fn conclude(self: Box<Self>) -> (Outcome, Parts<'a>);
+}

@@ -1,0 +1,195 @@
+//! The loop: sleep until something happens, pass each report to whom it is about, go on.
+//!
+//! Each process has a [`Follower`] of its own, with its own run memory and collector: its result doesn't depend on what the others do, and
+//! none waits for another. This process adopts orphans, so that the slices of every followed process become its children.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tracee::{Stopped, next_report};
+
+use super::early_stops::Cradle;
+use super::job_control::{Followed, Job};
+use super::member::{Member, Verdict};
+use super::vfork_child::{Borrowed, Borrower, has_other_numbers};
+use crate::app::name_of;
+use crate::base::{Doing, Failure, Moment, OWN_FAILURE};
+use crate::command::{Image, Settings};
+use crate::events::{Event, Events, Taken};
+use crate::follow::{Birth, Follower, Kind, Origin, Parts};
+
+/// All that are followed.
+pub struct Family<'a> {
+    settings: &'a Settings,
+    image: &'a Image,
+    members: Vec<Member<'a>>,
+    borrowers: BTreeMap<i32, Borrower>,
+    cradle: Cradle,
+    status: Option<Result<i32, Failure>>,
+    has_failed: bool,
+    job: Job,
+}
+
+impl<'a> Family<'a> {
+    /// None yet.
+    pub fn new(settings: &'a Settings, image: &'a Image) -> Self {
+        if settings.follow {
+            // SAFETY: this call takes no pointer. Kernels before 3.4 don't know it, and superpin doesn't run there.
+            unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+        }
+        Self {
+            settings,
+            image,
+            members: Vec::new(),
+            borrowers: BTreeMap::new(),
+            cradle: Cradle::default(),
+            status: None,
+            has_failed: false,
+            job: Job::default(),
+        }
+    }
+
+    /// Follows the app, and what it starts, to the end of all. Gives the exit status of the app.
+    ///
+    /// # Errors
+    /// If the app has no result.
+    pub fn run(mut self, app: Stopped, parts: Parts<'a>, events: &Events) -> Result<i32, Failure> {
+        self.members.push(Member::new(app, Origin::Image, true, self.settings, parts));
+        loop {
+            self.drain()?;
+            self.conclude();
+            if self.members.is_empty() && self.borrowers.is_empty() {
+                break;
+            }
+            let most = self.stop_with_app();
+            let most = self.members.iter_mut().filter_map(Member::look_again).chain(most).min();
+            self.wait(events, most)?;
+        }
+        match self.status.unwrap_or(Err(Failure::Interrupted)) {
+            Ok(_) if self.has_failed => Ok(OWN_FAILURE),
+            status => status,
+        }
+    }
+
+    /// Gives the time after which this is to be looked at again.
+    fn stop_with_app(&mut self) -> Option<Duration> {
+        let (first, others): (Vec<_>, Vec<_>) = self.members.iter().partition(|member| member.is_first);
+        let others = others.into_iter().map(|member| (member.pid, member.stopped_by().is_some()));
+        let others = others.chain(self.borrowers.keys().map(|pid| (*pid, false)));
+        let others: Vec<Followed> = others.map(|(pid, is_stopped)| Followed { pid, is_stopped }).collect();
+        let first = first.first()?;
+        self.job.is_now(first.pid, first.stopped_by(), &others)
+    }
+
+    fn wait(&mut self, events: &Events, most: Option<Duration>) -> Result<(), Failure> {
+        match events.wait(most) {
+            Event::Child | Event::Nothing => {}
+            Event::Timer { process } => self.of_process(process, |follower| follower.time_is_over()),
+            Event::Hold { process } => self.of_process(process, |follower| follower.hold_is_over()),
+            Event::Collector => self.members.iter_mut().for_each(Member::collector_answered),
+            Event::Signal(info) if self.job.is_of_waker(&info) => {}
+            Event::Signal(info) => {
+                let taken = Moment::now();
+                let waited: Vec<i32> = self.members.iter().filter(|m| m.awaits(info.si_signo)).map(|m| m.pid).collect();
+                self.drain()?;
+                // What the app has started is the app's to end, as long as it is there.
+                let is_there = self.members.iter().any(|member| member.is_first);
+                for member in self.members.iter_mut().filter(|member| member.is_first || !is_there) {
+                    member.signal_sent(&info, Taken { at: taken, waited: waited.contains(&member.pid) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn of_process(&mut self, process: i32, what: impl Fn(&mut (dyn Follower<'a> + 'a))) {
+        self.members.iter_mut().filter_map(|member| member.follower_of(process)).for_each(what);
+    }
+
+    fn drain(&mut self) -> Result<(), Failure> {
+        while let Some(report) = next_report().doing("wait for processes")? {
+            let pid = report.pid();
+            if let Some(member) = self.members.iter_mut().find(|member| member.follows(pid)) {
+                let births = member.observe(report);
+                let parent = member.pid;
+                births.into_iter().for_each(|birth| self.bear(birth, parent));
+            } else if let Some(exit) = report.exit() {
+                self.borrowers.remove(&pid);
+                self.members.iter_mut().for_each(|member| member.other_ended(pid, exit));
+            } else if let Some(borrower) = self.borrowers.remove(&pid) {
+                self.borrowed(pid, borrower.observe(report));
+            } else if report.is_birth() {
+                self.cradle.keep(report);
+            }
+        }
+        Ok(())
+    }
+
+    fn borrowed(&mut self, pid: i32, borrowed: Result<Borrowed, Failure>) {
+        match borrowed {
+            Ok(Borrowed::Still(borrower)) => {
+                self.borrowers.insert(pid, borrower);
+            }
+            Ok(Borrowed::Parent(borrower, birth)) => {
+                self.borrowers.insert(pid, borrower);
+                self.bear(birth, pid);
+            }
+            Ok(Borrowed::Program(process)) => self.follow(process, Origin::Image),
+            // It has ended.
+            Err(_) => {}
+        }
+    }
+
+    fn bear(&mut self, birth: Birth, parent: i32) {
+        // An error means that it has been killed.
+        let Ok(process) = self.cradle.take(birth.child) else { return };
+        let pid = process.pid();
+        match birth.kind {
+            Kind::Stranger => drop(process.detach(0)),
+            Kind::Thread => {
+                if let Some(member) = self.members.iter_mut().find(|member| member.pid == parent) {
+                    member.adopt_thread(process);
+                }
+            }
+            _ if !self.settings.follow || has_other_numbers(pid) => drop(process.detach(0)),
+            Kind::Borrower => {
+                if let Ok(borrower) = Borrower::start(process) {
+                    self.borrowers.insert(pid, borrower);
+                }
+            }
+            Kind::Copy(heritage) => self.follow(process, Origin::Copy(heritage)),
+        }
+    }
+
+    fn follow(&mut self, process: Stopped, origin: Origin) {
+        match Parts::new(self.settings, self.image, Some(process.pid())) {
+            Ok(parts) => self.members.push(Member::new(process, origin, false, self.settings, parts)),
+            Err(failure) => {
+                self.failed(process.pid(), &name_of(process.pid()), &failure);
+                // It goes on by itself; an error means that it has been killed.
+                let _ = process.detach(0);
+            }
+        }
+    }
+
+    fn failed(&mut self, pid: i32, name: &str, failure: &Failure) {
+        tell!("superpin: process {pid} ({name}): {failure}");
+        // That the app kills a process of its own is nothing that went wrong here.
+        self.has_failed |= !matches!(failure, Failure::Killed(_));
+    }
+
+    /// Brings members on that are over, and parts with those whose result is printed.
+    fn conclude(&mut self) {
+        for member in std::mem::take(&mut self.members) {
+            let (is_first, pid) = (member.is_first, member.pid);
+            match member.conclude(self.settings) {
+                Verdict::Later(member) => self.members.push(member),
+                Verdict::Done { result, .. } if is_first => {
+                    self.status = Some(result.map(|end| if end.is_right { end.status } else { OWN_FAILURE }));
+                }
+                Verdict::Done { result: Ok(end), .. } => self.has_failed |= !end.is_right,
+                Verdict::Done { result: Err(failure), name } => self.failed(pid, &name, &failure),
+            }
+        }
+    }
+}

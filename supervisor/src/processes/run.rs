@@ -1,0 +1,89 @@
+//! One run from settings to exit status.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use tracee::{Births, Program, Stopped};
+
+use super::family::Family;
+use crate::base::Failure;
+use crate::command::{Image, Inherited, Settings, ToolInfo, did_you_mean, own_limits, program, surroundings};
+use crate::events::Events;
+use crate::follow::Parts;
+use crate::report::{Statistics, check_report, report};
+
+/// Runs the app under the tool and returns the exit status for this process.
+///
+/// # Errors
+/// If there is no result. What the app did it has done all the same.
+pub fn run(settings: &Settings, tools: &[ToolInfo]) -> Result<i32, Failure> {
+    check_tool(settings, tools)?;
+    check_report(settings)?;
+    let mut has_begun = false;
+    run_app(settings, &mut has_begun).or_else(|failure| {
+        // What has begun has a report of its own.
+        let told = if has_begun { Ok(()) } else { report(settings, &Statistics::new(false), Some(&failure), None) };
+        told.and(Err(failure))
+    })
+}
+
+fn run_app(settings: &Settings, has_begun: &mut bool) -> Result<i32, Failure> {
+    let path = program::find(&settings.app[0])?;
+    program::check(&path)?;
+    surroundings::check()?;
+    own_limits::check()?;
+    let limits = own_limits::raise();
+    let inherited = Inherited::take(settings)?;
+    let image = Image::own()?;
+    let events = Events::new()?;
+    let family = Family::new(settings, &image);
+    let parts = Parts::new(settings, &image, None)?;
+    let process = launch(settings, path, &events, limits, &inherited)?;
+    inherited.give_up()?;
+    *has_begun = true;
+    family.run(process, parts, &events)
+}
+
+fn check_tool(settings: &Settings, tools: &[ToolInfo]) -> Result<(), Failure> {
+    let names: Vec<&str> = tools.iter().map(|t| t.name).collect();
+    let tool = tools.iter().find(|tool| tool.name == settings.tool).ok_or_else(|| {
+        let meant = did_you_mean(&settings.tool, &names);
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        Failure::Tool(format!(
+            "no tool is named `{}`{meant} (tools of this program: {}; the path of another needs a slash: ./{0})",
+            settings.tool,
+            names.join(", ")
+        ))
+    })?;
+    let options: Vec<&OsStr> = settings.tool_options.iter().map(OsString::as_os_str).collect();
+    (tool.check)(&options).map_err(Failure::Tool)
+}
+
+fn launch(
+    settings: &Settings,
+    path: PathBuf,
+    events: &Events,
+    limits: Vec<(libc::__rlimit_resource_t, libc::rlimit)>,
+    inherited: &Inherited,
+) -> Result<Stopped, Failure> {
+    let text =
+        |s: &OsStr| CString::new(s.as_bytes()).map_err(|_| Failure::Unsupported("a zero byte in an argument".into()));
+    let program = Program {
+        path: text(path.as_os_str())?,
+        args: settings.app.iter().map(|s| text(s)).collect::<Result<_, _>>()?,
+        environment: settings.environment.strings(),
+        randomise: settings.randomise,
+        births: match (settings.follow, settings.sliced) {
+            (true, _) => Births::All,
+            (false, false) => Births::Threads,
+            // Its slices are made as threads are.
+            (false, true) => Births::None,
+        },
+        signal_mask: events.mask_before(),
+        ignored: events.ignored_before(),
+        limits,
+        inherited: inherited.not_standard(),
+    };
+    tracee::launch(&program).map_err(|source| program::not_started(path, source))
+}

@@ -1,0 +1,81 @@
+//! Processes in their parents' memory: they are followed from their exec on.
+
+use tracee::{Change, Mode, Report, Running, Stop, Stopped, TraceError};
+
+use crate::app::{Kept, OwnLimits, Unstable, name_of};
+use crate::base::Failure;
+use crate::follow::{Birth, Heritage, Kind};
+
+/// Whether a process has another number to itself than to us.
+pub fn has_other_numbers(pid: i32) -> bool {
+    let numbers = |pid: &str| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+        line.map_or(0, |line| line.split_ascii_whitespace().count())
+    };
+    numbers(&pid.to_string()) != numbers("self")
+}
+
+/// A process in its parent's memory, until it executes a program.
+pub struct Borrower {
+    running: Running,
+}
+
+/// What has become of a borrower.
+pub enum Borrowed {
+    /// It goes on as before.
+    Still(Borrower),
+    /// It has started another process.
+    Parent(Borrower, Birth),
+    /// It has a program of its own, before its first instruction.
+    Program(Stopped),
+}
+
+impl Borrower {
+    /// Lets it go on.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn start(process: Stopped) -> Result<Self, TraceError> {
+        Ok(Self { running: process.resume(Mode::Free, 0)? })
+    }
+
+    /// Looks at a stop.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn observe(self, report: Report) -> Result<Borrowed, Failure> {
+        let pid = self.running.pid();
+        let Change::Stopped(stopped, stop) = self.running.observe(report)? else {
+            return Err(TraceError::Gone { pid, action: "wait for it" }.into());
+        };
+        let running = match stop {
+            Stop::Exec => return Ok(Borrowed::Program(stopped.finish_exec()?)),
+            Stop::Started { child, waits } => {
+                let kind = if waits { Kind::Borrower } else { Kind::Copy(Box::new(heritage(&stopped)?)) };
+                let borrower = Self::start(stopped)?;
+                return Ok(Borrowed::Parent(borrower, Birth { child, kind }));
+            }
+            Stop::Signal(info) => stopped.resume(Mode::Free, info.si_signo)?,
+            Stop::Group(_) => stopped.stay_stopped()?,
+            _ => stopped.resume(Mode::Free, 0)?,
+        };
+        Ok(Borrowed::Still(Self { running }))
+    }
+}
+
+/// Of a copy of a borrower's memory: it is in no tool image's code.
+fn heritage(process: &Stopped) -> Result<Heritage, Failure> {
+    let gate = crate::app::gate_of(process)?;
+    let name = name_of(process.pid());
+    Ok(Heritage {
+        gate,
+        shares_memory: true,
+        unstable: Unstable::default(),
+        kept: Kept::new(),
+        limits: OwnLimits::default(),
+        file_pages: Vec::new(),
+        at: None,
+        name,
+    })
+}

@@ -1,0 +1,21 @@
+//! What is told about a run besides its result.
+//!
+//! ```text
+//!   counters ──► Statistics ──► text ──► write ──► Output: a file, renamed into place
+//!   doubts ────► Worth ──► in the result, in the report, in the exit status
+//! ```
+//!
+//! * `statistics`: what is counted, and its text.
+//! * `worth`: whether the number is right, and if not, what is known of it.
+//! * `output`: files that results and reports go to.
+//! * `write`: the report, to where it was asked for.
+
+mod output;
+mod statistics;
+mod worth;
+mod write;
+
+pub use output::Output;
+pub use statistics::{Boundary, Statistics};
+pub use worth::Worth;
+pub use write::{check_report, report};

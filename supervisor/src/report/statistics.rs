@@ -1,0 +1,354 @@
+//! Statistics of a run, for `-report`.
+//!
+//! One `name: value` on a line, so that people and programs can read it. The three parts of overhead that the paper names are
+//! `fork_ms` (and what else the master stands still for: `master_stopped_ms`), `master_asleep_ms` (waiting at the
+//! limit) and `pipeline_delay_ms` (from the app's end to the last slice's).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use bubble::shared::{End, EndKind, SliceStats};
+
+use super::worth::{Doubts, Worth};
+use crate::base::{Moment, Routines};
+
+/// Why a slice ended where it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Boundary {
+    /// Its time was over.
+    Timeout,
+    /// A system call that isn't recorded.
+    Syscall,
+    /// It had as many records as it may.
+    Records,
+    /// Its log was full, or a file could not be kept.
+    Log,
+    /// A signal.
+    Signal,
+    /// The app started another process.
+    Process,
+    /// exec.
+    Exec,
+    /// The app's end.
+    Exit,
+}
+
+const BOUNDARIES: [(Boundary, &str); 8] = [
+    (Boundary::Timeout, "timeout"),
+    (Boundary::Syscall, "syscall"),
+    (Boundary::Records, "records"),
+    (Boundary::Log, "log"),
+    (Boundary::Signal, "signal"),
+    (Boundary::Process, "process"),
+    (Boundary::Exec, "exec"),
+    (Boundary::Exit, "exit"),
+];
+
+/// What is counted during a run.
+pub struct Statistics {
+    started: Moment,
+    app_ended: Option<Moment>,
+    /// Forks of the master.
+    pub forks: u64,
+    /// Time in them.
+    pub fork_time: Duration,
+    /// The longest.
+    pub longest_fork: Duration,
+    /// From the report of a boundary's stop to the master's going on.
+    pub boundary_time: Duration,
+    /// The longest.
+    pub longest_boundary: Duration,
+    /// Boundary stops.
+    pub boundary_stops: u64,
+    /// At all stops together.
+    pub stopped_time: Duration,
+    /// Stops of the master.
+    pub stops: u64,
+    /// Standing still because too many slices were running.
+    pub asleep_time: Duration,
+    /// Records written.
+    pub records: u64,
+    /// Those that the recorder inside the app wrote.
+    pub recorded_in_process: u64,
+    /// Bytes of logs.
+    pub log_bytes: u64,
+    /// Take-overs.
+    pub take_over_time: Duration,
+    /// Slices that finished.
+    pub slices: u64,
+    /// Bytes of encoded results.
+    pub result_bytes: u64,
+    /// Processes that the app has started.
+    pub children: u64,
+    /// Threads that it has started.
+    pub threads: u64,
+    /// Slices that were lost and begun again from their first state.
+    pub begun_again: u64,
+    /// Slices that were begun from a picture of an image that had started.
+    pub slices_from_picture: u64,
+    /// Times that a slice got more time because the program copies its pages.
+    pub given_more_time: u64,
+    /// What the result may not have right.
+    pub doubts: Doubts,
+    /// Bytes of translations that were kept by runs before.
+    pub kept_loaded: u64,
+    /// Bytes of translations that were kept for runs after this.
+    pub kept_saved: u64,
+    /// Why translations weren't kept.
+    pub kept_not: Option<String>,
+    /// How each slice ended, if that was asked for.
+    ends: Option<BTreeMap<u64, String>>,
+    boundaries: [u64; BOUNDARIES.len()],
+    slice: SliceStats,
+    routines: Routines,
+    /// Nanoseconds from each fork until its slice was ready for its first instruction.
+    boots: Vec<u64>,
+}
+
+impl Statistics {
+    /// Zeroes; the run starts now. `list_ends`: the report is to say of each slice where it ended and how that was proven.
+    pub fn new(list_ends: bool) -> Self {
+        Self {
+            started: Moment::now(),
+            app_ended: None,
+            forks: 0,
+            fork_time: Duration::ZERO,
+            longest_fork: Duration::ZERO,
+            boundary_time: Duration::ZERO,
+            longest_boundary: Duration::ZERO,
+            boundary_stops: 0,
+            stopped_time: Duration::ZERO,
+            stops: 0,
+            asleep_time: Duration::ZERO,
+            records: 0,
+            recorded_in_process: 0,
+            log_bytes: 0,
+            take_over_time: Duration::ZERO,
+            slices: 0,
+            result_bytes: 0,
+            children: 0,
+            threads: 0,
+            begun_again: 0,
+            slices_from_picture: 0,
+            given_more_time: 0,
+            doubts: Doubts::default(),
+            kept_loaded: 0,
+            kept_saved: 0,
+            kept_not: None,
+            ends: list_ends.then(BTreeMap::new),
+            boundaries: [0; BOUNDARIES.len()],
+            slice: SliceStats::default(),
+            routines: Routines::default(),
+            boots: Vec::new(),
+        }
+    }
+
+    /// A slice ended in this way.
+    pub fn boundary(&mut self, kind: Boundary) {
+        self.boundaries[kind as usize] += 1;
+    }
+
+    /// A fork of the master took so long.
+    pub fn forked(&mut self, time: Duration) {
+        self.forks += 1;
+        self.fork_time += time;
+        self.longest_fork = self.longest_fork.max(time);
+    }
+
+    /// A boundary held the master for so long (waiting at the limit not included).
+    pub fn held(&mut self, time: Duration) {
+        self.boundary_stops += 1;
+        self.boundary_time += time;
+        self.longest_boundary = self.longest_boundary.max(time);
+    }
+
+    /// The app has ended.
+    pub fn app_ended(&mut self) {
+        self.app_ended = Some(Moment::now());
+    }
+
+    /// A slice (or the serial process) has finished.
+    pub fn finished(&mut self, stats: &SliceStats, result_bytes: u64) {
+        self.slices += 1;
+        self.result_bytes += result_bytes;
+        let sum = &mut self.slice;
+        for (total, n) in sum.entries.iter_mut().zip(stats.entries) {
+            *total += n;
+        }
+        sum.traces += stats.traces;
+        sum.instructions += stats.instructions;
+        sum.shared_hits += stats.shared_hits;
+        sum.shared_misses += stats.shared_misses;
+        sum.translate_ns += stats.translate_ns;
+        sum.cache_bytes += stats.cache_bytes;
+        sum.full_checks += stats.full_checks;
+        sum.stack_checks += stats.stack_checks;
+        sum.memory_checks += stats.memory_checks;
+        sum.verified += stats.verified;
+        sum.cpu_ns += stats.cpu_ns;
+        sum.boot_cpu_ns += stats.boot_cpu_ns;
+        sum.boot_ns += stats.boot_ns;
+        if stats.boot_ns > 0 {
+            self.boots.push(stats.boot_ns);
+        }
+        self.routines.add(&stats.away);
+        self.children += stats.children;
+        self.threads += stats.threads;
+    }
+
+    /// A slice ended there.
+    pub fn ended_at(&mut self, slice: u64, end: &End, stats: &SliceStats, recurs: bool) {
+        let pc = end.registers.rip;
+        if recurs {
+            self.doubts.recurring.push(pc);
+        }
+        if stats.shared_changed != 0 {
+            self.doubts.written_by_others.push(slice);
+        }
+        let Some(ends) = &mut self.ends else { return };
+        let kind = match end.kind {
+            EndKind::Syscall => "behind the system call before",
+            EndKind::Signature => "at",
+        };
+        let proof = match (stats.verified, recurs) {
+            (_, true) => "memory equal, but the state recurs",
+            (0, _) => "registers equal",
+            _ => "memory equal",
+        };
+        ends.insert(slice, format!("{kind} {pc:#x}, {proof}"));
+    }
+
+    /// CPU time of the slices, or of the serial run, translation included.
+    pub fn instrumented(&self) -> Duration {
+        Duration::from_nanos(self.slice.cpu_ns)
+    }
+
+    /// What the result is worth.
+    pub fn worth(&self) -> Worth {
+        self.doubts.worth()
+    }
+
+    /// Why it is worth no more.
+    pub fn reasons(&self) -> String {
+        self.doubts.reasons(self.slices)
+    }
+
+    /// The report's text, of a run that has failed if that is said.
+    pub fn text(&self, failure: Option<&str>) -> String {
+        let mut text = String::new();
+        let mut line = |name: &str, value: String| writeln!(text, "{name}: {value}").expect("a String takes all");
+        let now = Moment::now();
+        line("result", failure.map_or(self.worth(), |_| Worth::None).to_string());
+        if let Some(failure) = failure {
+            line("failure", failure.split('\n').collect::<Vec<_>>().join(" "));
+        }
+        line("wall_ms", ms(now.since(self.started)));
+        line("app_ms", ms(self.app_ended.unwrap_or(now).since(self.started)));
+        line("pipeline_delay_ms", ms(now.since(self.app_ended.unwrap_or(now))));
+        line("child_processes", self.children.to_string());
+        line("threads", self.threads.to_string());
+        line("slices", self.slices.to_string());
+        line("slices_begun_again", self.begun_again.to_string());
+        line("slices_from_picture", self.slices_from_picture.to_string());
+        line("given_more_time", self.given_more_time.to_string());
+        line("forks", self.forks.to_string());
+        for (kind, name) in BOUNDARIES {
+            line(&format!("boundaries_{name}"), self.boundaries[kind as usize].to_string());
+        }
+        line("boundaries_verified", self.slice.verified.to_string());
+        line("boundaries_ambiguous", self.doubts.recurring.len().to_string());
+        line("slices_with_foreign_writes", self.doubts.written_by_others.len().to_string());
+        line("records", self.records.to_string());
+        line("records_in_process", self.recorded_in_process.to_string());
+        line("log_bytes", self.log_bytes.to_string());
+        line("result_bytes", self.result_bytes.to_string());
+        line("master_stops", self.stops.to_string());
+        line("master_stopped_ms", ms(self.stopped_time));
+        line("master_asleep_ms", ms(self.asleep_time));
+        line("boundary_ms", ms(self.boundary_time));
+        line("boundary_longest_us", self.longest_boundary.as_micros().to_string());
+        line("fork_ms", ms(self.fork_time));
+        line("fork_longest_us", self.longest_fork.as_micros().to_string());
+        line("take_over_ms", ms(self.take_over_time));
+        line("slice_boot_ms", ms(Duration::from_nanos(self.slice.boot_ns)));
+        let mut boots = self.boots.clone();
+        boots.sort_unstable();
+        line("slice_boot_median_us", (boots.get(boots.len() / 2).unwrap_or(&0) / 1000).to_string());
+        line("slice_boot_longest_us", (boots.last().unwrap_or(&0) / 1000).to_string());
+        line("slice_boot_cpu_ms", ms(Duration::from_nanos(self.slice.boot_cpu_ns)));
+        line("slice_cpu_ms", ms(Duration::from_nanos(self.slice.cpu_ns)));
+        line("translate_ms", ms(Duration::from_nanos(self.slice.translate_ns)));
+        line("traces", self.slice.traces.to_string());
+        line("trace_instructions", self.slice.instructions.to_string());
+        line("shared_hits", self.slice.shared_hits.to_string());
+        line("shared_misses", self.slice.shared_misses.to_string());
+        let each = self.slice.translate_ns as f64 / self.slice.instructions.max(1) as f64;
+        line("translate_us_per_instruction", format!("{:.3}", each / 1000.0));
+        if let Some(mhz) = processor_mhz() {
+            line("translate_cycles_per_instruction", format!("{:.0}", each * mhz / 1000.0));
+        }
+        line("cache_bytes", self.slice.cache_bytes.to_string());
+        line("kept_bytes_loaded", self.kept_loaded.to_string());
+        line("kept_bytes_saved", self.kept_saved.to_string());
+        if let Some(why) = &self.kept_not {
+            line("kept_not", why.clone());
+        }
+        for (name, n) in ["code", "branch", "syscall", "emulate", "other"].into_iter().zip(self.slice.entries) {
+            line(&format!("entries_{name}"), n.to_string());
+        }
+        line("full_checks", self.slice.full_checks.to_string());
+        line("stack_checks", self.slice.stack_checks.to_string());
+        line("memory_checks", self.slice.memory_checks.to_string());
+        for (n, routine) in self.routines.lines(self.slice.cpu_ns).into_iter().enumerate() {
+            line(&format!("routine_{}_leaves_the_cache", n + 1), routine);
+        }
+        for (slice, end) in self.ends.iter().flatten() {
+            line(&format!("slice_{slice}_ended"), end.clone());
+        }
+        text
+    }
+}
+
+fn ms(time: Duration) -> String {
+    format!("{:.3}", time.as_secs_f64() * 1e3)
+}
+
+/// The processor's frequency, as far as the kernel knows it.
+fn processor_mhz() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("cpu MHz")?.split_once(':')?.1.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_boundary_has_its_line() {
+        let mut statistics = Statistics::new(false);
+        for (i, (kind, _)) in BOUNDARIES.into_iter().enumerate() {
+            assert_eq!(kind as usize, i, "the table is in the enum's order");
+            statistics.boundary(kind);
+        }
+        statistics.boundary(Boundary::Exec);
+        let text = statistics.text(None);
+        assert!(text.contains("\nboundaries_exec: 2\n") && text.contains("\nboundaries_signal: 1\n"), "{text}");
+    }
+
+    #[test]
+    fn slices_add_up() {
+        let mut statistics = Statistics::new(false);
+        let stats = SliceStats { traces: 2, entries: [1, 2, 3, 4, 5], ..SliceStats::default() };
+        statistics.finished(&stats, 10);
+        statistics.finished(&stats, 5);
+        for boot_ns in [9_000, 1_000, 2_000] {
+            statistics.finished(&SliceStats { boot_ns, ..SliceStats::default() }, 0);
+        }
+        let text = statistics.text(None);
+        let boots = ["slice_boot_median_us: 2", "slice_boot_longest_us: 9"];
+        for line in ["slices: 5", "traces: 4", "entries_other: 10", "result_bytes: 15"].into_iter().chain(boots) {
+            assert!(text.lines().any(|l| l == line), "{line} in {text}");
+        }
+    }
+}

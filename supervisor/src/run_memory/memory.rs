@@ -1,0 +1,305 @@
+//! The run memory: one memfd that the control process and all slices map, as [`bubble::shared`] draws it.
+//!
+//! A memfd and no name in /dev/shm: it disappears with the last process that has it, however that ended.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::rc::Rc;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+use bubble::boot::BOOT_MAGIC;
+use bubble::map::{CONTROL, RECORDS, RESULT, file};
+use bubble::picture::{Contents, HEADER_AT, PictureHeader};
+use bubble::shared::{MAX_SLOTS, RunHeader, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
+use bubble::switches::{Off, Optimisation, TARGETS_FROM_MS};
+use nix::errno::Errno;
+use nix::unistd::{Whence, lseek};
+
+use super::slot::ClaimedSlot;
+use super::step_names::StepNames;
+use super::view::View;
+use crate::base::{Doing, Failure};
+use crate::command::Settings;
+
+/// What is left of a result to a slot's next user instead of being given back to the kernel at once.
+const KEPT_BYTES: u64 = 256 << 10;
+/// The same of logs, of all slots together: a part of the machine's memory, within limits. New pages cost several times what writing to them does.
+const KEPT_IN_LOGS: (u64, std::ops::RangeInclusive<u64>) = (16, 64 << 20..=768 << 20);
+
+/// The control process's view of the run memory.
+pub struct RunMemory {
+    file: Rc<File>,
+    control: View,
+    /// Those that were used last come last, and are used first.
+    free: Vec<usize>,
+    /// Bytes of each slot's log that have memory.
+    kept: Vec<u64>,
+    most_kept: u64,
+    /// Whether slices go on from a picture.
+    has_pictures: bool,
+}
+
+/// Optimisations that are off in the run.
+fn off(settings: &Settings) -> Off {
+    let off = settings.off.on_this_processor();
+    // Each process fills a map of targets for itself. Tables of landings are kept for the next slice, or the next run.
+    let is_short = if settings.sliced { settings.slice_ms < TARGETS_FROM_MS } else { settings.persist.is_some() };
+    if is_short { off.and(Optimisation::Targets) } else { off }
+}
+
+impl RunMemory {
+    /// Makes it and writes the run's settings to its start. `process`: the one that it is for, unless that is the app.
+    ///
+    /// # Errors
+    /// If the kernel has no memory for it, or the tool's options are too long.
+    pub fn new(settings: &Settings, process: Option<i32>) -> Result<Self, Failure> {
+        let flags = libc::MFD_CLOEXEC;
+        // SAFETY: the name is a C string.
+        let fd = unsafe { libc::memfd_create(c"superpin-run".as_ptr(), flags) };
+        if fd < 0 {
+            return Err(Failure::last("create the run memory (memfd_create)"));
+        }
+        // SAFETY: a new descriptor that nobody else owns.
+        let file = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        let file = above_standard(&file).doing("place the run memory's descriptor")?;
+        file.set_len(file::size(MAX_SLOTS)).doing("size the run memory")?;
+        let control = View::new(&file, file::CONTROL_AT, CONTROL.size).doing("map the run memory")?;
+        let (free, kept) = ((0..MAX_SLOTS).rev().collect(), vec![0; MAX_SLOTS]);
+        let (part, limits) = KEPT_IN_LOGS;
+        let most_kept = (physical_memory() / part).clamp(*limits.start(), *limits.end());
+        let has_pictures = settings.off.leaves(Optimisation::Picture);
+        let mut memory = Self { file: Rc::new(file), control, free, kept, most_kept, has_pictures };
+        memory.write_header(settings, process)?;
+        Ok(memory)
+    }
+
+    /// The memfd.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Optimisations that are off in this run.
+    pub fn off(&self) -> Off {
+        // SAFETY: CONTROL starts with the header, which was written when the memory was made.
+        unsafe { (*self.control.start.cast::<RunHeader>().as_ptr()).off }
+    }
+
+    /// What is used, as offset and length, of parts of the memory that are given likewise.
+    ///
+    /// # Errors
+    /// If the kernel doesn't tell.
+    pub fn extents(&self, parts: &[[u64; 2]]) -> io::Result<Vec<[u64; 2]>> {
+        let seek = |from: u64, whence| match lseek(&self.file, from as i64, whence) {
+            Ok(at) => Ok(Some(at as u64)),
+            Err(Errno::ENXIO) => Ok(None),
+            Err(error) => Err(io::Error::from(error)),
+        };
+        let mut extents = Vec::new();
+        for &[start, len] in parts {
+            let (mut at, end) = (start, start + len);
+            while let Some(data) = seek(at, Whence::SeekData)?.filter(|data| *data < end) {
+                at = seek(data, Whence::SeekHole)?.map_or(end, |hole| hole.min(end));
+                extents.push([data, at - data]);
+            }
+        }
+        Ok(extents)
+    }
+
+    /// Makes parts of it, given as offset and length, zeroes.
+    pub fn forget(&self, parts: &[[u64; 2]]) {
+        parts.iter().for_each(|&[start, len]| self.free_memory(start, len));
+    }
+
+    /// Shows a part of it.
+    ///
+    /// # Errors
+    /// If it can't be mapped.
+    pub fn with_view<T>(&self, offset: u64, len: usize, look: impl FnOnce(*const u8) -> T) -> io::Result<T> {
+        let view = View::new(&self.file, offset, len as u64)?;
+        Ok(look(view.start.as_ptr()))
+    }
+
+    /// Whether a slice that starts without a picture is to leave one behind.
+    pub fn wants_picture(&self) -> bool {
+        self.has_pictures
+    }
+
+    /// The picture that a slice has left behind, if any.
+    pub fn picture(&self) -> Option<Contents> {
+        // SAFETY: the header lies within CONTROL, which is mapped.
+        unsafe { PictureHeader::read(self.control.start.add(HEADER_AT).cast().as_ptr()) }
+    }
+
+    fn write_header(&mut self, settings: &Settings, process: Option<i32>) -> Result<(), Failure> {
+        let mut args = Vec::new();
+        let name = OsString::from(&settings.tool);
+        for arg in std::iter::once(&name).chain(&settings.tool_options) {
+            args.extend_from_slice(arg.as_bytes());
+            args.push(0);
+        }
+        if args.len() > TOOL_ARGS_BYTES {
+            return Err(Failure::Tool(format!("the tool's options are longer than {TOOL_ARGS_BYTES} bytes")));
+        }
+        let mut tool_args = [0; TOOL_ARGS_BYTES];
+        tool_args[..args.len()].copy_from_slice(&args);
+        let header = RunHeader {
+            magic: BOOT_MAGIC,
+            max_blocks: settings.trace_blocks,
+            max_instructions: settings.trace_instructions,
+            linking: settings.linking.into(),
+            sharing: settings.sharing.into(),
+            cache_bytes: settings.cache_bytes,
+            tool_args_len: args.len() as u32,
+            off: off(settings),
+            cpuid_processor: crate::base::for_cpuid(),
+            process: process.unwrap_or(0) as u32,
+            keeps_code: settings.persist.is_some().into(),
+            tool_args,
+        };
+        // SAFETY: CONTROL starts with the header, is large enough and page-aligned; no slice exists yet.
+        unsafe { self.control.start.cast::<RunHeader>().write(header) };
+        Ok(())
+    }
+
+    /// Whether a slot is to be had.
+    pub fn has_free_slot(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// Takes a free slot for a process that is about to be taken over.
+    ///
+    /// # Errors
+    /// If none is free, or the log can't be mapped.
+    pub fn claim(&mut self, first_state: u32) -> Result<ClaimedSlot, Failure> {
+        let index = self.free.pop().ok_or_else(|| Failure::Unsupported("all slots are in use".into()))?;
+        let log = View::new(&self.file, file::records_at(index), RECORDS.size).doing("map a slice's log")?;
+        // SAFETY: the slot lies within CONTROL, which stays mapped as long as this memory lives, and slots are
+        // dropped before it.
+        let slot = unsafe { self.control.start.add(slot_at(index)) }.cast::<Slot>();
+        let claimed = ClaimedSlot { index, slot, log, file: self.file.clone(), steps: StepNames::default() };
+        claimed.slot().records.store(0, Relaxed);
+        claimed.slot().log_len.store(0, Relaxed);
+        claimed.slot().last_call_len.store(0, Relaxed);
+        claimed.slot().result_len.store(0, Relaxed);
+        claimed.slot().report_len.store(0, Relaxed);
+        claimed.slot().first_state.store(0, Relaxed);
+        claimed.slot().runner.store(0, Relaxed);
+        claimed.slot().attempt.store(0, Relaxed);
+        claimed.slot().end_recurs.store(0, Relaxed);
+        claimed.slot().child_at.store(0, Relaxed);
+        claimed.slot().arrived.store(0, Relaxed);
+        claimed.slot().delivered.store(0, Relaxed);
+        claimed.slot().is_final.store(0, Relaxed);
+        claimed.slot().held.store(held::NOT, Relaxed);
+        claimed.slot().state.store(first_state, Release);
+        Ok(claimed)
+    }
+
+    fn free_memory(&self, offset: u64, len: u64) {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: no memory is involved. A failure only means that the memory stays in use.
+        unsafe { libc::fallocate(self.file.as_raw_fd(), mode, offset as i64, len as i64) };
+    }
+
+    /// Gives a slot back.
+    pub fn release(&mut self, slot: ClaimedSlot) {
+        let log = slot.slot().log_len.load(Relaxed) + slot.slot().last_call_len.load(Relaxed);
+        let kept = &mut self.kept[slot.index];
+        *kept = (*kept).max(log.min(RECORDS.size));
+        if self.kept.iter().sum::<u64>() > self.most_kept {
+            self.kept[slot.index] = 0;
+            // Something may have been written behind the log's end.
+            self.free_memory(file::records_at(slot.index), RECORDS.size);
+        }
+        let result = slot.slot().result_len.load(Relaxed).min(RESULT.size);
+        if result > KEPT_BYTES {
+            self.free_memory(file::result_at(slot.index), result);
+        }
+        slot.slot().state.store(state::FREE, Release);
+        self.free.push(slot.index);
+    }
+}
+
+fn physical_memory() -> u64 {
+    // SAFETY: sysconf takes no pointers. An error is negative.
+    let [pages, size] = [libc::_SC_PHYS_PAGES, libc::_SC_PAGESIZE].map(|name| unsafe { libc::sysconf(name) }.max(0));
+    pages as u64 * size as u64
+}
+
+/// The same file on a descriptor that can't be taken for a standard one, should those have been closed.
+fn above_standard(file: &File) -> io::Result<File> {
+    // SAFETY: plain system call; the result is a new descriptor that nobody else owns.
+    unsafe {
+        match libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 10) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(File::from(OwnedFd::from_raw_fd(fd))),
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::command::CallLimit;
+    use crate::command::Settings;
+
+    /// Of a short run.
+    pub fn settings() -> Settings {
+        Settings {
+            sliced: true,
+            slice_ms: 1,
+            max_running: 1,
+            call_limit: CallLimit::Calls(1),
+            verify_calls: false,
+            huge_pages: false,
+            record_in_process: false,
+            check_calls: false,
+            grace_ms: 0,
+            follow: false,
+            randomise: false,
+            environment: crate::command::Environment::Inherit,
+            hints: false,
+            trace_blocks: 3,
+            trace_instructions: 64,
+            linking: true,
+            sharing: true,
+            cache_bytes: 1 << 20,
+            off: Off::default(),
+            accepts_ambiguous: false,
+            report: None,
+            persist: None,
+            tool: "count".into(),
+            tool_options: vec!["-o".into(), "x".into()],
+            tool_identity: String::new(),
+            app: vec![],
+        }
+    }
+
+    #[test]
+    fn the_header_holds_tool_and_options() {
+        let memory = RunMemory::new(&settings(), None).unwrap();
+        // SAFETY: the header was just written there.
+        let header = unsafe { memory.control.start.cast::<RunHeader>().as_ref() };
+        assert_eq!(&header.tool_args[..header.tool_args_len as usize], b"count\0-o\0x\0");
+        assert_eq!((header.linking, header.max_blocks), (1, 3));
+        let long = Settings { tool_options: vec!["x".repeat(TOOL_ARGS_BYTES).into()], ..settings() };
+        assert!(RunMemory::new(&long, None).is_err());
+    }
+
+    #[test]
+    fn slots_are_used_again() {
+        let mut memory = RunMemory::new(&settings(), None).unwrap();
+        let mut slots: Vec<_> = (0..MAX_SLOTS).map(|_| memory.claim(state::BOOTING).unwrap()).collect();
+        assert!(!memory.has_free_slot() && memory.claim(state::BOOTING).is_err());
+        let mut slot = slots.pop().unwrap();
+        assert_eq!(slot.state(), state::BOOTING);
+        slot.log()[..3].copy_from_slice(b"abc");
+        let index = slot.index();
+        memory.release(slot);
+        let slot = memory.claim(state::RELEASED).unwrap();
+        assert_eq!((slot.index(), slot.state(), slot.report()), (index, state::RELEASED, String::new()));
+    }
+}

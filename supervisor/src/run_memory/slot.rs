@@ -1,0 +1,186 @@
+//! A slot of the run memory: what the control process tells a slice, and what the slice answers.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::time::Duration;
+
+use bubble::map::file;
+use bubble::shared::{End, NO_PROCESS, SliceStats, Slot, held, state};
+
+use super::step_names::StepNames;
+use super::view::View;
+use crate::base::{Doing, Failure};
+
+/// A slot that belongs to one slice (or to the serial process), and the view of its log.
+pub struct ClaimedSlot {
+    pub(super) index: usize,
+    pub(super) slot: NonNull<Slot>,
+    pub(super) log: View,
+    /// The run memory.
+    pub(super) file: Rc<File>,
+    /// What its process was taken over by.
+    pub steps: StepNames,
+}
+
+impl ClaimedSlot {
+    /// Its number.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The run memory, which its log is a part of.
+    pub fn run_memory(&self) -> &File {
+        &self.file
+    }
+
+    pub(super) fn slot(&self) -> &Slot {
+        // SAFETY: the slot is mapped for as long as it is claimed. The fields that a slice may write meanwhile are
+        // atomic, or read (below) only after its state says that it has written them for the last time.
+        unsafe { self.slot.as_ref() }
+    }
+
+    /// One of [`state`].
+    pub fn state(&self) -> u32 {
+        self.slot().state.load(Acquire)
+    }
+
+    /// The log, to be written until the release.
+    pub fn log(&mut self) -> &mut [u8] {
+        // SAFETY: the view is this slot's own and borrowed exclusively; the slice doesn't write there and reads
+        // only after the release.
+        unsafe { std::slice::from_raw_parts_mut(self.log.start.as_ptr(), self.log.len) }
+    }
+
+    /// Copies much to the log at once. By the file, not by the view: the kernel then neither clears the pages nor maps them.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub fn write_log(&mut self, at: usize, bytes: &[u8]) -> Result<(), Failure> {
+        assert!(at + bytes.len() <= self.log.len, "the log's end");
+        let at = file::records_at(self.index) + at as u64;
+        self.file.write_all_at(bytes, at).doing("write a slice's log")
+    }
+
+    /// Publishes log and end: the slice may run. `last_call_len` bytes behind the log are the record of the call at its end.
+    pub fn publish(&mut self, end: &End, log_len: usize, last_call_len: usize, records: u32) {
+        // SAFETY: until the state below is stored this side owns the field; the slice doesn't look at it.
+        unsafe { (&raw mut (*self.slot.as_ptr()).end).write(end.clone()) };
+        self.slot().log_len.store(log_len as u64, Relaxed);
+        self.slot().last_call_len.store(last_call_len as u64, Relaxed);
+        self.slot().records.store(records, Relaxed);
+        self.slot().state.store(state::RELEASED, Release);
+        wake(&self.slot().state);
+    }
+
+    /// CPU time that the slice may use; zero: as much as it likes. To be told before the end is published.
+    pub fn set_cpu_bound(&self, bound: Duration) {
+        self.slot().cpu_bound_ns.store(u64::try_from(bound.as_nanos()).unwrap_or(0), Relaxed);
+    }
+
+    /// Whether it makes sense to begin the slice again.
+    pub fn may_be_tried_again(&self) -> bool {
+        self.slot().is_final.load(Relaxed) == 0
+    }
+
+    /// The process that runs the slice; `None` while a new one is being made.
+    pub fn runner(&self) -> Option<i32> {
+        process(self.slot().runner.load(Acquire))
+    }
+
+    /// Tells which process runs it.
+    pub fn set_runner(&self, pid: i32) {
+        self.slot().runner.store(pid as u32, Release);
+    }
+
+    /// Process `pid` has ended. Whether it was the one that ran the slice, and nobody else has acted on its end.
+    pub fn take_runner(&self, pid: i32) -> bool {
+        self.slot().runner.compare_exchange(pid as u32, 0, AcqRel, Relaxed).is_ok()
+    }
+
+    /// The process that keeps the slice's first state, if there is one.
+    pub fn first_state(&self) -> Option<i32> {
+        process(self.slot().first_state.load(Acquire))
+    }
+
+    /// There is no such process any more: whoever waits for it or looks for it must know.
+    pub fn lose_first_state(&self) {
+        self.slot().first_state.store(NO_PROCESS, Release);
+        wake(&self.slot().first_state);
+    }
+
+    /// How often the slice was begun again.
+    pub fn attempts(&self) -> u32 {
+        self.slot().attempt.load(Relaxed)
+    }
+
+    /// Has the slice begun again from its first state, as one in state `state` (its process has ended).
+    pub fn begin_again(&self, state: u32) {
+        self.slot().runner.store(0, Relaxed);
+        self.slot().result_len.store(0, Relaxed);
+        self.slot().report_len.store(0, Relaxed);
+        self.slot().end_recurs.store(0, Relaxed);
+        self.slot().state.store(state, Release);
+        self.slot().attempt.fetch_add(1, Release);
+        wake(&self.slot().attempt);
+    }
+
+    /// Where the slice ends. Valid once it was published.
+    pub fn end(&self) -> &End {
+        &self.slot().end
+    }
+
+    /// Whether the complete state there recurs.
+    pub fn end_recurs(&self) -> bool {
+        self.slot().end_recurs.load(Acquire) != 0
+    }
+
+    /// Where the app's code goes on in the process that it has started, if it is in the image's code.
+    pub fn child_at(&self) -> Option<u64> {
+        Some(self.slot().child_at.load(Acquire)).filter(|&address| address != 0)
+    }
+
+    /// Whether a serial run holds signals back, one of [`held`], and what the app blocks.
+    pub fn held(&self) -> (u32, u64) {
+        (self.slot().held.load(Acquire), self.slot().held_mask.load(Relaxed))
+    }
+
+    /// It doesn't any more.
+    pub fn let_in(&self) {
+        self.slot().held.store(held::NOT, Release);
+    }
+
+    /// Signals that have arrived in a serial run, and how many of them have reached the app's code.
+    pub fn signals(&self) -> [u32; 2] {
+        [&self.slot().arrived, &self.slot().delivered].map(|count| count.load(Acquire))
+    }
+
+    /// Bytes of the encoded result.
+    pub fn result_len(&self) -> u64 {
+        self.slot().result_len.load(Relaxed)
+    }
+
+    /// The failure report, empty if there is none.
+    pub fn report(&self) -> String {
+        let len = self.slot().report_len.load(Acquire) as usize;
+        let bytes = &self.slot().report[..len.min(self.slot().report.len())];
+        crate::base::named(&String::from_utf8_lossy(bytes))
+    }
+
+    /// The slice's counters, complete once it has finished.
+    pub fn stats(&self) -> SliceStats {
+        self.slot().stats
+    }
+}
+
+pub(super) fn process(pid: u32) -> Option<i32> {
+    (pid != 0 && pid != NO_PROCESS).then_some(pid as i32)
+}
+
+fn wake(word: &AtomicU32) {
+    // SAFETY: the futex word is mapped. Waking never fails in a way that matters.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX, 0, 0, 0) };
+}

@@ -1,0 +1,18 @@
+//! Following a serial run: the image inside does all the work.
+//!
+//! ```text
+//!   process at its entry ── take over ──► image (slice-runtime's serial host)
+//!   signals for the app ──────────────►   │
+//!   exec, new processes, threads ◄────────┘
+//! ```
+//!
+//! * `serial`: the follower.
+//! * `hold`: signals that are held back until the app has got on.
+//! * `patience`: a tool that doesn't return.
+
+mod hold;
+mod patience;
+#[expect(clippy::module_inception, reason = "the file of what the room is named for")]
+mod serial;
+
+pub use serial::follow;

@@ -1,0 +1,338 @@
+//! Serial mode: the app itself is taken over at its entry point and runs under translation.
+//!
+//! The runtime inside does everything, system calls and signals included. The control process only passes signals
+//! on, takes the app over again after each exec, and learns the end. A result is complete when the slot says so, which the
+//! runtime makes it say before it really exits or execs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use bubble::boot::Mode as Role;
+use bubble::shared::state;
+use tracee::{Change, Exit, Mode, Report, Running, Stop, Stopped};
+
+use super::hold::Hold;
+use super::patience::{Advice, Patience};
+use crate::app::{Kept, OwnLimits, Prepared, Unstable, gate_of, name_of, prepare};
+use crate::base::Failure;
+use crate::events::{ENDING, Passing, Taken};
+use crate::follow::{Birth, Follower, Heritage, Kind, Origin, Outcome, Parts, run_to};
+use crate::run_memory::{ClaimedSlot, StepNames};
+use crate::takeover::{self, enter, is_by_name, take_over};
+
+/// Follows a process to its end.
+pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Follower<'a> {
+    let pid = process.pid();
+    let births = Vec::new();
+    let threads = BTreeMap::new();
+    let mut serial = Serial {
+        pid,
+        parts,
+        app: None,
+        threads,
+        slot: None,
+        images: 0,
+        births,
+        hold: Hold::default(),
+        stopped_by: None,
+        passing: Passing::new(pid),
+        patience: Patience::default(),
+        asked_by: 0,
+        failure: None,
+        exit: None,
+    };
+    let started = Hold::new(pid).and_then(|hold| {
+        serial.hold = hold;
+        match origin {
+            Origin::Image => serial.start_image(process),
+            Origin::Copy(heritage) => serial.start_copy(process, *heritage),
+        }
+    });
+    serial.check(started);
+    serial
+}
+
+struct Serial<'a> {
+    pid: i32,
+    parts: Parts<'a>,
+    app: Option<Running>,
+    /// Its other threads.
+    threads: BTreeMap<i32, Running>,
+    slot: Option<ClaimedSlot>,
+    images: u64,
+    births: Vec<Birth>,
+    hold: Hold,
+    /// The signal that has stopped it, while it is stopped.
+    stopped_by: Option<i32>,
+    passing: Passing,
+    patience: Patience,
+    /// The signal by which somebody has asked for the end.
+    asked_by: i32,
+    failure: Option<Failure>,
+    exit: Option<Exit>,
+}
+
+impl<'a> Follower<'a> for Serial<'a> {
+    fn observe(&mut self, report: Report) {
+        let outcome = if report.pid() == self.pid { self.look_at(report) } else { self.look_at_thread(report) };
+        self.check(outcome);
+    }
+
+    fn has_thread(&self, tid: i32) -> bool {
+        self.threads.contains_key(&tid)
+    }
+
+    fn adopt_thread(&mut self, thread: Stopped) {
+        // An error means that it has been killed.
+        if let Ok(running) = thread.resume(Mode::Free, 0) {
+            self.threads.insert(running.pid(), running);
+        }
+    }
+
+    fn other_ended(&mut self, pid: i32, exit: Exit) {
+        if pid == self.parts.collector.pid() {
+            let ended = self.parts.collector.ended(exit, &mut self.parts.memory);
+            ended.unwrap_or_else(|error| self.fail(error));
+        }
+    }
+
+    fn hold_is_over(&mut self) {
+        self.hold.look(self.app.as_ref(), self.slot.as_ref());
+    }
+
+    fn collector_answered(&mut self) {
+        if let Err(error) = self.parts.collector.take_answers(&mut self.parts.memory) {
+            self.fail(error);
+        }
+    }
+
+    fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken) {
+        if let Some(slot) = self.slot.as_ref().filter(|_| ENDING.contains(&info.si_signo)) {
+            let [_, delivered] = slot.signals();
+            self.patience.asked(delivered);
+            self.asked_by = info.si_signo;
+        }
+        // The terminal has sent it to the app as well.
+        if self.exit.is_none() && info.si_code != libc::SI_KERNEL {
+            self.passing.pass(info, taken);
+        }
+    }
+
+    fn look_again(&mut self) -> Option<Duration> {
+        let slot = self.slot.as_ref().filter(|slot| slot.state() < state::FINISHED)?;
+        match self.patience.advice(slot.signals()) {
+            Advice::GoOn => None,
+            Advice::LookAgain(after) => Some(after),
+            Advice::Tell => {
+                tell!(
+                    "superpin: the tool hasn't come back to the program since signal {} was sent; sent once more, it ends the run without a result",
+                    self.asked_by
+                );
+                None
+            }
+            Advice::End => {
+                self.fail(Failure::ToolIsBusy(self.asked_by));
+                // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
+                unsafe { libc::kill(self.pid, libc::SIGKILL) };
+                None
+            }
+        }
+    }
+
+    fn stopped_by(&self) -> Option<i32> {
+        self.stopped_by
+    }
+
+    fn births(&mut self) -> Vec<Birth> {
+        std::mem::take(&mut self.births)
+    }
+
+    fn is_over(&self) -> bool {
+        self.exit.is_some()
+    }
+
+    fn conclude(self: Box<Self>) -> (Outcome, Parts<'a>) {
+        (Outcome { exit: self.exit, failure: self.failure }, self.parts)
+    }
+}
+
+impl Serial<'_> {
+    fn check(&mut self, outcome: Result<(), Failure>) {
+        match outcome {
+            Ok(()) => {}
+            // A process that has ended is no failure of its own: its end says what happened.
+            Err(Failure::Trace(trace)) if trace.is_gone() => {}
+            Err(error) => {
+                self.fail(error);
+                // Nothing of the app's would be right any more.
+                // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
+                unsafe { libc::kill(self.pid, libc::SIGKILL) };
+            }
+        }
+    }
+
+    fn fail(&mut self, error: Failure) {
+        self.failure.get_or_insert(error);
+    }
+
+    fn start_image(&mut self, mut process: Stopped) -> Result<(), Failure> {
+        self.parts.name = name_of(self.pid);
+        match prepare(&mut process) {
+            Ok(prepared) => self.start(process, prepared),
+            Err(why @ (Failure::AppNotExecutable { .. } | Failure::Unsupported(_) | Failure::BubbleTaken { .. })) => {
+                // It hasn't executed anything, and goes on natively.
+                self.fail(why);
+                self.app = Some(process.resume(Mode::Free, 0)?);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A copy of a process that was followed: of the image in it nothing may stay.
+    fn start_copy(&mut self, mut process: Stopped, heritage: Heritage) -> Result<(), Failure> {
+        if let Some(address) = heritage.at {
+            process = run_to(process, address)?;
+        }
+        heritage.clear_bubble(&mut process)?;
+        let prepared = heritage.prepared(&mut process)?;
+        self.parts.name = heritage.name;
+        self.start(process, prepared)
+    }
+
+    fn start(&mut self, mut process: Stopped, prepared: Prepared) -> Result<(), Failure> {
+        let Parts { kept, memory, statistics, .. } = &mut self.parts;
+        kept.begin(self.pid, memory, statistics);
+        let slot = self.parts.memory.claim(state::RELEASED)?;
+        let role = takeover::Role {
+            mode: Role::Serial,
+            slot: slot.index(),
+            slice: self.images,
+            signal_mask: process.signal_mask()?,
+            shares_memory: false,
+            file_pages: &[],
+            picture: None,
+            brk: prepared.brk,
+            forked: None,
+            signal_area: machine::signal_area::ask()
+                .map_err(|source| Failure::System { action: "find out what a signal frame holds", source })?,
+        };
+        let slot = self.slot.insert(slot);
+        self.images += 1;
+        let by_name = is_by_name(self.pid);
+        let entered = enter(&mut process, prepared.gate, role.mode, by_name, self.parts.image, &self.parts.memory)?;
+        slot.steps = take_over(&mut process, entered, &role, self.parts.image, &self.parts.memory)?;
+        self.app = Some(process.resume(Mode::Free, 0)?);
+        Ok(())
+    }
+
+    fn look_at(&mut self, report: Report) -> Result<(), Failure> {
+        if let Some(exit) = report.exit() {
+            self.parts.statistics.app_ended();
+            self.exit = Some(exit);
+            return self.take_result(Some(exit));
+        }
+        let Some(app) = self.app.take() else { return Ok(()) };
+        let Change::Stopped(mut stopped, stop) = app.observe(report)? else { return Ok(()) };
+        if let Some(slot) = &self.slot
+            && self.hold.stopped(&mut stopped, &stop, slot)?
+        {
+            self.app = Some(stopped.resume(self.hold.mode(), 0)?);
+            return Ok(());
+        }
+        self.app = Some(match stop {
+            Stop::Exec => {
+                // It has ended all others.
+                self.threads.clear();
+                // It went on natively, and does so.
+                let has_given_up = self.slot.as_ref().is_none_or(|slot| slot.state() == state::FAILED);
+                match self.take_result(None) {
+                    Err(why) if has_given_up => self.fail(why),
+                    taken => taken?,
+                }
+                if !has_given_up {
+                    return self.start_image(stopped.finish_exec()?);
+                }
+                stopped.resume(Mode::Free, 0)?
+            }
+            stop => self.go_on(stopped, stop, self.hold.mode())?,
+        });
+        Ok(())
+    }
+
+    fn look_at_thread(&mut self, report: Report) -> Result<(), Failure> {
+        let tid = report.pid();
+        let Some(thread) = self.threads.remove(&tid) else { return Ok(()) };
+        let Change::Stopped(stopped, stop) = thread.observe(report)? else { return Ok(()) };
+        let running = self.go_on(stopped, stop, Mode::Free)?;
+        self.threads.insert(tid, running);
+        Ok(())
+    }
+
+    /// What any thread of the app has stopped for.
+    fn go_on(&mut self, mut stopped: Stopped, stop: Stop, mode: Mode) -> Result<Running, Failure> {
+        self.stopped_by = stop.stopped_by();
+        Ok(match stop {
+            Stop::Started { child, waits } => {
+                let kind = self.kind_of_child(&stopped, &child, waits)?;
+                self.births.push(Birth { child, kind });
+                stopped.resume(mode, 0)?
+            }
+            Stop::Signal(mut info) => {
+                self.passing.arrives(&mut stopped, &mut info)?;
+                stopped.resume(mode, info.si_signo)?
+            }
+            Stop::Group(_) => stopped.stay_stopped()?,
+            _ => stopped.resume(mode, 0)?,
+        })
+    }
+
+    /// What becomes of a process or thread that the app has just started.
+    fn kind_of_child(&self, app: &Stopped, child: &Running, waits: bool) -> Result<Kind, Failure> {
+        if Path::new(&format!("/proc/{}/task/{}", self.pid, child.pid())).exists() {
+            return Ok(Kind::Thread);
+        }
+        let Some(slot) = self.slot.as_ref().filter(|slot| slot.state() < state::FAILED) else {
+            return Ok(Kind::Stranger);
+        };
+        if waits {
+            return Ok(Kind::Borrower);
+        }
+        Ok(Kind::Copy(Box::new(Heritage {
+            gate: gate_of(app)?,
+            shares_memory: false,
+            unstable: Unstable::default(),
+            kept: Kept::new(),
+            limits: OwnLimits::default(),
+            file_pages: Vec::new(),
+            at: slot.child_at(),
+            name: self.parts.name.clone(),
+        })))
+    }
+
+    /// The program in the slot has ended by itself (`exit`) or has been replaced by another.
+    fn take_result(&mut self, exit: Option<Exit>) -> Result<(), Failure> {
+        let Some(slot) = self.slot.take() else { return Ok(()) };
+        let slice = self.images - 1;
+        match (slot.state(), exit) {
+            (state::FINISHED, _) => {
+                self.parts.statistics.finished(&slot.stats(), slot.result_len());
+                self.parts.collector.hand_over(slice, slot)
+            }
+            (state::FAILED, _) => Err(Failure::Serial(slot.report())),
+            (_, Some(Exit::Signal(signal))) => Err(Failure::Killed(signal)),
+            (_, exit) => Err(Failure::Serial(unfinished(exit, &slot.steps))),
+        }
+    }
+}
+
+fn unfinished(exit: Option<Exit>, steps: &StepNames) -> String {
+    match exit {
+        Some(Exit::Code(code)) => match steps.failed(code) {
+            Some(step) => format!("the app could not be taken over: it failed to {step}"),
+            None => format!("the app ended with {code} before its result was complete"),
+        },
+        _ => "the app was replaced (exec) before its result was complete".into(),
+    }
+}

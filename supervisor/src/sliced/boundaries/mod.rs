@@ -1,0 +1,29 @@
+//! When and where a slice ends: decisions and data, no process is touched to decide.
+//!
+//! ```text
+//!   a call, an interrupt, a signal ──► decide ──► record it │ cut here │ cut at that address │ later
+//!   registers at the place ──────────► ends ───► End: what the slice will look for
+//!   ──► Next, Cut: what is done with the master
+//! ```
+//!
+//! * `decide`: the decisions. `next`: their form.
+//! * `ends`: the ends of slices.
+//! * `timer`, `copying`: how long a slice has worked, without the pages that were copied for slices.
+//! * `unfollowed`: what can't be followed in slices, and the words for it.
+
+mod copying;
+pub mod decide;
+mod ends;
+mod next;
+mod timer;
+mod unfollowed;
+
+pub use decide::{Amount, CutPoint, Plan, SliceState, most_bytes};
+pub(in crate::sliced) use ends::{call_end, cut_here, entry_registers, replaces_registers, returned_to};
+pub use next::{Cut, Next, Then};
+pub use timer::Timer;
+pub(in crate::sliced) use timer::{cpu_clock, reading};
+pub use unfollowed::{
+    FOREIGN_CALL, OTHER_NUMBERS, SECOND_THREAD, SHARED_PROCESS, TRAP_FLAG, give_up, numbers_children_anew, shares_all,
+    traps_itself,
+};

@@ -1,0 +1,66 @@
+//! What comes after a stop of the master, and what the end of a slice is.
+
+use bubble::shared::End;
+use tracee::{Stop, Stopped};
+
+use crate::app::Key;
+use crate::base::Failure;
+use crate::report::Boundary;
+
+/// What comes after a stop.
+pub enum Next {
+    /// The master goes on; the signal is delivered.
+    Resume(Stopped, i32),
+    /// It was stopped by a stopping signal and stays so.
+    Stay(Stopped),
+    /// It stands before a call that fails because of slices, and makes it again when one has ended.
+    Wait(Stopped),
+    /// The slice ends.
+    Cut(Stopped, Cut),
+    /// The time for the slice is over, but here it can't be cut: ask again soon.
+    AskAgain(Stopped),
+    /// The app does what sliced mode doesn't follow.
+    GiveUp(Stopped, Stop, Failure),
+}
+
+/// The end of a slice.
+pub struct Cut {
+    /// Why.
+    pub kind: Boundary,
+    /// Where; `None` before the first slice.
+    pub end: Option<Box<End>>,
+    /// What the next slice starts with.
+    pub then: Then,
+}
+
+/// What the next slice starts with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// The state as it is.
+    Fork,
+    /// The same, once no slice is left that began before: those hold what the app is about to be alone with.
+    LoneFork,
+    /// The state behind the call at whose entry the master stands, which isn't made before no slice is left that may look at a file: the
+    /// app may change it afterwards.
+    Write {
+        /// The file.
+        file: Key,
+        /// The call.
+        number: u64,
+        /// What it is about.
+        args: [u64; 6],
+    },
+    /// The handler of this signal, at whose delivery the master stands.
+    Handler(i32),
+    /// A program that was just loaded.
+    Image,
+    /// There is none: the app ends by a call.
+    Nothing,
+    /// There is none: the app is killed by a signal.
+    Death {
+        /// Which.
+        signal: i32,
+        /// Whether the instruction at hand raises it again if it is executed again.
+        by_instruction: bool,
+    },
+}

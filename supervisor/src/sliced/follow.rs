@@ -1,0 +1,329 @@
+//! Following a process in slices: reports come in, and whatever they mean is begun.
+
+use std::time::Duration;
+
+use tracee::{Change, Exit, Parent, Report, Running, Stop, Stopped};
+
+use super::run::{Phase, Sliced};
+use crate::app::kill;
+use crate::base::{Failure, Moment, Proximity, proximity};
+use crate::command::Settings;
+use crate::events::{ENDING, Taken};
+use crate::follow::{Birth, Follower, Kind, Origin, Outcome, Parts};
+use crate::report::Boundary;
+use crate::sliced::boundaries::{Cut, Next, Then, Timer};
+use crate::sliced::master::{Hold, Leaves, Master};
+use crate::sliced::memory::lingering;
+use crate::sliced::slices::{Ended, Slices};
+
+/// How long to wait until an interrupt is tried again that came at a bad place.
+const ASK_AGAIN: Duration = Duration::from_millis(1);
+
+/// Follows a process in slices to its end. `is_first`: it is our child, and not one of a process that is followed.
+pub fn follow<'a>(
+    process: Stopped,
+    origin: Origin,
+    is_first: bool,
+    settings: &Settings,
+    parts: Parts<'a>,
+) -> impl Follower<'a> + use<'a> {
+    let pid = process.pid();
+    let parent = if is_first { Parent::Tracer } else { Parent::Other };
+    let mut sliced = Sliced {
+        master: Master::new(pid, parent, settings),
+        timer: Timer::default(),
+        slice_time: Duration::from_millis(settings.slice_ms),
+        grace: Duration::from_millis(settings.grace_ms),
+        phase: Phase::Alone,
+        slices: Slices::new(settings.max_running),
+        proximity: Proximity::new(pid),
+        parts,
+        births: Vec::new(),
+        stopped_by: None,
+        failure: None,
+        exit: None,
+    };
+    sliced.attempt(|sliced| sliced.begin(process, origin));
+    sliced
+}
+
+impl<'a> Follower<'a> for Sliced<'a> {
+    fn observe(&mut self, report: Report) {
+        self.attempt(|sliced| sliced.look_at(report));
+    }
+
+    fn other_ended(&mut self, pid: i32, exit: Exit) {
+        self.attempt(|sliced| sliced.ended(pid, exit));
+    }
+
+    /// The master has used its CPU time. Inside a system call its exit is soon enough; otherwise it is interrupted.
+    fn time_is_over(&mut self) {
+        proximity::leave();
+        // If its time was over before, this is to ask again.
+        if self.master.is_due || self.timer.is_over() {
+            self.master.is_due = true;
+            self.interrupt();
+        } else {
+            self.parts.statistics.given_more_time += 1;
+        }
+    }
+
+    fn hold_is_over(&mut self) {
+        if self.master.hold.is_over() {
+            self.interrupt();
+        }
+    }
+
+    fn collector_answered(&mut self) {
+        self.attempt(|sliced| sliced.parts.collector.take_answers(&mut sliced.parts.memory));
+        self.attempt(Sliced::retry);
+    }
+
+    fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken) {
+        if info.si_signo == libc::SIGCONT && matches!(self.phase, Phase::Alone) {
+            // Nobody reports that of a process that isn't traced.
+            self.stopped_by = None;
+        }
+        match self.exit {
+            Some(_) if ENDING.contains(&info.si_signo) => self.fail(Failure::Interrupted),
+            Some(_) => {}
+            // The terminal has sent it to the app as well.
+            None if info.si_code == libc::SI_KERNEL => {}
+            None => self.master.passing.pass(info, taken),
+        }
+    }
+
+    fn stopped_by(&self) -> Option<i32> {
+        self.stopped_by
+    }
+
+    fn births(&mut self) -> Vec<Birth> {
+        std::mem::take(&mut self.births)
+    }
+
+    fn is_over(&self) -> bool {
+        self.exit.is_some() && (self.failure.is_some() || self.slices.is_empty())
+    }
+
+    fn conclude(mut self: Box<Self>) -> (Outcome, Parts<'a>) {
+        self.slices.kill();
+        self.parts.statistics.children = self.master.children;
+        if let Some(file) = self.master.files.changed() {
+            // Whatever else went wrong, it probably did for this reason.
+            self.failure = Some(Failure::Unsupported(format!(
+                "{file} was changed after the app had mapped it: sliced mode (-sp 1) can't tell what the app saw of that. \
+                 Serial mode is -sp 0"
+            )));
+        }
+        (Outcome { exit: self.exit, failure: self.failure }, self.parts)
+    }
+}
+
+impl Sliced<'_> {
+    fn begin(&mut self, mut process: Stopped, origin: Origin) -> Result<(), Failure> {
+        self.timer = Timer::new(self.master.pid)?;
+        let Parts { kept, memory, statistics, .. } = &mut self.parts;
+        kept.begin(self.master.pid, memory, statistics);
+        self.master.hold = Hold::new(self.master.pid)?;
+        let cut = match origin {
+            Origin::Image => Cut { kind: Boundary::Exec, end: None, then: Then::Image },
+            Origin::Copy(heritage) => {
+                self.parts.name.clone_from(&heritage.name);
+                self.master.inherit(&mut process, *heritage)?;
+                Cut { kind: Boundary::Process, end: None, then: Then::Fork }
+            }
+        };
+        self.cut(process, cut, Moment::now())
+    }
+
+    /// Does something that may fail. If the control of the master is lost by that, the master can't go on.
+    fn attempt(&mut self, what: impl FnOnce(&mut Self) -> Result<(), Failure>) {
+        match what(self) {
+            Ok(()) => {}
+            // Its end will be reported and says all.
+            Err(Failure::Trace(error)) if error.is_gone() => {}
+            Err(error) => {
+                // While the master is looked at nobody else holds it: an error on the way leaves it standing still.
+                let stands_still = self.failure.is_none() && matches!(self.phase, Phase::Alone);
+                let lost = stands_still || matches!(error, Failure::Trace(_));
+                self.fail(error);
+                if lost && self.exit.is_none() {
+                    kill(self.master.pid);
+                }
+            }
+        }
+    }
+
+    /// A process other than the master has ended.
+    fn ended(&mut self, pid: i32, exit: Exit) -> Result<(), Failure> {
+        if pid == self.parts.collector.pid() {
+            return self.parts.collector.ended(exit, &mut self.parts.memory);
+        }
+        self.try_call_again()?;
+        match self.slices.ended(pid, exit)? {
+            Ended::Finished(number, slot) => {
+                self.parts.statistics.finished(&slot.stats(), slot.result_len());
+                self.parts.statistics.ended_at(number, slot.end(), &slot.stats(), slot.end_recurs());
+                self.parts.collector.hand_over(number, slot)?;
+                self.retry()
+            }
+            Ended::Again => {
+                self.parts.statistics.begun_again += 1;
+                Ok(())
+            }
+            Ended::Other => self.retry(),
+        }
+    }
+
+    /// Something that the master may be waiting for has happened.
+    fn retry(&mut self) -> Result<(), Failure> {
+        if !self.slices.has_room(&self.parts.memory) {
+            return Ok(());
+        }
+        match std::mem::replace(&mut self.phase, Phase::Alone) {
+            Phase::Held(stopped, cut, since) => {
+                self.parts.statistics.asleep_time += since.elapsed();
+                self.cut(stopped, cut, Moment::now())
+            }
+            other => {
+                self.phase = other;
+                Ok(())
+            }
+        }
+    }
+
+    /// A process has ended that may have been what the master's call is waiting for: a slice of its own or of another's.
+    fn try_call_again(&mut self) -> Result<(), Failure> {
+        match std::mem::replace(&mut self.phase, Phase::Alone) {
+            Phase::Waiting(stopped, since) if !lingering::are_there() => {
+                self.parts.statistics.asleep_time += since.elapsed();
+                self.resume(stopped, 0)
+            }
+            other => {
+                self.phase = other;
+                Ok(())
+            }
+        }
+    }
+
+    fn look_at(&mut self, report: Report) -> Result<(), Failure> {
+        let since = Moment::now();
+        if let Some(exit) = report.exit() {
+            self.exit = Some(exit);
+            self.master.files.app_ended();
+            self.phase = Phase::Alone;
+            proximity::leave();
+            self.parts.statistics.app_ended();
+            if self.slices.recording.is_some() {
+                let end = self.master.end_of_killed().ok_or_else(|| ended_early(exit))?;
+                self.parts.statistics.boundary(Boundary::Exit);
+                let bound = self.cpu_bound();
+                self.slices.end_recording(end, bound, &mut self.parts.statistics);
+                self.slices.let_run();
+            }
+            return Ok(());
+        }
+        let Phase::Running(running) = std::mem::replace(&mut self.phase, Phase::Alone) else {
+            // Nobody traces it any more.
+            self.stopped_by = report.stopped_by();
+            return Ok(());
+        };
+        let Change::Stopped(mut stopped, mut stop) = running.observe(report)? else { return Ok(()) };
+        self.stopped_by = stop.stopped_by();
+        if let Stop::Signal(info) = &mut stop {
+            self.master.passing.arrives(&mut stopped, info)?;
+        }
+        let leaves = match stop {
+            Stop::SyscallExit { .. } if self.master.returns_from_handler() => Leaves::Handler,
+            Stop::SyscallExit { .. } => Leaves::Call,
+            _ => Leaves::Nothing,
+        };
+        self.master.hold.stopped(&mut stopped, leaves)?;
+        self.parts.statistics.stops += 1;
+        self.proximity.stopped(&mut self.master.processor);
+        let (stopped, stop) = match stop {
+            Stop::Started { child, waits } => return self.born(stopped, child, waits),
+            stop => (stopped, stop),
+        };
+        let slice = self.slices.recording.as_mut();
+        let (stopped, stop) = self.master.settle(stopped, stop, slice)?;
+        self.parts.statistics.recorded_in_process = self.master.in_process.recorded;
+        if std::mem::take(&mut self.master.in_process.has_lost_record) {
+            self.fail(no_memory_for_log());
+        }
+        let Some(stop) = stop else {
+            if self.failure.is_none() {
+                self.master.renew_interrupt(&stopped)?;
+            }
+            self.parts.statistics.stopped_time += since.elapsed();
+            return self.resume(stopped, 0);
+        };
+        if self.failure.is_some() {
+            return self.leave(stopped, stop);
+        }
+        let next = match &mut self.slices.recording {
+            Some(slice) => self.master.handle(stopped, stop, slice)?,
+            None if self.master.is_alone() => self.master.exit_alone(stopped, stop)?,
+            None => return self.after_the_end(stopped, stop),
+        };
+        match next {
+            Next::Resume(mut stopped, signal) => {
+                if let Some(slice) = self.slices.recording.as_ref().filter(|_| signal == 0) {
+                    self.master.arm(&mut stopped, slice.slot(), slice.amount())?;
+                }
+                self.master.renew_interrupt(&stopped)?;
+                self.resume(stopped, signal)?;
+            }
+            Next::Stay(stopped) => self.phase = Phase::Running(stopped.stay_stopped()?),
+            Next::Wait(stopped) => self.phase = Phase::Waiting(stopped, Moment::now()),
+            Next::Cut(stopped, cut) => return self.cut(stopped, cut, since),
+            Next::AskAgain(stopped) => {
+                self.timer.set(ASK_AGAIN);
+                self.resume(stopped, 0)?;
+            }
+            Next::GiveUp(stopped, stop, why) => {
+                self.fail(why);
+                return self.leave(stopped, stop);
+            }
+        }
+        self.parts.statistics.stopped_time += since.elapsed();
+        Ok(())
+    }
+
+    /// The app has started a process.
+    fn born(&mut self, stopped: Stopped, child: Running, waits: bool) -> Result<(), Failure> {
+        let kind = match (self.failure.is_some(), waits) {
+            (true, _) => Kind::Stranger,
+            (false, true) => Kind::Borrower,
+            (false, false) => Kind::Copy(Box::new(self.master.heritage(&self.parts.name))),
+        };
+        self.births.push(Birth { child, kind });
+        self.resume(stopped, 0)
+    }
+
+    /// No slice is recorded any more: the app is on its way out.
+    fn after_the_end(&mut self, stopped: Stopped, stop: Stop) -> Result<(), Failure> {
+        match stop {
+            Stop::Signal(info) => self.resume(stopped, info.si_signo),
+            Stop::Group(_) => {
+                self.phase = Phase::Running(stopped.stay_stopped()?);
+                Ok(())
+            }
+            _ => self.resume(stopped, 0),
+        }
+    }
+}
+
+/// The kernel has refused a page of a log.
+fn no_memory_for_log() -> Failure {
+    let why = "the kernel has no memory for what system calls have read and written (see vm.overcommit_memory and the limits of the \
+               container); -spsysrecs or -spmsec with a smaller number need less at a time";
+    Failure::Unsupported(why.into())
+}
+
+fn ended_early(exit: Exit) -> Failure {
+    match exit {
+        Exit::Signal(signal) => Failure::Killed(signal),
+        Exit::Code(code) => Failure::Unsupported(format!("the app ended with {code} where superpin didn't see it")),
+    }
+}

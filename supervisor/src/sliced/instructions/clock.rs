@@ -1,0 +1,211 @@
+//! Reading the time stamp counter: trapped in the master, so that slices can be given the same values.
+//!
+//! PR_SET_TSC makes `rdtsc` and `rdtscp` fault. The setting survives exec, and fork as well: a process that the app
+//! starts runs natively without us, so the setting is taken back around the call that starts it. What the app itself sets and
+//! asks for is kept beside it ([`Wish`]).
+//!
+//! `cpuid`, whose answers depend on the processor it runs on, is trapped in the same way where the CPU can do that. That
+//! setting is undone by exec.
+
+use machine::{Gpr, Memory};
+use syscall_replay::{VolatileKind, VolatileRecord};
+use tracee::{Mode, Remote, Stop, Stopped, TraceError};
+
+use super::counter::Counter;
+use crate::base::{ARCH_SET_CPUID, Failure};
+
+/// The kernel describes the trap as a fault without an address.
+const FROM_KERNEL: i32 = libc::SI_KERNEL;
+
+/// What the app has set by PR_SET_TSC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Clock readings give the time.
+    Readings = libc::PR_TSC_ENABLE as isize,
+    /// Clock readings fault.
+    Faults = libc::PR_TSC_SIGSEGV as isize,
+}
+
+impl Wish {
+    /// What a process that isn't trapped has.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn of(process: &mut Stopped, gate: u64) -> Result<Self, TraceError> {
+        /// Below the red zone: nobody's.
+        const FREE: u64 = 512;
+        let at = (process.registers()?.app().rsp().wrapping_sub(FREE)) & !7;
+        let Ok(before) = process.read_u64(at) else { return Ok(Self::Readings) };
+        let mut remote = Remote::new(process, gate)?;
+        remote.call(libc::SYS_prctl, [libc::PR_GET_TSC as u64, at, 0, 0, 0, 0])?;
+        let answer = remote.memory().read_u64(at).unwrap_or(0) as i32;
+        // It was written a moment ago.
+        let _ = remote.memory().write(at, &before.to_le_bytes());
+        Ok(if answer == libc::PR_TSC_SIGSEGV { Self::Faults } else { Self::Readings })
+    }
+
+    /// If a system call is PR_SET_TSC: what it sets, or that it can't be set.
+    pub fn set_by(number: u64, args: &[u64; 6]) -> Option<Result<Self, i64>> {
+        if number as i64 != libc::SYS_prctl || args[0] as i32 != libc::PR_SET_TSC {
+            return None;
+        }
+        Some(match args[1] as i32 {
+            libc::PR_TSC_ENABLE => Ok(Self::Readings),
+            libc::PR_TSC_SIGSEGV => Ok(Self::Faults),
+            _ => Err(-i64::from(libc::EINVAL)),
+        })
+    }
+
+    /// If a system call that has succeeded is PR_GET_TSC: gives this for what the kernel said.
+    pub fn tell(self, number: u64, args: &[u64; 6], memory: &mut impl Memory) {
+        if number as i64 == libc::SYS_prctl && args[0] as i32 == libc::PR_GET_TSC {
+            // The kernel has just written there.
+            let _ = memory.write(args[1], &(self as i32).to_le_bytes());
+        }
+    }
+}
+
+/// The calls that make clock readings and `cpuid` trap (true), or leave the app what it wants. The last one may fail, see
+/// [`crate::base::can_trap_cpuid`].
+fn settings(trapped: bool, wish: Wish) -> [(i64, [u64; 2]); 2] {
+    let clock = if trapped { Wish::Faults } else { wish } as i32;
+    [
+        (libc::SYS_prctl, [libc::PR_SET_TSC as u64, clock as u64]),
+        (libc::SYS_arch_prctl, [ARCH_SET_CPUID, u64::from(!trapped)]),
+    ]
+}
+
+/// Makes clock readings and `cpuid` trap (true) or not, where the process can make system calls for us.
+///
+/// # Errors
+/// If the process was killed.
+pub fn trap(process: &mut Stopped, gate: u64, trapped: bool, wish: Wish) -> Result<(), TraceError> {
+    let mut remote = Remote::new(process, gate)?;
+    for (number, [a, b]) in settings(trapped, wish) {
+        remote.call(number, [a, b, 0, 0, 0, 0])?;
+    }
+    Ok(())
+}
+
+/// Allows clock readings and `cpuid` at a system call's entry, where no other call can be made: this call is turned into the
+/// ones that we need, and the `syscall` instruction is then executed again as it was.
+///
+/// # Errors
+/// If the process was killed.
+pub fn open_at_entry(mut process: Stopped, wish: Wish) -> Result<Stopped, TraceError> {
+    let before = process.registers()?;
+    let mut again = before;
+    again.set(Gpr::Rax, before.syscall_number() as u64);
+    again.rewind_syscall();
+    for (number, [a, b]) in settings(false, wish) {
+        let mut turned = process.registers()?;
+        turned.set_syscall_number(number);
+        turned.set(Gpr::Rdi, a);
+        turned.set(Gpr::Rsi, b);
+        process.set_registers(&turned)?;
+        process = resume_until(process, |stop| matches!(stop, Stop::SyscallExit { .. }))?;
+        process.set_registers(&again)?;
+        if number == libc::SYS_prctl {
+            process = resume_until(process, |stop| matches!(stop, Stop::SyscallEntry { .. }))?;
+        }
+    }
+    Ok(process)
+}
+
+fn resume_until(mut process: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<Stopped, TraceError> {
+    loop {
+        let (stopped, stop) = process.resume_and_wait(Mode::Syscalls, 0)?;
+        process = stopped;
+        if wanted(&stop) {
+            return Ok(process);
+        }
+    }
+}
+
+/// If this signal is a trapped clock reading or `cpuid`, and not what the app wants: executes it for the process and gives which it is and what it read.
+/// `counter`: the process's.
+///
+/// # Errors
+/// If the process was killed.
+pub fn read(
+    process: &mut Stopped,
+    signal: &libc::siginfo_t,
+    wish: Wish,
+    counter: &Counter,
+) -> Result<Option<(ClockInstruction, VolatileRecord)>, Failure> {
+    if signal.si_signo != libc::SIGSEGV || signal.si_code != FROM_KERNEL {
+        return Ok(None);
+    }
+    let mut registers = process.registers()?;
+    let pc = registers.rip();
+    let mut code = [0; 3];
+    let len = process.read_prefix(pc, &mut code);
+    let Some(instruction) = ClockInstruction::decode(&code[..len]) else { return Ok(None) };
+    if wish == Wish::Faults && instruction != ClockInstruction::Cpuid {
+        return Ok(None);
+    }
+    let mut app = registers.app();
+    let record = execute(instruction, pc, &app, counter);
+    record.apply(&mut app);
+    app.rip = pc + instruction.len();
+    registers.set_app(&app);
+    process.set_registers(&registers)?;
+    Ok(Some((instruction, record)))
+}
+
+fn execute(instruction: ClockInstruction, pc: u64, app: &machine::Registers, counter: &Counter) -> VolatileRecord {
+    if instruction == ClockInstruction::Cpuid {
+        let answer = std::arch::x86_64::__cpuid_count(app.get(Gpr::Rax) as u32, app.get(Gpr::Rcx) as u32);
+        let [rax, rbx, rcx, rdx] = [answer.eax, answer.ebx, answer.ecx, answer.edx].map(u64::from);
+        return VolatileRecord { kind: VolatileKind::Cpuid, pc, rax, rdx, rcx, rbx };
+    }
+    let (ticks, processor) = counter.read();
+    let kind = match instruction {
+        ClockInstruction::Rdtscp => VolatileKind::Rdtscp,
+        _ => VolatileKind::Rdtsc,
+    };
+    VolatileRecord { kind, pc, rax: ticks & 0xffff_ffff, rdx: ticks >> 32, rcx: u64::from(processor), rbx: 0 }
+}
+
+/// A reading of the time stamp counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockInstruction {
+    /// `rdtsc`.
+    Rdtsc,
+    /// `rdtscp`.
+    Rdtscp,
+    /// `cpuid`: no clock, but it is trapped and recorded in the same way.
+    Cpuid,
+}
+
+impl ClockInstruction {
+    /// Whether `code` starts with one.
+    pub fn decode(code: &[u8]) -> Option<Self> {
+        match code {
+            [0x0f, 0x31, ..] => Some(Self::Rdtsc),
+            [0x0f, 0x01, 0xf9, ..] => Some(Self::Rdtscp),
+            [0x0f, 0xa2, ..] => Some(Self::Cpuid),
+            _ => None,
+        }
+    }
+
+    /// Its length.
+    pub fn len(self) -> u64 {
+        match self {
+            Self::Rdtsc | Self::Cpuid => 2,
+            Self::Rdtscp => 3,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clock_instructions_are_recognised() {
+        assert_eq!(ClockInstruction::decode(&[0x0f, 0x31, 0x90]), Some(ClockInstruction::Rdtsc));
+        assert_eq!(ClockInstruction::decode(&[0x0f, 0x01, 0xf9]), Some(ClockInstruction::Rdtscp));
+        assert_eq!(ClockInstruction::decode(&[0x0f, 0x01, 0xf8]), None);
+    }
+}

@@ -1,0 +1,22 @@
+//! Instructions whose results a slice can't repeat: executed once, in the master, and recorded.
+//!
+//! ```text
+//!   rdtsc, rdtscp, cpuid ── trap (SIGSEGV) ──► clock ──► record
+//!   rdrand, rdseed ──────── breakpoint ──────► random ─► record
+//!   call of the vsyscall page ─ breakpoint ──► vsyscall: found here, made by the master
+//! ```
+//!
+//! * `clock`: what traps by itself. `counter`: the time stamp counter, computed from a clock.
+//! * `random`, `vsyscall`: what has to be searched for in code. `search` does that quickly.
+//! * `traps`: breakpoints in the app's code, put and lifted.
+
+pub mod clock;
+mod counter;
+pub mod random;
+mod search;
+mod traps;
+pub mod vsyscall;
+
+pub use clock::{ClockInstruction, Wish};
+pub use counter::{CLOCK, Counter, FRACTION, Line};
+pub use random::{BEHIND_STRING, RandomInstructions};

@@ -1,0 +1,96 @@
+//! Whether the kernel writes only what the table of system calls names (`-check-calls 1`).
+//!
+//! All private memory that the app may write is read before a recorded call and compared after it. A changed byte that the
+//! table doesn't name would be missing in each slice's replay.
+
+use bubble::map::BUBBLE;
+use machine::Memory;
+use syscall_replay::effects::Range;
+use syscall_replay::{Pending, table};
+use tracee::Stopped;
+
+use crate::base::Failure;
+
+/// A mapping that is larger isn't looked at: programs reserve much that they don't use.
+const LARGEST: u64 = 256 << 20;
+
+/// What writable memory held before a call.
+pub struct Before {
+    mappings: Vec<(u64, Vec<u8>)>,
+}
+
+impl Before {
+    /// Reads it.
+    pub fn read(process: &Stopped) -> Self {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", process.pid())).unwrap_or_default();
+        let mappings = maps.lines().filter_map(writable).map(|(start, len)| {
+            let mut bytes = vec![0; len as usize];
+            let readable = process.read_prefix(start, &mut bytes);
+            bytes.truncate(readable);
+            (start, bytes)
+        });
+        Self { mappings: mappings.collect() }
+    }
+
+    /// Compares it with what is there after the call.
+    ///
+    /// # Errors
+    /// If the call has written what the table doesn't name.
+    pub fn compare(&self, process: &Stopped, pending: &Pending, result: u64) -> Result<(), Failure> {
+        let named = pending.written(result, process);
+        for (start, before) in &self.mappings {
+            let mut after = vec![0; before.len()];
+            let readable = process.read_prefix(*start, &mut after);
+            let changed = (0..readable).filter(|&at| before[at] != after[at]).map(|at| start + at as u64);
+            if let Some(address) = changed.into_iter().find(|&address| !is_named(&named, address)) {
+                return Err(wrong_table(pending, result, address));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_named(named: &[Range], address: u64) -> bool {
+    named.iter().any(|range| address.wrapping_sub(range.address) < range.len)
+}
+
+fn wrong_table(pending: &Pending, result: u64, address: u64) -> Failure {
+    let name = table::name(pending.number);
+    let args: Vec<String> = pending.args.iter().map(|arg| format!("{arg:#x}")).collect();
+    let args = args.join(", ");
+    Failure::Unsupported(format!(
+        "the table of system calls is wrong: {name}({args}) = {result:#x} has written to {address:#x}, which its row doesn't name"
+    ))
+}
+
+/// Start and length of a private mapping that the app can write.
+fn writable(line: &str) -> Option<(u64, u64)> {
+    let mut fields = line.split_ascii_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let permissions = fields.next()?;
+    let hex = |text| u64::from_str_radix(text, 16).ok();
+    let (start, end) = (hex(start)?, hex(end)?);
+    let is_meant = permissions.starts_with("rw") && permissions.ends_with('p') && end - start <= LARGEST;
+    (is_meant && !BUBBLE.overlaps(start, end - start)).then_some((start, end - start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_apps_own_writable_memory_is_compared() {
+        assert_eq!(writable("400000-401000 rw-p 00000000 fe:00 1 /bin/x"), Some((0x40_0000, 4096)));
+        assert_eq!(writable("400000-401000 r--p 00000000 fe:00 1 /bin/x"), None);
+        assert_eq!(writable("400000-401000 rw-s 00000000 fe:00 1 /bin/x"), None);
+        let bubble = format!("{:x}-{:x} rw-p 00000000 00:00 0", BUBBLE.start, BUBBLE.start + 4096);
+        assert_eq!(writable(&bubble), None);
+    }
+
+    #[test]
+    fn bytes_belong_to_the_ranges_that_hold_them() {
+        let named = [Range { address: 0x1000, len: 8 }];
+        assert!(is_named(&named, 0x1000) && is_named(&named, 0x1007));
+        assert!(!is_named(&named, 0x0fff) && !is_named(&named, 0x1008));
+    }
+}

@@ -1,0 +1,155 @@
+//! Holding signals back: where they come faster than slices can be begun, the master would never get on.
+//!
+//! A signal that has a handler is a boundary, and that holds the master up for longer than the pause between two signals of a fast
+//! timer, or of another process that sends one after the other. So after each such boundary the master first gets on by
+//! itself, for as long as the boundary has taken: the kernel has signals wait meanwhile, since the master blocks them.
+//! That they come a little later is nothing that a program can tell from its own code. It could by calls, whose results come from
+//! outside: what is to be delivered at a call's end is, and while the master is in a call, waiting perhaps, nothing is held back.
+//!
+//! The mask is ours only while the master runs its own code; whenever it stands still it is the app's.
+
+use std::time::Duration;
+
+use tracee::{Stopped, TraceError};
+
+use crate::app::Pending;
+use crate::base::Failure;
+use crate::events::{Alarm, Purpose};
+use crate::sliced::boundaries::{cpu_clock, reading};
+
+/// The least CPU time between two boundaries at signals.
+const LEAST: Duration = Duration::from_micros(500);
+
+const fn bit(signal: i32) -> u64 {
+    1 << (signal - 1)
+}
+
+/// What instructions raise, which kills where it is blocked, and what stops a process and has it go on.
+const NEVER: u64 = bit(libc::SIGSEGV)
+    | bit(libc::SIGBUS)
+    | bit(libc::SIGILL)
+    | bit(libc::SIGFPE)
+    | bit(libc::SIGTRAP)
+    | bit(libc::SIGSYS)
+    | bit(libc::SIGKILL)
+    | bit(libc::SIGSTOP)
+    | bit(libc::SIGCONT)
+    | bit(libc::SIGTSTP)
+    | bit(libc::SIGTTIN)
+    | bit(libc::SIGTTOU);
+
+/// What the master has just left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sliced) enum Leaves {
+    /// Neither a call nor a handler.
+    Nothing,
+    /// A call whose result may tell it that a signal has been sent.
+    Call,
+    /// A handler, in which it may have sent itself one that was blocked there: that comes before anything else.
+    Handler,
+}
+
+/// Whether signals of the master are held back.
+#[derive(Default)]
+pub(in crate::sliced) struct Hold {
+    pid: i32,
+    clock: libc::clockid_t,
+    alarm: Alarm,
+    /// The next boundary is one after which they are.
+    begins: bool,
+    /// On the master's CPU clock.
+    until: Option<Duration>,
+    /// The app's mask, while it isn't the master's.
+    mask: Option<u64>,
+    /// Some are to be delivered first.
+    lets_through: bool,
+}
+
+impl Hold {
+    /// # Errors
+    /// If the process is gone or the kernel has no timers left.
+    pub(in crate::sliced) fn new(pid: i32) -> Result<Self, Failure> {
+        let alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Hold, pid)?;
+        Ok(Self { pid, clock: cpu_clock(pid)?, alarm, ..Self::default() })
+    }
+
+    /// The boundary at hand is at a signal that nobody but its sender has timed.
+    pub(in crate::sliced) fn expect(&mut self) {
+        self.begins = true;
+    }
+
+    /// A boundary is done that has held the master up for so long.
+    pub(in crate::sliced) fn after_boundary(&mut self, held_up: Duration) {
+        if std::mem::take(&mut self.begins) {
+            self.until = reading(self.clock).map(|now| now + held_up.max(LEAST));
+        }
+    }
+
+    /// A signal was delivered without a boundary: that has taken some time, too.
+    pub(in crate::sliced) fn begin(&mut self) {
+        self.until = reading(self.clock).map(|now| now + LEAST);
+    }
+
+    /// Whether signals are held back, or will be when the master goes on.
+    pub(in crate::sliced) fn is_on(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// Whether they are at the moment, and have been for long enough. Looks again later if not for long enough.
+    pub(in crate::sliced) fn is_over(&mut self) -> bool {
+        self.mask.is_some() && self.left().is_none()
+    }
+
+    /// CPU time for which they are still held back.
+    fn left(&mut self) -> Option<Duration> {
+        let left = self.until?.checked_sub(reading(self.clock)?).filter(|left| !left.is_zero());
+        match left {
+            Some(left) => self.alarm.set(left),
+            None => self.until = None,
+        }
+        left
+    }
+
+    /// The master has come to a stop.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(in crate::sliced) fn stopped(&mut self, master: &mut Stopped, leaves: Leaves) -> Result<(), TraceError> {
+        if let Some(mask) = self.mask.take() {
+            master.set_signal_mask(mask)?;
+        }
+        self.lets_through = false;
+        if leaves != Leaves::Nothing && self.is_on() {
+            let blocked = master.signal_mask()? | NEVER;
+            self.lets_through = match leaves {
+                Leaves::Handler => {
+                    let waiting = master.waiting_signals()?;
+                    waiting.iter().any(|info| self.is_own(info) && bit(info.si_signo) & !blocked != 0)
+                }
+                _ => Pending::of(self.pid).is_none_or(|pending| pending.any() & !blocked != 0),
+            };
+        }
+        Ok(())
+    }
+
+    /// Whether the master has sent itself a signal.
+    fn is_own(&self, info: &libc::siginfo_t) -> bool {
+        let is_sent = [libc::SI_USER, libc::SI_QUEUE, libc::SI_TKILL].contains(&info.si_code);
+        // SAFETY: with these codes there is a sender.
+        is_sent && unsafe { info.si_pid() } == self.pid
+    }
+
+    /// The master is about to execute code of its own.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(in crate::sliced) fn goes_on(&mut self, master: &mut Stopped) -> Result<(), TraceError> {
+        if self.lets_through || self.left().is_none() {
+            return Ok(());
+        }
+        let mask = master.signal_mask()?;
+        master.set_signal_mask(mask | !NEVER)?;
+        self.mask = Some(mask);
+        Ok(())
+    }
+}

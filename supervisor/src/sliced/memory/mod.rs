@@ -1,0 +1,22 @@
+//! Memory that slices mustn't share with the master, and files that slices make busy.
+//!
+//! ```text
+//!   shared mapping ──► shared_contents: bytes ──► layers: what has changed since ──► shared_copies ──► a slice's private mapping
+//! ```
+//!
+//! * `shared_copies`, `layers`, `shared_contents`: copies of shared mappings, page by page.
+//! * `huge_pages`: advice that makes forks cheap.
+//! * `own_memory`, `written`: the app writes its memory by a file, or a file by its name.
+//! * `lingering`: a program can't be written as long as a slice executes it.
+
+mod huge_pages;
+mod layers;
+pub mod lingering;
+mod own_memory;
+mod shared_contents;
+mod shared_copies;
+pub mod written;
+
+pub use huge_pages::HugePages;
+pub use own_memory::OwnMemory;
+pub use shared_copies::SharedCopies;

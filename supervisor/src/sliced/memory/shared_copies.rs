@@ -1,0 +1,165 @@
+//! Copies of the master's shared memory for slices: in a fork its mappings are still the master's. So are other mappings of files that the
+//! app may write: they show what is written to the file (of a private one, the pages that it hasn't touched).
+//!
+//! An object with one mapping is lent: slices map privately what was copied for earlier ones, see [`Layers`], so only what has changed since
+//! then is copied. All mappings of another object are replaced together by mappings of one memfd that only the slice has. If there are several they
+//! are shared ones, so that what is written through one is seen through the other; the slice's own forks then share
+//! them too, see `slice_runtime::slice::start::aliases`. Done while the master stands still. Files on disk that are mapped for
+//! reading only stay: copying large files for each slice would cost more than it is worth.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+
+use machine::Memory;
+use tracee::{Remote, Stopped, TraceError};
+
+use super::layers::{Layers, chunks};
+use super::shared_contents as contents;
+use super::shared_contents::read;
+use crate::app::{Mapping, Unstable, can_change, mappings};
+use crate::base::{Doing, Failure};
+
+const CHUNK: usize = 1 << 20;
+
+/// What was copied for slices, by object.
+#[derive(Default)]
+pub struct SharedCopies(BTreeMap<String, Layers>);
+
+impl SharedCopies {
+    /// Gives `copy`, a fork of the stopped `master`, objects of its own in place of those that it shares with the master. `may_lend`: it can open this process's
+    /// files by their names.
+    ///
+    /// # Errors
+    /// If the copy was killed or has no memory for them.
+    pub fn make_private(
+        &mut self,
+        master: &Stopped,
+        copy: &mut Stopped,
+        gate: u64,
+        unstable: &Unstable,
+        may_lend: bool,
+    ) -> Result<(), Failure> {
+        let (shared, private): (Vec<_>, Vec<_>) = mappings(copy.pid()).into_iter().partition(|map| map.is_shared);
+        let mut objects: BTreeMap<String, Vec<Mapping>> = BTreeMap::new();
+        for map in shared {
+            objects.entry(map.object.clone()).or_default().push(map);
+        }
+        objects.retain(|_, maps| can_change(maps) || maps.iter().any(|map| unstable.has(map)));
+        self.0.retain(|object, _| objects.contains_key(object));
+        for (object, maps) in objects {
+            match maps.as_slice() {
+                [map] if may_lend => lend(self.0.entry(object).or_default(), master, copy, gate, map)?,
+                maps => replace(copy, gate, maps)?,
+            }
+        }
+        private
+            .iter()
+            .filter(|map| unstable.has(map))
+            .try_for_each(|map| replace(copy, gate, std::slice::from_ref(map)))
+    }
+
+    /// Another program was loaded: nothing is mapped any more.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Maps in the copy what the master's mapping holds, from layers that are brought up to date.
+fn lend(layers: &mut Layers, master: &Stopped, copy: &mut Stopped, gate: u64, map: &Mapping) -> Result<(), Failure> {
+    let parts = contents::written_parts_of(master, copy, gate, map)?;
+    let is_written = |place: &std::ops::Range<u64>| {
+        let at = parts.partition_point(|part| part.end <= place.start);
+        parts.get(at).is_some_and(|part| part.start < place.end)
+    };
+    let to_offset = map.offset.wrapping_sub(map.start);
+    let range = map.offset..map.offset + map.len();
+    let written = parts.iter().flat_map(|part| chunks(part.start + to_offset..part.end + to_offset));
+    let fill = |place: std::ops::Range<u64>, buf: &mut [u8]| {
+        let at = place.start.wrapping_sub(to_offset);
+        if is_written(&(at..at + buf.len() as u64)) { read(master, map, at, buf) } else { buf.fill(0) }
+    };
+    if layers.update(range, written.collect(), fill).is_err() {
+        // A file of that length can't be mapped here, or there is no memory for it, as the copy will say then.
+        *layers = Layers::default();
+        return replace(copy, gate, std::slice::from_ref(map));
+    }
+    layers.pieces(map.offset..map.offset + map.len()).into_iter().try_for_each(|(layer, pieces)| {
+        let fd = open_ours(copy, gate, &layer.file)?;
+        let flags = (libc::MAP_PRIVATE | libc::MAP_FIXED) as u64;
+        let mut remote = Remote::new(copy, gate)?;
+        for piece in pieces {
+            let (at, len) = (piece.start.wrapping_sub(to_offset), piece.end - piece.start);
+            let args = [at, len, map.protection as u64, flags, fd, piece.start];
+            remote.expect("map a slice's shared memory", libc::SYS_mmap, args)?;
+        }
+        remote.expect("close a slice's file", libc::SYS_close, [fd, 0, 0, 0, 0, 0])?;
+        Ok(())
+    })
+}
+
+/// Opens a file of this process's in the copy.
+fn open_ours(copy: &mut Stopped, gate: u64, file: &File) -> Result<u64, Failure> {
+    let name = format!("/proc/{}/fd/{}\0", std::process::id(), file.as_raw_fd());
+    let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as u64;
+    with_text(copy, name.as_bytes(), |copy, at| {
+        let args = [libc::AT_FDCWD as u64, at, flags, 0, 0, 0];
+        Remote::new(copy, gate)?.expect("open a slice's shared memory", libc::SYS_openat, args)
+    })
+}
+
+/// Replaces all mappings of one object by such of a new one.
+fn replace(copy: &mut Stopped, gate: u64, maps: &[Mapping]) -> Result<(), Failure> {
+    let pid = copy.pid();
+    let fd = with_text(copy, b"\0", |copy, at| {
+        let args = [at, u64::from(libc::MFD_CLOEXEC), 0, 0, 0, 0];
+        Remote::new(copy, gate)?.expect("make a slice's memory", libc::SYS_memfd_create, args)
+    })?;
+    let object = OpenOptions::new().write(true).open(format!("/proc/{pid}/fd/{fd}")).doing("open a slice's memory")?;
+    let size = maps.iter().map(|map| map.offset + map.len()).max().unwrap_or(0);
+    object.set_len(size).doing("size a slice's memory")?;
+    for map in maps {
+        copy_contents(copy, map, &object).doing("copy shared memory for a slice")?;
+    }
+    let kind = if maps.len() == 1 { libc::MAP_PRIVATE } else { libc::MAP_SHARED };
+    let flags = (kind | libc::MAP_FIXED) as u64;
+    let mut remote = Remote::new(copy, gate)?;
+    for map in maps {
+        let args = [map.start, map.len(), map.protection as u64, flags, fd, map.offset];
+        remote.expect("map a slice's own shared memory", libc::SYS_mmap, args)?;
+    }
+    remote.expect("close a slice's file", libc::SYS_close, [fd, 0, 0, 0, 0, 0])?;
+    Ok(())
+}
+
+/// Lets a call in the copy read a text: it lies below the red zone meanwhile, where it changes nothing that the app can rely on.
+fn with_text<T>(
+    copy: &mut Stopped,
+    text: &[u8],
+    call: impl FnOnce(&mut Stopped, u64) -> Result<T, TraceError>,
+) -> Result<T, Failure> {
+    const RED_ZONE: u64 = 128;
+    let len = text.len().next_multiple_of(8);
+    let at = copy.registers()?.app().rsp() - RED_ZONE - len as u64;
+    let pid = copy.pid();
+    let failed = |source| TraceError::Memory { pid, source };
+    let mut before = vec![0; len];
+    copy.read(at, &mut before).map_err(failed)?;
+    copy.write(at, text).map_err(failed)?;
+    let result = call(copy, at);
+    copy.write(at, &before).map_err(failed)?;
+    Ok(result?)
+}
+
+/// Copies what can be read.
+fn copy_contents(copy: &Stopped, map: &Mapping, object: &File) -> std::io::Result<()> {
+    let mut chunk = vec![0; CHUNK];
+    for part in contents::written_parts(copy.pid(), map) {
+        for at in part.clone().step_by(CHUNK) {
+            let len = (part.end - at).min(CHUNK as u64) as usize;
+            read(copy, map, at, &mut chunk[..len]);
+            contents::write(object, &chunk[..len], map.offset + (at - map.start))?;
+        }
+    }
+    Ok(())
+}

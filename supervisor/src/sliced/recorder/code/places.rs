@@ -1,0 +1,167 @@
+//! Where what is in the recorder's code ([`super::code`]).
+
+unsafe extern "C" {
+    static superpin_recorder_start: u8;
+    static superpin_recorder_decided: u8;
+    static superpin_recorder_knows: u8;
+    static superpin_recorder_probes: u8;
+    static superpin_recorder_probed: u8;
+    static superpin_recorder_calls: u8;
+    static superpin_recorder_called: u8;
+    static superpin_recorder_leaves: u8;
+    static superpin_recorder_left: u8;
+    static superpin_recorder_behind: u8;
+    static superpin_recorder_done: u8;
+    static superpin_recorder_done_stop: u8;
+    static superpin_recorder_unreadable: u8;
+    static superpin_recorder_bail: u8;
+    static superpin_recorder_bail_stop: u8;
+    static superpin_recorder_rdtsc: u8;
+    static superpin_recorder_rdtscp: u8;
+    static superpin_recorder_rdtscp_shift: u8;
+    static superpin_recorder_begins_reading: u8;
+    static superpin_recorder_reads: u8;
+    static superpin_recorder_leaves_reading: u8;
+    static superpin_recorder_shifts: u8;
+    static superpin_recorder_left_reading: u8;
+    static superpin_recorder_reading_stop: u8;
+    static superpin_recorder_end: u8;
+}
+
+/// The machine code.
+pub fn code() -> &'static [u8] {
+    let start = &raw const superpin_recorder_start;
+    // SAFETY: both symbols are the borders of one piece of read-only data, defined above.
+    unsafe { std::slice::from_raw_parts(start, offset(&raw const superpin_recorder_end) as usize) }
+}
+
+/// From the code's start to one of its places.
+fn offset(place: *const u8) -> u64 {
+    place as u64 - &raw const superpin_recorder_start as u64
+}
+
+/// Places in the code, as offsets from its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    /// The control process's wish to stop was looked at: what comes after it makes the call.
+    pub decided: u64,
+    /// From here on, up to `probes`, it looks at the descriptor that the call is about.
+    pub knows: u64,
+    /// From here on the app's memory is read, which may not be there, with any values in three of its registers.
+    pub probes: u64,
+    /// And up to here. The call is still to be made.
+    pub probed: u64,
+    /// What comes from here on is behind the call again.
+    pub behind: u64,
+    /// From here on the call is made, perhaps with another timeout.
+    pub calls: u64,
+    /// Behind the call.
+    pub called: u64,
+    /// The wish was looked at for the last time.
+    pub leaves: u64,
+    /// Behind the way back to the app.
+    pub left: u64,
+    /// The way to a stop behind the call.
+    pub done: u64,
+    /// Behind that stop.
+    pub done_stop: u64,
+    /// From there to a stop before the call.
+    pub unreadable: u64,
+    /// From elsewhere.
+    pub bail: u64,
+    /// Behind that stop.
+    pub bail_stop: u64,
+    /// Entry for `rdtsc`.
+    pub rdtsc: u64,
+    /// Entry for `rdtscp`.
+    pub rdtscp: u64,
+    /// Entry for `rdtscp` and the shift of rdx behind it.
+    pub rdtscp_shift: u64,
+    /// The wish to stop was looked at, and what comes next is the record's place.
+    pub begins_reading: u64,
+    /// It is there. From here on the counter is read, and nothing keeps it from going on.
+    pub reads: u64,
+    /// The wish was looked at for the last time.
+    pub leaves_reading: u64,
+    /// That shift.
+    pub shifts: u64,
+    /// Behind the way back to the app, and on the way to a stop behind the reading.
+    pub left_reading: u64,
+    /// Behind that stop.
+    pub reading_stop: u64,
+}
+
+impl Places {
+    /// Where they are.
+    pub fn get() -> Self {
+        Self {
+            decided: offset(&raw const superpin_recorder_decided),
+            knows: offset(&raw const superpin_recorder_knows),
+            probes: offset(&raw const superpin_recorder_probes),
+            probed: offset(&raw const superpin_recorder_probed),
+            behind: offset(&raw const superpin_recorder_behind),
+            calls: offset(&raw const superpin_recorder_calls),
+            called: offset(&raw const superpin_recorder_called),
+            leaves: offset(&raw const superpin_recorder_leaves),
+            left: offset(&raw const superpin_recorder_left),
+            done: offset(&raw const superpin_recorder_done),
+            done_stop: offset(&raw const superpin_recorder_done_stop),
+            unreadable: offset(&raw const superpin_recorder_unreadable),
+            bail: offset(&raw const superpin_recorder_bail),
+            bail_stop: offset(&raw const superpin_recorder_bail_stop),
+            rdtsc: offset(&raw const superpin_recorder_rdtsc),
+            rdtscp: offset(&raw const superpin_recorder_rdtscp),
+            rdtscp_shift: offset(&raw const superpin_recorder_rdtscp_shift),
+            begins_reading: offset(&raw const superpin_recorder_begins_reading),
+            reads: offset(&raw const superpin_recorder_reads),
+            leaves_reading: offset(&raw const superpin_recorder_leaves_reading),
+            shifts: offset(&raw const superpin_recorder_shifts),
+            left_reading: offset(&raw const superpin_recorder_left_reading),
+            reading_stop: offset(&raw const superpin_recorder_reading_stop),
+        }
+    }
+
+    /// Where it goes on from the place `at` if it is to stop, and wouldn't come there by itself: it has looked at our wish to stop for the last time before
+    /// the call, which it may wait in, or before it goes back.
+    pub fn turn(&self, at: u64) -> Option<u64> {
+        let Self {
+            decided, knows, probes, probed, behind, calls, called, leaves, left, done, unreadable, bail, ..
+        } = *self;
+        let Self { begins_reading, reads, leaves_reading, left_reading, .. } = *self;
+        let turns = [
+            (probes..probed, unreadable),
+            (calls..called, unreadable),
+            (decided..calls, bail),
+            (knows..probes, bail),
+            (probed..behind, bail),
+            (leaves..left, done),
+            (begins_reading..reads, bail),
+            (leaves_reading..left_reading, left_reading),
+        ];
+        turns.into_iter().find(|(from, _)| from.contains(&at)).map(|(_, to)| to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_to_stop_makes_no_call_first() {
+        const SYSCALL: [u8; 2] = [0x0f, 0x05];
+        let places = Places::get();
+        let calls: Vec<usize> =
+            code().windows(2).enumerate().filter(|(_, w)| *w == SYSCALL).map(|(at, _)| at).collect();
+        let is_for_reading = |at: usize| (places.reads..places.leaves_reading).contains(&(at as u64));
+        let (own, calls): (Vec<_>, Vec<_>) = calls.into_iter().partition(|at| is_for_reading(*at));
+        assert_eq!(own.len(), 1);
+        assert!(calls.len() >= 5 && calls.iter().all(|at| places.turn(*at as u64).is_some()), "{calls:x?}");
+        let go_on = [places.called, places.behind, places.done, places.reads, places.left_reading];
+        assert!(go_on.into_iter().all(|at| places.turn(at).is_none()));
+    }
+
+    #[test]
+    fn there_is_room_for_the_code() {
+        assert!(code().len() as u64 <= crate::sliced::recorder::code::layout::STUBS_AT, "{:#x}", code().len());
+    }
+}

@@ -1,0 +1,41 @@
+//! How the recorder comes into a program image.
+
+use bubble::map::{LOGS, RECORDER, Region};
+use machine::Memory;
+use tracee::{Remote, Stopped};
+
+use super::mapping::{advise, map_shared, reserve};
+use super::shared::Shared;
+use crate::base::Failure;
+use crate::sliced::recorder::code::{CODE_AT, DATA_AT, SELECTOR, SHARED_BYTES, in_master, places};
+
+/// `prctl`: system calls from elsewhere than a range of addresses raise SIGSYS.
+const PR_SET_SYSCALL_USER_DISPATCH: u64 = 59;
+const PR_SYS_DISPATCH_OFF: u64 = 0;
+const PR_SYS_DISPATCH_ON: u64 = 1;
+
+pub(super) fn map(stopped: &mut Stopped, gate: u64, shared: &Shared) -> Result<bool, Failure> {
+    let mut remote = Remote::new(stopped, gate)?;
+    let fixed = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED) as u64;
+    let protection = (libc::PROT_READ | libc::PROT_EXEC) as u64;
+    let code = in_master(CODE_AT);
+    if remote.call(libc::SYS_mmap, [code, DATA_AT, protection, fixed, u64::MAX, 0])? != code as i64 {
+        return Ok(false);
+    }
+    if remote.memory().write(code, places::code()).is_err() {
+        return Ok(false);
+    }
+    let data = Region { start: in_master(DATA_AT), size: SHARED_BYTES };
+    let dispatch = [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, code, DATA_AT, in_master(SELECTOR), 0];
+    Ok(map_shared(&mut remote, data, shared.file(), 0)?
+        && advise(&mut remote, Region { start: code, size: DATA_AT })?
+        && remote.call(libc::SYS_prctl, dispatch)? == 0)
+}
+
+/// Makes the recorder's places a part of the reservation again.
+pub(super) fn remove(stopped: &mut Stopped, gate: u64) -> Result<(), Failure> {
+    let mut remote = Remote::new(stopped, gate)?;
+    remote.call(libc::SYS_prctl, [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0, 0])?;
+    reserve(&mut remote, RECORDER)?;
+    reserve(&mut remote, LOGS)
+}

@@ -1,0 +1,36 @@
+//! The recorder inside the app: recording without stops.
+//!
+//! ```text
+//!   control process                          master
+//!   arm: patch, hand over ────────────────►  jmp → stub → code: makes the call, writes the record
+//!   take_back: unpatch, count records ◄────  first stop, whatever its reason
+//! ```
+//!
+//! A stop costs some hundred bare calls, so a master that makes many small calls is handed over. `recorder` says which invariant holds when.
+//!
+//! ```text
+//!   code ◄─ descriptors, shared, mapping ◄─ logs, install, patching ◄─ recorder ◄─ take_back
+//! ```
+//!
+//! * [`code`]: its assembly, and the layout of its memory.
+//! * [`patching`]: how an instruction is made to lead there.
+//! * `descriptors`: what may be read and written without waiting.
+//! * `shared`: the memory that both sides have. `mapping`, `install`, `logs`: how it gets into the app.
+//! * `policy`: when it is worth while.
+//! * `recorder`: handing over. `take_back`: taking back.
+
+mod code;
+mod descriptors;
+mod install;
+mod logs;
+mod mapping;
+mod patching;
+mod policy;
+#[expect(clippy::module_inception, reason = "the file of what the room is named for")]
+mod recorder;
+mod shared;
+mod take_back;
+
+pub use logs::Room;
+pub use recorder::InProcess;
+pub use take_back::Came;

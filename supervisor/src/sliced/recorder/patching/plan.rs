@@ -1,0 +1,255 @@
+//! What to write where, so that an instruction leads to the recorder: decided by the code around it alone.
+//!
+//! ```text
+//!   mov eax, number; syscall   becomes  jmp stub; syscall, or jmp far; syscall
+//!   syscall                    becomes  jmp hole     (two bytes for two: no instruction around it changes; so with rdtsc, and rdtscp has a third)
+//!   lfence; rdtsc              becomes  jmp hole     where no hole is near: the rdtsc begins at the last two bytes of the jump's five
+//!   rdtscp; shl rdx, 32        becomes  jmp hole     the same with the shl
+//!   hole                       jmp stub              (sometimes by way of smaller holes), or, where that is too far away, jmp far
+//!   far                        jmp [stub's address]  at the end of the mapping's last page, or in a large hole
+//! ```
+
+use std::ops::Range;
+
+use super::holes::{NEAR_JUMP, SHORT_JUMP, Text};
+use crate::sliced::recorder::code::{Instruction, Places, SHIFT_LEN, entries, in_master};
+
+/// Where in a guarded jump an instruction of the app's begins: at its last two bytes. Both are 0xff, which is no instruction, if the jump leads
+/// back by no more than [`GUARDED`] bytes. So who comes there by another way stops with SIGILL.
+const AMID: u64 = 3;
+/// See [`AMID`].
+const GUARDED: u64 = 1 << 16;
+
+/// Bytes that are put where others were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Address.
+    pub at: u64,
+    /// The bytes.
+    pub new: Vec<u8>,
+    /// Those that were there.
+    pub old: Vec<u8>,
+}
+
+impl Written {
+    /// Where they lie.
+    pub fn range(&self) -> Range<u64> {
+        self.at..self.at + self.new.len() as u64
+    }
+}
+
+/// A site that can be patched.
+pub struct Patch {
+    /// What is written to the site itself, as long as the master is in the recorder's care.
+    pub jump: Written,
+    /// What leads from it to the stub.
+    pub way: Vec<Written>,
+    /// The stub's address and code.
+    pub stub: (u64, Vec<u8>),
+    /// Where an instruction begins in the midst of the jump.
+    pub amid: Option<Amid>,
+}
+
+/// An instruction that begins in the midst of a jump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amid {
+    /// The reading itself, after a fence.
+    Reading(u64),
+    /// What shifts rdx, after the reading.
+    Shift(u64),
+}
+
+/// A stub that is to be reached.
+struct Goal<'a> {
+    /// Its offset.
+    stub: u64,
+    /// Where the instruction ends that leads there.
+    after: u64,
+    /// Places that are taken.
+    used: &'a [Range<u64>],
+}
+
+impl Goal<'_> {
+    fn stub(&self, displaced: &[u8], entry: u64) -> (u64, Vec<u8>) {
+        (in_master(self.stub), entries::stub(self.stub, self.after, displaced, entry))
+    }
+}
+
+impl Text {
+    /// What to write so that the instruction that ends at `after` leads to a stub, which is to lie at the offset `stub`.
+    pub fn plan(&self, instruction: Instruction, after: u64, stub: u64, used: &[Range<u64>]) -> Option<Patch> {
+        let site = after - instruction.len();
+        if self.read(site..after)? != instruction.bytes() {
+            return None;
+        }
+        let goal = Goal { stub, after, used };
+        match instruction {
+            Instruction::Syscall if let Some(load) = self.load_before(after) => {
+                let stub = goal.stub(self.read(load..load + NEAR_JUMP)?, instruction.entry());
+                let (jump, way) = self.leads(load, &goal, &[])?;
+                Some(Patch { jump, way, stub, amid: None })
+            }
+            _ => {
+                self.by_short_jumps(site, instruction, &goal).or_else(|| self.by_guarded_jump(site, instruction, &goal))
+            }
+        }
+    }
+
+    fn by_short_jumps(&self, site: u64, instruction: Instruction, goal: &Goal<'_>) -> Option<Patch> {
+        let places = self.near(site + SHORT_JUMP, goal.used)?;
+        let hole = *places.last()?;
+        let mut jumps = std::iter::once(&site).chain(&places).zip(&places).map(|(&at, &to)| {
+            let distance = to.wrapping_sub(at + SHORT_JUMP) as i8;
+            self.written(at, vec![0xeb, distance as u8])
+        });
+        let jump = jumps.next()??;
+        let mut way = jumps.collect::<Option<Vec<_>>>()?;
+        let (last, far) = self.leads(hole, goal, &places)?;
+        way.extend(far);
+        way.push(last);
+        Some(Patch { jump, way, stub: goal.stub(&[], instruction.entry()), amid: None })
+    }
+
+    fn by_guarded_jump(&self, site: u64, instruction: Instruction, goal: &Goal<'_>) -> Option<Patch> {
+        const FENCE: [u8; AMID as usize] = [0x0f, 0xae, 0xe8];
+        const SHIFT_RDX: [u8; SHIFT_LEN as usize] = [0x48, 0xc1, 0xe2, 32];
+        let fence = site.checked_sub(AMID)?;
+        let shift = goal.after..goal.after + SHIFT_LEN;
+        let (start, displaced, entry, amid) = match instruction {
+            Instruction::Rdtsc | Instruction::Rdtscp
+                if self.read(fence..site) == Some(&FENCE[..]) && self.is_start(fence) =>
+            {
+                (fence, &FENCE[..], instruction.entry(), Amid::Reading(site))
+            }
+            Instruction::Rdtscp if self.read(shift) == Some(&SHIFT_RDX[..]) => {
+                (site, &[][..], Places::get().rdtscp_shift, Amid::Shift(site + AMID))
+            }
+            _ => return None,
+        };
+        let hole = self.before(start + NEAR_JUMP - GUARDED.min(start)..start, goal.used)?;
+        let (last, mut way) = self.leads(hole, goal, &[hole])?;
+        way.push(last);
+        let jump = self.near_jump(start, hole)?;
+        Some(Patch { jump, way, stub: goal.stub(displaced, entry), amid: Some(amid) })
+    }
+
+    /// A [`NEAR_JUMP`] from there to the goal, and what else it needs, which lies in no place that is taken, nor in one such jump at any of `own`.
+    fn leads(&self, from: u64, goal: &Goal<'_>, own: &[u64]) -> Option<(Written, Vec<Written>)> {
+        let target = in_master(goal.stub);
+        if let Some(jump) = self.near_jump(from, target) {
+            return Some((jump, Vec::new()));
+        }
+        let bytes = [&[0xff, 0x25, 0, 0, 0, 0][..], &target.to_le_bytes()].concat();
+        let own: Vec<_> = own.iter().map(|&place| place..place + NEAR_JUMP).collect();
+        let far = self.written(self.far(goal.after, &[goal.used, &own].concat())?, bytes)?;
+        Some((self.near_jump(from, far.at)?, vec![far]))
+    }
+
+    fn near_jump(&self, from: u64, to: u64) -> Option<Written> {
+        let distance = i32::try_from(to.wrapping_sub(from + NEAR_JUMP) as i64).ok()?;
+        self.written(from, [&[0xe9][..], &distance.to_le_bytes()].concat())
+    }
+
+    fn read(&self, range: Range<u64>) -> Option<&[u8]> {
+        let at = |address: u64| address.checked_sub(self.start).map(|at| at as usize);
+        self.bytes.get(at(range.start)?..at(range.end)?)
+    }
+
+    fn written(&self, at: u64, new: Vec<u8>) -> Option<Written> {
+        let old = self.read(at..at + new.len() as u64)?.to_vec();
+        Some(Written { at, new, old })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::AppPc;
+
+    use super::*;
+    use crate::sliced::recorder::code::STUBS_AT;
+
+    #[test]
+    fn a_patch_leads_to_the_stub() {
+        let text = |function: &[u8]| {
+            let mut bytes = vec![0x90; 0x1000];
+            bytes[0x40..0x40 + function.len()].copy_from_slice(function);
+            bytes[0xf00..].fill(0);
+            bytes
+        };
+        let nop = [0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0];
+        let bytes = text(&[&[0x31, 0xc0, 0x90, 0x90, 0x90, 0x0f, 5, 0xc3][..], &nop].concat());
+        let stub = in_master(STUBS_AT);
+        let near_start = stub - 0x10_0000;
+        let near =
+            Text::new(near_start, bytes.clone()).plan(Instruction::Syscall, near_start + 0x47, STUBS_AT, &[]).unwrap();
+        assert_eq!(
+            (near.jump.at, &near.jump.new[..], &near.jump.old[..]),
+            (near_start + 0x45, &[0xeb, 1][..], Instruction::Syscall.bytes())
+        );
+        assert_eq!(near.way.len(), 1);
+        assert_eq!(near.way[0].new[1..], (0x10_0000_i32 - 0x4d).to_le_bytes());
+        let text_far = Text::new(0x40_0000, bytes);
+        let far = text_far.plan(Instruction::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
+        assert_eq!((far.way[0].at, far.way[0].new.len()), (0x40_0ff0, 14));
+        assert_eq!(far.way[1].new[1..], (0xff0_i32 - 0x4d).to_le_bytes());
+        assert!(text_far.plan(Instruction::Syscall, 0x40_0048, STUBS_AT, &[]).is_none());
+        // One hole is large enough for either jump, not for both.
+        let mut bytes = vec![0x90; 0x4000];
+        let padding = [0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0];
+        bytes[0x3f..0x50].copy_from_slice(&[&[0x0f, 5, 0xc3][..], &padding].concat());
+        let one = Text::new(0x40_0000, bytes);
+        assert_eq!(one.far(0x40_003f, &[]), Some(0x40_0042));
+        assert!(
+            one.near(0x40_0041, &[]).is_some() && one.plan(Instruction::Syscall, 0x40_0041, STUBS_AT, &[]).is_none()
+        );
+        // The instruction that loads the number has room for a jump.
+        let bytes = text(&[0xb8, 110, 0, 0, 0, 0x0f, 5, 0xc3, 0x90]);
+        let load = Text::new(0x40_0000, bytes).plan(Instruction::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
+        assert_eq!((load.jump.at, &load.jump.old[..], load.way.len()), (0x40_0040, &[0xb8, 110, 0, 0, 0][..], 1));
+        assert_eq!(load.jump.new[1..], (0xff0_i32 - 0x45).to_le_bytes());
+        assert_eq!(load.stub.1[..5], load.jump.old);
+    }
+
+    /// A function without a gap, 8 KiB into the text, and before it, at its start, one that ends in a gap.
+    fn crowded(function: &[u8]) -> (Text, u64) {
+        let mut bytes = vec![0xf4; 0x4000];
+        bytes[..0x10].fill(0x90);
+        bytes[1] = 0xc3;
+        bytes[0x2000..0x2000 + function.len()].copy_from_slice(function);
+        bytes[0x3f00..].fill(0);
+        (Text::new(0x40_0000, bytes), 0x40_2000)
+    }
+
+    #[test]
+    fn who_comes_into_the_midst_of_a_guarded_jump_finds_no_instruction() {
+        let nops = [0x90; 50];
+        let sites: [(&[u8], Instruction, u64, u64, Amid); 3] = [
+            (&[0x0f, 0xae, 0xe8, 0x0f, 0x31], Instruction::Rdtsc, 0, 5, Amid::Reading(0x40_2035)),
+            (&[0x0f, 0xae, 0xe8, 0x0f, 0x01, 0xf9], Instruction::Rdtscp, 0, 6, Amid::Reading(0x40_2035)),
+            (&[0x0f, 0x01, 0xf9, 0x48, 0xc1, 0xe2, 32], Instruction::Rdtscp, 0, 3, Amid::Shift(0x40_2035)),
+        ];
+        for (code, instruction, start, end, amid) in sites {
+            let (text, function) = crowded(&[&nops[..], code].concat());
+            let site = function + nops.len() as u64;
+            let patch = text.plan(instruction, site + end, STUBS_AT, &[]).unwrap();
+            assert_eq!((patch.jump.at, patch.amid, patch.jump.old.as_slice()), (site + start, Some(amid), &code[..5]));
+            assert_eq!((patch.jump.new[0], &patch.jump.new[AMID as usize..]), (0xe9, &[0xff, 0xff][..]));
+            assert!(
+                isa::Instruction::decode(&[&patch.jump.new[AMID as usize..], &code[5..]].concat(), AppPc(0)).is_err()
+            );
+            let hole = patch.way.last().unwrap().at;
+            assert!((0x40_0002..=0x40_000b).contains(&hole), "{hole:#x}");
+        }
+    }
+
+    #[test]
+    fn without_a_fence_or_a_shift_there_is_no_room_for_a_guarded_jump() {
+        let nops = [0x90; 50];
+        for code in [&[0x90, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 32][..], &[0x48, 0x0f, 0xae, 0xe8, 0xb8, 1, 0x0f, 0x31]] {
+            let (text, function) = crowded(&[&nops[..], code].concat());
+            let after =
+                function + (nops.len() + code.windows(2).position(|two| two == [0x0f, 0x31]).unwrap()) as u64 + 2;
+            assert!(text.plan(Instruction::Rdtsc, after, STUBS_AT, &[]).is_none());
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Recording in the master's own process, without stops.
+//!
+//! A system call under ptrace costs two stops, some hundred times a bare call. A master that makes many small calls is therefore
+//! handed over to a recorder that runs inside it (`armed`): its hot `syscall` instructions are patched to lead there, and all
+//! others are made to stop by Syscall User Dispatch. Hot `rdtsc` and `rdtscp` are patched likewise; the others trap as ever. The recorder makes
+//! the calls that it knows ([`crate::sliced::recorder::code::table`]), reads the counter, writes the records
+//! that the control process would have written, and leaves everything else to the control process.
+//!
+//! Invariant: whenever anything else looks at the master, it is pristine. The first stop of an armed master, whatever its reason, takes
+//! it back ([`super::take_back`]): no instruction is patched then, none of its registers is the recorder's, and its records are in the log. So slices
+//! are forks of a pristine master, and nothing outside this folder knows of patches, with one exception: pages of files hold bytes
+//! of ours where nobody executes or reads them ([`InProcess::pages`]); slices put the file's pages back when they boot.
+//!
+//! What the app could see of it: its own code, while it reads that between two small calls.
+
+use std::collections::{BTreeSet, HashMap};
+
+use machine::{Gpr, Memory, flags};
+use syscall_replay::is_error;
+use tracee::Stopped;
+
+use super::descriptors::{Descriptor, look_at};
+use super::install::{map, remove};
+use super::logs::{Logs, Room};
+use super::policy::Policy;
+use super::shared::Shared;
+use crate::app::{Dispositions, all_kept};
+use crate::base::Failure;
+use crate::sliced::instructions::{ClockInstruction, Counter};
+use crate::sliced::recorder::code::{
+    AFTER, BEHIND_SHIFT, FLAGS, Instruction, NEEDED_SIGNALS, Places, RDX, RSP, SHIFT_LEN, in_master, layout, table,
+};
+use crate::sliced::recorder::patching::{Amid, Sites};
+
+/// Longest path that is looked at.
+const MOST_PATH: usize = 4096;
+
+/// The recorder of a master.
+pub struct InProcess {
+    is_wanted: bool,
+    pub(super) pid: i32,
+    pub(super) places: Places,
+    pub(super) shared: Option<Shared>,
+    /// The recorder lies in the program image.
+    is_set_up: bool,
+    /// It could not be brought there.
+    is_impossible: bool,
+    /// The master is in its care.
+    pub(super) is_armed: bool,
+    /// Records that it may write since then.
+    pub(super) most: u64,
+    pub(super) logs: Logs,
+    /// The app wants its memory locked.
+    locks_memory: bool,
+    pub(super) sites: Sites,
+    pub(super) policy: Policy,
+    /// Signals that the app ignores, if that is known.
+    ignored: Option<u64>,
+    /// The app's descriptors that show its mappings, the recorder's among them.
+    maps_files: BTreeSet<u64>,
+    /// Descriptors that were looked at.
+    pub(super) files: HashMap<u64, Descriptor>,
+    /// Devices of local file systems.
+    devices: Vec<u64>,
+    /// Another process changes the app's descriptors.
+    shares_files: bool,
+    /// What the app's readings of the time stamp counter give.
+    pub counter: Counter,
+    /// What it has recorded: system calls, and readings of the time stamp counter.
+    pub recorded: u64,
+    /// There was no memory for the record of a call that was made.
+    pub has_lost_record: bool,
+}
+
+impl InProcess {
+    /// For the process `pid`, if it is wanted.
+    pub fn new(pid: i32, is_wanted: bool) -> Self {
+        Self {
+            is_wanted,
+            pid,
+            places: Places::get(),
+            shared: None,
+            is_set_up: false,
+            is_impossible: false,
+            is_armed: false,
+            most: 0,
+            logs: Logs::default(),
+            locks_memory: false,
+            sites: Sites::default(),
+            policy: Policy::new(),
+            ignored: None,
+            counter: Counter::new(),
+            maps_files: BTreeSet::new(),
+            files: HashMap::new(),
+            devices: Vec::new(),
+            shares_files: false,
+            recorded: 0,
+            has_lost_record: false,
+        }
+    }
+
+    /// A new program image: nothing is left of the recorder.
+    pub fn new_image(&mut self) {
+        let shared = self.shared.take();
+        *self = Self { shared, recorded: self.recorded, ..Self::new(self.pid, self.is_wanted) };
+    }
+
+    /// The master is a copy of one whose recorder had left its bytes in these pages.
+    pub fn inherit(&mut self, pages: Vec<u64>) {
+        self.sites.inherit(pages);
+    }
+
+    /// Whether the master is in the recorder's care.
+    pub fn is_armed(&self) -> bool {
+        self.is_armed
+    }
+
+    /// Pages of files that hold bytes of ours besides the file's.
+    pub fn pages(&self) -> &[u64] {
+        self.sites.pages()
+    }
+
+    /// The master, which isn't armed, is about to make a call.
+    pub fn before(&mut self, stopped: &Stopped, number: u64, args: &[u64; 6]) {
+        if !self.is_wanted {
+            return;
+        }
+        if !table::is_known(number) {
+            self.policy.other();
+        }
+        let [first, second, _, fourth, fifth, _] = *args;
+        let end = |start: u64, len: u64| start.saturating_add(len);
+        match number as i64 {
+            libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_madvise => {
+                self.sites.forget(first, end(first, second));
+            }
+            libc::SYS_mmap if fourth as i32 & libc::MAP_FIXED != 0 => self.sites.forget(first, end(first, second)),
+            libc::SYS_mremap => {
+                self.sites.forget(first, end(first, second));
+                self.sites.forget(fifth, end(fifth, args[2]));
+            }
+            libc::SYS_shmat | libc::SYS_remap_file_pages => self.sites.forget(0, u64::MAX),
+            libc::SYS_close => drop(self.files.remove(&first)),
+            libc::SYS_dup2 | libc::SYS_dup3 => drop(self.files.remove(&second)),
+            libc::SYS_close_range => self.files.clear(),
+            libc::SYS_clone => self.shares_files |= first & libc::CLONE_FILES as u64 != 0,
+            libc::SYS_clone3 => {
+                let flags = stopped.read_u64(first).unwrap_or(u64::MAX);
+                self.shares_files |= flags & libc::CLONE_FILES as u64 != 0;
+            }
+            _ => {}
+        }
+    }
+
+    /// The call was made with this result. `gate`: a `syscall` instruction.
+    ///
+    /// # Errors
+    /// If the master was killed.
+    pub fn after(
+        &mut self,
+        stopped: &mut Stopped,
+        gate: u64,
+        (number, args): (u64, &[u64; 6]),
+        result: u64,
+    ) -> Result<(), Failure> {
+        if !self.is_wanted || self.is_impossible {
+            return Ok(());
+        }
+        let shows_maps = !is_error(result)
+            && match number as i64 {
+                libc::SYS_open => names_maps(stopped, args[0]),
+                libc::SYS_openat | libc::SYS_openat2 => names_maps(stopped, args[1]),
+                _ => false,
+            };
+        if shows_maps {
+            self.maps_files.insert(result);
+        }
+        if !is_error(result) {
+            match number as i64 {
+                libc::SYS_mlockall => self.locks_memory = true,
+                libc::SYS_munlockall => self.locks_memory = false,
+                _ => {}
+            }
+        }
+        if self.is_set_up && (shows_maps || self.locks_memory) {
+            self.tear_down(stopped, gate)?;
+        }
+        match number as i64 {
+            libc::SYS_rt_sigaction => self.ignored = None,
+            libc::SYS_close => drop(self.maps_files.remove(&args[0])),
+            _ => {}
+        }
+        if !table::is_known(number) {
+            return Ok(());
+        }
+        let is_takeable = table::is_taken(number, args) && (!table::needs_file(number) || self.knows_file(args[0]));
+        if self.sites.called(Instruction::Syscall, stopped.registers()?.rip()) && is_takeable {
+            self.policy.taken();
+        } else {
+            self.policy.other();
+        }
+        Ok(())
+    }
+
+    /// An instruction whose results are recorded was executed for the master, which isn't armed, and lay there.
+    pub fn was_read(&mut self, instruction: ClockInstruction, pc: u64) {
+        if !self.is_wanted || self.is_impossible {
+            return;
+        }
+        let known = match instruction {
+            ClockInstruction::Rdtsc => Some(Instruction::Rdtsc),
+            ClockInstruction::Rdtscp => Some(Instruction::Rdtscp),
+            ClockInstruction::Cpuid => None,
+        };
+        if known.is_some_and(|known| self.sites.called(known, pc + instruction.len())) {
+            self.policy.taken();
+        } else {
+            self.policy.other();
+        }
+    }
+
+    /// Hands the master, which stands still anywhere in the app's own code, over to the recorder, if that is worth while and possible.
+    /// `gate`: a `syscall` instruction.
+    ///
+    /// # Errors
+    /// If the master was killed.
+    pub fn arm(&mut self, stopped: &mut Stopped, gate: u64, room: &Room<'_>) -> Result<(), Failure> {
+        let is_wanted = self.is_wanted && self.policy.is_wanted() && room.records > 0;
+        let is_unwanted = !self.maps_files.is_empty() || self.locks_memory;
+        if !is_wanted || self.is_impossible || is_unwanted || !self.can_stop(stopped)? {
+            return Ok(());
+        }
+        if !self.is_set_up && !self.set_up(stopped, gate)? {
+            self.is_impossible = true;
+            return Ok(());
+        }
+        if !self.sites.prepare(stopped) {
+            self.policy.disappoint();
+            return Ok(());
+        }
+        let place = self.logs.place(stopped, gate, room)?;
+        let Some(shared) = &self.shared else { return Ok(()) };
+        match &place {
+            Some(place) => shared.begin(room.records.into(), place.start, place.end),
+            None => shared.begin_here(room.records.into()),
+        }
+        shared.set_files(self.files.iter().filter(|_| !self.shares_files).map(|(fd, kind)| (*fd, *kind)));
+        shared.set_devices((!self.shares_files).then_some(&self.devices));
+        shared.set_kept(all_kept().into_iter().map(|(_, inode)| inode));
+        self.most = room.records.into();
+        if self.sites.any_reading() {
+            shared.set_counter(self.counter.measure());
+        }
+        shared.set_blocking(true);
+        self.is_armed = true;
+        self.step_aside(stopped)?;
+        self.patch(true)
+    }
+
+    /// Where the master stands in the midst of what is to be patched, before the shift that follows a reading, the recorder does that instead.
+    fn step_aside(&self, stopped: &mut Stopped) -> Result<(), Failure> {
+        let mut registers = stopped.registers()?;
+        let at = registers.rip();
+        let (Some(Amid::Shift(_)), Some(shared)) = (self.sites.amid(at), &self.shared) else { return Ok(()) };
+        let app = registers.app();
+        let words = [(AFTER, at), (BEHIND_SHIFT, at + SHIFT_LEN), (FLAGS, app.rflags), (RSP, app.rsp())];
+        words.into_iter().chain([(RDX, app.get(Gpr::Rdx))]).for_each(|(offset, value)| shared.set(offset, value));
+        registers.set_rip(in_master(self.places.shifts));
+        Ok(stopped.set_registers(&registers)?)
+    }
+
+    /// Whether the signals arrive by which the recorder stops: one that is blocked or ignored would lose the app's setting.
+    fn can_stop(&mut self, stopped: &Stopped) -> Result<bool, Failure> {
+        let ignored = *self.ignored.get_or_insert_with(|| {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok();
+            status.and_then(|status| Dispositions::parse(&status)).map_or(NEEDED_SIGNALS, |set| set.ignored)
+        });
+        let is_traced_by_itself = stopped.registers()?.app().rflags & flags::TF != 0;
+        Ok((ignored | stopped.signal_mask()?) & NEEDED_SIGNALS == 0 && !is_traced_by_itself)
+    }
+
+    pub(super) fn patch(&self, patched: bool) -> Result<(), Failure> {
+        let gone = |source| Failure::System { action: "write the app's memory", source };
+        self.sites.set_patched(patched).map_err(gone)
+    }
+
+    /// Whether the recorder may read and write a descriptor.
+    fn knows_file(&mut self, fd: u64) -> bool {
+        if self.shares_files {
+            return false;
+        }
+        if let Some(known) = self.files.get(&fd) {
+            return *known != Descriptor::Other;
+        }
+        let found = look_at(self.pid, fd);
+        if let Descriptor::Local(device) = found
+            && !self.devices.contains(&device)
+            && self.devices.len() < layout::MAX_DEVICES
+        {
+            self.devices.push(device);
+        }
+        self.files.insert(fd, found);
+        found != Descriptor::Other
+    }
+}
+
+/// Whether a path may be that of a file that shows the process's mappings, as `/proc/self/maps` does.
+fn names_maps(memory: &Stopped, path: u64) -> bool {
+    let path = memory.read_c_string(path, MOST_PATH).unwrap_or_default();
+    path.windows(4).any(|part| part == b"maps")
+}
+
+impl InProcess {
+    /// Brings the recorder into the program image. False if the kernel or the app's limits don't allow it: then all is as before.
+    ///
+    /// # Errors
+    /// If the master was killed.
+    pub(in crate::sliced) fn set_up(&mut self, stopped: &mut Stopped, gate: u64) -> Result<bool, Failure> {
+        if self.shared.is_none() {
+            self.shared = Shared::new().ok();
+        }
+        let Some(shared) = &self.shared else { return Ok(false) };
+        shared.set_blocking(false);
+        shared.set_stop(false);
+        self.is_set_up = map(stopped, gate, shared)?;
+        if !self.is_set_up {
+            remove(stopped, gate)?;
+            return Ok(false);
+        }
+        self.sites.write_stubs().map_err(|source| Failure::System { action: "write the app's memory", source })?;
+        Ok(true)
+    }
+
+    /// The app, which isn't armed, is about to look at its mappings: the recorder leaves no trace in them.
+    ///
+    /// # Errors
+    /// If the master was killed.
+    pub(in crate::sliced) fn tear_down(&mut self, stopped: &mut Stopped, gate: u64) -> Result<(), Failure> {
+        self.is_set_up = false;
+        self.logs = Logs::default();
+        remove(stopped, gate)
+    }
+}

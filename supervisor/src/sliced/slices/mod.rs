@@ -1,0 +1,16 @@
+//! The slices of a run, from the fork to the result.
+//!
+//! ```text
+//!   Recording ── its end is known ──► due ── room ──► running ── its process ends ──► Finished: result to the collector
+//!                                                        └─ lost ──► begun again from its first state
+//! ```
+//!
+//! * `recording`: the slice that is being recorded, and its log.
+//! * `slices`: all of them.
+
+mod recording;
+#[expect(clippy::module_inception, reason = "the file of what the room is named for")]
+mod slices;
+
+pub use recording::Recording;
+pub use slices::{Ended, Slices};

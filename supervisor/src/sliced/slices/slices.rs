@@ -1,0 +1,223 @@
+//! The slices of a run: one that is being recorded, those that run, those that may not run yet.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use bubble::shared::{End, state};
+use tracee::Exit;
+
+use super::recording::Recording;
+use crate::app::kill;
+use crate::base::Failure;
+use crate::report::Statistics;
+use crate::run_memory::{ClaimedSlot, RunMemory};
+
+/// How often a slice is begun again before the run fails.
+const MAX_ATTEMPTS: u32 = 2;
+
+struct RunningSlice {
+    number: u64,
+    slot: ClaimedSlot,
+}
+
+/// What the end of a process means.
+pub enum Ended {
+    /// That slice has finished.
+    Finished(u64, ClaimedSlot),
+    /// A slice was lost and has begun again.
+    Again,
+    /// Nothing.
+    Other,
+}
+
+/// All slices of a run.
+pub struct Slices {
+    limit: usize,
+    /// The one that is being recorded.
+    pub recording: Option<Recording>,
+    /// A fork that never runs: it keeps the state in which the app was killed, for the last slice to compare itself with.
+    pub witness: Option<Recording>,
+    due: VecDeque<(Recording, Box<End>)>,
+    running: Vec<RunningSlice>,
+    /// Finished slices that the next one has not followed yet.
+    finished: BTreeSet<u64>,
+    /// Processes that keep first states of finished slices for the slice before.
+    keepers: BTreeMap<u64, i32>,
+    /// Those of them that were told to end.
+    ending: BTreeSet<i32>,
+    /// Why slices were begun again, the first time.
+    lost: BTreeMap<u64, String>,
+    next: u64,
+}
+
+impl Slices {
+    /// None yet; at most `limit` will run at a time.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            recording: None,
+            witness: None,
+            due: VecDeque::new(),
+            running: Vec::new(),
+            finished: BTreeSet::new(),
+            keepers: BTreeMap::new(),
+            ending: BTreeSet::new(),
+            lost: BTreeMap::new(),
+            next: 0,
+        }
+    }
+
+    /// Whether another slice may be released, and yet another forked.
+    pub fn has_room(&self, memory: &RunMemory) -> bool {
+        self.running.len() < self.limit && self.due.is_empty() && memory.has_free_slot()
+    }
+
+    /// Whether no slice is left.
+    pub fn is_empty(&self) -> bool {
+        self.recording.is_none() && self.due.is_empty() && self.running.is_empty()
+    }
+
+    /// Whether none is left, nor any process of one.
+    pub fn are_gone(&self) -> bool {
+        self.is_empty() && self.keepers.is_empty() && self.ending.is_empty()
+    }
+
+    /// Whether any runs, so that waiting for one makes sense.
+    pub fn any_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// The number that the next slice gets.
+    pub fn next_number(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// The end of the recorded slice is known: it is due to run.
+    /// `bound`: CPU time that it may use; zero: as much as it likes.
+    pub fn end_recording(&mut self, end: Box<End>, bound: Duration, statistics: &mut Statistics) {
+        if let Some(recording) = self.recording.take() {
+            recording.slot.set_cpu_bound(bound);
+            statistics.records += u64::from(recording.records);
+            statistics.log_bytes += recording.log_len as u64;
+            self.due.push_back((recording, end));
+        }
+    }
+
+    /// As many of those that are due run as the limit allows.
+    pub fn let_run(&mut self) {
+        while self.running.len() < self.limit
+            && let Some((mut slice, end)) = self.due.pop_front()
+        {
+            slice.slot.publish(&end, slice.log_len, slice.last_call_len, slice.records);
+            self.running.push(RunningSlice { number: slice.number, slot: slice.slot });
+        }
+    }
+
+    /// A process has ended.
+    ///
+    /// # Errors
+    /// If that means that a slice can't finish.
+    pub fn ended(&mut self, pid: i32, exit: Exit) -> Result<Ended, Failure> {
+        if let Some(at) = self.running.iter().position(|slice| slice.slot.take_runner(pid)) {
+            let RunningSlice { number, slot } = &self.running[at];
+            if slot.state() != state::FINISHED {
+                return begin_again(*number, slot, &mut self.lost, state::RELEASED, exit);
+            }
+            let RunningSlice { number, slot } = self.running.swap_remove(at);
+            self.let_run();
+            self.settle(number, &slot);
+            return Ok(Ended::Finished(number, slot));
+        }
+        let waiting = self.recording.iter().chain(self.due.iter().map(|(recording, _)| recording));
+        if let Some(slice) = waiting.into_iter().find(|slice| slice.slot.take_runner(pid)) {
+            return begin_again(slice.number, &slice.slot, &mut self.lost, state::BOOTING, exit);
+        }
+        match &self.witness {
+            Some(witness) if witness.slot.runner() == Some(pid) && witness.slot.first_state().is_none() => {
+                Err(Failure::Slice { slice: witness.number, report: why(&witness.slot, exit) })
+            }
+            _ => self.keeper_ended(pid, exit),
+        }
+    }
+
+    /// First states are kept for the slice itself and for the one before.
+    fn settle(&mut self, number: u64, slot: &ClaimedSlot) {
+        if let Some(keeper) = slot.first_state() {
+            self.keepers.insert(number, keeper);
+        }
+        let before_has_finished = number.checked_sub(1).is_none_or(|before| self.finished.remove(&before));
+        let done = [before_has_finished.then_some(number), Some(number + 1)];
+        for keeper in done.into_iter().flatten().filter_map(|number| self.keepers.remove(&number)) {
+            self.ending.insert(keeper);
+            kill(keeper);
+        }
+        if !self.finished.contains(&(number + 1)) {
+            self.finished.insert(number);
+        }
+    }
+
+    /// The process may have kept a first state that is still wanted.
+    fn keeper_ended(&mut self, pid: i32, exit: Exit) -> Result<Ended, Failure> {
+        self.keepers.retain(|_, keeper| *keeper != pid);
+        self.ending.remove(&pid);
+        let waiting = self.recording.iter().chain(&self.witness).chain(self.due.iter().map(|(slice, _)| slice));
+        let all = waiting.map(|slice| (slice.number, &slice.slot));
+        for (number, slot) in all.chain(self.running.iter().map(|slice| (slice.number, &slice.slot))) {
+            if slot.first_state() == Some(pid) {
+                slot.lose_first_state();
+                if slot.runner().is_none() {
+                    return Err(Failure::Slice { slice: number, report: why(slot, exit) });
+                }
+            }
+        }
+        Ok(Ended::Other)
+    }
+
+    /// Ends all of them.
+    pub fn kill(&mut self) {
+        let due = self.due.drain(..).map(|(recording, _)| recording);
+        let waiting = self.recording.take().into_iter().chain(self.witness.take()).chain(due);
+        let slots = waiting.map(|recording| recording.slot);
+        for slot in slots.chain(self.running.drain(..).map(|slice| slice.slot)) {
+            // The keeper first: it could make another runner.
+            slot.first_state().into_iter().for_each(kill);
+            slot.runner().into_iter().for_each(kill);
+        }
+        std::mem::take(&mut self.keepers).into_values().for_each(kill);
+    }
+}
+
+/// A slice's process has ended before its result was complete: the slice is tried again if that is possible.
+fn begin_again(
+    slice: u64,
+    slot: &ClaimedSlot,
+    lost: &mut BTreeMap<u64, String>,
+    from: u32,
+    exit: Exit,
+) -> Result<Ended, Failure> {
+    let report = why(slot, exit);
+    let first = lost.entry(slice).or_insert_with(|| report.clone());
+    if slot.first_state().is_some() && slot.attempts() < MAX_ATTEMPTS && slot.may_be_tried_again() {
+        slot.begin_again(from);
+        return Ok(Ended::Again);
+    }
+    let report = match slot.attempts() + 1 {
+        1 => report,
+        tried if *first == report => format!("{report} (it was tried {tried} times)"),
+        tried => format!("{report} (it was tried {tried} times; the first time: {first})"),
+    };
+    Err(Failure::Slice { slice, report })
+}
+
+/// Why a slice has not finished.
+fn why(slot: &ClaimedSlot, exit: Exit) -> String {
+    match (slot.state(), exit) {
+        (state::FAILED, _) => slot.report(),
+        (state::BOOTING, Exit::Code(code)) => match slot.steps.failed(code) {
+            Some(step) => format!("it could not be taken over: it failed to {step}"),
+            None => format!("it ended with {code} while it was being taken over"),
+        },
+        (_, exit) => format!("its process ended by itself ({exit}) before its result was complete"),
+    }
+}
