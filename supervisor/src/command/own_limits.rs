@@ -49,7 +49,7 @@ const LEAST: [(libc::__rlimit_resource_t, u64, &str, &str); 3] = [
     ),
     (
         libc::RLIMIT_DATA,
-        (1 << 30) + (64 << 20),
+        (5 << 28) + (64 << 20),
         "ulimit -Hd",
         "bytes of private memory, most of which is reserved and never used",
     ),
@@ -83,7 +83,7 @@ fn of_limit(number: u64) -> String {
 /// What a run needs at least of what may be limited, and how shells name the limit.
 const NEEDED: [(libc::__rlimit_resource_t, u64, &str); 6] = [
     (libc::RLIMIT_AS, BUBBLE.size, "-v"),
-    (libc::RLIMIT_DATA, 1 << 30, "-d"),
+    (libc::RLIMIT_DATA, 5 << 28, "-d"),
     (libc::RLIMIT_FSIZE, file::size(MAX_SLOTS), "-f"),
     (libc::RLIMIT_NOFILE, 64, "-n"),
     (libc::RLIMIT_NPROC, 16, "-u"),

@@ -453,7 +453,7 @@ fn hard_limits_that_are_too_low_are_named() {
     };
     for sliced in ["0", "1"] {
         for (option, value) in
-            [("v", "80000000"), ("v", "324000000"), ("d", "10000"), ("d", "1000000"), ("n", "8"), ("n", "10")]
+            [("v", "80000000"), ("v", "324000000"), ("d", "10000"), ("d", "1300000"), ("n", "8"), ("n", "10")]
         {
             let run = limited(option, value, sliced);
             let told = text(&run.stderr);
@@ -462,7 +462,7 @@ fn hard_limits_that_are_too_low_are_named() {
             assert!(run.stdout.is_empty(), "the app ran");
         }
         // What README says is enough.
-        for (option, value) in [("v", "325058560"), ("d", "1153434")] {
+        for (option, value) in [("v", "325058560"), ("d", "1468006")] {
             let run = limited(option, value, sliced);
             assert_eq!(run.status.code(), Some(0), "{option} {value}: {}", text(&run.stderr));
         }
