@@ -14,10 +14,10 @@ use isa::Kind;
 use isa::random::{Catalogue, Generator, Layout, PLANE, Program, Rng};
 use machine::{AppPc, CachePc, Gpr, flags};
 
-use translator::abi::{Counters, Doors, Level, SpaceId, TraceId};
+use translator::abi::{Counters, Doors, ExitKind, Level, SpaceId, TraceId};
 use translator::emit::{
-    Check, Condition, Lookup, Otherwise, Rules, Shape, Site, Spare, ThroughSlot, Translation, landing, slot, stale,
-    translate,
+    Check, Condition, Lookup, Otherwise, Rules, Shape, Site, Spare, ThroughSlot, Translation, emptied, landing, slot,
+    stale, translate,
 };
 use translator::liveness::Ahead;
 use translator::routines::{Known, merge_counters};
@@ -25,8 +25,10 @@ use translator::trace::{Arg, Buffered, Call, Limits, Point, Test, Trace, has_aft
 
 /// Lists of switches: none, each, all, and random ones.
 const LISTS: usize = 40;
+/// Traces of a normal run.
+const FEW: u64 = 1000;
 /// Programs after which counters and what is known of routines begin anew.
-const TOGETHER: u64 = 16;
+const TOGETHER: u64 = 2;
 
 const PAGE: u64 = 4096;
 const CODE: u64 = 0x5555_5180_0000;
@@ -215,7 +217,7 @@ impl Tool<'_> {
                 trace.calls.push(call);
             }
             if words && rng.once_in(2) {
-                let words = (0..=rng.below(3)).map(|_| argument(trace, Point::Before(n), rng)).collect();
+                let words = (0..=rng.below(3)).map(|_| word(trace, n, rng)).collect();
                 trace.buffered.push(Buffered { index: n, words });
             }
         }
@@ -273,12 +275,27 @@ fn argument(trace: &Trace, point: Point, rng: &mut Rng) -> Arg {
     }
 }
 
-/// A hash of bytes, the same in each process.
-struct Hash(u64);
+/// A value for the buffer: what a count branch will do isn't known before it.
+fn word(trace: &Trace, n: usize, rng: &mut Rng) -> Arg {
+    match argument(trace, Point::Before(n), rng) {
+        Arg::BranchTaken if !matches!(trace.instructions[n].kind(), Kind::Branch { .. }) => Arg::InstructionPointer,
+        word => word,
+    }
+}
+
+/// A hash of all that was emitted, the same in each process, and what was in it.
+#[derive(Default)]
+struct Hash {
+    hash: u64,
+    /// A bit for each kind of exit.
+    exits: u32,
+    /// A bit for each thing that r11 can be for.
+    reserved: u32,
+}
 
 impl Hash {
     fn word(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        self.hash = (self.hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
@@ -293,6 +310,7 @@ impl Hash {
     fn translation(&mut self, made: &Translation) {
         [&made.code, &made.stubs, &made.arena].into_iter().for_each(|bytes| self.bytes(bytes));
         for exit in &made.exits {
+            self.exits |= 1 << exit.kind as u32;
             [exit.pc.0, exit.kind as u64, exit.site.into(), exit.argument.into()]
                 .into_iter()
                 .for_each(|w| self.word(w));
@@ -335,8 +353,8 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
         instructions: if once { 1 } else { 1 + rng.below(64) as usize },
         stop_after_write: rng.once_in(8),
     };
-    let mut trace = select(pc, code_at(pc), limits, |_| false, std::mem::take(&mut list.spare.instructions))
-        .expect("code of a program");
+    let mut trace =
+        select(pc, code_at(pc), limits, |_| false, emptied(&mut list.spare.instructions)).expect("code of a program");
     instrument.insert(&mut trace, &mut rng);
     if list.off.leaves(Optimisation::Merge) {
         merge_counters(&mut trace, &list.known);
@@ -373,6 +391,7 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
     match translate(&trace, site, rules, shape, live_at, &mut list.spare) {
         Ok(made) => {
             hash.translation(&made);
+            hash.reserved |= 1 << list.counters.reserved() as u32;
             list.spare.take_back(made);
         }
         Err(e) => hash.bytes(e.to_string().as_bytes()),
@@ -391,8 +410,8 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
     len as u64
 }
 
-/// Translates so many traces under each list. The hash is that of all that was emitted.
-fn emission(traces: u64, routines: &Routines) -> u64 {
+/// Translates so many traces under each list.
+fn emission(traces: u64, routines: &Routines) -> Hash {
     let catalogue = Catalogue::all();
     let layout = Layout {
         code: CODE,
@@ -408,7 +427,7 @@ fn emission(traces: u64, routines: &Routines) -> u64 {
     };
     let mut lists = List::all();
     assert_eq!(lists.len(), LISTS);
-    let (mut hash, mut made, mut seed) = (Hash(0), 0, 0);
+    let (mut hash, mut made, mut seed) = (Hash::default(), 0, 0);
     while made < traces {
         let group = seed / TOGETHER;
         if seed.is_multiple_of(TOGETHER) {
@@ -429,19 +448,35 @@ fn emission(traces: u64, routines: &Routines) -> u64 {
         }
         seed += 1;
     }
-    hash.0
+    hash
 }
 
-/// A normal run looks whether there is chance in it; with more traces the hash is for those who compare two builds.
+/// What random traces lead to. Programs have no `rdtsc` and the like, and too few that store the environment of the x87 unit.
+const EXITS: [ExitKind; 10] = [
+    ExitKind::Direct,
+    ExitKind::Slot,
+    ExitKind::Syscall,
+    ExitKind::Call,
+    ExitKind::Interrupted,
+    ExitKind::PopFlags,
+    ExitKind::Drain,
+    ExitKind::End,
+    ExitKind::Changed,
+    ExitKind::Stale,
+];
+
+/// A normal run looks whether there is chance in it, and whether all is there; with more traces the hash is for those who compare two builds.
 #[test]
 fn emission_depends_on_nothing_else() {
     let traces = std::env::var("SUPERPIN_TRACES")
-        .map_or(150, |text| text.parse().unwrap_or_else(|_| panic!("SUPERPIN_TRACES={text} is not a number")));
+        .map_or(FEW, |text| text.parse().unwrap_or_else(|_| panic!("SUPERPIN_TRACES={text} is not a number")));
     let (_memory, routines) = Memory::new();
-    let first = emission(traces, &routines);
-    println!("emission of {traces} traces under {LISTS} lists of switches: {first:016x}");
-    let few = traces.min(150);
-    let (once, again) = (emission(few, &routines), emission(few, &routines));
-    assert_eq!(once, again, "the same traces gave other translations");
-    assert_ne!(once, emission(few - 1, &routines), "a trace more made no difference");
+    let hash = emission(traces, &routines).hash;
+    println!("emission of {traces} traces under {LISTS} lists of switches: {hash:016x}");
+    let (once, again) = (emission(FEW, &routines), emission(FEW, &routines));
+    assert_eq!(once.hash, again.hash, "the same traces gave other translations");
+    assert_ne!(once.hash, emission(FEW - 1, &routines).hash, "a trace more made no difference");
+    let missing = EXITS.into_iter().find(|&kind| once.exits & 1 << kind as u32 == 0);
+    assert_eq!(missing, None, "no trace has such an exit");
+    assert_eq!(once.reserved, 0b111, "r11 is to be the app's, a counter and the buffer's position");
 }
