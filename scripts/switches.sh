@@ -43,12 +43,12 @@ for list in "${lists[@]}"; do
     for suite; do
         filter=() && [[ $suite != *:* ]] || filter=("${suite#*:}")
         if RUST_BACKTRACE=0 SUPERPIN_ENGINE=$list cargo test --quiet --release -p suites --test "${suite%%:*}" -- "${filter[@]}" >"$log" 2>&1; then
-            echo "$list $suite: $(grep -o '[0-9]* passed' "$log") (${SECONDS}s)"
+            result=
         else
-            failures=$((failures + 1))
-            echo "$list $suite: FAILED (${SECONDS}s)"
-            sed -n '/^failures:$/,$p' "$log"
+            failures=$((failures + 1)) result='FAILED: '
         fi
+        echo "$list $suite: $result$(awk '/^test result:/ { print $4 + 0 " passed, " $6 + 0 " failed, " $8 + 0 " skipped" }' "$log") (${SECONDS}s)"
+        [ -z "$result" ] || sed -n '/^failures:$/,$p' "$log"
     done
 done
 echo "$failures failed"
