@@ -51,6 +51,9 @@ pub const NO_SLOT: u32 = u32::MAX;
 /// In place of a process id: there is none.
 pub const NO_PROCESS: u32 = u32::MAX;
 
+/// In place of an app pc or a slice's number: there is none.
+pub const NOWHERE: u64 = u64::MAX;
+
 /// Settings of a run that every process of it reads. Written before the first process is taken over.
 #[repr(C)]
 pub struct RunHeader {
@@ -77,6 +80,14 @@ pub struct RunHeader {
     pub process: u32,
     /// Whether shared translations are there from a run before, or are kept for a run after this (1): serial runs have them too.
     pub keeps_code: u32,
+    /// What is to be told, as [`crate::events::Kind::bit`]s.
+    pub told: AtomicU32,
+    /// The app pc whose traces are written out; [`NOWHERE`] if none are.
+    pub written_out: AtomicU64,
+    /// The slice that stops for a debugger; [`NOWHERE`] if none does.
+    pub stops: AtomicU64,
+    /// Before which app pc; [`NOWHERE`]: before its first instruction.
+    pub stops_at: AtomicU64,
     /// Tool name, then its options, each ended by a zero byte.
     pub tool_args: [u8; TOOL_ARGS_BYTES],
 }

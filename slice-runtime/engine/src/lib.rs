@@ -13,6 +13,7 @@
 //! * `signals`: faults and interruptions, back to the app's state.
 //! * `translations`: what all threads of a process share: finding, making, dropping.
 //! * `run`: one thread ([`Runner`]).
+//! * `log`: what those who work on it are told.
 //! * [`routines`]: what is counted of analysis routines that leave the cache.
 
 mod cache;
@@ -20,13 +21,14 @@ mod coherence;
 mod gateway;
 mod interface;
 mod link;
+mod log;
 pub mod routines;
 mod run;
 mod signals;
 mod translations;
 
 pub use gateway::{detach, extended_state, fast_path, stored_environment};
-pub use interface::{Control, Fault, Flow, Guest, Settings, Stats, TRAP_FLAG, Volatile};
+pub use interface::{Control, Fault, Flow, Guest, Settings, Stats, TRAP_FLAG, Volatile, Watched};
 pub use link::mapped_later;
 pub use run::{Runner, stream};
 pub use signals::{Hook, install_signal, interrupt, on_signal, set_interrupted};

@@ -216,6 +216,12 @@ impl OwnSlot {
         Ok(())
     }
 
+    /// Bytes of the result that was handed in.
+    pub fn result_len(&self) -> u64 {
+        // SAFETY: see `state`.
+        unsafe { (*self.slot).result_len.load(Ordering::Relaxed) }
+    }
+
     /// Notes that the state at the slice's end recurs.
     pub fn set_end_recurs(&self) {
         // SAFETY: see `state`.

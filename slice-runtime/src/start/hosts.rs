@@ -1,10 +1,15 @@
 //! For whom the engine runs, and what happens when it stops.
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
 use bubble::boot::{BootBlock, Mode};
-use bubble::shared::{RunHeader, SliceStats};
-use engine::{Control, Runner, Settings, Stats};
+use bubble::events::{self, SERIAL};
+use bubble::shared::{NOWHERE, RunHeader, SliceStats};
+use engine::{Control, Runner, Settings, Stats, Watched};
 use translator::abi::Cpu;
 
+use super::log;
 use crate::ports::{OwnSlot, RunningTool, cpu_time, exit_now, header, time_of};
 use crate::serial::{self, Signals, open_at_start};
 use crate::slice::SliceGuest;
@@ -38,8 +43,11 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     {
         slot.fail(&format_args!("cannot copy the app's shared memory: {error}"));
     }
+    // SAFETY: CONTROL is mapped, for as long as this process lives.
+    unsafe { events::start(header().told.load(Relaxed), boot.slice) };
     let boot_times = boot_times(boot, slot);
     slot.wait_released();
+    log::begins(boot, slot);
     let mut guest = SliceGuest::new(boot.supervisor, slot, tool);
     guest.start(&mut engine);
     engine.run(&mut guest);
@@ -50,6 +58,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     {
         slot.fail(&error);
     }
+    log::has_finished(slot);
     if guest.watch_for_recurrence(may_recur) {
         engine.run(&mut guest);
     }
@@ -73,6 +82,8 @@ fn run_serial(
     tool: Box<dyn RunningTool>,
     mut engine: Box<Runner>,
 ) -> ! {
+    // SAFETY: CONTROL is mapped, for as long as this process lives.
+    unsafe { events::start(header().told.load(Relaxed), SERIAL) };
     let mut control = engine.control();
     if signals.handles_faults() {
         control.expect_faults();
@@ -86,12 +97,15 @@ fn run_serial(
 }
 
 fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
+    let watched = watched(header, boot);
     Settings {
         max_blocks: header.max_blocks as usize,
         max_instructions: header.max_instructions as usize,
         linking: header.linking != 0,
         // A serial run has nobody to share with but other runs.
-        sharing: header.sharing != 0 && (boot.mode == Mode::Slice || header.keeps_code != 0),
+        sharing: header.sharing != 0
+            && (boot.mode == Mode::Slice || header.keeps_code != 0)
+            && watched.stops_at.is_none(),
         outlives_run: header.keeps_code != 0,
         cache_bytes: header.cache_bytes,
         off: header.off,
@@ -100,6 +114,17 @@ fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
         exact_faults: boot.mode == Mode::Serial && header.keeps_code != 0,
         replays: boot.mode == Mode::Slice,
         run_memory: (boot.run_memory >= 0).then_some((boot.supervisor, boot.run_memory)),
+        watched,
+    }
+}
+
+/// What those who work on superpin have asked for in this process.
+fn watched(header: &RunHeader, boot: &BootBlock) -> Watched {
+    let place = |word: &AtomicU64| Some(word.load(Relaxed)).filter(|place| *place != NOWHERE);
+    let stops = boot.mode == Mode::Slice && place(&header.stops) == Some(boot.slice);
+    Watched {
+        written_out: place(&header.written_out),
+        stops_at: stops.then(|| place(&header.stops_at).unwrap_or(boot.registers.rip)),
     }
 }
 

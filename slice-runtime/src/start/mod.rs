@@ -7,5 +7,6 @@
 
 mod boot;
 mod hosts;
+mod log;
 
 pub use boot::{start, tool_args};

@@ -78,6 +78,14 @@ pub enum Failure {
         /// The kernel's answer.
         source: io::Error,
     },
+    /// The log of events can't be written.
+    #[error("cannot write the log to {}: {source}", path.display())]
+    Log {
+        /// Where to.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
     /// The result was printed elsewhere than it should be.
     #[error("{0}")]
     Misplaced(String),

@@ -6,12 +6,14 @@
 //!
 //! * `error`: why a run failed, and the status that says so.
 //! * `tell`: a line on standard error.
+//! * `descriptor`: where its own files lie.
 //! * `moment`: time, read without the time stamp counter.
 //! * `cpu`: what this processor can trap.
 //! * `processor`, `proximity`: on which processor a process runs, and who shares one with whom.
 //! * `symbols`: names of what lies in the tool image.
 
 mod cpu;
+mod descriptor;
 mod error;
 mod moment;
 pub mod processor;
@@ -21,6 +23,7 @@ mod symbols;
 mod tell;
 
 pub use cpu::{ARCH_SET_CPUID, can_trap_cpuid};
+pub use descriptor::above_standard;
 pub use error::{Doing, Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
 pub use moment::{Moment, with_counter};
 pub use processor::{Processor, for_cpuid};

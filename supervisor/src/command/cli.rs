@@ -15,6 +15,7 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use super::environment::Environment;
 use super::misspelt::did_you_mean;
 use super::settings::{CallLimit, ReportTarget, Settings, ToolInfo};
+use super::watch::{LogTarget, Place, StopTarget, Watch};
 
 const EXAMPLES: &str = "\
 How it works:
@@ -114,6 +115,15 @@ struct Arguments {
     /// Compare the app's memory before and after each system call with what the table of calls says is written; very slow (-sp 1)
     #[arg(long = "check-calls", value_name = "0|1", default_value = "0", help_heading = "Development", value_parser = switch, action = ArgAction::Set)]
     check_calls: bool,
+    /// Write down what happens, a line each, to a file (- for standard error), with slice and time: `boundaries`, `records`, `translations`, `links`, `faults`; all if none is named. May be slow
+    #[arg(long = "log", value_name = "FILE[:WHAT,...]", help_heading = "Development", value_parser = LogTarget::parse)]
+    log: Option<LogTarget>,
+    /// Write translations that hold this instruction, an address in hexadecimal or FUNCTION+OFFSET, to the log (standard error without one): app code, emitted code, state map
+    #[arg(long = "dump-trace", value_name = "ADDRESS", help_heading = "Development", value_parser = Place::parse)]
+    dump_trace: Option<Place>,
+    /// Have slice N wait for a debugger before it first executes the instruction at ADDRESS (before its first one if none is named), and say how to attach one (-sp 1)
+    #[arg(long = "stop-slice", value_name = "N[:ADDRESS]", help_heading = "Development", value_parser = StopTarget::parse)]
+    stop_slice: Option<StopTarget>,
     /// Print this help
     #[arg(long = "help", short = 'h')]
     help: bool,
@@ -176,6 +186,9 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         let why = "error: -persist keeps translations that are shared between runs, at the same addresses: it needs -aslr 0 and -share 1\n";
         return Err(why.into());
     }
+    if parsed.stop_slice.is_some() && !parsed.sp {
+        return Err("error: -stop-slice stops a slice, of which a serial run has none: it needs -sp 1\n".into());
+    }
     Ok(Request::Run(Box::new(Settings {
         sliced: parsed.sp,
         slice_ms: parsed.spmsec,
@@ -200,6 +213,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         report: parsed.report.map(|to| if to == "-" { ReportTarget::Stderr } else { ReportTarget::File(to.into()) }),
         persist: parsed.persist.map(PathBuf::from),
         tool_identity: info.map(|info| (info.identity)(&options)).unwrap_or_default(),
+        watch: Watch { log: parsed.log, dump: parsed.dump_trace, stop: parsed.stop_slice },
         tool,
         tool_options: split.tool_options,
         app: parsed.app,

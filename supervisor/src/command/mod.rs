@@ -12,6 +12,7 @@
 //! * `environment`: the variables that the app is to see.
 //! * `inherited`, `own_limits`: descriptors and limits that were there at the start.
 //! * `program`, `image`: the app's file and the tool image's.
+//! * `watch`: what those who work on superpin ask for.
 //! * `surroundings`: what the machine must allow.
 
 pub mod cli;
@@ -23,6 +24,7 @@ pub mod own_limits;
 pub mod program;
 mod settings;
 pub mod surroundings;
+mod watch;
 
 #[cfg(test)]
 pub use environment::Environment;
@@ -30,3 +32,4 @@ pub use image::{Image, Segment};
 pub use inherited::{Inherited, names_stdout};
 pub use misspelt::did_you_mean;
 pub use settings::{CallLimit, ReportTarget, Settings, ToolInfo};
+pub use watch::{Addresses, LogTarget, Watch, is_stderr};

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use bubble::switches::Off;
 
 use super::environment::Environment;
+use super::watch::Watch;
 
 /// A tool that the image of this program holds.
 #[derive(Clone, Copy)]
@@ -93,6 +94,8 @@ pub struct Settings {
     pub tool_options: Vec<OsString>,
     /// See [`ToolInfo::identity`].
     pub tool_identity: String,
+    /// What those who work on superpin ask for.
+    pub watch: Watch,
     /// The app and its arguments.
     pub app: Vec<OsString>,
 }

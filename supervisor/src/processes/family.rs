@@ -17,6 +17,7 @@ use crate::base::{Doing, Failure, Moment, OWN_FAILURE};
 use crate::command::{Image, Settings};
 use crate::events::{Event, Events, Taken};
 use crate::follow::{Birth, Follower, Kind, Origin, Parts};
+use crate::report::log;
 
 /// All that are followed.
 pub struct Family<'a> {
@@ -62,8 +63,10 @@ impl<'a> Family<'a> {
                 break;
             }
             let most = self.stop_with_app();
-            let most = self.members.iter_mut().filter_map(Member::look_again).chain(most).min();
+            let most =
+                self.members.iter_mut().filter_map(Member::look_again).chain(most).chain(log::look_again()).min();
             self.wait(events, most)?;
+            log::collect();
         }
         match self.status.unwrap_or(Err(Failure::Interrupted)) {
             Ok(_) if self.has_failed => Ok(OWN_FAILURE),
@@ -163,7 +166,10 @@ impl<'a> Family<'a> {
 
     fn follow(&mut self, process: Stopped, origin: Origin) {
         match Parts::new(self.settings, self.image, Some(process.pid())) {
-            Ok(parts) => self.members.push(Member::new(process, origin, false, self.settings, parts)),
+            Ok(parts) => {
+                parts.memory.watch(log::watched());
+                self.members.push(Member::new(process, origin, false, self.settings, parts));
+            }
             Err(failure) => {
                 self.failed(process.pid(), &name_of(process.pid()), &failure);
                 // It goes on by itself; an error means that it has been killed.

@@ -11,7 +11,7 @@ use crate::base::Failure;
 use crate::command::{Image, Inherited, Settings, ToolInfo, did_you_mean, own_limits, program, surroundings};
 use crate::events::Events;
 use crate::follow::Parts;
-use crate::report::{Statistics, check_report, report};
+use crate::report::{Statistics, check_report, log, report};
 
 /// Runs the app under the tool and returns the exit status for this process.
 ///
@@ -21,7 +21,10 @@ pub fn run(settings: &Settings, tools: &[ToolInfo]) -> Result<i32, Failure> {
     check_tool(settings, tools)?;
     check_report(settings)?;
     let mut has_begun = false;
-    run_app(settings, &mut has_begun).or_else(|failure| {
+    let outcome = run_app(settings, &mut has_begun);
+    let logged = log::close();
+    let outcome = outcome.and_then(|status| logged.map(|()| status));
+    outcome.or_else(|failure| {
         // What has begun has a report of its own.
         let told = if has_begun { Ok(()) } else { report(settings, &Statistics::new(false), Some(&failure), None) };
         told.and(Err(failure))
@@ -31,15 +34,19 @@ pub fn run(settings: &Settings, tools: &[ToolInfo]) -> Result<i32, Failure> {
 fn run_app(settings: &Settings, has_begun: &mut bool) -> Result<i32, Failure> {
     let path = program::find(&settings.app[0])?;
     program::check(&path)?;
+    settings.watch.check(&path)?;
     surroundings::check()?;
     own_limits::check()?;
     let limits = own_limits::raise();
     let inherited = Inherited::take(settings)?;
     let image = Image::own()?;
     let events = Events::new()?;
+    log::open(&settings.watch)?;
     let family = Family::new(settings, &image);
     let parts = Parts::new(settings, &image, None)?;
     let process = launch(settings, path, &events, limits, &inherited)?;
+    log::watch(settings.watch.addresses(process.pid())?);
+    parts.memory.watch(log::watched());
     inherited.give_up()?;
     *has_begun = true;
     family.run(process, parts, &events)

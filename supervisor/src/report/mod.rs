@@ -8,8 +8,10 @@
 //! * `statistics`: what is counted, and its text.
 //! * `worth`: whether the number is right, and if not, what is known of it.
 //! * `output`: files that results and reports go to.
+//! * `log`: what those who work on superpin are told.
 //! * `write`: the report, to where it was asked for.
 
+pub mod log;
 mod output;
 mod statistics;
 mod worth;

@@ -11,9 +11,10 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use bubble::boot::BOOT_MAGIC;
+use bubble::events::Reader;
 use bubble::map::{CONTROL, RECORDS, RESULT, file};
 use bubble::picture::{Contents, HEADER_AT, PictureHeader};
-use bubble::shared::{MAX_SLOTS, RunHeader, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
+use bubble::shared::{MAX_SLOTS, NOWHERE, RunHeader, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
 use bubble::switches::{Off, Optimisation, TARGETS_FROM_MS};
 use nix::errno::Errno;
 use nix::unistd::{Whence, lseek};
@@ -21,8 +22,9 @@ use nix::unistd::{Whence, lseek};
 use super::slot::ClaimedSlot;
 use super::step_names::StepNames;
 use super::view::View;
-use crate::base::{Doing, Failure};
-use crate::command::Settings;
+use crate::base::{Doing, Failure, above_standard};
+use crate::command::{Addresses, Settings};
+use crate::report::log;
 
 /// What is left of a result to a slot's next user instead of being given back to the kernel at once.
 const KEPT_BYTES: u64 = 256 << 10;
@@ -73,6 +75,12 @@ impl RunMemory {
         let has_pictures = settings.off.leaves(Optimisation::Picture);
         let mut memory = Self { file: Rc::new(file), control, free, kept, most_kept, has_pictures };
         memory.write_header(settings, process)?;
+        if log::is_open() {
+            let control = View::new(&memory.file, file::CONTROL_AT, CONTROL.size).doing("map the run memory")?;
+            // SAFETY: the view is all of CONTROL, and is kept beside the reader.
+            let reader = unsafe { Reader::new(control.start.as_ptr()) };
+            log::follow(reader, Box::new(control), process);
+        }
         Ok(memory)
     }
 
@@ -157,11 +165,25 @@ impl RunMemory {
             cpuid_processor: crate::base::for_cpuid(),
             process: process.unwrap_or(0) as u32,
             keeps_code: settings.persist.is_some().into(),
+            told: 0.into(),
+            written_out: NOWHERE.into(),
+            stops: NOWHERE.into(),
+            stops_at: NOWHERE.into(),
             tool_args,
         };
         // SAFETY: CONTROL starts with the header, is large enough and page-aligned; no slice exists yet.
         unsafe { self.control.start.cast::<RunHeader>().write(header) };
         Ok(())
+    }
+
+    /// What the processes of this run are to tell, and where one is to stop. Before the first of them is taken over.
+    pub fn watch(&self, addresses: Addresses) {
+        // SAFETY: CONTROL starts with the header, whose words are atomic.
+        let header = unsafe { self.control.start.cast::<RunHeader>().as_ref() };
+        header.told.store(addresses.kinds, Relaxed);
+        header.written_out.store(addresses.dump.unwrap_or(NOWHERE), Relaxed);
+        header.stops.store(addresses.stops.unwrap_or(NOWHERE), Relaxed);
+        header.stops_at.store(addresses.stops_at.unwrap_or(NOWHERE), Relaxed);
     }
 
     /// Whether a slot is to be had.
@@ -229,17 +251,6 @@ fn physical_memory() -> u64 {
     pages as u64 * size as u64
 }
 
-/// The same file on a descriptor that can't be taken for a standard one, should those have been closed.
-fn above_standard(file: &File) -> io::Result<File> {
-    // SAFETY: plain system call; the result is a new descriptor that nobody else owns.
-    unsafe {
-        match libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 10) {
-            -1 => Err(io::Error::last_os_error()),
-            fd => Ok(File::from(OwnedFd::from_raw_fd(fd))),
-        }
-    }
-}
-
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -274,6 +285,7 @@ pub mod tests {
             tool: "count".into(),
             tool_options: vec!["-o".into(), "x".into()],
             tool_identity: String::new(),
+            watch: crate::command::Watch::default(),
             app: vec![],
         }
     }

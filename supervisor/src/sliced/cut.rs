@@ -15,6 +15,7 @@ use bubble::shared::{EndKind, state};
 use machine::signal_area::SignalArea;
 use tracee::{Stop, Stopped, TraceError};
 
+use super::log;
 use super::run::{Phase, Sliced};
 use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, prepare, send};
 use crate::base::{Failure, Moment};
@@ -189,6 +190,9 @@ impl Sliced<'_> {
     fn end_recording(&mut self, cut: &mut Cut) {
         if let Some(end) = cut.end.take() {
             self.parts.statistics.boundary(cut.kind);
+            if let Some(slice) = &self.slices.recording {
+                log::comes_to_end(slice.number, cut.kind, &end);
+            }
             let bound = self.cpu_bound();
             self.slices.end_recording(end, bound, &mut self.parts.statistics);
         }
@@ -221,6 +225,7 @@ impl Sliced<'_> {
         };
         self.parts.statistics.slices_from_picture += u64::from(role.picture.is_some());
         let pid = copy.pid();
+        log::forked(number, pid);
         let recording = Recording::new(number, pid, start.slot);
         let place = if start.is_slice { &mut self.slices.recording } else { &mut self.slices.witness };
         let recording = place.insert(recording);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tracee::{Change, Exit, Parent, Report, Running, Stop, Stopped};
 
+use super::log;
 use super::run::{Phase, Sliced};
 use crate::app::kill;
 use crate::base::{Failure, Moment, Proximity, proximity};
@@ -162,6 +163,7 @@ impl Sliced<'_> {
         self.try_call_again()?;
         match self.slices.ended(pid, exit)? {
             Ended::Finished(number, slot) => {
+                log::has_finished(number, slot.stats().verified != 0, slot.end_recurs());
                 self.parts.statistics.finished(&slot.stats(), slot.result_len());
                 self.parts.statistics.ended_at(number, slot.end(), &slot.stats(), slot.end_recurs());
                 self.parts.collector.hand_over(number, slot)?;
@@ -217,6 +219,9 @@ impl Sliced<'_> {
             if self.slices.recording.is_some() {
                 let end = self.master.end_of_killed().ok_or_else(|| ended_early(exit))?;
                 self.parts.statistics.boundary(Boundary::Exit);
+                if let Some(slice) = &self.slices.recording {
+                    log::comes_to_end(slice.number, Boundary::Exit, &end);
+                }
                 let bound = self.cpu_bound();
                 self.slices.end_recording(end, bound, &mut self.parts.statistics);
                 self.slices.let_run();

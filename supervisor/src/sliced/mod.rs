@@ -17,6 +17,7 @@
 //! * [`boundaries`]: when and where a slice ends.
 //! * [`instructions`]: instructions whose results are recorded.
 //! * [`memory`]: memory that a fork shares with the master, and files that are busy.
+//! * `log`: what those who work on superpin are told.
 //! * [`slices`]: slices, from their fork to their result.
 //! * [`recorder`]: the recorder inside the app.
 //! * [`master`]: what each of the master's stops means.
@@ -26,6 +27,7 @@ mod boundaries;
 mod cut;
 mod follow;
 mod instructions;
+mod log;
 mod master;
 mod memory;
 mod recorder;

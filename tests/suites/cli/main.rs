@@ -2,6 +2,7 @@
 
 mod messages;
 mod results;
+mod watching;
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};

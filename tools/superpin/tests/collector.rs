@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use bubble::boot::BOOT_MAGIC;
 use bubble::map::file;
-use bubble::shared::{RunHeader, TOOL_ARGS_BYTES};
+use bubble::shared::{NOWHERE, RunHeader, TOOL_ARGS_BYTES};
 
 suites::watch_tests!();
 
@@ -32,6 +32,10 @@ impl RunMemory {
             linking: 1,
             sharing: 1,
             cache_bytes: 0,
+            told: 0.into(),
+            written_out: NOWHERE.into(),
+            stops: NOWHERE.into(),
+            stops_at: NOWHERE.into(),
             tool_args_len: tool.len() as u32 + 1,
             off: bubble::switches::Off::default(),
             cpuid_processor: 0,

@@ -28,6 +28,23 @@ pub struct Settings {
     pub replays: bool,
     /// The process that has the run memory open, and its descriptor, if it can be opened by its name.
     pub run_memory: Option<(i32, i32)>,
+    /// What those who work on superpin asked for.
+    pub watched: Watched,
+}
+
+/// Places in the app that somebody asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watched {
+    /// Traces that hold the instruction at this pc are written out when they are translated.
+    pub written_out: Option<u64>,
+    /// The process stops before it executes the app's instruction at this pc for the first time. Its translations must not be shared: others would lead to
+    /// that instruction without the engine's knowledge.
+    pub stops_at: Option<u64>,
+}
+
+impl Watched {
+    /// Nothing.
+    pub const NOTHING: Watched = Watched { written_out: None, stops_at: None };
 }
 
 /// What the engine did, counted.

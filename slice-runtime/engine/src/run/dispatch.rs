@@ -7,6 +7,7 @@ use translator::trace::FetchFault;
 use super::runner::Runner;
 use crate::cache::Found;
 use crate::interface::{Fault, Flow, Guest, TRAP_PAGE_FAULT};
+use crate::log;
 use crate::translations::{Failed, Want};
 
 /// `si_code` of faults.
@@ -22,6 +23,10 @@ impl Runner {
         self.engine.leave_failed_map();
         loop {
             let pc = AppPc(self.cpu().registers.rip);
+            if self.engine.settings.watched.stops_at == Some(pc.0) {
+                self.engine.settings.watched.stops_at = None;
+                log::stop(&self.cpu().registers);
+            }
             let position = self.thread().buffer;
             let once = self.begun.want(position);
             if once.is_none()

@@ -9,6 +9,7 @@ use super::runner::Runner;
 use super::stream;
 use crate::gateway::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, INDIRECT_MISS};
 use crate::interface::{Flow, Guest, TRAP_FLAG, Volatile};
+use crate::log;
 
 impl Runner {
     pub(super) fn after_exit(&mut self, guest: &mut dyn Guest, entry: CachePc) -> Next {
@@ -129,7 +130,10 @@ impl Runner {
         self.engine.stats.full_checks += 1;
         self.show_flags();
         let (cpu, mut control) = self.ask();
-        if guest.end_reached(cpu, &mut control) == Flow::Leave {
+        let pc = cpu.registers.rip;
+        let flow = guest.end_reached(cpu, &mut control);
+        log::end_looked_at(pc, flow);
+        if flow == Flow::Leave {
             return Next::Leave;
         }
         let seen: Registers = self.cpu().registers;
@@ -157,6 +161,7 @@ impl Runner {
         let fault = self.mailbox().fault.take().expect("the signal handler left the fault");
         self.leave_block(place);
         self.flush_counters();
+        log::faulted(&fault, self.cpu().registers.rip);
         let write_to_code = fault.signal == libc::SIGSEGV && self.engine.code.is_protected(fault.address);
         if write_to_code && fault.error_code & 2 != 0 {
             self.engine.code_is_written(fault.address);

@@ -12,6 +12,7 @@ use crate::cache::{Cache, CodeSpace, Tables};
 use crate::gateway::{self, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, Shortcut};
 use crate::interface::{Control, Flow, Guest, Settings, Stats};
 use crate::link::WINDOW_BITS;
+use crate::log;
 use crate::signals::{self, Mailbox, Scene};
 use crate::translations::Engine;
 
@@ -176,6 +177,7 @@ impl Runner {
         }
         self.thread().interrupted = 0;
         let (cpu, control) = self.ask();
+        log::interrupted(cpu.registers.rip);
         match guest.interrupted(cpu, &mut { control }) {
             Flow::Continue => Next::Dispatch,
             Flow::Leave => Next::Leave,

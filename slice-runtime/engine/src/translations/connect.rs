@@ -6,6 +6,7 @@ use translator::abi::{Exit, SpaceId};
 use super::engine::Engine;
 use crate::cache::Found;
 use crate::link::New;
+use crate::log;
 
 impl Engine {
     /// Patches an exit so that it goes straight to its target.
@@ -27,6 +28,7 @@ impl Engine {
             }
         }
         self.links.incoming.note(&self.cache, to);
+        log::linked(from, exit, to.0, to.1, self.cache.entry(to));
         self.cache.space(from).link(exit.site, self.cache.entry(to));
     }
 

@@ -7,6 +7,7 @@ use translator::emit;
 use super::engine::Engine;
 use crate::cache::Found;
 use crate::coherence::PAGE;
+use crate::log;
 
 impl Engine {
     /// Makes a trace's entry lead to the dispatcher.
@@ -29,6 +30,7 @@ impl Engine {
 
     /// Drops a translation of this process's own.
     pub(super) fn drop_trace(&mut self, id: TraceId) {
+        log::dropped(id, self.cache.trace((SpaceId::Own, id)).pc);
         self.cache.own().kill(id);
         self.make_stale((SpaceId::Own, id));
     }
@@ -55,6 +57,7 @@ impl Engine {
 
     /// Empties this process's own cache.
     pub(crate) fn flush(&mut self) {
+        log::flushed();
         self.cache.flush();
         self.links.clear(self.cache.shared().is_some());
         for id in self.points.hidden() {

@@ -16,6 +16,7 @@ use super::point::End;
 use crate::cache::{Found, Locked};
 use crate::coherence::{PAGE, code_at};
 use crate::gateway;
+use crate::log;
 
 /// Every so-manieth translation is timed.
 const TIMED: u64 = 16;
@@ -164,6 +165,7 @@ impl Engine {
         let kept = self.cache.keep(&site, &locked, (pc, code_bytes), &made, !once);
         let id = kept.map_err(|_| Failed::Full)?;
         drop(locked);
+        log::translated(&self.settings.watched, id, &trace, &made, &site);
         self.spare.take_back(made);
         self.spare.instructions = trace.instructions;
         if let Some(start) = start {
@@ -184,6 +186,7 @@ impl Engine {
             self.code.expect_changes(pc.0, pc.0 + 2 * PAGE);
         }
         let mut ends = Vec::from_iter(self.points.end().map(|end| end.registers.rip));
+        ends.extend(self.settings.watched.stops_at);
         if space == SpaceId::Shared {
             // Whoever adds one holds the lock, as the caller does. Nearly always there is none near here.
             let all = self.cache.space(space).tables.of_one_run().ends.iter().map(|end| end.load(Ordering::Relaxed));

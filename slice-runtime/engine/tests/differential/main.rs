@@ -39,6 +39,7 @@ const SETTINGS: Settings = Settings {
     exact_faults: true,
     replays: false,
     run_memory: None,
+    watched: engine::Watched::NOTHING,
 };
 
 fn variable(name: &str, default: u64) -> u64 {

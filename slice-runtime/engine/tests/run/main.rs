@@ -125,6 +125,7 @@ const SETTINGS: Settings = Settings {
     exact_faults: true,
     replays: false,
     run_memory: None,
+    watched: engine::Watched::NOTHING,
 };
 
 /// Runs `function(argument)` under translation and returns its result and the counter.

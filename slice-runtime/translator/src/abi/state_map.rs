@@ -5,6 +5,8 @@
 //! names as borrowed, which are in spill slots. Code between two marks changes nothing that the app can see until its last
 //! instruction, so the app instruction can be started again from the mark's state.
 
+use std::fmt;
+
 use machine::{Gpr, Registers, flags};
 
 use super::spill::{MIRROR_R9, MIRROR_R10, MIRRORED, SLOT_HELD, SLOT_R11, SPILL_SLOTS};
@@ -195,6 +197,50 @@ impl MapEntry {
     }
 }
 
+impl fmt::Display for MapEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place() {
+            Place::Static => write!(f, "at {:#x}", self.pc)?,
+            Place::InR10 => f.write_str("at the address in r10")?,
+            Place::InTarget => f.write_str("at the branch's target")?,
+            Place::Left => write!(f, "at {:#x}, the block has been left", self.pc)?,
+        }
+        for (n, (r, _)) in MIRRORED.into_iter().enumerate() {
+            if self.packed & ABSENT << n != 0 {
+                write!(f, "; {} absent, in its mirror", name_of(r))?;
+            }
+        }
+        if let Some(saved) = Saved::of(self.borrowed) {
+            f.write_str("; saved for a call:")?;
+            let registers = Gpr::ALL.into_iter().filter(|&r| saved.registers & 1 << r as u16 != 0);
+            registers
+                .map(name_of)
+                .chain(saved.flags.then(|| "flags".to_owned()))
+                .try_for_each(|name| write!(f, " {name}"))?;
+        } else {
+            for packed in self.borrowed.into_iter().filter(|&p| p != NOT_BORROWED) {
+                let (r, slot) = (Gpr::ALL[usize::from(packed >> 4)], usize::from(packed & 15));
+                match slot {
+                    IN_R9 => write!(f, "; {} borrowed, in r9", name_of(r))?,
+                    slot if r == Gpr::Rax && slot & WITH_FLAGS != 0 => {
+                        write!(f, "; rax borrowed for the flags, in slot {}", slot & !WITH_FLAGS)?;
+                    }
+                    slot => write!(f, "; {} borrowed, in slot {slot}", name_of(r))?,
+                }
+            }
+        }
+        f.write_str(match self.packed >> 4 {
+            0 => "",
+            1 => "; nothing in r11",
+            _ => "; r11 the app's",
+        })
+    }
+}
+
+fn name_of(r: Gpr) -> String {
+    format!("{r:?}").to_lowercase()
+}
+
 /// The bit in `packed` for the first of [`MIRRORED`].
 const ABSENT: u8 = 4;
 
@@ -306,6 +352,23 @@ mod tests {
         entry.recover(&mut registers, &thread(&[1, 2]));
         let of = |r| registers.get(r);
         assert_eq!((of(Gpr::Rcx), of(Gpr::R10), of(Gpr::R9), registers.rip), (7, 1, 2, 0x1000));
+    }
+
+    #[test]
+    fn an_entry_says_where_registers_are() {
+        let entry = MapEntry::new(
+            0x40,
+            0,
+            Place::Left,
+            R11::App,
+            [borrowed(Gpr::Rcx, IN_R9), borrowed_for_flags(2), NOT_BORROWED],
+        );
+        let absent = entry.with_absent(1 << Gpr::R10 as u16);
+        let text = "at 0x40, the block has been left; r10 absent, in its mirror; rcx borrowed, in r9; rax borrowed for the flags, in slot 2; r11 the app's";
+        assert_eq!(absent.to_string(), text);
+        let saved = Saved { registers: 1 << Gpr::Rdi as u16, flags: true };
+        let call = MapEntry::new(0, 0, Place::InTarget, R11::Reserved, saved.packed());
+        assert_eq!(call.to_string(), "at the branch's target; saved for a call: rdi flags");
     }
 
     #[test]

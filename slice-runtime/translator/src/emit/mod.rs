@@ -22,6 +22,7 @@ mod calls;
 mod emitter;
 mod heads;
 mod instructions;
+mod listing;
 mod plan;
 mod registers;
 mod stream;
@@ -31,4 +32,5 @@ pub use branches::{Otherwise, is_lookup, landing, look_up, slot, stale};
 pub use emitter::{
     Check, Condition, Lookup, Rules, Shape, Site, Spare, ThroughSlot, Translation, Untranslatable, emptied,
 };
+pub use listing::{Listing, listing};
 pub use translate::translate;

@@ -11,6 +11,7 @@ use crate::app::kill;
 use crate::base::Failure;
 use crate::report::Statistics;
 use crate::run_memory::{ClaimedSlot, RunMemory};
+use crate::sliced::log;
 
 /// How often a slice is begun again before the run fails.
 const MAX_ATTEMPTS: u32 = 2;
@@ -109,6 +110,8 @@ impl Slices {
         while self.running.len() < self.limit
             && let Some((mut slice, end)) = self.due.pop_front()
         {
+            let len = slice.log_len;
+            log::recorded(slice.number, &slice.slot.log()[..len]);
             slice.slot.publish(&end, slice.log_len, slice.last_call_len, slice.records);
             self.running.push(RunningSlice { number: slice.number, slot: slice.slot });
         }
@@ -197,6 +200,7 @@ fn begin_again(
     exit: Exit,
 ) -> Result<Ended, Failure> {
     let report = why(slot, exit);
+    log::is_lost(slice, &report);
     let first = lost.entry(slice).or_insert_with(|| report.clone());
     if slot.first_state().is_some() && slot.attempts() < MAX_ATTEMPTS && slot.may_be_tried_again() {
         slot.begin_again(from);

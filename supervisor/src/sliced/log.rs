@@ -1,0 +1,107 @@
+//! What a sliced run tells those who work on it: all of its events, by name.
+
+use bubble::events::Kind;
+use bubble::shared::{End, EndKind};
+use syscall_replay::{LogReader, Record, table};
+
+use crate::report::Boundary;
+use crate::report::log::{tell, wants};
+
+/// A fork of the master was made, to become a slice.
+pub fn forked(slice: u64, pid: i32) {
+    tell(Kind::Boundary, Some(slice), format_args!("process {pid} is forked for it"));
+}
+
+/// The master has come to the slice's end.
+pub fn comes_to_end(slice: u64, why: Boundary, end: &End) {
+    let how = match end.kind {
+        EndKind::Syscall => "at a system call, behind it at",
+        EndKind::Signature => "by its state, at",
+    };
+    tell(Kind::Boundary, Some(slice), format_args!("ends for {why:?}, {how} {:#x}", end.registers.rip));
+}
+
+/// The slice's log is complete.
+pub fn recorded(slice: u64, log: &[u8]) {
+    if !wants(Kind::Record) {
+        return;
+    }
+    let mut reader = LogReader::new(log);
+    for number in 0.. {
+        let at = reader.offset();
+        match reader.next_record() {
+            Ok(Some(record)) => {
+                let text = described(&record);
+                let bytes = reader.offset() - at;
+                tell(Kind::Record, Some(slice), format_args!("record {number}, {bytes} bytes: {text}"));
+            }
+            Ok(None) => return,
+            Err(error) => return tell(Kind::Record, Some(slice), format_args!("record {number}: {error}")),
+        }
+    }
+}
+
+fn described(record: &Record<'_>) -> String {
+    let call = |number: u32, args: &[u64], result: u64| {
+        let args: Vec<String> = args.iter().map(|arg| format!("{arg:#x}")).collect();
+        format!("{}({}) = {:#x}", table::name(number.into()), args.join(", "), result)
+    };
+    match record {
+        Record::Syscall(made) => {
+            let written: Vec<String> =
+                made.writes().map(|(address, bytes)| format!("{} bytes at {address:#x}", bytes.len())).collect();
+            let effects = if written.is_empty() { "nothing".to_owned() } else { written.join(", ") };
+            format!("{}, which wrote {effects}", call(made.number, &made.args[..made.arity], made.result))
+        }
+        Record::Remap(made) => {
+            format!("{}, to be repeated", call(made.number, &made.args[..made.arity], made.result))
+        }
+        Record::Volatile(read) => {
+            format!(
+                "{:?} at {:#x}: rax={:#x} rdx={:#x} rcx={:#x} rbx={:#x}",
+                read.kind, read.pc, read.rax, read.rdx, read.rcx, read.rbx
+            )
+        }
+        Record::Random(read) => format!("a random number at {:#x}: {:?}={:#x}", read.pc, read.register, read.value),
+        Record::SignalReturn(to) => format!("return from a signal handler to {:#x}", to.registers.rip),
+        Record::Delivery(to) => {
+            let (frame, bytes) = to.frame;
+            format!("start of a signal handler at {:#x}, with {} bytes at {frame:#x}", to.registers.rip, bytes.len())
+        }
+    }
+}
+
+/// The slice's result is there.
+pub fn has_finished(slice: u64, is_verified: bool, recurs: bool) {
+    let verified = if is_verified { "its end is verified" } else { "its end isn't verified by memory" };
+    let recurs = if recurs { ", and recurs" } else { "" };
+    tell(Kind::Boundary, Some(slice), format_args!("has finished, {verified}{recurs}"));
+}
+
+/// The slice's process has ended too early.
+pub fn is_lost(slice: u64, why: &str) {
+    tell(Kind::Boundary, Some(slice), format_args!("is lost: {why}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use syscall_replay::LogWriter;
+    use syscall_replay::log::Call;
+
+    use super::*;
+
+    #[test]
+    fn records_are_described_by_what_they_say() {
+        let mut bytes = vec![0; 4096];
+        let mut log = LogWriter::new(&mut bytes);
+        let call = Call { number: libc::SYS_getppid as u32, args: &[], result: 7, input_hash: 0 };
+        log.syscall(call, &[], &machine::Here::new()).unwrap();
+        let args = [1, 4096];
+        log.remap(Call { number: libc::SYS_munmap as u32, args: &args, result: 0, input_hash: 0 }, None).unwrap();
+        let len = log.len();
+        let mut reader = LogReader::new(&bytes[..len]);
+        let mut next = || described(&reader.next_record().unwrap().unwrap());
+        assert_eq!(next(), "getppid() = 0x7, which wrote nothing");
+        assert_eq!(next(), "munmap(0x1, 0x1000) = 0x0, to be repeated");
+    }
+}
