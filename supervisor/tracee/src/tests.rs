@@ -1,16 +1,25 @@
 //! Real processes under control. Programs of the base system serve as tracees.
 
 use std::ffi::CString;
+use std::sync::{Mutex, PoisonError};
 
 use machine::{Gpr, Memory};
 
 use crate::*;
 
+/// Launches one program at a time: a child of another test that is forked meanwhile would have the ends of pipes that [`launch`] waits on until it executes
+/// its own program, which may be waiting likewise. The control process has one thread.
+fn launch_alone(program: &Program) -> Result<Stopped, LaunchError> {
+    static LAUNCHING: Mutex<()> = Mutex::new(());
+    let _one = LAUNCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    launch(program)
+}
+
 fn start(path: &str, args: &[&str]) -> Stopped {
     let c = |s: &str| CString::new(s).unwrap();
     let args = std::iter::once(path).chain(args.iter().copied()).map(c).collect();
     let environment = vec![c("PATH=/usr/bin:/bin")];
-    launch(&Program {
+    launch_alone(&Program {
         path: c(path),
         args,
         environment,
@@ -86,7 +95,7 @@ fn a_missing_program_is_the_kernels_error() {
         limits: Vec::new(),
         inherited: Vec::new(),
     };
-    match launch(&program) {
+    match launch_alone(&program) {
         Err(LaunchError::Exec(error)) => assert_eq!(error.raw_os_error(), Some(libc::ENOENT)),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it started"),
