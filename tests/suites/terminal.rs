@@ -74,8 +74,7 @@ fn a_pager_in_a_script_is_stopped_and_continued() {
         // The shell is told that the script has stopped. The pager takes a little longer, and must not be continued before it has stopped. Not the shell waits:
         // what is typed meanwhile may be lost with what the pager throws away.
         std::thread::sleep(std::time::Duration::from_secs(2));
-        terminal.command("fg");
-        terminal.expect("the text in the file");
+        terminal.command_until("fg", "the text in the file");
         terminal.keys(b"q");
         has_status(terminal, 3);
     });
