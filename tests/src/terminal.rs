@@ -86,22 +86,6 @@ impl Terminal {
         }
     }
 
-    /// Types a command again and again, until something is shown: what was typed while a program was stopping may be lost, or the program may stop once more.
-    ///
-    /// # Panics
-    /// If it isn't shown for a long time.
-    pub fn command_until(&mut self, command: &str, text: &str) {
-        self.expect(PROMPT);
-        let give_up = Instant::now() + NEVER;
-        loop {
-            self.line(command);
-            if self.shows(text, Duration::from_secs(5)) {
-                return;
-            }
-            assert!(Instant::now() < give_up, "{text:?} doesn't appear; shown was:\n{}", self.text());
-        }
-    }
-
     /// Types a command when the shell asks for one.
     pub fn command(&mut self, text: &str) {
         self.expect(PROMPT);
@@ -116,8 +100,7 @@ impl Terminal {
         assert!(self.shows(text, NEVER), "{text:?} doesn't appear; shown was:\n{}", self.text());
     }
 
-    /// Whether something is shown before a time is over, behind what was waited for before.
-    pub fn shows(&mut self, text: &str, most: Duration) -> bool {
+    fn shows(&mut self, text: &str, most: Duration) -> bool {
         let give_up = Instant::now() + most;
         loop {
             let new = &self.shown[self.looked_at..];
