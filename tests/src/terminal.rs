@@ -71,18 +71,35 @@ impl Terminal {
         self.keys(CTRL_D);
     }
 
-    /// Ctrl-Z, until the shell tells that something has stopped: a program that is about to wait for a key may notice only at the next one.
+    /// Ctrl-Z when nothing in the terminal has anything more to do, and until everything is quiet again.
+    ///
+    /// A program that shows something and is about to wait for a key notices the signal, natively as well, only at that key; a child stops later than
+    /// the parent of which the shell tells.
     ///
     /// # Panics
     /// As [`Terminal::expect`].
     pub fn suspend(&mut self) {
+        self.wait_until_quiet();
         let give_up = Instant::now() + NEVER;
         loop {
             self.keys(CTRL_Z);
             if self.shows("Stopped", Duration::from_secs(2)) {
-                return;
+                break;
             }
             assert!(Instant::now() < give_up, "nothing stops; shown was:\n{}", self.text());
+        }
+        self.wait_until_quiet();
+    }
+
+    /// Waits until all processes in the terminal sleep or are stopped, as they are while they wait for keys.
+    fn wait_until_quiet(&self) {
+        let give_up = Instant::now() + NEVER;
+        let mut quiet = 0;
+        while quiet < 5 {
+            std::thread::sleep(Duration::from_millis(50));
+            let are_quiet = session(self.shell.id()).into_iter().all(|pid| !matches!(state_of(pid), Some('R' | 'D')));
+            quiet = if are_quiet { quiet + 1 } else { 0 };
+            assert!(Instant::now() < give_up, "something runs for ever; shown was:\n{}", self.text());
         }
     }
 
@@ -173,12 +190,18 @@ impl Drop for Terminal {
 pub fn session(leader: u32) -> Vec<i32> {
     let pids = fs::read_dir("/proc").into_iter().flatten();
     let pids = pids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
-    let is_member = |pid: &i32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let number = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split_whitespace().nth(3)?.parse().ok());
-        number == Some(leader)
-    };
-    pids.filter(is_member).collect()
+    pids.filter(|pid| stat_of(*pid, 3).is_some_and(|session| session.parse() == Ok(leader))).collect()
+}
+
+/// `R` for a process that runs, `S` for one that sleeps, `T` for one that is stopped, and so on.
+fn state_of(pid: i32) -> Option<char> {
+    stat_of(pid, 0)?.chars().next()
+}
+
+/// A field behind the name in `/proc/PID/stat`.
+fn stat_of(pid: i32, field: usize) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split_whitespace().nth(field).map(str::to_owned)
 }
 
 fn pair() -> io::Result<(OwnedFd, OwnedFd)> {

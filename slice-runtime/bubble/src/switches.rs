@@ -27,7 +27,7 @@ pub enum Optimisation {
     Operands,
     /// Landings of indirect branches. Instead: each goes through the runtime.
     Landings,
-    /// Indirect branches of serial runs and long slices by a map of all targets, see the engine's `targets.rs`. Instead: by landings.
+    /// Indirect branches of serial runs and long slices by a map of all targets, see the engine's `link/target_map.rs`. Instead: by landings.
     Targets,
     /// Branches through words that can't be written are translated as direct ones. Instead: the word is loaded and its target looked up.
     Slots,

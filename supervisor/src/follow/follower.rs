@@ -6,6 +6,7 @@ use tracee::{Exit, Report, Stopped};
 
 use super::births::Birth;
 use super::parts::{Outcome, Parts};
+use super::stops::JobStop;
 use crate::events::Taken;
 
 /// What follows one process from its start to its end.
@@ -34,8 +35,8 @@ pub trait Follower<'a> {
     fn look_again(&mut self) -> Option<Duration> {
         None
     }
-    /// By which signal the process is stopped, if it is.
-    fn stopped_by(&self) -> Option<i32>;
+    /// The stop by a stopping signal that the process is in, if it is in one.
+    fn job_stop(&self) -> Option<JobStop>;
     /// Takes the processes that it has started since the last call.
     fn births(&mut self) -> Vec<Birth>;
     /// Whether nothing is left to be done but to print the result.

@@ -10,12 +10,15 @@
 //! * `parts`: what one process's run works with.
 //! * `births`: a new process, and what it inherits.
 //! * `collector`: the process that adds results up.
+//! * `stops`: the stops of a process by stopping signals, told apart.
 
 mod births;
 mod collector;
 mod follower;
 mod parts;
+mod stops;
 
 pub use births::{Birth, Heritage, Kind, Origin, run_to};
 pub use follower::Follower;
 pub use parts::{Outcome, Parts};
+pub use stops::{JobStop, JobStops};

@@ -77,11 +77,11 @@ impl<'a> Family<'a> {
     /// Gives the time after which this is to be looked at again.
     fn stop_with_app(&mut self) -> Option<Duration> {
         let (first, others): (Vec<_>, Vec<_>) = self.members.iter().partition(|member| member.is_first);
-        let others = others.into_iter().map(|member| (member.pid, member.stopped_by().is_some()));
+        let others = others.into_iter().map(|member| (member.pid, member.job_stop().is_some()));
         let others = others.chain(self.borrowers.keys().map(|pid| (*pid, false)));
         let others: Vec<Followed> = others.map(|(pid, is_stopped)| Followed { pid, is_stopped }).collect();
         let first = first.first()?;
-        self.job.is_now(first.pid, first.stopped_by(), &others)
+        self.job.is_now(first.pid, first.job_stop(), &others)
     }
 
     fn wait(&mut self, events: &Events, most: Option<Duration>) -> Result<(), Failure> {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::app::Pending;
 use crate::base::Moment;
 use crate::events::{is_pending, let_through, sender, set_default};
+use crate::follow::JobStop;
 
 /// For so long the others are waited for, which are about to stop as well.
 const FOR_OTHERS: Duration = Duration::from_millis(200);
@@ -42,48 +43,50 @@ enum Stage {
     Runs,
     /// It has stopped, others have not.
     WaitsForOthers(Moment),
-    /// superpin has been stopped for it.
-    Stopped,
+    /// superpin has been stopped for this one, and continued since. The app may not have told yet that it was, too.
+    Followed(JobStop),
 }
 
 impl Job {
-    /// The app has been stopped by `signal`, if it is stopped. Stops superpin, if it is time for that; otherwise gives the time after which it is to
+    /// The app is in this stop, if it is in one. Stops superpin, if it is time for that; otherwise gives the time after which it is to
     /// be asked again.
-    pub fn is_now(&mut self, app: i32, signal: Option<i32>, others: &[Followed]) -> Option<Duration> {
-        let Some(signal) = signal else {
+    pub fn is_now(&mut self, app: i32, stop: Option<JobStop>, others: &[Followed]) -> Option<Duration> {
+        let Some(stop) = stop else {
             self.stage = Stage::Runs;
             return None;
         };
         let left = match &self.stage {
-            Stage::Stopped => return None,
+            Stage::Followed(last) if *last == stop => return None,
             _ if others.iter().all(|other| other.is_stopped) => Duration::ZERO,
-            Stage::Runs => FOR_OTHERS,
+            Stage::Runs | Stage::Followed(_) => FOR_OTHERS,
             Stage::WaitsForOthers(since) => FOR_OTHERS.saturating_sub(since.elapsed()),
         };
         if left.is_zero() {
-            self.stop(signal, app, others);
-            self.stage = Stage::Stopped;
+            if self.stop(stop.signal, app, others) {
+                self.stage = Stage::Followed(stop);
+            }
             return None;
         }
-        if matches!(self.stage, Stage::Runs) {
+        if !matches!(self.stage, Stage::WaitsForOthers(_)) {
             self.stage = Stage::WaitsForOthers(Moment::now());
         }
         Some(left)
     }
 
-    /// Stops this process until it is continued.
-    fn stop(&mut self, signal: i32, app: i32, others: &[Followed]) {
-        // It is to be passed on.
-        if is_pending(libc::SIGCONT) {
-            return;
+    /// Stops this process until it is continued, if there still is a reason.
+    fn stop(&mut self, signal: i32, app: i32, others: &[Followed]) -> bool {
+        // What has continued this process is to be looked at first: it may be to be passed on. What has continued the app will be reported.
+        if is_pending(libc::SIGCONT) || !is_stopped(app) {
+            return false;
         }
-        let Some(waker) = Waker::start(app, others) else { return };
+        let Some(waker) = Waker::start(app, others) else { return true };
         self.waker = waker.0;
         set_default(signal);
         // SAFETY: kill has no memory preconditions. SIGSTOP has its effect here.
         unsafe { libc::kill(libc::getpid(), signal) };
         let_through(signal);
         drop(waker);
+        true
     }
 
     /// Whether a signal is only the waker's, and nobody's to the app.

@@ -9,7 +9,7 @@ use crate::app::Pending;
 use crate::base::Failure;
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
-use crate::follow::{Birth, Follower, Origin, Parts};
+use crate::follow::{Birth, Follower, JobStop, Origin, Parts};
 use crate::report::{Worth, report};
 use crate::{serial, sliced};
 
@@ -142,10 +142,10 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// By which signal its process is stopped, if it is.
-    pub fn stopped_by(&self) -> Option<i32> {
+    /// The stop by a stopping signal that its process is in, if it is in one.
+    pub fn job_stop(&self) -> Option<JobStop> {
         match &self.stage {
-            Stage::Follows(follower) => follower.stopped_by(),
+            Stage::Follows(follower) => follower.job_stop(),
             Stage::Prints(_) => None,
         }
     }

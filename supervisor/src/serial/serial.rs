@@ -17,7 +17,7 @@ use super::patience::{Advice, Patience};
 use crate::app::{Kept, OwnLimits, Prepared, Unstable, gate_of, name_of, prepare};
 use crate::base::Failure;
 use crate::events::{ENDING, Passing, Taken};
-use crate::follow::{Birth, Follower, Heritage, Kind, Origin, Outcome, Parts, run_to};
+use crate::follow::{Birth, Follower, Heritage, JobStop, JobStops, Kind, Origin, Outcome, Parts, run_to};
 use crate::run_memory::{ClaimedSlot, StepNames};
 use crate::takeover::{self, enter, is_by_name, take_over};
 
@@ -35,7 +35,7 @@ pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Fo
         images: 0,
         births,
         hold: Hold::default(),
-        stopped_by: None,
+        stops: JobStops::default(),
         passing: Passing::new(pid),
         patience: Patience::default(),
         asked_by: 0,
@@ -63,8 +63,7 @@ struct Serial<'a> {
     images: u64,
     births: Vec<Birth>,
     hold: Hold,
-    /// The signal that has stopped it, while it is stopped.
-    stopped_by: Option<i32>,
+    stops: JobStops,
     passing: Passing,
     patience: Patience,
     /// The signal by which somebody has asked for the end.
@@ -140,8 +139,8 @@ impl<'a> Follower<'a> for Serial<'a> {
         }
     }
 
-    fn stopped_by(&self) -> Option<i32> {
-        self.stopped_by
+    fn job_stop(&self) -> Option<JobStop> {
+        self.stops.now()
     }
 
     fn births(&mut self) -> Vec<Birth> {
@@ -272,7 +271,7 @@ impl Serial<'_> {
 
     /// What any thread of the app has stopped for.
     fn go_on(&mut self, mut stopped: Stopped, stop: Stop, mode: Mode) -> Result<Running, Failure> {
-        self.stopped_by = stop.stopped_by();
+        self.stops.reported(stopped.pid(), stop.stopped_by());
         Ok(match stop {
             Stop::Started { child, waits } => {
                 let kind = self.kind_of_child(&stopped, &child, waits)?;

@@ -10,7 +10,7 @@ use crate::app::kill;
 use crate::base::{Failure, Moment, Proximity, proximity};
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
-use crate::follow::{Birth, Follower, Kind, Origin, Outcome, Parts};
+use crate::follow::{Birth, Follower, JobStop, JobStops, Kind, Origin, Outcome, Parts};
 use crate::report::Boundary;
 use crate::sliced::boundaries::{Cut, Next, Then, Timer};
 use crate::sliced::master::{Hold, Leaves, Master};
@@ -40,7 +40,7 @@ pub fn follow<'a>(
         proximity: Proximity::new(pid),
         parts,
         births: Vec::new(),
-        stopped_by: None,
+        stops: JobStops::default(),
         failure: None,
         exit: None,
     };
@@ -81,10 +81,6 @@ impl<'a> Follower<'a> for Sliced<'a> {
     }
 
     fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken) {
-        if info.si_signo == libc::SIGCONT && matches!(self.phase, Phase::Alone) {
-            // Nobody reports that of a process that isn't traced.
-            self.stopped_by = None;
-        }
         match self.exit {
             Some(_) if ENDING.contains(&info.si_signo) => self.fail(Failure::Interrupted),
             Some(_) => {}
@@ -94,8 +90,8 @@ impl<'a> Follower<'a> for Sliced<'a> {
         }
     }
 
-    fn stopped_by(&self) -> Option<i32> {
-        self.stopped_by
+    fn job_stop(&self) -> Option<JobStop> {
+        self.stops.now()
     }
 
     fn births(&mut self) -> Vec<Birth> {
@@ -230,11 +226,11 @@ impl Sliced<'_> {
         }
         let Phase::Running(running) = std::mem::replace(&mut self.phase, Phase::Alone) else {
             // Nobody traces it any more.
-            self.stopped_by = report.stopped_by();
+            self.stops.reported(report.pid(), report.stopped_by());
             return Ok(());
         };
         let Change::Stopped(mut stopped, mut stop) = running.observe(report)? else { return Ok(()) };
-        self.stopped_by = stop.stopped_by();
+        self.stops.reported(stopped.pid(), stop.stopped_by());
         if let Stop::Signal(info) = &mut stop {
             self.master.passing.arrives(&mut stopped, info)?;
         }

@@ -11,7 +11,7 @@ use tracee::{Exit, Parent, Running, Stop, Stopped, is_breakpoint};
 
 use crate::app::kill;
 use crate::base::{Failure, Moment, Proximity};
-use crate::follow::{Birth, Parts};
+use crate::follow::{Birth, JobStops, Parts};
 use crate::sliced::boundaries::{Cut, Then, Timer};
 use crate::sliced::instructions::clock;
 use crate::sliced::master::Master;
@@ -40,8 +40,8 @@ pub(super) struct Sliced<'a> {
     pub(super) proximity: Proximity,
     pub(super) parts: Parts<'a>,
     pub(super) births: Vec<Birth>,
-    /// The signal that has stopped the master, while it is stopped.
-    pub(super) stopped_by: Option<i32>,
+    /// The master's.
+    pub(super) stops: JobStops,
     pub(super) failure: Option<Failure>,
     pub(super) exit: Option<Exit>,
 }
