@@ -112,22 +112,27 @@ pub fn keep_malloc_in_the_bubble() {
     unsafe { libc::mallopt(libc::M_MMAP_MAX, 0) };
 }
 
-/// Where a tool prints and reads. In an analysis routine that is an error: in a serial run the app's files are meant, in a slice
-/// nobody sees it.
-///
-/// # Safety
-/// As for the system call.
-unsafe fn call(name: &str, number: i64, args: [usize; 4]) -> isize {
+/// Ends the run if this is reached from an analysis routine, which has done `what`.
+fn refuse_in_routine(what: std::fmt::Arguments) {
     if injected()
         && let Some(routine) = engine::routines::current()
         && let Some(slot) = OwnSlot::current()
     {
         // It would do so again.
         slot.give_up();
-        slot.fail(&format_args!(
-            "{routine} made system call {number} ({name}), which analysis routines must not: print in `fini` (see docs/tools.md)"
-        ));
+        slot.fail(&format_args!("{routine} {what} (see docs/tools.md)"));
     }
+}
+
+/// Where a tool prints and reads. In an analysis routine that is an error: in a serial run the app's files are meant, in a slice
+/// nobody sees it.
+///
+/// # Safety
+/// As for the system call.
+unsafe fn call(name: &str, number: i64, args: [usize; 4]) -> isize {
+    refuse_in_routine(format_args!(
+        "made system call {number} ({name}), which analysis routines must not: print in `fini`"
+    ));
     let result: isize;
     // SAFETY: the caller's promise.
     unsafe {
@@ -168,9 +173,39 @@ unsafe extern "C" fn open64(path: *const libc::c_char, flags: c_int, mode: libc:
     unsafe { call("openat", libc::SYS_openat, args) as c_int }
 }
 
+unsafe extern "C" {
+    /// libc's own, of which the function without underscores is only a weak alias.
+    fn __pthread_create_2_1(
+        thread: *mut libc::pthread_t,
+        attributes: *const libc::pthread_attr_t,
+        start: extern "C" fn(*mut c_void) -> *mut c_void,
+        argument: *mut c_void,
+    ) -> c_int;
+}
+
+/// The control process and the collector may have threads. One that a routine starts would be the app's in a serial run, and in a slice nothing waits for it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_create(
+    thread: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    start: extern "C" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+) -> c_int {
+    refuse_in_routine(format_args!("started a thread, which analysis routines must not"));
+    // SAFETY: the caller's promise.
+    unsafe { __pthread_create_2_1(thread, attributes, start, argument) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Also of this test: the harness has started it so.
+    #[test]
+    fn outside_the_bubble_threads_can_be_started() {
+        let thread = std::thread::spawn(|| std::thread::current().name().map(str::to_owned));
+        assert_eq!(thread.join().unwrap(), None);
+    }
 
     #[test]
     fn outside_the_bubble_the_break_is_the_kernels() {

@@ -110,6 +110,7 @@ fn a_failing_tool_prints_no_result() {
         ("panic-in-routine", "the tool's routine trials::failing::fail_late failed: panicked at "),
         ("prints", "the tool's routine trials::failing::prints made system call 1 (write)"),
         ("opens", "the tool's routine trials::failing::opens made system call 257 (openat)"),
+        ("starts-a-thread", "the tool's routine trials::failing::starts_a_thread started a thread, which"),
         ("crashes", "the tool's routine trials::failing::crashes failed: panicked at "),
         ("crashes", "thunk), address 0x8"),
         ("wrong-operand", "there is no Arg::MemoryAddress(7) at `"),

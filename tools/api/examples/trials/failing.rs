@@ -118,6 +118,14 @@ failing_tool!(Opens, "opens", Ok(Self), |trace| {
     trace.instructions().for_each(|instruction| instruction.call(At::Before, opens, ()));
 });
 
+fn starts_a_thread(calls: &mut u64) {
+    *calls += std::thread::spawn(|| 1).join().unwrap_or(0);
+}
+
+failing_tool!(StartsAThread, "starts-a-thread", Ok(Self), |trace| {
+    trace.instructions().for_each(|instruction| instruction.call(At::Before, starts_a_thread, ()));
+});
+
 fn crashes(calls: &mut u64) {
     *calls += 1;
     if *calls == 1000 {

@@ -22,5 +22,6 @@ superpin_tool::image!(
     failing::RarelyPrints,
     failing::Prints,
     failing::Opens,
+    failing::StartsAThread,
     failing::Crashes
 );
