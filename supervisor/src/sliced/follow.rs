@@ -237,7 +237,8 @@ impl Sliced<'_> {
         let leaves = match stop {
             Stop::SyscallExit { .. } if self.master.returns_from_handler() => Leaves::Handler,
             Stop::SyscallExit { .. } => Leaves::Call,
-            _ => Leaves::Nothing,
+            Stop::Interrupted | Stop::Group(_) | Stop::Signal(_) => Leaves::TheSame,
+            _ => Leaves::Code,
         };
         self.master.hold.stopped(&mut stopped, leaves)?;
         self.parts.statistics.stops += 1;

@@ -41,8 +41,10 @@ const NEVER: u64 = bit(libc::SIGSEGV)
 /// What the master has just left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sliced) enum Leaves {
-    /// Neither a call nor a handler.
-    Nothing,
+    /// Code of its own.
+    Code,
+    /// What it had left at the stop before, as far as anybody knows: it was interrupted, or another signal has come first.
+    TheSame,
     /// A call whose result may tell it that a signal has been sent.
     Call,
     /// A handler, in which it may have sent itself one that was blocked there: that comes before anything else.
@@ -61,7 +63,7 @@ pub(in crate::sliced) struct Hold {
     until: Option<Duration>,
     /// The app's mask, while it isn't the master's.
     mask: Option<u64>,
-    /// Some are to be delivered first.
+    /// Some are to be delivered first: until one was, or the master has executed something.
     lets_through: bool,
 }
 
@@ -81,12 +83,14 @@ impl Hold {
     /// A boundary is done that has held the master up for so long.
     pub(in crate::sliced) fn after_boundary(&mut self, held_up: Duration) {
         if std::mem::take(&mut self.begins) {
+            self.lets_through = false;
             self.until = reading(self.clock).map(|now| now + held_up.max(LEAST));
         }
     }
 
     /// A signal was delivered without a boundary: that has taken some time, too.
     pub(in crate::sliced) fn begin(&mut self) {
+        self.lets_through = false;
         self.until = reading(self.clock).map(|now| now + LEAST);
     }
 
@@ -118,17 +122,18 @@ impl Hold {
         if let Some(mask) = self.mask.take() {
             master.set_signal_mask(mask)?;
         }
-        self.lets_through = false;
-        if leaves != Leaves::Nothing && self.is_on() {
-            let blocked = master.signal_mask()? | NEVER;
-            self.lets_through = match leaves {
-                Leaves::Handler => {
-                    let waiting = master.waiting_signals()?;
-                    waiting.iter().any(|info| self.is_own(info) && bit(info.si_signo) & !blocked != 0)
-                }
-                _ => Pending::of(self.pid).is_none_or(|pending| pending.any() & !blocked != 0),
-            };
-        }
+        let looks = leaves != Leaves::Code && self.is_on();
+        let blocked = if looks { master.signal_mask()? | NEVER } else { 0 };
+        self.lets_through = match leaves {
+            _ if !looks => false,
+            Leaves::Code => false,
+            Leaves::TheSame => self.lets_through,
+            Leaves::Call => Pending::of(self.pid).is_none_or(|pending| pending.any() & !blocked != 0),
+            Leaves::Handler => {
+                let waiting = master.waiting_signals()?;
+                waiting.iter().any(|info| self.is_own(info) && bit(info.si_signo) & !blocked != 0)
+            }
+        };
         Ok(())
     }
 
