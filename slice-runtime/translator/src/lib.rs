@@ -1,10 +1,14 @@
 //! From traces of app code to machine code.
 //!
-//! This crate knows no code cache, no process and nobody who runs what it makes: the same goes for a JIT, for slices that share their translations, and for
-//! code that is written to a file. What goes in is a [`trace::Trace`], selected from bytes of app code and filled with a tool's calls; the rules for it; and
-//! the site where the code will lie. What comes out is a [`emit::Translation`]: bytes, exits, and a state map that leads from each place in them back to the app's state.
+//! This crate knows no code cache, no process and nobody who runs what it makes. So a JIT, slices that share their translations, and code that is written to
+//! a file can use it alike.
 //!
 //! ```text
+//!  in:   a trace::Trace        selected from bytes of app code, filled with a tool's calls
+//!        emit::Rules, Shape    what holds for the run, and for this trace
+//!        emit::Site            where the code will lie
+//!  out:  emit::Translation     bytes, exits, and a state map: from each place in the code back to the app's state
+//!
 //!  trace ◄─ abi ◄─ routines ◄─ emit
 //!  liveness ◄──────────────────┘
 //! ```

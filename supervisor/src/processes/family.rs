@@ -1,7 +1,7 @@
 //! The loop: sleep until something happens, pass each report to whom it is about, go on.
 //!
-//! Each process has a [`Follower`] of its own, with its own run memory and collector: its result doesn't depend on what the others do, and
-//! none waits for another. This process adopts orphans, so that the slices of every followed process become its children.
+//! Each process has a [`Follower`] of its own, with its own run memory and collector. So its result doesn't depend on what the others do, and none waits
+//! for another. This process adopts orphans: the slices of every followed process become its children.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

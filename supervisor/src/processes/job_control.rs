@@ -1,11 +1,11 @@
-//! Job control: what has started superpin, a shell perhaps, watches superpin. So when the app has stopped, superpin stops as well, by the same
-//! signal, and when superpin is continued the app is.
+//! Job control: who has started superpin, a shell perhaps, watches superpin. So when the app has stopped, superpin stops as well, by the same signal; and
+//! when superpin is continued, the app is.
 //!
-//! The signals of a terminal reach both. superpin leaves them to the app, which may have handlers: only once it has really stopped does superpin.
+//! A terminal's signals reach both. superpin leaves them to the app, which may have handlers: only once the app has really stopped does superpin.
 //!
-//! What is stopped can't look after the processes that it traces. Somebody else may continue the app alone, or kill it, or another process that
-//! is followed comes to where superpin has something to do. So as long as superpin is stopped a *waker* looks at them every few milliseconds, and
-//! continues superpin when there is something. It is a fork of superpin, since nothing that happens to another process would continue this one.
+//! A stopped process can't look after the processes that it traces. But somebody may continue the app alone, or kill it; or another followed process comes to
+//! where superpin has something to do. So as long as superpin is stopped a *waker* looks at them every few milliseconds, and continues superpin when there
+//! is something. The waker is a fork of superpin, since nothing that happens to another process would continue superpin.
 
 use std::time::Duration;
 

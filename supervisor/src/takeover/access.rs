@@ -1,7 +1,7 @@
 //! How a taken-over process gets at the run memory and the image.
 //!
-//! Most open them by their names among the control process's descriptors. A process that has given up privileges, or that sees another file system,
-//! as daemons do, can't: it gets the descriptors through a socket, and with them the control process's view of /proc.
+//! Most processes open them by their names among the control process's descriptors. Some can't: a daemon may have given up its privileges, or see another
+//! file system. Such a process gets the descriptors through a socket, and with them the control process's view of /proc.
 
 use std::fs::File;
 use std::io;

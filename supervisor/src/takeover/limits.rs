@@ -1,7 +1,7 @@
 //! Resource limits of a slice.
 //!
-//! It inherits those of the app, and the app's calls that change them are only replayed. What the app may not do the master was refused; a slice
-//! does the same with the image beside it, and a stack that the app has been allowed meanwhile. So as far as it may it gets no limits.
+//! A slice inherits the app's limits, and the app's calls that change them are only replayed. But it needs more than the app: the image lies beside the app,
+//! and the app's stack may have been allowed to grow meanwhile. What the app may not do, the master was refused already. So a slice gets no limits, as far as it may lift them.
 
 /// Those that could stop a slice.
 const LIFTED: [libc::__rlimit_resource_t; 6] =

@@ -8,7 +8,7 @@
 //! * `takeover`: both halves, and the boot block.
 //! * `steps`: the system calls that are needed, as a list. `loader`: the machine code that makes them.
 //! * `start_stack`: the stack with which the image starts.
-//! * `access`: which files the process may open by name, and passing those that it may not.
+//! * `access`: files that the process opens by name, and how it gets the others.
 //! * `limits`: its limits, lifted or lent.
 
 pub mod access;

@@ -1,15 +1,13 @@
-//! Taking over a stopped process: the tool image is mapped into its bubble and started with a boot block
-//! that holds the app's captured state. The same procedure at the app's entry point (serial mode) and in a fork (a
-//! slice).
+//! Taking over a stopped process: the tool image is mapped into its bubble and started with a boot block, which holds the app's captured state. The
+//! procedure is the same at the app's entry point (serial mode) and in a fork (a slice).
 //!
 //! ```text
 //!   ENTRY   + 0        boot block
 //!           + 64 KiB   loader, then its steps, strings, and the image's initial stack
 //! ```
-//! Some twenty system calls set the process up. To have each made as a remote call would cost two context switches
-//! apiece, so only the first is (it maps ENTRY); then the *loader*, a few instructions of position-independent
-//! code, executes a list of steps inside the process and jumps to the image's entry point. A step that fails makes
-//! the process exit with a status by which [`StepNames`] tells which.
+//! Some twenty system calls set the process up. Each as a remote call would cost two context switches. So only the first one is (it maps ENTRY). Then the
+//! *loader*, a few instructions of position-independent code, executes a list of steps inside the process and jumps to the image's entry point. If a step
+//! fails, the process exits with a status by which [`StepNames`] tells which one.
 
 use std::os::fd::AsRawFd;
 

@@ -130,8 +130,10 @@ const _: () = assert!(size_of::<Layout>() <= bubble::map::TABLES.size as usize);
 const _: () = assert!(size_of::<OfOneRun>() as u64 == OF_ONE_RUN);
 const _: () = assert!(size_of::<TraceRecord>().is_multiple_of(8) && size_of::<Exit>() == 24);
 
-/// Words of a filter of heads. A slice looks for each trace in its own tables first, which have next to none: without the filter it would touch, and
-/// have the kernel clear, as many pages of their index as of the shared one.
+/// Words of a filter of heads.
+///
+/// A slice looks for each trace in its own tables first, where next to none are. Without the filter that would touch as many pages of its own
+/// index as of the shared one, and the kernel would have to clear each.
 pub(super) const FILTER_WORDS: usize = 64;
 
 /// The word of the filter, and the bit in it, that is set if the index may have a head.
@@ -142,9 +144,10 @@ pub(super) fn filter_of(pc: AppPc) -> (usize, u64) {
 
 /// The slots of the index in which a head may be, in the order in which they are looked at.
 ///
-/// Traces that lie near each other do so in the index too: each page of it that is touched for the first time costs a page fault. Where they lie so near
-/// that there are more of them than slots, as in pages of functions of a byte each, only the first ones do: neighbours that give way to neighbours would
-/// make rows of thousands.
+/// The first two slots are near: traces that lie near each other in the app do so in the index too. Each page of the index that is touched for the first
+/// time costs a page fault.
+/// The others are far apart. A page of functions of a byte each has more heads than slots nearby; if each gave way to its neighbour, that would make rows
+/// of thousands.
 pub(super) fn slots_of(pc: AppPc) -> impl Iterator<Item = usize> {
     const NEIGHBOURS: u64 = 2;
     let mapping = (pc.0 >> 21).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 42;

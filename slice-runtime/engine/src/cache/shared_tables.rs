@@ -1,8 +1,8 @@
 //! Templates: tables of indirect branches that slices have in common.
 //!
-//! A template holds landings in the shared cache, and belongs to a set of registered mappings: only landings of targets in them
-//! are in it. So a process in which all of the set's mappings are the registered ones may use it, whatever others add. It looks at
-//! it through a private view, in which it puts landings of its own, see [`crate::link`].
+//! A template belongs to a set of registered mappings. It holds landings in the shared cache, for targets in these mappings only. So a process may use
+//! it if all mappings of the set are the registered ones there, whatever others add to it. The process looks at it through a private view, and puts landings
+//! of its own into that, see [`crate::link`].
 
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};

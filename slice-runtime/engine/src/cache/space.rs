@@ -1,12 +1,18 @@
 //! A code space: a stretch of code cache with its tables.
 //!
-//! There are two. The *shared* space is filled and executed by all slices; each executes a `MAP_PRIVATE` view of it and
-//! writes through an alias. The *own* space belongs to one process. Code in the own space may link to both; code in
-//! the shared space links only to shared code, because nobody else has this process's own code.
+//! There are two. The *shared* space is filled and executed by all slices. The *own* space belongs to one process. Code in the own space may
+//! link to both. Code in the shared space links only to shared code: nobody else has this process's own code.
 //!
-//! A process can change shared code *for itself*: it writes to its executed view, whose page then becomes a private copy
-//! ([`CodeSpace::redirect`]). Named invariant *no news in copies*: translations that others publish later never lie in a page
-//! of which a process has a private copy, since the cursor is moved past such a page under the lock.
+//! Each slice executes a private view (`MAP_PRIVATE`) of the shared space, and adds code through an alias of it. To change shared code for
+//! itself alone it writes to its view ([`CodeSpace::redirect`]); the kernel copies the page. From then on the slice no longer sees what others write there:
+//!
+//! ```text
+//!     shared page   [ trace 7 | trace 8 |  free   ]
+//!     my copy       [ jmp  …  | trace 8 |  free   ]    a trace 9 that another slice adds would never appear here
+//! ```
+//!
+//! Named invariant *no news in copies*: nothing new is ever put into a page of which somebody has a copy. Whoever makes a copy first moves the
+//! cursor behind the page, under the lock. Links inside the page are written to both.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -78,8 +78,8 @@ impl IblTable {
         index_of(target, self.off)
     }
 
-    /// Where a landing of this process's own goes: into the last table that branches to its target come to, before what that has. A page of the tables
-    /// in which something is stored isn't shared any more: so there are as few of them as can be, and none where others still add much.
+    /// Where a landing of this process's own goes: into the last table that branches to its target come to, before what is there already. Storing makes a
+    /// private copy of the table's page. So as few pages as possible are stored to, and none to which other slices still add much.
     pub(super) fn own_place(&self, cache: &Cache, target: AppPc) -> OwnPlace {
         let index = self.index_of(target);
         let entry = |level| self.tables().level(level)[index].load(Ordering::Acquire);

@@ -1,7 +1,12 @@
-//! Where others enter code that changes again and again.
+//! Who jumps to code that changes again and again.
 //!
-//! A translation that isn't valid any more leads on to the one that took its place, since nobody knows who jumps to it. Where code changes often, that would become a chain
-//! of jumps as long as its history. So it is remembered to which of its translations others jump, which are few, and all of these lead to the newest.
+//! A translation that is no longer valid leads to its successor, since nobody knows who jumps to it. Where code changes often, that would become a
+//! chain as long as the code's history. So we remember to which translations others jump. These are few, and all of them lead to the newest:
+//!
+//! ```text
+//!     linked branch ──► trace 3 (old) ──┐
+//!     linked branch ──► trace 5 (old) ──┼──► trace 9, the newest      trace 4, 6, 7, 8: nobody jumps there
+//! ```
 
 use std::collections::HashMap;
 

@@ -1,9 +1,14 @@
-//! Link words: where branches through slots (see `coherence`) go in code that slices share.
+//! Link words: how shared code branches through slots (see `coherence`).
 //!
-//! What a slot holds is known to the process alone that looks at it: another one may have the same code and other files at other places. So
-//! a branch in shared code jumps to what its cell says, a word of the process's own thread state. At first that is where exit stubs go; the runtime finds
-//! the trace that the slot leads to in this process, whatever mapping that is in, or else that the slot can be written, and puts
-//! the branch's own other way there, where the slot is loaded and its target looked up. All cells start anew when translations are dropped.
+//! Each process has its own idea of what a slot holds: another one may have the same code, and other files at other places. So a branch in shared
+//! code jumps to what its *cell* says, a word of the process's own thread state:
+//!
+//! ```text
+//!     jmp gs:[cell]  ─► exit stub            at first: the runtime looks where the slot leads
+//!                    ─► the target's trace   from then on, in whichever mapping that lies
+//!                    ─► the general way      if the slot can be written after all: load it, look the target up
+//! ```
+//! All cells start anew when translations are dropped.
 
 use machine::CachePc;
 use translator::abi::ThreadState;

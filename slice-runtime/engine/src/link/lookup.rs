@@ -90,7 +90,8 @@ impl Links {
         !self.map.are_used() && self.settings.linking && self.settings.off.leaves(Optimisation::Landings)
     }
 
-    /// A landing for a target that has no trace yet: that can lie right behind it. No jump, and less of the cache is touched. `space`: where the trace will be.
+    /// A landing for a target that has no trace yet. The trace can then lie right behind its landing: no jump, and less of the cache is touched.
+    /// `space`: where the trace will be.
     pub fn before_trace(&self, cache: &Cache, space: SpaceId, target: AppPc) -> Option<New> {
         let otherwise: Otherwise = match space {
             SpaceId::Own => self.table.own_place(cache, target).otherwise,

@@ -3,7 +3,7 @@
 //! ```text
 //!   indirect branch ─► target_map      a word for each byte of app code: long slices and serial runs
 //!                   ─► ibl_table       or a table of landings, this process's own,
-//!                      ─► shared_table     and those that slices have in common, looked at through a `view`
+//!                      ─► shared_table     and tables that slices have in common, looked at through a `view`
 //!   through a slot  ─► link_words      a word of this process's own for each such branch of shared code
 //!   into code that compares itself ─► incoming     who jumps there
 //! ```

@@ -1,13 +1,18 @@
-//! What this process's table of indirect branches has in common with those of other slices.
+//! IBL tables that slices share.
 //!
-//! A slice looks at a template (see `cache`) through a private view: what it stores there is its own. So it starts with all landings that slices before it
-//! needed, and gets those that others add while it runs, without entering the runtime for them.
+//! A new slice would start with an empty table and miss on every indirect branch. Instead it maps a shared table (see `cache`), copy on write. It
+//! starts with all stubs that earlier slices needed, and sees the stubs that others add while it runs.
 //!
-//! A landing in a template can't lead on to others: which these are differs. On a mismatch it goes to what the next *level* has, another table;
-//! those of the last one go to the runtime. A landing of the process's own, for further targets and for code that isn't shared, is put at the end of this way.
+//! A stub in a shared table can't chain to another stub: chains differ between slices. On a mismatch it goes to the same place of the next
+//! *level*, a further table. The last level goes to the runtime. A slice's own stubs come at the end of this way: for further targets, and for code that
+//! isn't shared.
 //!
-//! Named invariant *same mappings*: each landing in the view leads to code of a mapping that is, in this process, the registered one. The template's
-//! set says which these are, and the view is left before one of them changes.
+//! ```text
+//!     level 1 [ shared stub A ] ≠ → level 2 [ shared stub B ] ≠ → level 3 [ own stub C ] ≠ → runtime
+//! ```
+//!
+//! Named invariant *same mappings*: every stub in the view leads to code whose mapping is, in this process, the registered one. A table is for
+//! one set of mappings. Before one of them changes, the process leaves the view.
 
 use std::sync::atomic::Ordering;
 

@@ -1,5 +1,7 @@
-//! Where indirect branches go: a word for each *byte* of app code, so that a target's place says all about it and nothing
-//! has to be compared. A landing's comparison without flags costs as much as the rest of an indirect branch; this spares it, and a second jump.
+//! Where indirect branches go: a word for each *byte* of app code.
+//!
+//! A target's word lies at a place that only that target has, so nothing has to be compared. A landing's comparison without flags costs as much as the rest
+//! of an indirect branch; the map spares it, and a second jump.
 //!
 //! ```text
 //!     pext r9, r10, gs:[target_bits]          which 4 GiB of app memory the target lies in, and bits that no address has
@@ -7,23 +9,24 @@
 //!     jmp  [r9 + r10 * 8]
 //! ```
 //!
-//! Each 4 GiB in which there are targets have a *window* of 32 GiB in [`TARGETS`], of which next to nothing is ever touched. Named invariant *exact*: whatever is
-//! in r10, the word that is read is that of this very address, or reading it faults, or it says that there is none: the gateway's miss, or zero, so that jumping to
-//! address 0 faults:
-//! * bits 32 to 46 choose the window. Those without targets have the first one, which is nobody's, or, above 16 TiB, none:
-//!   eight times such an address is none that memory can have.
+//! Each 4 GiB with targets have a *window* of 32 GiB in [`TARGETS`]. Next to nothing of it is ever touched.
+//!
+//! Named invariant *exact*: whatever is in r10, one of three things happens. The word of this very address is read. Or reading it faults. Or the word
+//! says that there is no trace: it is the gateway's miss, or zero, and jumping to address 0 faults. The bits of a target, from below:
+//! * bits 32 to 46 choose the window. If there are no targets there, it is the first window, which is nobody's, or, above 16 TiB, none: eight times
+//!   such an address is none that memory can have.
 //! * bits 47 to 60 can't be set in an address of the app's: eight times that isn't an address.
-//! * bits 61 to 63 get lost in the multiplication, so they belong to the window's number: those of 32768 and more lie where nothing is mapped.
+//! * bits 61 to 63 get lost in the multiplication. So they belong to the window's number, and the windows from 32768 on lie where nothing is mapped.
 //!
-//! Where targets are spread over more memory than there are windows for, all begins anew with smaller ones ([`Grain::FINE`]): a window of 1 GiB for each 128 MiB,
-//! chosen by bits 27 to 46. Translated code is the same, since the bits are a word of the thread's.
+//! If targets are spread over more memory than there are windows for, all begins anew with smaller ones ([`Grain::FINE`]): a window of 1 GiB for each
+//! 128 MiB, chosen by bits 27 to 46. Translated code stays the same, since the bits are a word of the thread's.
 //!
-//! A fault at these instructions, or at address 0, goes on at the gateway's miss (see `signals`), as do words of pages that are in use and have no target.
-//! A fault costs some ten times what a miss does; so pages are put to use for the targets that are to be expected before a branch goes there. If the app maps
-//! address 0, which takes privileges, all pages of a part are put to use at once.
+//! A fault at these instructions, or at address 0, goes on at the gateway's miss (see `signals`). A word without a target does the same, in pages that
+//! are in use. A fault costs some ten times what a miss does. So pages are put to use before a branch goes there, for the targets that are to be expected.
+//! If the app maps address 0, which takes privileges, all pages of a part are put to use at once.
 //!
-//! Each process has its own map, and starts with an empty one. So slices use it only if they are long ([`bubble::switches::TARGETS_FROM_MS`]). The other way is landings
-//! (see `translator::emit::branches::indirect`), which slices have in common; translations are shared, so all slices of a run go the same way.
+//! Each process has its own map, which starts empty. So slices use it only if they are long ([`bubble::switches::TARGETS_FROM_MS`]). The others go by
+//! landings (see `translator::emit::branches::indirect`), which they have in common. Translations are shared, so all slices of a run go the same way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,10 +1,20 @@
 //! Instructions that were begun and are finished later.
 //!
-//! Translated code can be left at an instruction although the app can't see that: it writes to code that was translated, it is a repeated
-//! string instruction that an interruption stopped halfway, or the interruption came behind some of its calls. What belongs before such an
-//! instruction has been done, or a part of it: calls were made and words were written, and it is executed again, or goes on, in a trace of
-//! its own. Named invariant *once*: neither is done a second time. Calls that were made aren't made again, except those that were corrected
-//! when the trace was left; and the words are those that were written first, since the registers may already be others.
+//! Three things stop translated code in the middle of an instruction, although the app must not see that:
+//!
+//! * the instruction writes to code that was translated: a fault;
+//! * an interruption stops `rep movsb` halfway;
+//! * a signal comes after some of the tool's calls before the instruction, and before others.
+//!
+//! The runtime then runs that one instruction again, in a trace of its own. Example, a tool with two calls A and B:
+//!
+//! ```text
+//!     A   B   mov [code], 1 → fault          first try: A and B were made
+//!             mov [code], 1                  a trace that is used once: no calls are left
+//! ```
+//!
+//! Named invariant *once*: no call is made twice, and no word is written twice with another value. Block counts are the exception: they are
+//! taken back when the trace is left, and counted again.
 
 use bubble::map::BUFFER;
 use machine::CachePc;

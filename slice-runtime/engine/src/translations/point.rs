@@ -1,9 +1,10 @@
 //! The end of a slice, as the engine sees it: an app pc at which the guest wants to be asked.
 //!
-//! The check is put before the instruction at the end, for this process alone. All traces that run across or start at
-//! the end are hidden: their entries become jumps to this process's own translations, which stop before the end and check at it.
-//! The check compares a few things inline, and the guest is asked only if all agree. Which things is learnt from the states that the
-//! guest refused: a register that differed, or, where all registers agree, a half of a vector register or a memory word.
+//! The check is put before the instruction at the end, for this process alone. All traces that run across the end, or start there, are *hidden*: their
+//! entries become jumps to this process's own translations, which stop before the end and check at it.
+//!
+//! The check compares a few things inline, and the guest is asked only if all agree. What is compared is learnt from the states that the guest refused: a
+//! register that differed, or, where all registers agree, a half of a vector register or a memory word.
 
 use machine::{AppPc, Gpr, Registers, flags};
 use translator::abi::{QUICK, TraceId};

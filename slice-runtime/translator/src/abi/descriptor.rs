@@ -76,7 +76,7 @@ impl Descriptor {
         words.extend(self.stored_args().iter().map(|(_, value)| value));
     }
 
-    /// Reads the descriptor that starts at `offset` bytes of the arena, of which `bytes` gives so many bytes from an offset on; and gives the offset behind it.
+    /// Reads the descriptor at this offset of the arena, and gives the offset behind it. `bytes` gives bytes of the arena: from an offset on, so many.
     ///
     /// # Panics
     /// If none was stored there.

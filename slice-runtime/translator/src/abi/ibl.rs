@@ -15,8 +15,8 @@ pub const INDIRECT_ENTRIES: usize = 1 << 16;
 /// common, see the engine's `templates`: then they have whole pages.
 #[repr(C, align(4096))]
 pub struct IndirectTables {
-    /// Cache pcs of landings: in the first table of those that branches go to, in each further one of those where they go on if
-    /// they came to a shared one of another target. Only the first is used outside of such a view.
+    /// Cache pcs of landings. Branches go to those of the first table. A shared landing that was made for another target goes on to the same place of the
+    /// next one. Outside of such a view only the first is used.
     pub(super) levels: [[AtomicU64; INDIRECT_ENTRIES]; Level::ALL.len()],
 }
 
@@ -49,9 +49,10 @@ impl Level {
     }
 }
 
-/// How many of the lowest bits of a target its place in the tables doesn't depend on. Return addresses are some ten bytes apart: without these bits
-/// those of neighbouring calls lie in one cache line, and waiting for these tables is what costs large programs most. To drop them without
-/// touching flags takes an instruction of BMI2.
+/// How many of a target's lowest bits its place in the tables doesn't depend on.
+///
+/// Waiting for these tables is what costs large programs most. Return addresses are some ten bytes apart: without these bits the entries of neighbouring
+/// calls lie in one cache line. To drop bits without touching flags takes an instruction of BMI2.
 #[inline]
 pub fn dropped_bits(off: Off) -> u8 {
     if off.leaves(Optimisation::Neighbours) { 4 } else { 0 }

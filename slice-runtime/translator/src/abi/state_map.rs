@@ -1,9 +1,8 @@
 //! State maps: from a place in translated code back to the app's state (a code pc maps back to an app pc).
 //!
-//! A trace's map is a list of entries by ascending offset. An entry holds from its offset up to the next one: there, the app
-//! is about to execute the instruction at `pc`, and all its registers are in their places except those that the entry
-//! names as borrowed, which are in spill slots. Code between two marks changes nothing that the app can see until its last
-//! instruction, so the app instruction can be started again from the mark's state.
+//! A trace's map is a list of entries by ascending offset. An entry holds from its offset up to the next one. It says: here the app is about to execute the
+//! instruction at `pc`, and these registers are borrowed, with their values in these spill slots; all others are in place. Code between two marks
+//! changes nothing that the app can see until its last instruction. So the app instruction can be started again from the mark's state.
 
 use std::fmt;
 

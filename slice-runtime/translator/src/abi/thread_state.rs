@@ -1,7 +1,7 @@
 //! The thread state: what translated code reaches through GS.
 //!
-//! One in each process, in [`bubble::map::THREADS`]: one thread of the app's at a time runs translated code. Generated code uses its fields by their offsets
-//! ([`offset_of!`](std::mem::offset_of)), so the struct is the only place where they are decided.
+//! There is one in each process, in [`bubble::map::THREADS`], since one thread of the app's at a time runs translated code. Generated code uses its fields
+//! by their offsets ([`offset_of!`](std::mem::offset_of)), so the struct is the only place where they are decided.
 
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;

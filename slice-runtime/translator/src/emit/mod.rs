@@ -10,9 +10,9 @@
 //! [`translate()`] is the order of all rules: one page. Each room has the rules of one kind, which write to the `emitter`.
 //!
 //! Named invariants:
-//! * *exact exits*: wherever a trace can be left to the runtime, its state map tells all of the app's registers: which are borrowed (only between two
-//!   instructions), or in their mirrors (`registers::home`), or reserved (`registers::r11`). Flags are the app's unless nobody reads them: they are changed only where
-//!   the code that follows, of this trace or the next ones ([`crate::liveness`]), overwrites them before anything could see them.
+//! * *exact exits*: wherever a trace can be left to the runtime, its state map tells where each of the app's registers is: in place, borrowed (only between
+//!   two instructions), in its mirror (`registers::home`), or, r11, in its slot (`registers::r11`). Flags are the app's unless nobody reads them: they are
+//!   changed only where the code that follows ([`crate::liveness`]) overwrites them before anything could see them.
 //! * *marks*: the state map has a mark at each place from which on another description of the app's state holds, so an
 //!   interruption anywhere can be answered.
 //! * *one store*: rel32 fields that may be patched lie within one cache line.

@@ -1,10 +1,10 @@
 //! Looking ahead: which flags are still read after an app pc (across traces).
 //!
-//! Nearly every block is followed by code that soon overwrites all flags, so that an addition to a counter may change them. What is found is a fact about the code, as long as that
-//! doesn't change: only code that can't be written is looked at by whoever answers.
+//! Nearly every block is followed by code that soon overwrites all flags. An addition to a counter may then change them. The answer is a fact about code, and
+//! holds as long as the code doesn't change. So whoever gives the code to look at gives only code that can't be written.
 //!
-//! The app's flags may thus be wrong at the start of a trace, in those that nobody reads. Only a slice's end compares them: there, those are
-//! left out of the comparison (the engine's `run::exits`).
+//! At the start of a trace some of the app's flags may thus be wrong: those that nobody reads. Only a slice's end compares flags; there these are left out
+//! (the engine's `run::exits`).
 
 use isa::{Instruction, Kind, Usage};
 use machine::{AppPc, flags};

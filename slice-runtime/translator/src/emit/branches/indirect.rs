@@ -1,10 +1,17 @@
 //! Calls, returns and indirect branches.
 //!
-//! The indirect-branch protocol, where targets aren't looked up in the map of `target_map`: the target is put into r10, its place in a table (see [`index_of`]) into r9, and
-//! `jmp gs:[r9 * 8 + table]` goes to the *landing* of a trace that was found for such a target. That compares the target with its own pc, in rcx
-//! whose value is meanwhile in r9 (moving costs nothing; a store and the load after it would). r10 and r9 are loaded from their mirrors where something
-//! needs them (or here, with `no-late`). If it is another one, the next landing of the same table entry is tried, or the landing that a further
-//! table has (see [`Level`]); at last the runtime looks the target up. Each branch has its own indirect jump, so the hardware predicts them separately.
+//! Where targets are looked up in a map, see `target_map`. Otherwise an indirect branch goes by a table:
+//!
+//! ```text
+//!     r10 = target                       both registers were stored in their mirrors before
+//!     r9  = the target's place           see [`index_of`]
+//!     jmp gs:[r9 * 8 + table]            to a *landing*: it compares r10 with its own target
+//!         same ─────► the target's trace
+//!         another ──► the next landing of this place, or of a further table ([`Level`]), at last the runtime
+//! ```
+//!
+//! A landing compares in rcx, whose value is in r9 meanwhile: moving costs nothing, a store and the load after it would. r10 and r9 are loaded from their
+//! mirrors where something needs them (or here, with `no-late`). Each branch has its own indirect jump, so the hardware predicts them separately.
 
 use bubble::switches::Optimisation;
 use isa::Instruction;
@@ -17,7 +24,8 @@ use crate::emit::emitter::{Emitter, Field, Fields, Lookup, bit};
 use crate::trace::Point;
 
 impl Emitter<'_> {
-    /// Pushes the app's return address, without touching flags. `free` needn't hold anything; without it a literal is needed, which costs a cache line.
+    /// Pushes the app's return address, without touching flags. `free`: a register that may be overwritten. Without one the address becomes a literal
+    /// behind the trace, which costs a cache line.
     fn push_return(&mut self, address: u64, free: Option<Gpr>) {
         if self.rules.off.leaves(Optimisation::Prefetch) && matches!(self.shape.lookup, Lookup::Landings) {
             self.out.code.prefetch_mem(ThreadState::indirect_address(index_of(AppPc(address), self.rules.off)));

@@ -1,7 +1,7 @@
 //! How emitted code names words of the thread state: the one place that decides it.
 //!
-//! By their addresses, as long as one thread at a time runs translated code: the processor forwards a store to a load of the same RIP-relative address at once, but takes
-//! several cycles if both go through a segment base, and a register that is borrowed in each block would wait that long in each block.
+//! By their addresses (RIP-relative), as long as one thread at a time runs translated code. The processor then forwards a store to a load of the same word
+//! at once. Through a segment base it takes several cycles, and a register that is borrowed in each block would wait that long in each block.
 
 use isa::Code;
 use machine::Gpr;

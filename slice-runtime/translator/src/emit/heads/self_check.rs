@@ -1,11 +1,18 @@
-//! Code that others may change: its traces look at their heads whether it still is what they were made from.
+//! Code that others may change: its traces compare it at their heads with what they were made from.
 //!
-//! Memory that is mapped twice, as compilers have it that write through the one mapping and execute the other, or that other processes have mapped, changes
-//! without a write that could be noticed. The runtime can compare such code whenever it enters a trace of it, but then it has to enter each: some 280 ns
-//! for a block. A trace that compares for itself is linked like any other.
+//! Some memory changes without a write that could be noticed. It is mapped twice, as by a compiler that writes through one mapping and executes the
+//! other, or another process has it mapped. The runtime can compare such code whenever it enters a trace of it. But then it has to enter each trace: some
+//! 280 ns for a block. A trace that compares for itself is linked like any other.
 //!
-//! Flags are kept, even where the trace doesn't read them: what lies there now may. So differences of 32 bits are added up in 64, where no sum is zero
-//! but that of zeros. For it r10 and r9 are free, whose values are in their mirrors; where they aren't (`no-late`), the runtime compares.
+//! ```text
+//!     mov  [slot], rcx
+//!     rcx = code[0..4] - expected        each piece of four bytes: 0 if it is the same
+//!     r9  = code[4..8] - expected        r9 and r10 are free: their values are in their mirrors
+//!     rcx = rcx + r9                     in 64 bits: the sum is 0 only if all pieces are
+//!     jrcxz same ; leave to the runtime
+//! ```
+//!
+//! Flags are kept, even where the trace doesn't read them: the code that lies there now may read them. Where r10 and r9 aren't free (`no-late`) the runtime compares.
 
 use bubble::switches::Optimisation;
 use machine::Gpr;

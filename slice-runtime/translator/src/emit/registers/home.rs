@@ -1,15 +1,22 @@
-//! Mirrors: r10 and r9 are also in memory, so that they can be borrowed without being stored first.
+//! Home slots: the app's r10 and r9 also live in memory.
 //!
-//! Whoever borrows a register stores it and loads it again. If the app doesn't change that register in between, which is how it
-//! is with those that nobody uses, then each borrowing waits for the one before: a load gets a value that was just stored only
-//! after seven or eight cycles. So the registers that indirect branches borrow are stored when the *app* changes them, which is rare, and
-//! only loaded again after they were borrowed.
+//! Emitted code needs a scratch register now and then. The usual way is spill, use, restore. But a load that follows a store to the same word
+//! waits seven to eight cycles. If every block does that, each block waits for the one before.
+//! So we turn it round. When the *app* writes r10, we store it in its home slot. Compilers seldom use r10, so that is rare. To use r10 as scratch
+//! we just overwrite it, and load it from its home before something needs it again.
 //!
-//! Nor are they loaded before something needs them: most traces don't name them at all. A trace starts with both *absent*, and loads
-//! one before the first instruction that needs it, or at its head if it is a loop: then the branch back goes behind that.
+//! ```text
+//!     mov r10, rbx          the app's own
+//!     mov [home.r10], r10   ours, once
+//!     pop r10 ; jmp …       scratch for the return: nothing to spill
+//!     …                     most traces never name r10
+//!     mov r10, [home.r10]   only where one does
+//! ```
 //!
-//! Named invariant *mirrors*: at the end of each block, and so at the start of each trace, the mirrors hold what the app's r10 and r9 hold. What
-//! the registers themselves hold there means nothing.
+//! A trace that is a loop loads at its head what it needs, and branches back behind that.
+//!
+//! Named invariant *home*: at the end of each block, and so at the start of each trace, the home slots hold the app's r10 and r9. The registers
+//! may hold anything.
 
 use bubble::switches::Optimisation;
 use isa::{Condition, Kind};

@@ -1,7 +1,7 @@
 //! Emptying the buffer before it is full.
 //!
-//! A full buffer raises a fault, which costs a signal, and a buffer that is seldom emptied doesn't stay in a core's caches. So at the heads of some traces it is looked
-//! at how much is in it, which costs one comparison: only where flags are dead.
+//! A full buffer raises a fault, which costs a signal. And a buffer that is seldom emptied doesn't stay in a core's caches. So some traces look at their
+//! heads how much is in it. That is one comparison, and is done only where flags are dead.
 
 use isa::Condition;
 use machine::Gpr;

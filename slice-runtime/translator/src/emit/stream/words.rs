@@ -1,11 +1,14 @@
 //! Writing words into the buffer, see [`ThreadState::buffer`].
 //!
-//! The buffer's position is held in a register from the first instruction of a trace that writes words to the last, as far as a register
-//! can be found that none of them uses; so is a second one, in which addresses are computed. Both are those of `registers::home` where
-//! possible, which needn't be stored. The position is moved on once for each block. Loading it is what a trace has to wait for of the one
-//! before, so conditional branches that are probably not taken don't end this: who takes them gives the registers back on the way out. And a
-//! branch back to the trace's own head goes to where they are held already. Usually r11 is reserved for the position, see `registers::r11`: then it
-//! stays there from trace to trace, and only the other register is held.
+//! The buffer's position is held in a register, from a trace's first instruction that writes words to the last; so is a scratch register, in which addresses
+//! are computed. Both are chosen so that none of these instructions uses them, if there are such. The registers of `registers::home` come first: they needn't
+//! be stored.
+//!
+//! The position is moved on once for each block. Loading it is what a trace waits for of the trace before. So two kinds of branches keep both registers:
+//! * a conditional branch that is probably not taken: who takes it gives the registers back on the way out;
+//! * a branch back to the trace's own head: it goes to where they are held already.
+//!
+//! Usually r11 is reserved for the position, see `registers::r11`. Then it stays there from trace to trace, and only the other register is held.
 
 use bubble::switches::Optimisation;
 use isa::{Condition, Instruction, Kind, MemoryOperand, Segment};
