@@ -146,6 +146,81 @@ fn links_between_pages_lead_somewhere() {
     assert!(followed > 20, "only {followed} links were found");
 }
 
+/// All files and folders of the repository, as paths from its root.
+fn tree() -> Vec<String> {
+    let mut all = Vec::new();
+    let mut folders = vec![root()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().into_string().unwrap();
+            if name == "target" || name == ".git" {
+                continue;
+            }
+            all.push(entry.path().strip_prefix(root()).unwrap().to_str().unwrap().to_owned());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    all
+}
+
+/// What a page names of the repository: paths, and behind `::` what is defined there.
+fn named(page: &str, tree: &[String]) -> Vec<(String, Option<String>)> {
+    const ENDINGS: [&str; 8] = ["rs", "sh", "md", "txt", "S", "c", "cpp", "toml"];
+    let is_path = |c: char| c.is_ascii_alphanumeric() || "_./-:".contains(c);
+    let words = page.split(|c: char| !is_path(c)).filter(|word| !word.contains("://") && !word.starts_with(['/', '.']));
+    let starts: BTreeSet<&str> = tree.iter().filter_map(|path| Some(path.split_once('/')?.0)).collect();
+    let crates = ["api", "bubble", "engine", "isa", "machine", "standard", "tracee", "translator"];
+    let paths = words.filter_map(|word| {
+        let (path, item) = word.split_once("::").map_or((word, None), |(path, item)| (path, Some(item)));
+        let (path, item) = (path.trim_end_matches(['.', ':', '/']), item.map(|item| item.trim_end_matches(['.', ':'])));
+        let ending = path.rsplit_once('.').map(|(_, ending)| ending);
+        let is_file = ending.is_some_and(|ending| ENDINGS.contains(&ending));
+        let is_folder =
+            path.split_once('/').is_some_and(|(first, _)| starts.contains(first) || crates.contains(&first));
+        let is_named = (is_file || is_folder) && !path.starts_with("target/");
+        is_named.then(|| (path.to_owned(), item.map(str::to_owned)))
+    });
+    paths.collect()
+}
+
+/// Files that users make, and one of DynamoRIO's.
+const ELSEWHERE: [&str; 5] = ["total.txt", "report.txt", "sorted.txt", "calls.txt", "api/samples/memtrace_x86.c"];
+
+#[test]
+fn every_path_that_is_named_exists() {
+    let tree = tree();
+    let ends_so = |whole: &str, path: &str| {
+        whole.strip_suffix(path).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    let (mut files, mut items) = (0, 0);
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for (path, item) in named(&text, &tree) {
+            if ELSEWHERE.contains(&path.as_str()) {
+                continue;
+            }
+            let found: Vec<&String> = tree.iter().filter(|whole| ends_so(whole, &path)).collect();
+            assert!(!found.is_empty(), "{} names {path}: there is no such file or folder", page.display());
+            files += 1;
+            let Some(item) = item else { continue };
+            assert_eq!(found.len(), 1, "{} names {path}::{item}: which of {found:?}?", page.display());
+            let source = read(found[0]);
+            let defined = ["fn", "struct", "enum", "trait", "mod"].map(|what| format!("{what} {item}"));
+            let is_there = defined.iter().any(|start| {
+                source
+                    .split(start.as_str())
+                    .skip(1)
+                    .any(|rest| !rest.starts_with(|c: char| c == '_' || c.is_alphanumeric()))
+            });
+            assert!(is_there, "{} names {path}::{item}: nothing of that name is defined there", page.display());
+            items += 1;
+        }
+    }
+    assert!(files > 100 && items > 40, "only {files} paths and {items} items were found");
+}
+
 #[test]
 fn every_page_can_be_found_from_readme() {
     let readme = read("README.md");
