@@ -114,6 +114,36 @@ fn every_dependency_is_argued_for() {
     }
 }
 
+/// Lines of a manifest's tables of dependencies.
+fn dependency_lines(manifest: &str) -> Vec<&str> {
+    let mut is_in = false;
+    let lines = manifest.lines().filter(|line| {
+        let is_head = line.starts_with('[');
+        if is_head {
+            is_in = line.ends_with("dependencies]") && *line != "[workspace.dependencies]";
+        }
+        is_in && !is_head && !line.is_empty() && !line.starts_with('#')
+    });
+    lines.collect()
+}
+
+#[test]
+fn every_manifest_takes_its_crates_from_the_workspace() {
+    let tree = tree();
+    let mut taken = 0;
+    for manifest in tree.iter().filter(|path| path.ends_with("Cargo.toml")) {
+        for line in dependency_lines(&read(manifest)) {
+            let is_listed = line.contains("workspace = true") || line.contains("path = ");
+            assert!(
+                is_listed,
+                "{manifest}: `{line}`: name it in [workspace.dependencies], so that docs/dependencies.md has it"
+            );
+            taken += 1;
+        }
+    }
+    assert!(taken > 60, "only {taken} dependencies were found");
+}
+
 /// Targets of `[text](target)`.
 fn links(page: &str) -> Vec<&str> {
     page.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0)).collect()
