@@ -1,6 +1,7 @@
 //! The drawing of the bubble.
 //!
 //! ```text
+//!  0x5408_0000_0000  WINDOWS       nothing   1 TiB   reserved for parallel threads: a window of 256 MiB for each
 //!  0x5508_0000_0000  TARGETS       private 256 GiB   where indirect branches go
 //!  0x5548_0000_0000  HEAP          private  48 GiB   heap of the image (Rust allocator), grows up
 //!                    LOGS          run      32 GiB   in the master only, and not in its forks: slices' logs, for the in-process recorder
@@ -33,6 +34,9 @@
 //! 0x5400_0000_0000, MSan and TSan leave the range to the app. And it is the place from which RIP-relative
 //! operands of a PIE main executable (at its lowest address when randomisation is off) are in reach.
 //! Counters are one `add [rip+x], imm` because LOCAL lies within 2 GiB of both caches.
+//!
+//! The reservation is final: what later versions need is in it already. Nothing of an app's may lie where they want to be, or they
+//! couldn't run what was recorded by this one. TSan makes a gap that reaches into WINDOWS inaccessible. That changes nothing, so it may: see [`stays_reserved`].
 
 /// A part of the bubble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +70,13 @@ impl Region {
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
+/// Bytes of a thread's window.
+const WINDOW: u64 = 256 * MIB;
 
 /// The whole reservation.
-pub const BUBBLE: Region = Region::new(TARGETS.start, 0x5555_5000_0000 - TARGETS.start);
+pub const BUBBLE: Region = Region::new(WINDOWS.start, 0x5555_5000_0000 - WINDOWS.start);
+/// Where parallel threads will have what is each one's own: windows of the shape of the 256 MiB from [`THREADS`] to the end of [`BUFFER_GUARD`]. Nothing is there yet.
+pub const WINDOWS: Region = Region::new(0x5408_0000_0000, 4096 * WINDOW);
 /// Where indirect branches go: windows of 32 GiB each, or of one.
 pub const TARGETS: Region = Region::new(0x5508_0000_0000, 256 * GIB);
 /// Heap of the image.
@@ -117,6 +125,13 @@ pub const CACHE_SHARED: Region = Region::new(0x5555_1000_0000, 256 * MIB);
 /// Code cache of this process alone.
 pub const CACHE_OWN: Region = Region::new(0x5555_2000_0000, 256 * MIB);
 
+/// Whether `mmap` with these arguments, at that very place, leaves the bubble as it is: inaccessible memory of nobody's, where there is nothing else.
+pub const fn stays_reserved([start, len, protection, flags, ..]: [u64; 6]) -> bool {
+    const NOBODYS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let in_use = Region::new(WINDOWS.end(), BUBBLE.end() - WINDOWS.end());
+    protection == libc::PROT_NONE as u64 && flags as i32 & NOBODYS == NOBODYS && !in_use.overlaps(start, len)
+}
+
 const _: () = assert!(LOGS.size <= HEAP.size && LOG_PART <= RECORDS.size);
 /// Slots of a run: an upper bound on slices that run, wait, or hold a result that wasn't folded yet.
 pub const MAX_SLOTS: usize = 256;
@@ -161,6 +176,7 @@ mod tests {
     #[test]
     fn regions_lie_in_order_inside_the_bubble() {
         let all = [
+            WINDOWS,
             TARGETS,
             HEAP,
             TABLES_OWN,
@@ -190,6 +206,28 @@ mod tests {
         assert!(all[all.len() - 1].end() <= BUBBLE.end());
         const { assert!(TARGET_WINDOWS.start + 8 * TARGET_WINDOWS.size <= LOCAL.start) };
         assert!(all.iter().all(|r| r.start % 4096 == 0 && r.size % 4096 == 0));
+    }
+
+    #[test]
+    fn a_window_has_the_shape_of_what_one_thread_has() {
+        const { assert!(WINDOWS.start.is_multiple_of(WINDOW) && THREADS.start.is_multiple_of(WINDOW)) };
+        const { assert!(BUFFER_GUARD.end() - THREADS.start == WINDOW) };
+        const { assert!(WINDOWS.end() == TARGETS.start) };
+    }
+
+    #[test]
+    fn only_what_is_inaccessible_may_be_mapped_over_the_reserve() {
+        let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED) as u64;
+        let gap = [0x3400_0000_0000, 0x2100_0000_0000, 0, flags, u64::MAX, 0];
+        assert!(stays_reserved(gap));
+        let with = |at: usize, word: u64| {
+            let mut args = gap;
+            args[at] = word;
+            stays_reserved(args)
+        };
+        assert!(!with(1, 0x2108_0000_1000), "that is in use");
+        assert!(!with(2, libc::PROT_READ as u64));
+        assert!(!with(3, (libc::MAP_PRIVATE | libc::MAP_FIXED) as u64));
     }
 
     #[test]

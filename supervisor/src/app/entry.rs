@@ -44,6 +44,8 @@ pub fn prepare(process: &mut Stopped) -> Result<Prepared, Failure> {
     if result as u64 != BUBBLE.start {
         return Err(Failure::BubbleTaken { address: BUBBLE.start, len: BUBBLE.size });
     }
+    // It is no part of what the app has in its core files, and never becomes one mapping with what the app has next to it. A kernel without this advice is as good.
+    remote.call(libc::SYS_madvise, [BUBBLE.start, BUBBLE.size, libc::MADV_DONTDUMP as u64, 0, 0, 0])?;
     let brk = remote.expect("ask for its program break", libc::SYS_brk, [0; 6])?;
     Ok(Prepared { gate, brk })
 }

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use bubble::map::BUBBLE;
+use bubble::map::{BUBBLE, WINDOWS};
 use machine::Memory;
 use syscall_replay::is_error;
 
@@ -139,17 +139,25 @@ fn whole_file(path: &std::ffi::CStr) -> Vec<u8> {
 }
 
 fn without_bubble(text: &[u8]) -> Vec<u8> {
-    let reserved = format!("{:x}-{:x} ---p 00000000 00:00 0 \n", BUBBLE.start, BUBBLE.end());
+    let mut out = Vec::with_capacity(text.len());
     let mut seen = false;
-    let lines = text.split_inclusive(|&b| b == b'\n').map(|line| match BUBBLE.contains(start_of(line)) {
-        false => line,
-        true if seen => b"",
-        true => {
-            seen = true;
-            reserved.as_bytes()
+    for line in text.split_inclusive(|&b| b == b'\n') {
+        let start = start_of(line);
+        // What the app has made inaccessible in the reserve is a mapping of its own, here as in the master.
+        if !BUBBLE.contains(start) || end_of(line) < WINDOWS.end() {
+            out.extend_from_slice(line);
+        } else if !std::mem::replace(&mut seen, true) {
+            let end = BUBBLE.end();
+            out.extend_from_slice(format!("{start:x}-{end:x} ---p 00000000 00:00 0 \n").as_bytes());
         }
-    });
-    lines.collect::<Vec<_>>().concat()
+    }
+    out
+}
+
+/// The address with which a line's mapping ends.
+fn end_of(line: &[u8]) -> u64 {
+    let digits = line.iter().take_while(|&&b| b != b'-').count();
+    start_of(line.get(digits + 1..).unwrap_or_default())
 }
 
 /// The address with which a line starts.
@@ -171,9 +179,19 @@ mod tests {
     fn the_bubble_is_one_line() {
         let (start, end) = (BUBBLE.start, BUBBLE.end());
         let (before, after) = ("1000-2000 r--p 0 x\n", "555555554000-555555555000 r--p w\n");
-        let inside = format!("{start:x}-{:x} rw-p y\n555000000000-555000001000 ---p z\n", start + 4096);
+        let inside = format!("{start:x}-{:x} rw-p y\n555000000000-555000001000 ---p z\n", WINDOWS.end() + 4096);
         let expected = format!("{before}{start:x}-{end:x} ---p 00000000 00:00 0 \n{after}");
         let text = format!("{before}{inside}{after}");
+        assert_eq!(String::from_utf8(without_bubble(text.as_bytes())).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_the_app_has_made_inaccessible_is_a_line_of_its_own() {
+        let (start, end) = (BUBBLE.start, BUBBLE.end());
+        let gap = format!("340000000000-{start:x} ---p 0 x\n{start:x}-550000000000 ---p 0 x\n");
+        let inside = "550000000000-555000000000 ---p z\n555000000000-555000001000 rw-p z\n";
+        let expected = format!("{gap}550000000000-{end:x} ---p 00000000 00:00 0 \n");
+        let text = format!("{gap}{inside}");
         assert_eq!(String::from_utf8(without_bubble(text.as_bytes())).unwrap(), expected);
     }
 

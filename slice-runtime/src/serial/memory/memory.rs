@@ -1,6 +1,6 @@
 //! Calls that shape the address space: made for real, kept away from the bubble, and told to the engine.
 
-use bubble::map::BUBBLE;
+use bubble::map::{BUBBLE, stays_reserved};
 use engine::Control;
 use syscall_replay::is_error;
 
@@ -64,7 +64,7 @@ pub fn changed_anywhere(control: &mut dyn Control) {
 fn map(args: [u64; 6], control: &mut dyn Control) -> u64 {
     let [address, len, _, flags, ..] = args;
     let fixed = flags as i32 & libc::MAP_FIXED != 0;
-    if fixed && in_bubble(address, len) {
+    if fixed && in_bubble(address, len) && !stays_reserved(args) {
         return error(libc::ENOMEM);
     }
     if fixed {

@@ -11,7 +11,7 @@
 use std::ffi::CString;
 use std::io;
 
-use bubble::map::BUBBLE;
+use bubble::map::{BUBBLE, stays_reserved};
 use engine::Control;
 use machine::mapping::{self, Answer};
 use machine::{Here, Memory, MemoryError, proc};
@@ -88,7 +88,9 @@ impl SliceSpace<'_> {
 
     fn map(&mut self, remap: &Remap) -> Result<(), String> {
         let [_, len, protection, flags, _, offset] = remap.args;
-        outside_bubble(remap.result, len)?;
+        if !stays_reserved([remap.result, len, protection, flags, 0, 0]) {
+            outside_bubble(remap.result, len)?;
+        }
         self.control.before_write(remap.result, len);
         let file = remap.source.map(|descriptor| self.open(descriptor)).transpose()?;
         let descriptor = file.map_or(u64::MAX, |fd| fd as u64);

@@ -39,9 +39,10 @@ pub(super) fn advise(remote: &mut Remote<'_>, region: Region) -> Result<bool, Fa
     Ok(true)
 }
 
-/// Makes it a part of the reservation again.
+/// Makes it a part of the reservation again: one mapping with the rest, so that nobody sees that it ever was another.
 pub(super) fn reserve(remote: &mut Remote<'_>, region: Region) -> Result<(), Failure> {
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED) as u64;
     remote.call(libc::SYS_mmap, [region.start, region.size, 0, flags, u64::MAX, 0])?;
+    remote.call(libc::SYS_madvise, [region.start, region.size, libc::MADV_DONTDUMP as u64, 0, 0, 0])?;
     Ok(())
 }
