@@ -28,7 +28,6 @@ pub fn capture(kind: EndKind, registers: &Registers, xstate: &XState, memory: &d
     End {
         kind,
         stack_words: words as u32,
-        successor: u32::MAX,
         goes_on: 0,
         frame: [0; 2],
         shared: SharedContents::default(),

@@ -136,11 +136,9 @@ pub struct End {
     pub kind: EndKind,
     /// How many of `stack` are valid (fewer than 100 where the stack ends).
     pub stack_words: u32,
-    /// Slot of the slice that starts where this one ends, for [`EndKind::Signature`].
-    pub successor: u32,
-    /// 1 if that slice starts in the very state at which this one ends: no signal came between.
+    /// 1 if the slice that starts at this boundary starts in the very state at which this one ends: no signal came between.
     pub goes_on: u32,
-    /// First address, and the first behind, of what the kernel wrote between this end and the successor's start: the frame of
+    /// First address, and the first behind, of what the kernel wrote between this end and the next slice's start: the frame of
     /// a signal on another stack. Both 0 if there is none.
     pub frame: [u64; 2],
     /// For [`EndKind::Syscall`]: memory that others may write.
@@ -241,6 +239,8 @@ pub struct Slot {
     /// 1 if the complete state at the slice's end was seen again without any input between: how often the app went
     /// through it can't be told.
     pub end_recurs: AtomicU32,
+    /// Slot of the slice that starts where this one ends, for as long as that is compared with it; [`NO_SLOT`] if there is none.
+    pub successor: AtomicU32,
     /// Where the app's code goes on in the process that a serial run is about to start.
     pub child_at: AtomicU64,
     /// CPU time that the slice may use, in nanoseconds; 0: as much as it likes.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bubble::map::{CONTROL, RECORDS, RESULT};
-use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
+use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, NO_SLOT, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
 
 use super::tool::RunningTool;
 
@@ -111,6 +111,12 @@ impl OwnSlot {
         let word = self.first_state_word();
         word.store(pid.map_or(NO_PROCESS, |pid| pid as u32), Ordering::Release);
         futex(word, libc::FUTEX_WAKE, i32::MAX as u32);
+    }
+
+    /// Slot of the slice that starts where this one ends. Valid once the slot was released.
+    pub fn successor(&self) -> Option<u32> {
+        // SAFETY: see `state`.
+        Some(unsafe { (*self.slot).successor.load(Ordering::Relaxed) }).filter(|index| *index != NO_SLOT)
     }
 
     /// The process that keeps the first state of the slice in slot `index`: waits until that is decided.

@@ -3,7 +3,7 @@
 //! Whatever doesn't fit means that this slice can't give a right result. It says so in its slot and stops: nothing
 //! is skipped or guessed here, and whether it is tried again from its [first state](super::start) is the control process's choice.
 
-use bubble::shared::{End, EndKind, NO_SLOT, SliceStats};
+use bubble::shared::{End, EndKind, SliceStats};
 use bubble::switches::Optimisation;
 use engine::{Control, Flow, Runner};
 use machine::{AppPc, Gpr, Here, Memory, Registers};
@@ -11,6 +11,7 @@ use syscall_replay::{Divergence, Replayed, Replayer};
 use translator::abi::Cpu;
 
 use crate::ports::{OwnSlot, RunningTool};
+use crate::slice::end::first_memory::{FirstMemory, Keeper};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
 use crate::slice::replay::{Cpuid, Replaying, SliceSpace};
 use crate::slice::start::aliases;
@@ -95,8 +96,9 @@ impl SliceGuest {
 
     /// Whether the end was found by its state, and the app might come back to that. To be asked before the result is handed in.
     pub fn may_recur(&self) -> bool {
-        let End { kind, goes_on, successor, .. } = *self.end;
-        kind == EndKind::Signature && !(goes_on == 1 && self.slot.comes_to_input(successor))
+        let End { kind, goes_on, .. } = *self.end;
+        let comes_to_input = || self.slot.successor().is_some_and(|next| self.slot.comes_to_input(next));
+        kind == EndKind::Signature && !(goes_on == 1 && comes_to_input())
     }
 
     /// The result is handed in. The app is to go on for a while and be watched: whether it comes back to the end's state, if that
@@ -157,7 +159,7 @@ impl SliceGuest {
     /// started with. To be called when the engine was left.
     pub fn verify_last_call(&mut self, engine: &mut Runner) {
         let record = self.slot.last_call();
-        if record.is_empty() || self.end.kind == EndKind::Signature || self.end.successor == NO_SLOT {
+        if record.is_empty() || self.end.kind == EndKind::Signature || self.slot.successor().is_none() {
             return;
         }
         let mut registers = engine.cpu().registers;
@@ -182,20 +184,34 @@ impl SliceGuest {
 
     /// Compares memory with the next slice's first state.
     fn memory_difference(&mut self, rsp: u64) -> Option<verify::Difference> {
-        let Some(first_state) = self.slot.first_state_of(self.end.successor) else {
-            self.fail(
-                &"its end can't be verified: the process that was to keep the next slice's first state was killed, or \
-                  could not be started (ulimit -u)",
-            );
+        let mut next = self.next_first_memory();
+        let apart = verify::Apart {
+            rsp,
+            frame: self.end.frame,
+            images: xsave_images::stored(),
+            pushed: self.pushed_by_call(rsp),
         };
         self.memory_checks += 1;
-        match verify::compare(first_state, rsp, self.end.frame, xsave_images::stored(), self.pushed_by_call(rsp)) {
+        match verify::compare(&mut next, &apart) {
             Ok(difference) => {
                 self.is_verified |= difference.is_none();
                 difference
             }
             Err(error) => self.fail(&format_args!("cannot compare its end with the next slice's start: {error}")),
         }
+    }
+
+    /// The memory with which the next slice starts: while the app runs, that of the process that keeps it.
+    fn next_first_memory(&self) -> impl FirstMemory + use<> {
+        let Some(keeper) = self.slot.successor().and_then(|next| self.slot.first_state_of(next)) else {
+            self.fail(
+                &"its end can't be verified: the process that was to keep the next slice's first state was killed, or \
+                  could not be started (ulimit -u)",
+            );
+        };
+        Keeper::new(keeper).unwrap_or_else(|error| {
+            self.fail(&format_args!("cannot compare its end with the next slice's start: {error}"))
+        })
     }
 
     /// What an indirect call before which the slice ends stores: where the processor then finds an address that nothing can have, it takes back all

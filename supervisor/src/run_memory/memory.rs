@@ -14,7 +14,7 @@ use bubble::boot::BOOT_MAGIC;
 use bubble::events::Reader;
 use bubble::map::{CONTROL, RECORDS, RESULT, file};
 use bubble::picture::{Contents, HEADER_AT, PictureHeader};
-use bubble::shared::{MAX_SLOTS, NOWHERE, RunHeader, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
+use bubble::shared::{MAX_SLOTS, NO_SLOT, NOWHERE, RunHeader, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
 use bubble::switches::{Off, Optimisation, TARGETS_FROM_MS};
 use nix::errno::Errno;
 use nix::unistd::{Whence, lseek};
@@ -211,6 +211,7 @@ impl RunMemory {
         claimed.slot().runner.store(0, Relaxed);
         claimed.slot().attempt.store(0, Relaxed);
         claimed.slot().end_recurs.store(0, Relaxed);
+        claimed.slot().successor.store(NO_SLOT, Relaxed);
         claimed.slot().child_at.store(0, Relaxed);
         claimed.slot().arrived.store(0, Relaxed);
         claimed.slot().delivered.store(0, Relaxed);

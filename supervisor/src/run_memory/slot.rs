@@ -81,6 +81,11 @@ impl ClaimedSlot {
         self.slot().cpu_bound_ns.store(u64::try_from(bound.as_nanos()).unwrap_or(0), Relaxed);
     }
 
+    /// Slot `index` has the slice that starts where this one ends. To be told before the end is published.
+    pub fn set_successor(&self, index: usize) {
+        self.slot().successor.store(index as u32, Relaxed);
+    }
+
     /// Whether it makes sense to begin the slice again.
     pub fn may_be_tried_again(&self) -> bool {
         self.slot().is_final.load(Relaxed) == 0

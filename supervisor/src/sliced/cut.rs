@@ -155,8 +155,8 @@ impl Sliced<'_> {
         self.timer.slice_begins(self.slice_time);
         self.parts.statistics.held(since.elapsed());
         self.parts.statistics.stopped_time += since.elapsed();
-        if let Some(end) = &mut cut.end {
-            end.successor = slot.index() as u32;
+        if let (Some(_), Some(ended)) = (&cut.end, &self.slices.recording) {
+            ended.slot().set_successor(slot.index());
         }
         self.end_recording(&mut cut);
         let is_slice = !matches!(cut.then, Then::Death { .. });

@@ -1,6 +1,6 @@
 //! Ends of slices: by the state as it is, or at a system call.
 
-use bubble::shared::{End, EndKind, NO_SLOT, STACK_WORDS, SharedContents};
+use bubble::shared::{End, EndKind, STACK_WORDS, SharedContents};
 use machine::{Gpr, Registers, XState};
 use syscall_replay::returns_to;
 use tracee::{Stopped, UserRegisters};
@@ -40,7 +40,6 @@ pub(in crate::sliced) fn call_end(registers: &Registers, shared: SharedContents)
     Box::new(End {
         kind: EndKind::Syscall,
         stack_words: 0,
-        successor: NO_SLOT,
         goes_on: 0,
         frame: [0; 2],
         shared,
