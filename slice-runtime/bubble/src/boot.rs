@@ -22,26 +22,35 @@ pub enum Mode {
     Slice = 1,
 }
 
-/// The boot block.
+/// The app's state at a boundary, apart from where it goes on: nothing here names a process, a descriptor or anything else of the running system, and all of
+/// it is the same for whoever runs the slice, whenever. Memory is the rest of the state.
 #[repr(C)]
 #[derive(Clone)]
-pub struct BootBlock {
-    /// [`BOOT_MAGIC`].
-    pub magic: u64,
+pub struct State {
+    /// Number of the slice that starts there, from 0; in a serial run, of the program image (exec starts the next).
+    pub slice: u64,
+    /// The app's signal mask (all signals are blocked when the image starts).
+    pub signal_mask: u64,
+    /// The app's program break (end of its heap).
+    pub brk: u64,
+    /// 1 if the app may have shared mappings, of which each process that runs the slice needs copies of its own.
+    pub shares_memory: u64,
+    /// Registers.
+    pub registers: Registers,
+    /// Extended state.
+    pub xstate: XState,
+}
+
+/// Where, and as what, the app goes on from a [`State`]: this process in this run.
+#[repr(C)]
+#[derive(Clone)]
+pub struct Site {
     /// How to run.
     pub mode: Mode,
     /// Index of the slot that this process uses.
     pub slot: u32,
-    /// Number of the slice, from 0; in a serial run, of the program image (exec starts the next).
-    pub slice: u64,
     /// Process id of the control process.
     pub supervisor: i32,
-    /// 1 if the app may have shared mappings, of which each process that runs the slice needs copies of its own.
-    pub shares_memory: u32,
-    /// The app's signal mask at the point of take-over (all signals are blocked when the image starts).
-    pub signal_mask: u64,
-    /// The app's program break (end of its heap).
-    pub brk: u64,
     /// A descriptor of /proc for this process, where it may not see or open the one of that name; else negative.
     pub proc: i32,
     /// Descriptor of the run memory in the control process, where this process may open it by its name; else negative.
@@ -53,12 +62,20 @@ pub struct BootBlock {
     pub open_files: [u64; 2],
     /// When the fork was made, on the monotonic clock, in nanoseconds. 0 in a serial run.
     pub forked_at: u64,
-    /// In a serial run: what signal frames hold of the extended state.
+    /// In a serial run: what this machine's signal frames hold of the extended state.
     pub signal_area: SignalArea,
-    /// Captured registers of the app.
-    pub registers: Registers,
-    /// Captured extended state of the app.
-    pub xstate: XState,
+}
+
+/// The boot block.
+#[repr(C)]
+#[derive(Clone)]
+pub struct BootBlock {
+    /// [`BOOT_MAGIC`].
+    pub magic: u64,
+    /// What the app goes on from.
+    pub state: State,
+    /// Where it does.
+    pub site: Site,
 }
 
 const _: () = assert!(size_of::<BootBlock>() <= crate::map::ENTRY.size as usize);

@@ -72,8 +72,9 @@ pub unsafe fn take(boot: *const BootBlock) {
         fn superpin_picture_take(write: unsafe extern "C" fn(u64, *const BootBlock), boot: *const BootBlock);
     }
     // SAFETY: a volatile read of what is there in this process; nobody is to remember it in the next.
-    let (mode, data) =
-        unsafe { ((&raw const (*boot).mode).read_volatile(), (&raw const (*boot).image_data).read_volatile()) };
+    let (mode, data) = unsafe {
+        ((&raw const (*boot).site.mode).read_volatile(), (&raw const (*boot).site.image_data).read_volatile())
+    };
     if mode == Mode::Slice && data != [0; 2] {
         isa::prepare();
         // SAFETY: as `take` itself.
@@ -87,7 +88,7 @@ unsafe extern "C" fn write(stack: u64, boot: *const BootBlock) {
         static superpin_picture_resume: u8;
     }
     // SAFETY: `take` promises a boot block.
-    let [start, end] = unsafe { (&raw const (*boot).image_data).read_volatile() };
+    let [start, end] = unsafe { (&raw const (*boot).site.image_data).read_volatile() };
     SUPERPIN_PICTURE_FS.store(fs_base(), Ordering::Relaxed);
     let used = heap::used();
     let filled = filled(HEAP.start, used);

@@ -48,7 +48,7 @@ pub unsafe fn start(
     let boot = unsafe { &*(boot_block as *const BootBlock) };
     assert_eq!(boot.magic, BOOT_MAGIC, "the boot block at {boot_block:#x} was not written by this version");
     // SAFETY: the control process gave the slot to this process alone, and mapped its part of the run memory.
-    let slot = unsafe { OwnSlot::take(boot.slot) };
+    let slot = unsafe { OwnSlot::take(boot.site.slot) };
     // SAFETY: CONTROL is mapped.
     let tool = match make_tool(&tool_args(unsafe { header() }), boot) {
         Ok(tool) => tool,

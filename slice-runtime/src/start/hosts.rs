@@ -20,35 +20,35 @@ use crate::slice::start::{aliases, first_state};
 /// # Safety
 /// This is a taken-over process, whose bubble is mapped as the boot block's mode wants it; called once.
 pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -> ! {
-    let signals = (boot.mode == Mode::Serial).then(|| Signals::inherited(boot.signal_mask));
+    let signals = (boot.site.mode == Mode::Serial).then(|| Signals::inherited(boot.state.signal_mask));
     // SAFETY: the bubble is mapped, this is the first engine, and FS hasn't been touched since libc set it.
     let mut engine = unsafe { Runner::new(settings(header(), boot)) };
-    *engine.cpu() = Cpu { registers: boot.registers, xstate: boot.xstate.clone() };
+    *engine.cpu() = Cpu { registers: boot.state.registers, xstate: boot.state.xstate.clone() };
     match signals {
         None => run_slice(boot, slot, tool, engine),
         Some(signals) => {
-            serial::use_area(boot.signal_area);
+            serial::use_area(boot.site.signal_area);
             run_serial(boot, signals, slot, tool, engine)
         }
     }
 }
 
 fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut engine: Box<Runner>) -> ! {
-    if boot.proc >= 0 {
-        machine::proc::look_in(boot.proc);
+    if boot.site.proc >= 0 {
+        machine::proc::look_in(boot.site.proc);
     }
-    first_state::keep(slot, boot.supervisor);
-    if boot.shares_memory != 0
+    first_state::keep(slot, boot.site.supervisor);
+    if boot.state.shares_memory != 0
         && let Err(error) = aliases::make_own()
     {
         slot.fail(&format_args!("cannot copy the app's shared memory: {error}"));
     }
     // SAFETY: CONTROL is mapped, for as long as this process lives.
-    unsafe { events::start(header().told.load(Relaxed), boot.slice) };
+    unsafe { events::start(header().told.load(Relaxed), boot.state.slice) };
     let boot_times = boot_times(boot, slot);
     slot.wait_released();
     log::begins(boot, slot);
-    let mut guest = SliceGuest::new(boot.supervisor, slot, tool);
+    let mut guest = SliceGuest::new(boot.site.supervisor, slot, tool);
     guest.start(&mut engine);
     engine.run(&mut guest);
     guest.verify_last_call(engine.as_mut());
@@ -72,7 +72,7 @@ fn boot_times(boot: &BootBlock, slot: OwnSlot) -> (u64, u64) {
         return (0, 0);
     }
     let now = time_of(libc::CLOCK_MONOTONIC).as_nanos() as u64;
-    (now.saturating_sub(boot.forked_at), cpu_time().as_nanos() as u64)
+    (now.saturating_sub(boot.site.forked_at), cpu_time().as_nanos() as u64)
 }
 
 fn run_serial(
@@ -92,7 +92,7 @@ fn run_serial(
     control.shared_memory_may_change();
     drop(control);
     let guest = serial::guest(signals, slot, tool);
-    serial::limit_open_files(boot.open_files);
+    serial::limit_open_files(boot.site.open_files);
     serial::run(engine, guest, slice_stats)
 }
 
@@ -104,16 +104,16 @@ fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
         linking: header.linking != 0,
         // A serial run has nobody to share with but other runs.
         sharing: header.sharing != 0
-            && (boot.mode == Mode::Slice || header.keeps_code != 0)
+            && (boot.site.mode == Mode::Slice || header.keeps_code != 0)
             && watched.stops_at.is_none(),
         outlives_run: header.keeps_code != 0,
         cache_bytes: header.cache_bytes,
         off: header.off,
-        slot: boot.slot as usize,
+        slot: boot.site.slot as usize,
         // In a slice no fault reaches the app; in a serial run the guest says when one can, unless the translations are there already.
-        exact_faults: boot.mode == Mode::Serial && header.keeps_code != 0,
-        replays: boot.mode == Mode::Slice,
-        run_memory: (boot.run_memory >= 0).then_some((boot.supervisor, boot.run_memory)),
+        exact_faults: boot.site.mode == Mode::Serial && header.keeps_code != 0,
+        replays: boot.site.mode == Mode::Slice,
+        run_memory: (boot.site.run_memory >= 0).then_some((boot.site.supervisor, boot.site.run_memory)),
         watched,
     }
 }
@@ -121,10 +121,10 @@ fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
 /// What those who work on superpin have asked for in this process.
 fn watched(header: &RunHeader, boot: &BootBlock) -> Watched {
     let place = |word: &AtomicU64| Some(word.load(Relaxed)).filter(|place| *place != NOWHERE);
-    let stops = boot.mode == Mode::Slice && place(&header.stops) == Some(boot.slice);
+    let stops = boot.site.mode == Mode::Slice && place(&header.stops) == Some(boot.state.slice);
     Watched {
         written_out: place(&header.written_out),
-        stops_at: stops.then(|| place(&header.stops_at).unwrap_or(boot.registers.rip)),
+        stops_at: stops.then(|| place(&header.stops_at).unwrap_or(boot.state.registers.rip)),
     }
 }
 

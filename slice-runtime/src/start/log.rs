@@ -12,7 +12,7 @@ pub(super) fn begins(boot: &BootBlock, slot: OwnSlot) {
         Kind::Boundary,
         format_args!(
             "begins at {:#x}, attempt {}, to replay {} records, to its end by {:?} at {:#x}",
-            boot.registers.rip,
+            boot.state.registers.rip,
             slot.attempt() + 1,
             slot.records(),
             end.kind,

@@ -204,24 +204,27 @@ impl Serial<'_> {
         let Parts { kept, memory, statistics, .. } = &mut self.parts;
         kept.begin(self.pid, memory, statistics);
         let slot = self.parts.memory.claim(state::RELEASED)?;
-        let role = takeover::Role {
+        let site = takeover::Site {
             mode: Role::Serial,
             slot: slot.index(),
-            slice: self.images,
-            signal_mask: process.signal_mask()?,
-            shares_memory: false,
             file_pages: &[],
             picture: None,
-            brk: prepared.brk,
             forked: None,
             signal_area: machine::signal_area::ask()
                 .map_err(|source| Failure::System { action: "find out what a signal frame holds", source })?,
         };
+        let known = takeover::Known {
+            slice: self.images,
+            signal_mask: process.signal_mask()?,
+            brk: prepared.brk,
+            shares_memory: false,
+        };
         let slot = self.slot.insert(slot);
         self.images += 1;
         let by_name = is_by_name(self.pid);
-        let entered = enter(&mut process, prepared.gate, role.mode, by_name, self.parts.image, &self.parts.memory)?;
-        slot.steps = take_over(&mut process, entered, &role, self.parts.image, &self.parts.memory)?;
+        let entered = enter(&mut process, prepared.gate, site.mode, by_name, self.parts.image, &self.parts.memory)?;
+        let state = takeover::capture(&process, known)?;
+        slot.steps = take_over(&mut process, entered, &state, &site, self.parts.image, &self.parts.memory)?;
         self.app = Some(process.resume(Mode::Free, 0)?);
         Ok(())
     }

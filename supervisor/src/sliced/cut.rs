@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use bubble::boot::Mode as Role;
+use bubble::boot::Mode;
 use bubble::shared::{EndKind, state};
 use machine::signal_area::SignalArea;
 use tracee::{Stop, Stopped, TraceError};
@@ -127,7 +127,7 @@ impl Sliced<'_> {
             shared_copies.make_private(&stopped, &mut copy, gate, unstable, *is_by_name)?;
         }
         let is_by_name = self.master.is_by_name;
-        let entered = takeover::enter(&mut copy, gate, Role::Slice, is_by_name, self.parts.image, &self.parts.memory);
+        let entered = takeover::enter(&mut copy, gate, Mode::Slice, is_by_name, self.parts.image, &self.parts.memory);
         let entered = match entered {
             Ok(entered) => entered,
             Err(error) => {
@@ -211,25 +211,29 @@ impl Sliced<'_> {
         let before = Moment::now();
         let number = self.slices.next_number();
         let prepared = self.master.prepared;
-        let role = takeover::Role {
-            mode: Role::Slice,
+        let file_pages = self.master.file_pages();
+        let site = takeover::Site {
+            mode: Mode::Slice,
             slot: start.slot.index(),
-            slice: number,
-            signal_mask: start.signal_mask,
-            brk: prepared.brk,
             forked: Some(start.forked),
-            shares_memory: self.master.shares_memory,
-            file_pages: &self.master.file_pages(),
+            file_pages: &file_pages,
             picture: self.parts.memory.picture(),
             signal_area: SignalArea::default(),
         };
-        self.parts.statistics.slices_from_picture += u64::from(role.picture.is_some());
+        let known = takeover::Known {
+            slice: number,
+            signal_mask: start.signal_mask,
+            brk: prepared.brk,
+            shares_memory: self.master.shares_memory,
+        };
+        self.parts.statistics.slices_from_picture += u64::from(site.picture.is_some());
         let pid = copy.pid();
         log::forked(number, pid);
         let recording = Recording::new(number, pid, start.slot);
         let place = if start.is_slice { &mut self.slices.recording } else { &mut self.slices.witness };
         let recording = place.insert(recording);
-        let taken = take_over(&mut copy, start.entered, &role, self.parts.image, &self.parts.memory);
+        let taken = takeover::capture(&copy, known)
+            .and_then(|state| take_over(&mut copy, start.entered, &state, &site, self.parts.image, &self.parts.memory));
         let taken = taken.map(|steps| recording.is_taken_over_by(steps));
         if let Err(error) = taken.and_then(|()| copy.detach(0)) {
             kill(pid);

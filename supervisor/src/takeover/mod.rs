@@ -5,7 +5,7 @@
 //!                                                                 └─► map image, run memory, … ─► the image's entry
 //! ```
 //!
-//! * `takeover`: both halves, and the boot block.
+//! * `takeover`: both halves, and the boot block: the state that the app goes on from, and where it does.
 //! * `steps`: the system calls that are needed, as a list. `loader`: the machine code that makes them.
 //! * `start_stack`: the stack with which the image starts.
 //! * `access`: files that the process opens by name, and how it gets the others.
@@ -20,4 +20,4 @@ mod steps;
 mod takeover;
 
 pub use access::is_by_name;
-pub use takeover::{Entered, Role, enter, take_over};
+pub use takeover::{Entered, Known, Site, capture, enter, take_over};

@@ -11,11 +11,11 @@
 
 use std::os::fd::AsRawFd;
 
-use bubble::boot::{BOOT_MAGIC, BootBlock, Mode};
+use bubble::boot::{self, BOOT_MAGIC, BootBlock, Mode, State};
 use bubble::map::ENTRY;
 use bubble::picture::Contents;
+use machine::Memory;
 use machine::signal_area::SignalArea;
-use machine::{Memory, XState};
 use tracee::{Remote, Stopped, TraceError};
 
 use super::start_stack::{self, in_image};
@@ -28,28 +28,49 @@ const LOADER_AT: u64 = ENTRY.start + (64 << 10);
 /// Nothing is pending or restarted, interrupts on: how flags look in user code that has done nothing.
 const CLEAN_FLAGS: u64 = 0x202;
 
-/// What the image in a taken-over process is to be.
-pub struct Role<'a> {
+/// Where, and as what, the image in a taken-over process goes on. What it goes on from is a [`State`].
+pub struct Site<'a> {
     /// Serial or a slice.
     pub mode: Mode,
     /// The slot.
     pub slot: usize,
-    /// Number of the slice or of the program image.
-    pub slice: u64,
-    /// The app's signal mask.
-    pub signal_mask: u64,
-    /// The app's program break.
-    pub brk: u64,
     /// When the fork was made, if this is one.
     pub forked: Option<Moment>,
-    /// Whether the app may have shared mappings.
-    pub shares_memory: bool,
     /// Pages of private file mappings that are to be the file's again.
     pub file_pages: &'a [u64],
     /// What an earlier slice has left behind for this one to go on from.
     pub picture: Option<Contents>,
     /// What signal frames hold of the extended state, in a serial run.
     pub signal_area: SignalArea,
+}
+
+/// What only the control process knows of a boundary's state.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Number of the slice or of the program image.
+    pub slice: u64,
+    /// The app's signal mask.
+    pub signal_mask: u64,
+    /// The app's program break.
+    pub brk: u64,
+    /// Whether the app may have shared mappings.
+    pub shares_memory: bool,
+}
+
+/// The state in which a process stands, which somebody else may go on from.
+///
+/// # Errors
+/// If the process was killed.
+pub fn capture(process: &Stopped, known: Known) -> Result<Box<State>, TraceError> {
+    let Known { slice, signal_mask, brk, shares_memory } = known;
+    Ok(Box::new(State {
+        slice,
+        signal_mask,
+        brk,
+        shares_memory: shares_memory.into(),
+        registers: process.registers()?.app(),
+        xstate: *process.xstate()?,
+    }))
 }
 
 /// A process that has room for the boot block and the loader. What is left to do needs no call of its own.
@@ -88,7 +109,7 @@ pub fn enter(
     Ok(Entered { passed, open_files })
 }
 
-/// Maps the image into a stopped process and points it at the image's entry. It runs when it is resumed or detached.
+/// Maps the image into a stopped process, which is to go on from `state`, and points it at the image's entry. It runs when it is resumed or detached.
 /// From now on all its signals are blocked, until the image decides otherwise. Returns what it does until then.
 ///
 /// # Errors
@@ -96,19 +117,19 @@ pub fn enter(
 pub fn take_over(
     process: &mut Stopped,
     entered: Entered,
-    role: &Role<'_>,
+    state: &State,
+    site: &Site<'_>,
     image: &Image,
     run: &RunMemory,
 ) -> Result<StepNames, TraceError> {
     let mut registers = process.registers()?;
-    let xstate = process.xstate()?;
     let pid = process.pid();
     let memory_failed = |source| TraceError::Memory { pid, source };
     let Entered { passed, open_files } = entered;
-    let mut boot = boot_block(role, &registers.app(), &xstate, passed, run);
-    boot.open_files = open_files.unwrap_or_default();
-    if role.mode == Mode::Slice && run.wants_picture() && role.picture.is_none() {
-        boot.image_data = image.data().map_or([0; 2], |data| data.map(in_image));
+    let mut boot = boot_block(state, site, passed, run);
+    boot.site.open_files = open_files.unwrap_or_default();
+    if site.mode == Mode::Slice && run.wants_picture() && site.picture.is_none() {
+        boot.site.image_data = image.data().map_or([0; 2], |data| data.map(in_image));
     }
     // SAFETY: a boot block is plain data without padding that matters; it is only looked at as bytes.
     let bytes = unsafe { std::slice::from_raw_parts((&raw const *boot).cast::<u8>(), size_of::<BootBlock>()) };
@@ -117,11 +138,11 @@ pub fn take_over(
         supervisor: std::process::id(),
         own: [run.file().as_raw_fd(), image.file.as_raw_fd()],
         passed,
-        slot: role.slot,
-        slice: role.mode == Mode::Slice,
-        picture: role.picture,
-        makes_picture: boot.image_data != [0; 2],
-        file_pages: role.file_pages,
+        slot: site.slot,
+        slice: site.mode == Mode::Slice,
+        picture: site.picture,
+        makes_picture: boot.site.image_data != [0; 2],
+        file_pages: site.file_pages,
     };
     let loader = steps::assemble(LOADER_AT, &plan, image, &start_stack::build(image));
     assert!(LOADER_AT + loader.bytes.len() as u64 <= ENTRY.end(), "the loader fits into its region");
@@ -133,30 +154,21 @@ pub fn take_over(
     Ok(loader.names)
 }
 
-fn boot_block(
-    role: &Role<'_>,
-    registers: &machine::Registers,
-    xstate: &XState,
-    passed: Option<access::Passed>,
-    run: &RunMemory,
-) -> Box<BootBlock> {
+fn boot_block(state: &State, site: &Site<'_>, passed: Option<access::Passed>, run: &RunMemory) -> Box<BootBlock> {
     Box::new(BootBlock {
         magic: BOOT_MAGIC,
-        mode: role.mode,
-        slot: role.slot as u32,
-        slice: role.slice,
-        supervisor: std::process::id() as i32,
-        shares_memory: role.shares_memory.into(),
-        signal_mask: role.signal_mask,
-        brk: role.brk,
-        proc: passed.map_or(-1, |passed| passed.proc),
-        run_memory: passed.map_or(run.file().as_raw_fd(), |_| -1),
-        image_data: [0; 2],
-        open_files: [0; 2],
-        forked_at: role.forked.map_or(0, Moment::nanoseconds),
-        signal_area: role.signal_area,
-        registers: *registers,
-        xstate: xstate.clone(),
+        state: state.clone(),
+        site: boot::Site {
+            mode: site.mode,
+            slot: site.slot as u32,
+            supervisor: std::process::id() as i32,
+            proc: passed.map_or(-1, |passed| passed.proc),
+            run_memory: passed.map_or(run.file().as_raw_fd(), |_| -1),
+            image_data: [0; 2],
+            open_files: [0; 2],
+            forked_at: site.forked.map_or(0, Moment::nanoseconds),
+            signal_area: site.signal_area,
+        },
     })
 }
 

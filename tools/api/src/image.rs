@@ -91,7 +91,7 @@ unsafe fn run_injected(args: &[OsString], tools: &[Entry]) -> ! {
     let make_tool = |arguments: &[&OsStr], boot: &BootBlock| {
         let (entry, options) = find(tools, arguments)?;
         // SAFETY: this is a taken-over process, and the runtime calls this once.
-        unsafe { (entry.inject)(options, SliceInfo { number: boot.slice }) }
+        unsafe { (entry.inject)(options, SliceInfo { number: boot.state.slice }) }
     };
     // SAFETY: the caller's promise.
     unsafe { slice_runtime::start(address, make_tool) }
