@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub use crate::map::MAX_SLOTS;
 
-use machine::{Registers, XState};
+use machine::{Registers, XState, cpuid};
 
 use crate::switches::Off;
 /// Words of stack in a signature.
@@ -73,9 +73,6 @@ pub struct RunHeader {
     pub tool_args_len: u32,
     /// Optimisations that are off.
     pub off: Off,
-    /// The processor on which slices execute `cpuid`, as the master did; `u32::MAX` if the master's `cpuid` instructions
-    /// are trapped and recorded.
-    pub cpuid_processor: u32,
     /// The process of which this is the memory, if it was started by the app; 0 for the app itself.
     pub process: u32,
     /// Whether shared translations are there from a run before, or are kept for a run after this (1): serial runs have them too.
@@ -90,6 +87,8 @@ pub struct RunHeader {
     pub stops_at: AtomicU64,
     /// Tool name, then its options, each ended by a zero byte.
     pub tool_args: [u8; TOOL_ARGS_BYTES],
+    /// What `cpuid` answered where the master executed it. Not taken if the master's `cpuid` instructions are trapped and recorded.
+    pub cpuid: cpuid::Table,
 }
 
 /// Ranges in [`SharedContents`].

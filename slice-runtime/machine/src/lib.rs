@@ -5,6 +5,7 @@
 //! stopped tracee, when it is captured in a boot block and when its state lives in a slice's thread state.
 
 mod address;
+pub mod cpuid;
 pub mod in_use;
 pub mod mapping;
 mod memory;

@@ -52,7 +52,9 @@ impl Guest for SliceGuest {
             Volatile::Rdtscp => (VolatileKind::Rdtscp, 3),
             Volatile::Cpuid if self.cpuid.is_recorded() => (VolatileKind::Cpuid, 2),
             Volatile::Cpuid => {
-                self.cpuid.answer(&mut cpu.registers);
+                if !self.cpuid.answer(&mut cpu.registers) {
+                    self.fail(&"this processor has more to answer to `cpuid` than there is room for");
+                }
                 return Flow::Continue;
             }
             Volatile::Unrepeatable { len } => return self.random(len.into(), cpu, control),

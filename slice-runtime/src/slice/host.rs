@@ -55,7 +55,7 @@ impl SliceGuest {
             end: slot.end(),
             memory: Here::new(),
             // SAFETY: a slice's CONTROL is mapped.
-            cpuid: Cpuid::on(unsafe { crate::ports::header() }.cpuid_processor),
+            cpuid: Cpuid::by(unsafe { &crate::ports::header().cpuid }),
             full_checks: 0,
             stack_checks: 0,
             memory_checks: 0,

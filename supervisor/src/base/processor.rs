@@ -1,22 +1,38 @@
 //! Times at which the master is kept on one processor.
 //!
 //! A new program image is, until it has asked `cpuid`: some answers of `cpuid` name the processor on which it was executed,
-//! and the dynamic loader keeps them in memory. Where the CPU can't trap `cpuid`, the master is kept on one processor from exec until it has run for a while, and slices ask on the same
-//! one. And a master that stops often is kept where it is, see [`super::proximity`]. Before the app could notice (it asks for its
+//! and the dynamic loader keeps them in memory. Where the CPU can't trap `cpuid`, the master is kept on one processor from exec until it has run for a while, and slices look up
+//! what that one answers. And a master that stops often is kept where it is, see [`super::proximity`]. Before the app could notice (it asks for its
 //! processors or starts a process) it gets back the processors that it had; so it does for each fork, since slices inherit them.
 
 use std::sync::OnceLock;
 
+use machine::cpuid;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use super::cpu::can_trap_cpuid;
 
-/// Value of [`bubble::shared::RunHeader::cpuid_processor`] where `cpuid` is trapped.
+/// In place of a processor, where `cpuid` is trapped.
 const TRAPPED: u32 = u32::MAX;
 
-/// The processor on which slices are to execute `cpuid`: the same for the whole run, wherever this process may move to.
-pub fn for_cpuid() -> u32 {
+/// What `cpuid` answers on the processor on which the master asks it, taken once. Not taken where it is trapped, and recorded.
+pub fn cpuid_table() -> &'static cpuid::Table {
+    static TABLE: OnceLock<Box<cpuid::Table>> = OnceLock::new();
+    TABLE.get_or_init(|| match for_cpuid() {
+        TRAPPED => cpuid::Table::none(),
+        processor => {
+            let mut own = Processor::new(0);
+            own.stay_on(processor as usize);
+            let table = cpuid::Table::take();
+            own.give_back();
+            table
+        }
+    })
+}
+
+/// The processor on which the master is to execute `cpuid`: the same for the whole run, wherever this process may move to.
+fn for_cpuid() -> u32 {
     static CHOSEN: OnceLock<u32> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
         if can_trap_cpuid() {
@@ -57,8 +73,8 @@ impl Processor {
         Self { pid: Pid::from_raw(pid), own: None, is_for_cpuid: false }
     }
 
-    /// Keeps it on the processor for `cpuid`. Where that isn't possible (it may not use that one), slices may read another number
-    /// than it does, and verification finds the difference if it matters.
+    /// Keeps it on the processor for `cpuid`. Where that isn't possible (it may not use that one), slices may be told another number
+    /// than it was, and verification finds the difference if it matters.
     pub fn keep(&mut self) {
         let processor = for_cpuid();
         if processor != TRAPPED {

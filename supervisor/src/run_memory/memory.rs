@@ -16,13 +16,14 @@ use bubble::map::{CONTROL, RECORDS, RESULT, file};
 use bubble::picture::{Contents, HEADER_AT, PictureHeader};
 use bubble::shared::{MAX_SLOTS, NO_SLOT, NOWHERE, RunHeader, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
 use bubble::switches::{Off, Optimisation, TARGETS_FROM_MS};
+use machine::cpuid;
 use nix::errno::Errno;
 use nix::unistd::{Whence, lseek};
 
 use super::slot::ClaimedSlot;
 use super::step_names::StepNames;
 use super::view::View;
-use crate::base::{Doing, Failure, above_standard};
+use crate::base::{Doing, Failure, above_standard, cpuid_table};
 use crate::command::{Addresses, Settings};
 use crate::report::log;
 
@@ -162,7 +163,6 @@ impl RunMemory {
             cache_bytes: settings.cache_bytes,
             tool_args_len: args.len() as u32,
             off: off(settings),
-            cpuid_processor: crate::base::for_cpuid(),
             process: process.unwrap_or(0) as u32,
             keeps_code: settings.persist.is_some().into(),
             told: 0.into(),
@@ -170,6 +170,7 @@ impl RunMemory {
             stops: NOWHERE.into(),
             stops_at: NOWHERE.into(),
             tool_args,
+            cpuid: if settings.sliced { cpuid_table().clone() } else { *cpuid::Table::none() },
         };
         // SAFETY: CONTROL starts with the header, is large enough and page-aligned; no slice exists yet.
         unsafe { self.control.start.cast::<RunHeader>().write(header) };

@@ -38,10 +38,10 @@ impl RunMemory {
             stops_at: NOWHERE.into(),
             tool_args_len: tool.len() as u32 + 1,
             off: bubble::switches::Off::default(),
-            cpuid_processor: 0,
             process: 0,
             keeps_code: 0,
             tool_args,
+            cpuid: *machine::cpuid::Table::none(),
         };
         // SAFETY: a header is plain integers, and `header` lives while its bytes are borrowed.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<RunHeader>()) };

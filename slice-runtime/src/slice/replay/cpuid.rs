@@ -1,57 +1,38 @@
 //! `cpuid` in a slice: the answers that the master got.
 
-use std::collections::HashMap;
-
+use machine::cpuid::{Answer, Table};
 use machine::{Gpr, Registers};
 
-use crate::ports::execute_cpuid;
-
 /// Answers `cpuid` as the processor did on which the master asked.
+#[derive(Clone, Copy)]
 pub struct Cpuid {
-    processor: u32,
-    known: HashMap<(u64, u64), Registers>,
+    table: &'static Table,
 }
 
 impl Cpuid {
-    /// As on `processor`, see [`bubble::shared::RunHeader::cpuid_processor`].
-    pub fn on(processor: u32) -> Self {
-        Self { processor, known: HashMap::new() }
+    /// As this table has it, see [`bubble::shared::RunHeader::cpuid`].
+    pub fn by(table: &'static Table) -> Self {
+        Self { table }
     }
 
     /// Whether the answers are in the log instead.
     pub fn is_recorded(&self) -> bool {
-        self.processor == u32::MAX
+        !self.table.is_taken()
     }
 
-    /// Executes `cpuid` on the processor, moving there for the time if it hasn't been asked this before.
-    pub fn answer(&mut self, registers: &mut Registers) {
-        let question = (registers.get(Gpr::Rax), registers.get(Gpr::Rcx));
-        let processor = self.processor;
-        let answer = self.known.entry(question).or_insert_with(|| {
-            let mut answer = *registers;
-            on_processor(processor as usize, || execute_cpuid(&mut answer));
-            answer
-        });
-        for r in [Gpr::Rax, Gpr::Rbx, Gpr::Rcx, Gpr::Rdx] {
-            registers.set(r, answer.get(r));
-        }
+    /// Answers as the instruction does. False if the answer isn't known.
+    #[must_use]
+    pub fn answer(&self, registers: &mut Registers) -> bool {
+        let [leaf, subleaf] = [Gpr::Rax, Gpr::Rcx].map(|question| registers.get(question) as u32);
+        let Some(answer) = self.table.answer(leaf, subleaf) else { return false };
+        put(registers, answer);
+        true
     }
 }
 
-/// Does something on a certain processor, if this process may run there.
-fn on_processor(processor: usize, what: impl FnOnce()) {
-    const SIZE: usize = size_of::<libc::cpu_set_t>();
-    // SAFETY: a CPU set is plain data for which zero is valid; the kernel reads and writes sets of the given size.
-    unsafe {
-        let mut own: libc::cpu_set_t = std::mem::zeroed();
-        let known = libc::sched_getaffinity(0, SIZE, &raw mut own) == 0;
-        let mut one: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(processor, &mut one);
-        libc::sched_setaffinity(0, SIZE, &raw const one);
-        what();
-        if known {
-            libc::sched_setaffinity(0, SIZE, &raw const own);
-        }
+fn put(registers: &mut Registers, answer: Answer) {
+    for (register, word) in [Gpr::Rax, Gpr::Rbx, Gpr::Rcx, Gpr::Rdx].into_iter().zip(answer) {
+        registers.set(register, word.into());
     }
 }
 
@@ -60,13 +41,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_the_processors_own() {
-        let mut cpuid = Cpuid::on(0);
-        let mut first = Registers::default();
-        cpuid.answer(&mut first);
-        let mut again = Registers::default();
-        cpuid.answer(&mut again);
-        assert_eq!(first, again);
-        assert_ne!(first.get(Gpr::Rbx), 0);
+    fn answers_are_the_tables_own() {
+        let table: &'static Table = Box::leak(Table::take());
+        let cpuid = Cpuid::by(table);
+        assert!(!cpuid.is_recorded() && Cpuid::by(Box::leak(Table::none())).is_recorded());
+        let mut registers = Registers::default();
+        // Upper halves are neither read nor kept.
+        registers.set(Gpr::Rax, 1 << 32);
+        registers.set(Gpr::Rcx, 5 << 32);
+        assert!(cpuid.answer(&mut registers));
+        let answer = [Gpr::Rax, Gpr::Rbx, Gpr::Rcx, Gpr::Rdx].map(|r| registers.get(r) as u32);
+        assert_eq!(Some(answer), table.answer(0, 0));
+        assert!(registers.get(Gpr::Rcx) >> 32 == 0 && registers.get(Gpr::Rbx) != 0);
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! * `shortcut`: calls replayed without leaving for the runtime.
 //! * `space`: calls that shape memory are made again.
-//! * `cpuid`: recorded, or asked on the same processor.
+//! * `cpuid`: recorded, or looked up in the table of the processor on which the master asked.
 
 mod cpuid;
 mod shortcut;
