@@ -109,7 +109,7 @@ fn read_stack(rsp: u64, memory: &dyn Memory, words: &mut [u64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::xsave_image::Form;
+    use crate::xsave_layout::Form;
     use machine::{Here, component};
 
     fn at(stack: &[u64]) -> Registers {

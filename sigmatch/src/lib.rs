@@ -13,8 +13,10 @@ mod compare;
 mod extended;
 mod shared_contents;
 mod xsave_image;
+mod xsave_layout;
 
 pub use compare::{Verdict, capture, explain, matches, stack_difference};
 pub use extended::{extended_differences, vector_difference};
 pub use shared_contents::{foreign_write, shared_contents};
-pub use xsave_image::{Form, Images};
+pub use xsave_image::Images;
+pub use xsave_layout::Form;

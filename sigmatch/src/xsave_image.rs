@@ -12,23 +12,20 @@
 //! [`Images`] keeps what was in the place of each image before it was stored, and which components had their initial values; and what each environment
 //! holds. Two states agree in a half if both hold values that such an instruction may have left there.
 
-use std::arch::x86_64::__cpuid_count;
 use std::collections::VecDeque;
 
 use machine::{Memory, XState, component};
 
 use crate::extended::initial_components;
+use crate::xsave_layout::{Form, MXCSR, extended_place, places};
 
 /// Images, and environments, that are kept.
 const MOST: usize = 256;
 
 /// Places in an image.
 const FCW: usize = 0;
-const MXCSR: usize = 24;
 const MXCSR_MASK: usize = 28;
 const XSTATE_BV: usize = 512;
-/// Where extended components begin in the compacted form.
-const EXTENDED: usize = 576;
 
 /// Values of these words if nothing is in use.
 const INITIAL_FCW: u32 = 0x37f;
@@ -36,15 +33,6 @@ const INITIAL_MXCSR: u32 = 0x1f80;
 
 /// Where an environment tells of the last instruction, in four halves.
 const LAST_INSTRUCTION: u64 = 12;
-
-/// How an instruction lays out an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// XSAVE, XSAVEOPT: each component has its place.
-    Standard,
-    /// XSAVEC: one after the other.
-    Compacted,
-}
 
 #[derive(PartialEq, Eq)]
 struct Image {
@@ -80,7 +68,8 @@ impl Images {
         if open == 0 {
             return;
         }
-        let places = (0..64).filter(|bit| open >> bit & 1 != 0).flat_map(|bit| places(bit, form, requested));
+        let places =
+            (0..64).filter(|bit| open >> bit & 1 != 0).flat_map(|bit| places(bit, form, requested, &extended_place));
         let parts = places.map(|(at, len)| {
             let mut before = vec![0; len];
             let readable = memory.read_prefix(start.wrapping_add(at as u64), &mut before);
@@ -136,6 +125,11 @@ impl Images {
             || self.environments.iter().any(|kept| (kept.start..kept.start + 28).contains(&address))
     }
 
+    /// Whether an environment may show what the x87 unit knows of its last instruction. On a processor that doesn't lose it none is kept.
+    pub fn show_last_x87(&self) -> bool {
+        self.environments.iter().any(|kept| kept.holds.is_none_or(|holds| holds[0] != 0))
+    }
+
     fn half_is_open(&self, address: u64, one: u32, other: u32) -> bool {
         let possible = |value: u32| self.images.iter().any(|image| image.may_leave(address, value));
         possible(one) && possible(other) || self.environments.iter().any(|kept| kept.may_be(address, one, other))
@@ -180,30 +174,6 @@ impl Environment {
         let lost = if at / 4 == 3 { 0xffff_0000 } else { 0 };
         at.is_multiple_of(4) && ((one, other) == (holds, lost) || (one, other) == (lost, holds))
     }
-}
-
-/// Where a component lies in an image, and its length.
-fn places(bit: u32, form: Form, requested: u64) -> Vec<(usize, usize)> {
-    match bit {
-        0 => vec![(0, 24), (32, 128)],
-        1 => vec![(MXCSR, 8), (160, 256)],
-        _ => {
-            let place = __cpuid_count(0xd, bit);
-            let start = if form == Form::Standard { place.ebx as usize } else { compacted(bit, requested) };
-            vec![(start, place.eax as usize)]
-        }
-    }
-}
-
-/// Where a component begins in the compacted form.
-fn compacted(bit: u32, requested: u64) -> usize {
-    const ALIGNED: u32 = 2;
-    let aligned = |at: usize, place: &std::arch::x86_64::CpuidResult| {
-        if place.ecx & ALIGNED != 0 { at.next_multiple_of(64) } else { at }
-    };
-    let before = (2..bit).filter(|bit| requested >> bit & 1 != 0).map(|bit| __cpuid_count(0xd, bit));
-    let at = before.fold(EXTENDED, |at, place| aligned(at, &place) + place.eax as usize);
-    aligned(at, &__cpuid_count(0xd, bit))
 }
 
 #[cfg(test)]
@@ -285,16 +255,6 @@ mod tests {
     }
 
     #[test]
-    fn compacted_components_follow_each_other() {
-        let avx = __cpuid_count(0xd, 2).eax as usize;
-        if avx != 0 {
-            assert_eq!(compacted(2, ALL | component::AVX), EXTENDED);
-            assert!(compacted(5, ALL | component::AVX | component::AVX512) >= EXTENDED + avx);
-            assert_eq!(compacted(5, ALL | component::AVX512), EXTENDED);
-        }
-    }
-
-    #[test]
     fn an_environment_has_the_last_instruction_or_zeros() {
         let mut images = Images::new();
         images.note_environment(AT, [0; 4]);
@@ -311,6 +271,17 @@ mod tests {
         }
         images.complete(holds);
         assert_eq!(images.environments.len(), 1);
+    }
+
+    #[test]
+    fn an_environment_of_an_unused_unit_shows_no_instruction() {
+        let mut images = Images::new();
+        images.note_environment(AT, [0; 4]);
+        images.complete([0; 4]);
+        assert!(!images.show_last_x87());
+        images.note_environment(AT, [0; 4]);
+        images.complete([0x40_1223, 0, 0, 0]);
+        assert!(images.show_last_x87());
     }
 
     #[test]

@@ -20,6 +20,10 @@ use crate::slice::start::aliases;
 const LIKELY: &str = "So it has read something that the app's own run had otherwise: memory that another process writes, perhaps, which slices \
                       don't see, or what only the processor decides. A serial run (-sp 0) has a total";
 
+/// What a slice that has looked may have seen otherwise.
+const LAST_X87: &str = ". The app has looked (fnstenv, fnsave) where its last x87 instruction was: this processor forgets that whenever the kernel gives it \
+                        to somebody else, so that what an app computes with it is chance";
+
 /// Runs one slice.
 pub struct SliceGuest {
     pub(super) supervisor: i32,
@@ -295,7 +299,8 @@ impl SliceGuest {
     }
 
     pub(super) fn fail(&self, what: &dyn std::fmt::Display) -> ! {
-        self.slot.fail(what)
+        let chance = if xsave_images::stored().show_last_x87() { LAST_X87 } else { "" };
+        self.slot.fail(&format_args!("{what}{chance}"))
     }
 }
 

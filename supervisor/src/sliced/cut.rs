@@ -13,6 +13,7 @@ use std::time::Duration;
 use bubble::boot::Mode;
 use bubble::shared::{EndKind, state};
 use machine::signal_area::SignalArea;
+use machine::x87::{self, Lost};
 use tracee::{Stop, Stopped, TraceError};
 
 use super::log;
@@ -105,6 +106,10 @@ impl Sliced<'_> {
         if self.master.clock_open {
             clock::trap(&mut stopped, gate, true, self.master.clock_wish)?;
             self.master.clock_open = false;
+        }
+        if x87::lost() != Lost::Nothing {
+            // Else the master might go on with what its copy has lost.
+            stopped.reload_xstate()?;
         }
         let signal_mask = stopped.signal_mask()?;
         let asks_cpuid =

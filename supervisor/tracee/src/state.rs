@@ -149,6 +149,25 @@ impl Stopped {
         Ok(xstate)
     }
 
+    /// Has the processor load the extended state anew when the process goes on, as it does when it has executed another in the meantime: what it loses by that
+    /// is lost in the process as well as in a copy of it.
+    ///
+    /// # Errors
+    /// If the process was killed, or the CPU has no XSAVE.
+    pub fn reload_xstate(&mut self) -> Result<(), TraceError> {
+        /// More than the kernel has for any processor.
+        const ROOM: usize = 1 << 14;
+        let mut image = vec![0_u8; ROOM];
+        let mut vector = libc::iovec { iov_base: image.as_mut_ptr().cast(), iov_len: ROOM };
+        let data = &raw mut vector as usize;
+        // SAFETY: `data` points to an iovec that describes a buffer of ours; the kernel notes how much of it it has filled.
+        unsafe {
+            request(libc::PTRACE_GETREGSET, self.pid(), NT_X86_XSTATE, data, "read its vector registers")?;
+            request(libc::PTRACE_SETREGSET, self.pid(), NT_X86_XSTATE, data, "set its vector registers")?;
+        }
+        Ok(())
+    }
+
     /// The set of blocked signals.
     ///
     /// # Errors

@@ -217,3 +217,33 @@ fn an_interrupt_of_a_stopped_process_comes_before_its_next_instruction() {
     assert_eq!(stopped.registers().unwrap().app(), before);
     assert_eq!(finish(stopped), Exit::Code(0));
 }
+
+/// What the x87 unit of a process and of its copy know of their last instruction, by code that is written over theirs.
+#[test]
+fn a_process_forgets_what_its_copy_does() {
+    // fldpi; fstp st(0); int3; fnstenv [rsp - 128]; int3
+    const CODE: [u8; 10] = [0xd9, 0xeb, 0xdd, 0xd8, 0xcc, 0xd9, 0x74, 0x24, 0x80, 0xcc];
+    const ADDRESS: u64 = 12;
+    let mut process = start("/bin/true", &[]);
+    let (gate, pc) = (gate(&process), process.registers().unwrap().rip());
+    process.write(pc, &CODE).unwrap();
+    let known = |process: Stopped| {
+        let (process, _) = process.resume_and_wait(Mode::Free, 0).unwrap();
+        let rsp = process.registers().unwrap().app().rsp();
+        let known = process.read_u64(rsp - 128 + ADDRESS).unwrap() as u32;
+        (process, known)
+    };
+    let (mut process, _) = process.resume_and_wait(Mode::Free, 0).unwrap();
+    process.reload_xstate().unwrap();
+    let copy = process.fork(gate, Parent::Tracer).unwrap();
+    let (process, of_process) = known(process);
+    let (copy, of_copy) = known(copy);
+    assert_eq!(of_process, of_copy);
+    for process in [process, copy] {
+        let pid = process.pid();
+        // SAFETY: kill has no memory preconditions; the child hasn't been reaped.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+        drop(process);
+        reap(pid);
+    }
+}
