@@ -26,5 +26,5 @@ pub use mapped_files::{Kept, KeptFiles, Key, all_kept, is_kept_for_the_ended};
 pub(crate) use mappings::{Mapping, can_change, mappings};
 pub use mappings::{is_shared_with_children, others_attach, written_by_others};
 pub use name::name_of;
-pub use signals::{Delivery, Dispositions, Pending, delivery, is_synchronous, kill, send};
+pub use signals::{Delivery, Dispositions, Pending, SignalStatus, delivery, is_synchronous, kill, send};
 pub use unstable_files::{Unstable, is_reshaped};

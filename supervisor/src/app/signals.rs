@@ -1,5 +1,9 @@
 //! What a process has set for its signals, what waits for it, and what a signal will do.
 
+use std::cell::RefCell;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
 /// What a signal does to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
@@ -47,6 +51,54 @@ impl Pending {
     /// All of them.
     pub fn any(self) -> u64 {
         self.thread | self.process
+    }
+}
+
+/// The same of one process again and again: its file is opened once, and as much of it is read as there is of signals.
+pub struct SignalStatus {
+    pid: i32,
+    file: RefCell<Option<File>>,
+}
+
+impl SignalStatus {
+    /// Of this process.
+    pub const fn new(pid: i32) -> Self {
+        Self { pid, file: RefCell::new(None) }
+    }
+
+    /// What it has set now. `None` if /proc doesn't tell.
+    pub fn dispositions(&self) -> Option<Dispositions> {
+        Dispositions::parse(&self.read()?)
+    }
+
+    /// What waits now. `None` if /proc doesn't tell.
+    pub fn pending(&self) -> Option<Pending> {
+        Pending::parse(&self.read()?)
+    }
+
+    fn read(&self) -> Option<String> {
+        /// More than the file has of most processes.
+        const STEP: usize = 4096;
+        /// The last line about signals.
+        const LAST: &str = "\nSigCgt:";
+        let mut file = self.file.borrow_mut();
+        let file = match &mut *file {
+            Some(file) => file,
+            none => none.insert(File::open(format!("/proc/{}/status", self.pid)).ok()?),
+        };
+        let (mut text, mut len) = (Vec::new(), 0);
+        loop {
+            text.resize(len + STEP, 0);
+            let read = file.read_at(&mut text[len..], len as u64).ok()?;
+            len += read;
+            text.truncate(len);
+            // Names are any bytes.
+            let read_so_far = String::from_utf8_lossy(&text);
+            let has_all = read_so_far.find(LAST).is_some_and(|at| read_so_far[at + 1..].contains('\n'));
+            if has_all || read == 0 {
+                return Some(read_so_far.into_owned());
+            }
+        }
     }
 }
 
@@ -104,6 +156,19 @@ mod tests {
         assert_eq!(delivery(libc::SIGKILL, set), Delivery::Death);
         assert!(Dispositions::parse("").is_none());
         assert_eq!(Pending::parse(status).map(Pending::any), Some(0x2001));
+    }
+
+    #[test]
+    fn what_is_told_is_of_now() {
+        let status = SignalStatus::new(std::process::id() as i32);
+        let bit = 1 << (libc::SIGURG - 1);
+        for action in [libc::SIG_IGN, libc::SIG_DFL, libc::SIG_IGN, libc::SIG_DFL] {
+            // SAFETY: nobody else in this program sets that signal's action, and both actions are none that run code.
+            unsafe { libc::signal(libc::SIGURG, action) };
+            assert_eq!(status.dispositions().unwrap().ignored & bit != 0, action == libc::SIG_IGN);
+        }
+        assert!(status.pending().is_some());
+        assert!(SignalStatus::new(0).pending().is_none());
     }
 
     #[test]

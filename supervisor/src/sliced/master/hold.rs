@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tracee::{Stopped, TraceError};
 
-use crate::app::Pending;
+use crate::app::SignalStatus;
 use crate::base::Failure;
 use crate::events::{Alarm, Purpose};
 use crate::sliced::boundaries::{cpu_clock, reading};
@@ -56,9 +56,9 @@ pub(in crate::sliced) enum Leaves {
 }
 
 /// Whether signals of the master are held back.
-#[derive(Default)]
 pub(in crate::sliced) struct Hold {
     pid: i32,
+    status: SignalStatus,
     clock: libc::clockid_t,
     alarm: Alarm,
     /// The next boundary is one after which they are.
@@ -72,11 +72,22 @@ pub(in crate::sliced) struct Hold {
 }
 
 impl Hold {
+    /// Nothing is held back, or can be.
+    pub(in crate::sliced) fn none(pid: i32) -> Self {
+        let (status, alarm) = (SignalStatus::new(pid), Alarm::default());
+        Self { pid, status, clock: 0, alarm, begins: false, until: None, mask: None, lets_through: false }
+    }
+
+    /// What is known of the process's signals.
+    pub(in crate::sliced) fn status(&self) -> &SignalStatus {
+        &self.status
+    }
+
     /// # Errors
     /// If the process is gone or the kernel has no timers left.
     pub(in crate::sliced) fn new(pid: i32) -> Result<Self, Failure> {
         let alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Hold, pid)?;
-        Ok(Self { pid, clock: cpu_clock(pid)?, alarm, ..Self::default() })
+        Ok(Self { clock: cpu_clock(pid)?, alarm, ..Self::none(pid) })
     }
 
     /// The boundary at hand is at a signal that nobody but its sender has timed.
@@ -132,7 +143,7 @@ impl Hold {
             _ if !looks => false,
             Leaves::Code => false,
             Leaves::TheSame => self.lets_through,
-            Leaves::Call => Pending::of(self.pid).is_none_or(|pending| pending.any() & !blocked != 0),
+            Leaves::Call => self.status.pending().is_none_or(|pending| pending.any() & !blocked != 0),
             Leaves::Handler => {
                 let waiting = master.waiting_signals()?;
                 waiting.iter().any(|info| self.is_own(info) && bit(info.si_signo) & !blocked != 0)

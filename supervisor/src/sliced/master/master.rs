@@ -116,7 +116,7 @@ impl Master {
             processor: Processor::new(pid),
             random: RandomInstructions::new(),
             in_process: InProcess::new(pid, settings.record_in_process && !settings.check_calls),
-            hold: Hold::default(),
+            hold: Hold::none(pid),
             huge_pages: HugePages::new(settings.huge_pages),
             call_limit: settings.call_limit,
             verify_calls: settings.verify_calls,

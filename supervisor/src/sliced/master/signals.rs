@@ -42,7 +42,7 @@ impl Master {
             };
         }
         let signal = info.si_signo;
-        let what = delivery(signal, dispositions(self.pid)?);
+        let what = delivery(signal, self.dispositions()?);
         if what == Delivery::Pass {
             return Ok(Next::Resume(stopped, signal));
         }
@@ -55,6 +55,12 @@ impl Master {
         self.boundary(stopped, &info, what, slice)
     }
 
+    /// What it has set for its signals at the moment. Signals are rare enough to read it each time.
+    fn dispositions(&self) -> Result<Dispositions, Failure> {
+        let unknown = || Failure::Unsupported("/proc/PID/status doesn't tell the app's signal handlers".into());
+        self.hold.status().dispositions().ok_or_else(unknown)
+    }
+
     /// The repeated string instruction is behind us: what was waiting for that takes place now.
     fn behind_string(&mut self, mut stopped: Stopped, slice: &mut Recording) -> Result<Next, Failure> {
         stopped.clear_breakpoint(BEHIND_STRING)?;
@@ -62,7 +68,7 @@ impl Master {
         match self.put_off.take() {
             Some(info) => {
                 stopped.set_signal_info(&info)?;
-                let what = delivery(info.si_signo, dispositions(self.pid)?);
+                let what = delivery(info.si_signo, self.dispositions()?);
                 self.boundary(stopped, &info, what, slice)
             }
             None if self.is_due => cut_here(stopped, Boundary::Timeout, Then::Fork),
@@ -196,11 +202,4 @@ const SYSCALL_BYTES: u64 = 2;
 enum ClockReading {
     Recorded,
     NoRoom(Boundary),
-}
-
-/// What the process has set for its signals at the moment. Signals are rare enough to read it each time.
-fn dispositions(pid: i32) -> Result<Dispositions, Failure> {
-    let read = std::fs::read_to_string(format!("/proc/{pid}/status"));
-    let parsed = read.ok().and_then(|status| Dispositions::parse(&status));
-    parsed.ok_or_else(|| Failure::Unsupported("/proc/PID/status doesn't tell the app's signal handlers".into()))
 }
