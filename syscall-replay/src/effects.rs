@@ -26,6 +26,15 @@ pub struct Range {
     pub len: u64,
 }
 
+/// What the app's mapping of a file shows of what a call has written to that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// First address.
+    pub address: u64,
+    /// What is there after the call.
+    pub bytes: Vec<u8>,
+}
+
 /// What must be noted at a call's entry to know at its exit what was written: room of a [`Out::Counted`] buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {

@@ -2,7 +2,7 @@
 
 use machine::Memory;
 
-use crate::effects::{self, Entry, Range};
+use crate::effects::{self, Entry, Range, View};
 use crate::log::{Call, LogFull, LogWriter};
 use crate::result::{is_error, is_restart};
 use crate::table::{self, Class, Rule};
@@ -40,6 +40,11 @@ impl Pending {
     /// Where the call wrote, now that it has left `result` in rax: what a record of it holds, or more.
     pub fn written(&self, result: u64, memory: &dyn Memory) -> Vec<Range> {
         effects::written(&self.rule, &self.args, result, self.entry, memory)
+    }
+
+    fn call(&self, result: u64) -> Call<'_> {
+        let args = &self.args[..self.rule.arity()];
+        Call { number: self.number as u32, args, result, input_hash: self.input_hash }
     }
 }
 
@@ -129,6 +134,14 @@ impl Recorder {
             Err(why) => Exit::Boundary(why),
         }
     }
+
+    /// The master has left a call that has written a file, which the app's mappings show like this.
+    pub fn file_written(pending: &Pending, result: u64, views: &[View], log: &mut LogWriter<'_>) -> Exit {
+        match log.file_write(pending.call(result), views) {
+            Ok(()) => Exit::Recorded,
+            Err(full) => Exit::Boundary(full.into()),
+        }
+    }
 }
 
 fn write(
@@ -138,9 +151,9 @@ fn write(
     log: &mut LogWriter<'_>,
     files: &mut dyn Files,
 ) -> Result<(), Unrecorded> {
-    let Pending { number, args, rule, entry, input_hash } = pending;
+    let Pending { number, args, rule, entry, .. } = pending;
     let number = *number as u32;
-    let call = Call { number, args: &args[..rule.arity()], result, input_hash: *input_hash };
+    let call = pending.call(result);
     match rule.class {
         Class::Boundary | Class::Special(_) => Err(Unrecorded::Class),
         Class::Replay | Class::Refuse { .. } => {

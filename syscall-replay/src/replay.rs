@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use machine::{Gpr, Memory, Registers};
+use machine::{Gpr, Memory, MemoryError, Registers};
 
 use crate::instructions::{RandomRecord, VolatileKind, VolatileRecord};
 use crate::log::{LogReader, Record, Remap, SignalReturn, SyscallRecord};
@@ -16,6 +16,14 @@ pub trait Space: Memory {
     /// # Errors
     /// What went wrong, in words.
     fn reshape(&mut self, remap: &Remap) -> Result<(), String>;
+
+    /// Has memory show what was written to the file behind it, whether the app itself can write there or not.
+    ///
+    /// # Errors
+    /// If nothing is there.
+    fn show(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.write(address, bytes)
+    }
 }
 
 /// What became of a system call.
@@ -193,7 +201,8 @@ impl<'a> Replayer<'a> {
         for (address, bytes) in record.writes() {
             // A call that failed in this way has written some of these bytes or none; where none can be written they are as they were.
             let may_fail = record.result == -i64::from(libc::EFAULT) as u64;
-            if let Err(error) = space.write(address, bytes)
+            let written = if record.shows { space.show(address, bytes) } else { space.write(address, bytes) };
+            if let Err(error) = written
                 && !may_fail
             {
                 let call = format_call(record.number.into(), &args[..record.arity]);

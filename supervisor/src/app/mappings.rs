@@ -22,6 +22,16 @@ impl Mapping {
     pub fn len(&self) -> u64 {
         self.end - self.start
     }
+
+    /// Whether it may show the file with this inode: the device has another number here than there on some file systems.
+    pub fn is_of(&self, inode: u64) -> bool {
+        is_inode(&self.object, inode)
+    }
+}
+
+/// Whether device and inode, as /proc/PID/maps has them, may be those of a file with this inode.
+pub(super) fn is_inode(object: &str, inode: u64) -> bool {
+    object.split_once(' ').is_some_and(|(_, number)| number == inode.to_string())
 }
 
 pub(super) fn parse(line: &str) -> Option<Mapping> {
@@ -59,11 +69,13 @@ pub fn is_shared_with_children(pid: i32) -> bool {
     mappings(pid).into_iter().filter(|map| map.is_shared).any(|map| can_change(&[map]))
 }
 
-/// Where a process has memory that others may write: its children, or whoever has the same file or segment.
-pub fn written_by_others(pid: i32, has_company: bool) -> Vec<[u64; 2]> {
+/// Where a process has memory that others may write: its children, or whoever has the same file or segment. `is_written`: of a mapping, whether the file
+/// behind it is written without a boundary each time.
+pub(crate) fn written_by_others(pid: i32, has_company: bool, is_written: impl Fn(&Mapping) -> bool) -> Vec<[u64; 2]> {
     let is_meant = |map: &Mapping| {
-        let changes = has_company || !map.is_anonymous;
-        map.is_shared && changes && map.protection & libc::PROT_READ != 0 && can_change(std::slice::from_ref(map))
+        let is_others = has_company || !map.is_anonymous;
+        let changes = can_change(std::slice::from_ref(map)) || is_written(map);
+        map.is_shared && is_others && map.protection & libc::PROT_READ != 0 && changes
     };
     mappings(pid).iter().filter(|map| is_meant(map)).map(|map| [map.start, map.end]).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 
-use super::mappings::{Mapping, mappings};
+use super::mappings::{Mapping, is_inode, mappings};
 
 /// Files that the app has mapped and may write, by device and inode as /proc/PID/maps has them; and those that it has locked by
 /// their open files: a lock is gone when the last mapping is, so slices mustn't have any.
@@ -79,11 +79,6 @@ impl Unstable {
 fn inode_of(pid: i32, fd: u64) -> Option<u64> {
     let metadata = std::fs::metadata(format!("/proc/{pid}/fd/{}", fd as i32)).ok()?;
     metadata.is_file().then(|| metadata.ino())
-}
-
-/// Whether an object of /proc/PID/maps may have this inode: the device has another number here than there on some file systems.
-fn is_inode(object: &str, inode: u64) -> bool {
-    object.split_once(' ').is_some_and(|(_, number)| number == inode.to_string())
 }
 
 /// Whether a call locks an open file, in whatever way.

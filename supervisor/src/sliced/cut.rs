@@ -128,8 +128,9 @@ impl Sliced<'_> {
         };
         self.parts.statistics.forked(before.elapsed());
         if self.master.shares_memory {
-            let Master { shared_copies, unstable, is_by_name, .. } = &mut self.master;
-            shared_copies.make_private(&stopped, &mut copy, gate, unstable, *is_by_name)?;
+            let Master { shared_copies, unstable, file_writes, is_by_name, .. } = &mut self.master;
+            file_writes.before_copies();
+            shared_copies.make_private(&stopped, &mut copy, gate, unstable, file_writes, *is_by_name)?;
         }
         let is_by_name = self.master.is_by_name;
         let entered = takeover::enter(&mut copy, gate, Mode::Slice, is_by_name, self.parts.image, &self.parts.memory);

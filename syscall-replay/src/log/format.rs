@@ -13,6 +13,8 @@ pub(super) const SIGNAL_RETURN: u64 = 5;
 pub(super) const SYSCALL_BEFORE_DELIVERY: u64 = 6;
 pub(super) const DELIVERY: u64 = 7;
 pub(super) const NO_SOURCE: u64 = u64::MAX;
+/// In the first word of a system call's record: what follows shows in views of a file that the call has written.
+pub(super) const SHOWS: u64 = 1 << 16;
 
 /// First word of the record of a volatile instruction.
 pub const fn volatile_head(kind: VolatileKind) -> u64 {
@@ -85,6 +87,8 @@ pub struct SyscallRecord<'a> {
     pub result: u64,
     /// Hash of what it read.
     pub input_hash: u64,
+    /// What it wrote shows in mappings of a file, perhaps in some that the app itself can't write.
+    pub shows: bool,
     pub(super) writes: &'a [u8],
 }
 

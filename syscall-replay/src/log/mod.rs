@@ -4,6 +4,7 @@
 //!
 //! ```text
 //!   system call   kind 1 | arity << 8 | number << 32      remap   kind 2 | arity << 8 | number << 32
+//!                 | 1 << 16 if it has written a file that is mapped
 //!                 size of the record in bytes                     size
 //!                 result                                          result
 //!                 hash of inputs                                  hash of inputs

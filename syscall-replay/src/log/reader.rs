@@ -3,8 +3,8 @@
 use machine::{Gpr, Registers};
 
 use super::format::{
-    DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, Record, Remap, SIGNAL_RETURN, SYSCALL, SYSCALL_BEFORE_DELIVERY,
-    SignalReturn, SyscallRecord, VOLATILE, word,
+    DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, Record, Remap, SHOWS, SIGNAL_RETURN, SYSCALL,
+    SYSCALL_BEFORE_DELIVERY, SignalReturn, SyscallRecord, VOLATILE, word,
 };
 use crate::instructions::{RandomRecord, VolatileKind, VolatileRecord};
 
@@ -118,7 +118,8 @@ fn parse(record: &[u8]) -> Option<Record<'_>> {
     let rest = record.get((4 + arity) * 8..)?;
     match head & 0xff {
         SYSCALL | SYSCALL_BEFORE_DELIVERY => {
-            Some(Record::Syscall(SyscallRecord { number, args, arity, result, input_hash, writes: rest }))
+            let shows = head & SHOWS != 0;
+            Some(Record::Syscall(SyscallRecord { number, args, arity, result, input_hash, shows, writes: rest }))
         }
         REMAP => {
             let source = Some(word(rest, 0)?).filter(|fd| *fd != NO_SOURCE).map(|fd| fd as u32);

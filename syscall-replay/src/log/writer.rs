@@ -3,9 +3,10 @@
 use machine::{Memory, Registers, XState};
 
 use super::format::{
-    Call, DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, SIGNAL_RETURN, SYSCALL, SYSCALL_BEFORE_DELIVERY, volatile_head,
+    Call, DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, SHOWS, SIGNAL_RETURN, SYSCALL, SYSCALL_BEFORE_DELIVERY,
+    volatile_head,
 };
-use crate::effects::Range;
+use crate::effects::{Range, View};
 use crate::instructions::{RandomRecord, VolatileRecord};
 
 /// The log has no room for the record; nothing of it was written.
@@ -58,6 +59,21 @@ impl<'a> LogWriter<'a> {
         self.record(|log| {
             log.call(SYSCALL, call)?;
             written.iter().try_for_each(|range| log.bytes_of(*range, memory))
+        })
+    }
+
+    /// Appends a system call that has written a file, and what the app's mappings of it show since then.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn file_write(&mut self, call: Call<'_>, views: &[View]) -> Result<(), LogFull> {
+        self.record(|log| {
+            log.call(SYSCALL | SHOWS, call)?;
+            views.iter().try_for_each(|view| {
+                log.word(view.address)?;
+                log.word(view.bytes.len() as u64)?;
+                log.padded(&view.bytes)
+            })
         })
     }
 

@@ -7,11 +7,13 @@
 //!
 //! * `shortcut`: calls replayed without leaving for the runtime.
 //! * `space`: calls that shape memory are made again.
+//! * `views`: mappings show what was written to their file.
 //! * `cpuid`: recorded, or looked up in the table of the processor on which the master asked.
 
 mod cpuid;
 mod shortcut;
 mod space;
+mod views;
 
 pub use cpuid::Cpuid;
 pub use shortcut::Replaying;

@@ -17,6 +17,8 @@ use machine::mapping::{self, Answer};
 use machine::{Here, Memory, MemoryError, proc};
 use syscall_replay::{Remap, Space, is_error};
 
+use super::views::write_protected;
+
 /// The slice's memory, with the engine told about every change.
 pub struct SliceSpace<'a> {
     pub memory: Here,
@@ -41,6 +43,17 @@ impl Memory for SliceSpace<'_> {
 }
 
 impl Space for SliceSpace<'_> {
+    fn show(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.control.before_write(address, bytes.len() as u64);
+        if self.memory.write(address, bytes).is_ok() {
+            return Ok(());
+        }
+        let shown = write_protected(&mut self.memory, address, bytes);
+        // What can't be written is taken to stay as it is.
+        self.control.code_changed(address, bytes.len() as u64);
+        shown
+    }
+
     fn reshape(&mut self, remap: &Remap) -> Result<(), String> {
         let [address, len, ..] = remap.args;
         let failed = is_error(remap.result);

@@ -2,9 +2,10 @@
 
 use bubble::shared::SharedContents;
 use machine::Gpr;
+use syscall_replay::effects::View;
 use syscall_replay::table::{self, Class, Special};
-use syscall_replay::{Exit as Recorded, Pending, is_error, is_restart};
-use tracee::{Stop, Stopped};
+use syscall_replay::{Exit as Recorded, LogWriter, Pending, Recorder, Unrecorded, is_error, is_restart};
+use tracee::{Parent, Stop, Stopped};
 
 use super::call::Call;
 use super::check_calls::Before;
@@ -45,6 +46,10 @@ impl Master {
             self.own_memory.opens_unseen();
         }
         self.random.before_call(&mut stopped, number, &args);
+        if entered.class != Class::Replay {
+            self.file_writes.mappings_change();
+        }
+        let mut file_write = None;
         let state = SliceState { recorded: slice.amount(), limit: self.call_limit, is_due: self.is_due };
         let class = match entered.class {
             Class::Replay if self.has_company => Class::Boundary,
@@ -52,7 +57,11 @@ impl Master {
             Class::Repeat if self.shares_memory && is_reshaped(self.pid, number, &args, &self.unstable) => {
                 Class::Boundary
             }
-            Class::Replay if self.unstable.is_written(self.pid, number, &args) => Class::Boundary,
+            Class::Replay if self.unstable.is_written(self.pid, number, &args) => {
+                let has_relatives = self.children > 0 || self.parent == Parent::Other;
+                file_write = (!has_relatives).then(|| self.file_writes.begin(self.pid, number, &args)).flatten();
+                if file_write.is_some() { Class::Replay } else { Class::Boundary }
+            }
             Class::Replay if self.own_memory.is_written(self.pid, number, &args) => Class::Boundary,
             class => class,
         };
@@ -81,6 +90,7 @@ impl Master {
             Some(result) => Class::Refuse { result },
             None => class,
         };
+        let file_write = file_write.filter(|_| class == Class::Replay);
         let plan = decide::plan(class, state);
         let shared = match plan {
             Plan::Record(_) | Plan::GiveUp => SharedContents::default(),
@@ -127,7 +137,7 @@ impl Master {
             (Then::Write { .. }, Some(entry)) => Some(call_end(entry, shared)),
             _ => None,
         };
-        self.call = Some(Call { pending: entered.pending, plan, memory, entry, shared, then });
+        self.call = Some(Call { pending: entered.pending, plan, file_write, memory, entry, shared, then });
         match end {
             Some(_) => Ok(Next::Cut(stopped, Cut { kind: Boundary::Syscall, end, then })),
             None => Ok(Next::Resume(stopped, 0)),
@@ -171,8 +181,16 @@ impl Master {
             let stop = Stop::SyscallExit { result: result as i64 };
             return Ok(Next::GiveUp(stopped, stop, Failure::Unsupported(TRAP_FLAG.to_owned())));
         }
+        let Self { pid, file_writes, unstable, .. } = self;
+        let views = call.file_write.as_ref().map(|write| file_writes.end(write, result, &stopped, *pid, unstable));
+        let is_known = |address: u64| match &views {
+            None => false,
+            // It isn't recorded at all.
+            Some(None) => true,
+            Some(Some(views)) => views.iter().any(|view| address.wrapping_sub(view.address) < view.bytes.len() as u64),
+        };
         if let Some(before) = &call.memory
-            && let Err(error) = before.compare(&stopped, &call.pending, result)
+            && let Err(error) = before.compare(&stopped, &call.pending, result, is_known)
         {
             return Ok(Next::GiveUp(stopped, Stop::SyscallExit { result: result as i64 }, error));
         }
@@ -186,19 +204,21 @@ impl Master {
                 _ => Boundary::Signal,
             },
             Plan::Record(_) => {
-                let recorder = &mut self.recorder;
-                match slice.log(|log| recorder.exit(call.pending, result, &stopped, log, &mut self.files)) {
+                match slice.log(|log| self.record(&call.pending, result, &stopped, views.as_ref(), log)) {
                     Recorded::Recorded | Recorded::Restarts => {
                         let number = call.pending.number;
                         self.last_recorded = (!replaces_registers(number)).then_some(number);
                         return Ok(Next::Resume(stopped, 0));
                     }
+                    Recorded::Boundary(Unrecorded::Class) => Boundary::Syscall,
                     Recorded::Boundary(_) => Boundary::Log,
                 }
             }
             Plan::Cut(kind, _) => kind,
             Plan::StartProcess => {
                 self.children += u64::from(!is_error(result));
+                // It has the app's files.
+                self.file_writes.clear();
                 self.has_company |= self.shares_memory && is_shared_with_children(self.pid);
                 Boundary::Process
             }
@@ -207,7 +227,7 @@ impl Master {
         // A call that could have been recorded, had the slice not been over.
         if self.verify_calls && matches!(kind, Boundary::Timeout | Boundary::Records) {
             if !returns_from_handler {
-                slice.log_last_call(|log| self.recorder.exit(call.pending, result, &stopped, log, &mut self.files));
+                slice.log_last_call(|log| self.record(&call.pending, result, &stopped, views.as_ref(), log));
             } else if let Some((to, xstate)) = returned_to(&stopped, call.entry.as_ref())? {
                 // Without room the end isn't verified.
                 let _ = slice.log_last_call(|log| log.signal_return(&to, &xstate));
@@ -219,6 +239,22 @@ impl Master {
         };
         let end = Some(call_end(&entry, call.shared));
         Ok(Next::Cut(stopped, Cut { kind, end, then: call.then }))
+    }
+
+    /// Records a call that is over. `views`: if it has written a file that is mapped, what shows of that, as far as it is known.
+    fn record(
+        &mut self,
+        call: &Pending,
+        result: u64,
+        stopped: &Stopped,
+        views: Option<&Option<Vec<View>>>,
+        log: &mut LogWriter<'_>,
+    ) -> Recorded {
+        match views {
+            None => self.recorder.exit(*call, result, stopped, log, &mut self.files),
+            Some(Some(views)) => Recorder::file_written(call, result, views, log),
+            Some(None) => Recorded::Boundary(Unrecorded::Class),
+        }
     }
 
     /// A stop between the entry of a call before which the last slice has ended ([`Then::Write`]) and its exit.
@@ -272,7 +308,7 @@ impl Master {
         if !self.shares_memory {
             return SharedContents::default();
         }
-        match written_by_others(self.pid, self.has_company).as_slice() {
+        match written_by_others(self.pid, self.has_company, |map| self.file_writes.opened(map).is_some()).as_slice() {
             [] => SharedContents::default(),
             ranges => sigmatch::shared_contents(ranges, stopped),
         }

@@ -23,7 +23,7 @@ use crate::follow::Heritage;
 use crate::run_memory::ClaimedSlot;
 use crate::sliced::boundaries::{Amount, call_end, most_bytes};
 use crate::sliced::instructions::{RandomInstructions, Wish};
-use crate::sliced::memory::{HugePages, OwnMemory, SharedCopies};
+use crate::sliced::memory::{FileWrites, HugePages, OwnMemory, SharedCopies};
 use crate::sliced::recorder::{InProcess, Room};
 use crate::takeover::access;
 
@@ -48,6 +48,8 @@ pub struct Master {
     pub children: u64,
     /// Files whose mappings change when the app writes them.
     pub unstable: Unstable,
+    /// Its calls that write these.
+    pub file_writes: FileWrites,
     /// Whether it may write its memory by a file.
     pub own_memory: OwnMemory,
     /// What was copied for slices of the memory that it shares.
@@ -106,6 +108,7 @@ impl Master {
             has_company: false,
             children: 0,
             unstable: Unstable::default(),
+            file_writes: FileWrites::default(),
             own_memory: OwnMemory::default(),
             shared_copies: SharedCopies::default(),
             limits: OwnLimits::default(),

@@ -34,6 +34,7 @@ impl Master {
         self.shares_memory = false;
         self.has_company = false;
         self.unstable.unmapped();
+        self.file_writes.clear();
         self.shared_copies.clear();
         self.in_process.new_image();
         let end = call.and_then(|call| Some(call_end(&call.entry?, call.shared)));

@@ -6,17 +6,22 @@
 //!
 //! * `shared_copies`, `layers`, `shared_contents`: copies of shared mappings, page by page.
 //! * `huge_pages`: advice that makes forks cheap.
+//! * `file_writes`, `holders`, `notices`: calls that write a file that is mapped, as long as nobody else writes it.
 //! * `own_memory`, `written`: the app writes its memory by a file, or a file by its name.
 //! * `lingering`: a program can't be written as long as a slice executes it.
 
+mod file_writes;
+mod holders;
 mod huge_pages;
 mod layers;
 pub mod lingering;
+mod notices;
 mod own_memory;
 mod shared_contents;
 mod shared_copies;
 pub mod written;
 
+pub use file_writes::{FileWrite, FileWrites};
 pub use huge_pages::HugePages;
 pub use own_memory::OwnMemory;
 pub use shared_copies::SharedCopies;

@@ -49,7 +49,7 @@ fn read_as_debugger(pid: i32, at: u64, buf: &mut [u8]) -> usize {
 }
 
 /// Parts of a mapping of the master's in which something may have been written, by the mapping or, in a fork, by what the kernel tells about its pages. Large shared
-/// memory is mostly a hole, and to read a hole would fill it with pages.
+/// memory is mostly a hole, and to read a hole would fill it with pages. `opened`: the file behind it, if it is open here.
 ///
 /// # Errors
 /// If the fork was killed.
@@ -58,8 +58,9 @@ pub fn written_parts_of(
     copy: &mut Stopped,
     gate: u64,
     map: &Mapping,
+    opened: Option<&File>,
 ) -> Result<Vec<Range<u64>>, Failure> {
-    let parts = written_parts(master.pid(), map);
+    let parts = written_parts(master.pid(), map, opened);
     let whole = map.start..map.end;
     let is_told = parts.as_slice() != std::slice::from_ref(&whole) || map.len() < WORTH_ASKING || !map.is_anonymous;
     if is_told || is_swapping() {
@@ -109,29 +110,37 @@ fn resident_parts(copy: &mut Stopped, gate: u64, map: &Mapping) -> Result<Vec<Ra
 }
 
 /// Parts of a mapping in which something may have been written, as far as that can be found out by looking at it.
-pub fn written_parts(pid: i32, map: &Mapping) -> Vec<Range<u64>> {
+pub fn written_parts(pid: i32, map: &Mapping, opened: Option<&File>) -> Vec<Range<u64>> {
     let is_copied = map.protection & libc::PROT_READ != 0 || map.len() <= MOST_UNREADABLE;
     let whole = Vec::from_iter(is_copied.then_some(map.start..map.end));
     // Pages of a private mapping hold what the app has written to them, whatever the file has there.
     if !map.is_shared {
         return whole;
     }
-    // Only the privileged may open it by that name.
-    let name = format!("/proc/{pid}/map_files/{:x}-{:x}", map.start, map.end);
-    let Ok(object) = File::open(name) else { return whole };
-    match fstatfs(&object) {
+    let by_name;
+    let object = match opened {
+        Some(file) => file,
+        None => {
+            // Only the privileged may open it by that name.
+            let name = format!("/proc/{pid}/map_files/{:x}-{:x}", map.start, map.end);
+            let Ok(file) = File::open(name) else { return whole };
+            by_name = file;
+            &by_name
+        }
+    };
+    match fstatfs(object) {
         Ok(system) if TELL_HOLES.contains(&system.filesystem_type()) => {}
         _ => return whole,
     }
     let (mut parts, mut at, end) = (Vec::new(), map.offset, map.offset + map.len());
     while at < end {
-        let from = match lseek64(&object, at as i64, Whence::SeekData) {
+        let from = match lseek64(object, at as i64, Whence::SeekData) {
             Ok(from) => from as u64,
             // Nothing follows.
             Err(Errno::ENXIO) => break,
             Err(_) => return whole,
         };
-        let Ok(to) = lseek64(&object, from as i64, Whence::SeekHole) else { return whole };
+        let Ok(to) = lseek64(object, from as i64, Whence::SeekHole) else { return whole };
         at = (to as u64).next_multiple_of(PAGE as u64);
         let part = (from.min(end) & !(PAGE as u64 - 1))..at.min(end);
         if !part.is_empty() {
@@ -191,7 +200,7 @@ mod tests {
         }
         let me = std::process::id() as i32;
         let map = mappings(me).into_iter().find(|map| map.start == start).unwrap();
-        let parts = written_parts(me, &map);
+        let parts = written_parts(me, &map, None);
         if File::open(format!("/proc/self/map_files/{start:x}-{:x}", map.end)).is_err() {
             assert_eq!(parts, vec![start..map.end; 1]);
             return None;

@@ -14,6 +14,7 @@ use std::os::fd::AsRawFd;
 use machine::Memory;
 use tracee::{Remote, Stopped, TraceError};
 
+use super::file_writes::FileWrites;
 use super::layers::{Layers, chunks};
 use super::shared_contents as contents;
 use super::shared_contents::read;
@@ -21,6 +22,8 @@ use crate::app::{Mapping, Unstable, can_change, mappings};
 use crate::base::{Doing, Failure};
 
 const CHUNK: usize = 1 << 20;
+/// Pages of a mapping that are made writable for a moment (`slice_runtime::slice::replay::views`) stay a part of it, as those that were charged for wouldn't.
+const UNCHARGED: i32 = libc::MAP_NORESERVE;
 
 /// What was copied for slices, by object.
 #[derive(Default)]
@@ -28,7 +31,7 @@ pub struct SharedCopies(BTreeMap<String, Layers>);
 
 impl SharedCopies {
     /// Gives `copy`, a fork of the stopped `master`, objects of its own in place of those that it shares with the master. `may_lend`: it can open this process's
-    /// files by their names.
+    /// files by their names. `writes`: files of it that are open here.
     ///
     /// # Errors
     /// If the copy was killed or has no memory for them.
@@ -38,6 +41,7 @@ impl SharedCopies {
         copy: &mut Stopped,
         gate: u64,
         unstable: &Unstable,
+        writes: &FileWrites,
         may_lend: bool,
     ) -> Result<(), Failure> {
         let (shared, private): (Vec<_>, Vec<_>) = mappings(copy.pid()).into_iter().partition(|map| map.is_shared);
@@ -49,14 +53,16 @@ impl SharedCopies {
         self.0.retain(|object, _| objects.contains_key(object));
         for (object, maps) in objects {
             match maps.as_slice() {
-                [map] if may_lend => lend(self.0.entry(object).or_default(), master, copy, gate, map)?,
-                maps => replace(copy, gate, maps)?,
+                [map] if may_lend => {
+                    lend(self.0.entry(object).or_default(), master, copy, gate, map, writes.opened(map))?;
+                }
+                maps => replace(copy, gate, maps, writes.opened(&maps[0]))?,
             }
         }
         private
             .iter()
             .filter(|map| unstable.has(map))
-            .try_for_each(|map| replace(copy, gate, std::slice::from_ref(map)))
+            .try_for_each(|map| replace(copy, gate, std::slice::from_ref(map), None))
     }
 
     /// Another program was loaded: nothing is mapped any more.
@@ -66,8 +72,15 @@ impl SharedCopies {
 }
 
 /// Maps in the copy what the master's mapping holds, from layers that are brought up to date.
-fn lend(layers: &mut Layers, master: &Stopped, copy: &mut Stopped, gate: u64, map: &Mapping) -> Result<(), Failure> {
-    let parts = contents::written_parts_of(master, copy, gate, map)?;
+fn lend(
+    layers: &mut Layers,
+    master: &Stopped,
+    copy: &mut Stopped,
+    gate: u64,
+    map: &Mapping,
+    opened: Option<&File>,
+) -> Result<(), Failure> {
+    let parts = contents::written_parts_of(master, copy, gate, map, opened)?;
     let is_written = |place: &std::ops::Range<u64>| {
         let at = parts.partition_point(|part| part.end <= place.start);
         parts.get(at).is_some_and(|part| part.start < place.end)
@@ -82,11 +95,11 @@ fn lend(layers: &mut Layers, master: &Stopped, copy: &mut Stopped, gate: u64, ma
     if layers.update(range, written.collect(), fill).is_err() {
         // A file of that length can't be mapped here, or there is no memory for it, as the copy will say then.
         *layers = Layers::default();
-        return replace(copy, gate, std::slice::from_ref(map));
+        return replace(copy, gate, std::slice::from_ref(map), opened);
     }
     layers.pieces(map.offset..map.offset + map.len()).into_iter().try_for_each(|(layer, pieces)| {
         let fd = open_ours(copy, gate, &layer.file)?;
-        let flags = (libc::MAP_PRIVATE | libc::MAP_FIXED) as u64;
+        let flags = (libc::MAP_PRIVATE | UNCHARGED | libc::MAP_FIXED) as u64;
         let mut remote = Remote::new(copy, gate)?;
         for piece in pieces {
             let (at, len) = (piece.start.wrapping_sub(to_offset), piece.end - piece.start);
@@ -109,7 +122,7 @@ fn open_ours(copy: &mut Stopped, gate: u64, file: &File) -> Result<u64, Failure>
 }
 
 /// Replaces all mappings of one object by such of a new one.
-fn replace(copy: &mut Stopped, gate: u64, maps: &[Mapping]) -> Result<(), Failure> {
+fn replace(copy: &mut Stopped, gate: u64, maps: &[Mapping], opened: Option<&File>) -> Result<(), Failure> {
     let pid = copy.pid();
     let fd = with_text(copy, b"\0", |copy, at| {
         let args = [at, u64::from(libc::MFD_CLOEXEC), 0, 0, 0, 0];
@@ -119,10 +132,10 @@ fn replace(copy: &mut Stopped, gate: u64, maps: &[Mapping]) -> Result<(), Failur
     let size = maps.iter().map(|map| map.offset + map.len()).max().unwrap_or(0);
     object.set_len(size).doing("size a slice's memory")?;
     for map in maps {
-        copy_contents(copy, map, &object).doing("copy shared memory for a slice")?;
+        copy_contents(copy, map, &object, opened).doing("copy shared memory for a slice")?;
     }
     let kind = if maps.len() == 1 { libc::MAP_PRIVATE } else { libc::MAP_SHARED };
-    let flags = (kind | libc::MAP_FIXED) as u64;
+    let flags = (kind | UNCHARGED | libc::MAP_FIXED) as u64;
     let mut remote = Remote::new(copy, gate)?;
     for map in maps {
         let args = [map.start, map.len(), map.protection as u64, flags, fd, map.offset];
@@ -152,9 +165,9 @@ fn with_text<T>(
 }
 
 /// Copies what can be read.
-fn copy_contents(copy: &Stopped, map: &Mapping, object: &File) -> std::io::Result<()> {
+fn copy_contents(copy: &Stopped, map: &Mapping, object: &File, opened: Option<&File>) -> std::io::Result<()> {
     let mut chunk = vec![0; CHUNK];
-    for part in contents::written_parts(copy.pid(), map) {
+    for part in contents::written_parts(copy.pid(), map, opened) {
         for at in part.clone().step_by(CHUNK) {
             let len = (part.end - at).min(CHUNK as u64) as usize;
             read(copy, map, at, &mut chunk[..len]);
