@@ -84,21 +84,26 @@ fn at(offset: u64) -> *const u8 {
     (&raw const START).wrapping_add(offset as usize)
 }
 
-/// Bytes of this program in memory, without what is written to.
+/// Bytes of this program in memory, without what is written to. Between two of its segments there may be a page that is nobody's.
 fn len_of_image() -> u64 {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let start = at(0) as u64;
-    let mut end = start;
-    for line in maps.lines() {
+    image_end(&maps, start).map_or(0, |end| end - start)
+}
+
+/// Where the file's last mapping ends whose first one begins at `start`.
+fn image_end(maps: &str, start: u64) -> Option<u64> {
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    let parsed = maps.lines().filter_map(|line| {
         let mut words = line.split_ascii_whitespace();
-        let (Some(range), Some(access)) = (words.next(), words.next()) else { break };
-        let Some((from, to)) = range.split_once('-') else { break };
-        let number = |text| u64::from_str_radix(text, 16).unwrap_or(0);
-        if number(from) == end && access.starts_with('r') {
-            end = number(to);
-        }
-    }
-    end - start
+        let (from, to) = words.next()?.split_once('-')?;
+        // Behind permissions and offset: the device, and the file's number on it.
+        let file = [words.nth(2)?, words.next()?];
+        Some((number(from)?, number(to)?, file))
+    });
+    let mut rest = parsed.skip_while(|(from, ..)| *from != start);
+    let (_, end, image) = rest.next()?;
+    Some(rest.take_while(|(_, _, file)| *file == image).last().map_or(end, |(_, end, _)| end))
 }
 
 /// What is known of routines that left the code cache, of all slices together.
@@ -158,6 +163,18 @@ mod tests {
         assert_eq!(text_at(offset, MARK.len() as u64).as_deref(), Some(MARK));
         assert_eq!(text_at(1 << 40, 8), None);
         assert_eq!(text_at(u64::MAX, 8), None);
+    }
+
+    #[test]
+    fn a_page_between_segments_belongs_to_the_image() {
+        let maps = "\
+1000-2000 r--p 00000000 fe:00 8 /bin/other
+4000-6000 r--p 00000000 fe:00 7 /bin/a
+7000-9000 r-xp 00002000 fe:00 7 /bin/a
+9000-a000 r--p 00004000 fe:00 7 /bin/a
+a000-b000 rw-p 00000000 00:00 0 [heap]
+";
+        assert_eq!((image_end(maps, 0x4000), image_end(maps, 0x5000)), (Some(0xa000), None));
     }
 
     #[test]
