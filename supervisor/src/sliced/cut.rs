@@ -21,10 +21,8 @@ use super::run::{Phase, Sliced};
 use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, prepare, send};
 use crate::base::{Failure, Moment};
 use crate::report::Boundary;
-use crate::run_memory::ClaimedSlot;
-use crate::sliced::boundaries::{Amount, Cut, Then};
-use crate::sliced::instructions::{Wish, clock};
-use crate::sliced::master::{Master, enter_handler, frame_elsewhere};
+use crate::sliced::boundaries::{Cut, Then};
+use crate::sliced::master::{enter_handler, frame_elsewhere};
 use crate::sliced::slices::Recording;
 use crate::takeover::{self, Entered, take_over};
 
@@ -34,7 +32,7 @@ const SLOWDOWN: u32 = 100;
 impl Sliced<'_> {
     /// A new program, which has its name whatever comes of it.
     fn prepared(&mut self, process: &mut Stopped) -> Result<Prepared, Failure> {
-        self.parts.name = name_of(self.master.pid);
+        self.parts.name = name_of(self.process.pid());
         prepare(process)
     }
 
@@ -64,10 +62,10 @@ impl Sliced<'_> {
         }
         match cut.then {
             Then::Write { file, .. } => {
-                self.master.is_to_write(file);
+                self.process.memory().is_to_write(file);
                 return self.resume(stopped, 0);
             }
-            Then::Handler(signal) => match enter_handler(stopped, signal, &mut self.master.passing)? {
+            Then::Handler(signal) => match enter_handler(&mut self.process, stopped, signal)? {
                 Some(entered) => {
                     stopped = entered;
                     if let Some(end) = &mut cut.end {
@@ -78,14 +76,9 @@ impl Sliced<'_> {
             },
             Then::Image => match self.prepared(&mut stopped) {
                 Ok(prepared) => {
-                    self.master.random.new_image(&mut stopped)?;
-                    self.master.prepared = prepared;
-                    if self.slices.recording.is_none() {
-                        self.master.clock_wish = Wish::of(&mut stopped, prepared.gate)?;
-                    }
-                    self.master.clock_open = true;
-                    self.master.is_new_image = true;
-                    self.master.see_identity();
+                    self.process.new_image(&mut stopped, prepared)?;
+                    let is_first = self.slices.recorded().is_none();
+                    self.thread.new_image(&mut stopped, self.process.gate(), is_first)?;
                 }
                 Err(error) => {
                     self.release(&mut cut);
@@ -102,37 +95,24 @@ impl Sliced<'_> {
     }
 
     fn fork(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
-        let gate = self.master.prepared.gate;
-        if self.master.clock_open {
-            clock::trap(&mut stopped, gate, true, self.master.clock_wish)?;
-            self.master.clock_open = false;
-        }
+        let gate = self.process.gate();
+        self.thread.ready_to_fork(&mut stopped, gate)?;
         if x87::lost() != Lost::Nothing {
             // Else the master might go on with what its copy has lost.
             stopped.reload_xstate()?;
         }
         let signal_mask = stopped.signal_mask()?;
-        let asks_cpuid =
-            self.master.is_new_image || self.master.processor.is_for_cpuid() && self.timer.is_image_young();
-        self.master.processor.give_back();
-        self.master.random.traps.lift(&mut stopped);
+        let asks_cpuid = self.process.asks_cpuid(self.timer.is_image_young());
+        self.process.ready_to_fork(&mut stopped);
         let before = Moment::now();
-        let forked = stopped.fork(gate, self.master.parent);
-        if !forked.as_ref().is_err_and(TraceError::is_gone) {
-            self.master.random.traps.set(&mut stopped);
-        }
-        let mut copy = match forked {
+        let mut copy = match self.process.fork(&mut stopped) {
             Ok(copy) => copy,
             Err(error) if error.is_gone() => return Err(error.into()),
             Err(error) => return self.cannot_fork(stopped, cut, error),
         };
         self.parts.statistics.forked(before.elapsed());
-        if self.master.shares_memory {
-            let Master { shared_copies, unstable, file_writes, is_by_name, .. } = &mut self.master;
-            file_writes.before_copies();
-            shared_copies.make_private(&stopped, &mut copy, gate, unstable, file_writes, *is_by_name)?;
-        }
-        let is_by_name = self.master.is_by_name;
+        self.process.make_private(&stopped, &mut copy)?;
+        let is_by_name = self.process.is_by_name();
         let entered = takeover::enter(&mut copy, gate, Mode::Slice, is_by_name, self.parts.image, &self.parts.memory);
         let entered = match entered {
             Ok(entered) => entered,
@@ -141,32 +121,26 @@ impl Sliced<'_> {
                 return self.cannot_fork(stopped, cut, error);
             }
         };
-        if std::mem::take(&mut self.master.is_new_image) {
+        if self.process.forked(asks_cpuid) {
             self.timer.image_begins();
         }
-        if asks_cpuid {
-            self.master.processor.keep();
-        }
-        self.master.is_due = false;
-        self.master.interrupt_sent = false;
-        self.master.last_recorded = None;
         if let Then::Death { signal, by_instruction: false } = cut.then {
             // The fork has cost the signal; sent again it comes before another instruction.
-            send(self.master.pid, signal);
+            send(self.process.pid(), signal);
         }
-        self.master.hold.after_boundary(since.elapsed());
-        let slot = self.parts.memory.claim(state::BOOTING)?;
-        self.master.arm(&mut stopped, &slot, Amount::default())?;
+        self.thread.forked(since.elapsed());
+        let slice = self.slices.begin(copy.pid(), self.parts.memory.claim(state::BOOTING)?);
+        self.process.arm(&self.thread, &slice, &mut stopped)?;
         self.resume(stopped, 0)?;
         self.timer.slice_begins(self.slice_time);
         self.parts.statistics.held(since.elapsed());
         self.parts.statistics.stopped_time += since.elapsed();
-        if let (Some(_), Some(ended)) = (&cut.end, &self.slices.recording) {
-            ended.slot().set_successor(slot.index());
+        if let (Some(_), Some(ended)) = (&cut.end, self.slices.recorded()) {
+            ended.slot().set_successor(slice.slot().index());
         }
         self.end_recording(&mut cut);
         let is_slice = !matches!(cut.then, Then::Death { .. });
-        self.start(copy, Start { entered, signal_mask, slot, is_slice, forked: before })?;
+        self.start(copy, Start { entered, signal_mask, slice, is_slice, forked: before })?;
         // Only now: the slice whose end this was might take the processor on which the copy has been so far.
         self.slices.let_run();
         Ok(())
@@ -176,7 +150,9 @@ impl Sliced<'_> {
     fn cannot_fork(&mut self, stopped: Stopped, cut: Cut, error: TraceError) -> Result<(), Failure> {
         let at_call = cut.end.as_ref().is_none_or(|end| end.kind == EndKind::Syscall);
         if cut.kind == Boundary::Timeout && !at_call {
-            self.master.is_due = false;
+            if let Some(slice) = self.slices.recorded_mut() {
+                slice.set_due(false);
+            }
             self.timer.slice_begins(self.slice_time);
             return self.resume(stopped, 0);
         }
@@ -196,8 +172,8 @@ impl Sliced<'_> {
     fn end_recording(&mut self, cut: &mut Cut) {
         if let Some(end) = cut.end.take() {
             self.parts.statistics.boundary(cut.kind);
-            if let Some(slice) = &self.slices.recording {
-                log::comes_to_end(slice.number, cut.kind, &end);
+            if let Some(slice) = self.slices.recorded() {
+                log::comes_to_end(slice.number(), cut.kind, &end);
             }
             let bound = self.cpu_bound();
             self.slices.end_recording(end, bound, &mut self.parts.statistics);
@@ -215,12 +191,11 @@ impl Sliced<'_> {
     /// Makes a fork of the master the slice that is recorded, or the witness of the state in which the app died.
     fn start(&mut self, mut copy: Stopped, start: Start) -> Result<(), Failure> {
         let before = Moment::now();
-        let number = self.slices.next_number();
-        let prepared = self.master.prepared;
-        let file_pages = self.master.file_pages();
+        let number = start.slice.number();
+        let file_pages = self.process.file_pages();
         let site = takeover::Site {
             mode: Mode::Slice,
-            slot: start.slot.index(),
+            slot: start.slice.slot().index(),
             forked: Some(start.forked),
             file_pages: &file_pages,
             picture: self.parts.memory.picture(),
@@ -229,15 +204,13 @@ impl Sliced<'_> {
         let known = takeover::Known {
             slice: number,
             signal_mask: start.signal_mask,
-            brk: prepared.brk,
-            shares_memory: self.master.shares_memory,
+            brk: self.process.brk(),
+            shares_memory: self.process.memory().is_shared(),
         };
         self.parts.statistics.slices_from_picture += u64::from(site.picture.is_some());
         let pid = copy.pid();
         log::forked(number, pid);
-        let recording = Recording::new(number, pid, start.slot);
-        let place = if start.is_slice { &mut self.slices.recording } else { &mut self.slices.witness };
-        let recording = place.insert(recording);
+        let recording = self.slices.record(start.slice, start.is_slice);
         let taken = takeover::capture(&copy, known)
             .and_then(|state| take_over(&mut copy, start.entered, &state, &site, self.parts.image, &self.parts.memory));
         let taken = taken.map(|steps| recording.is_taken_over_by(steps));
@@ -254,7 +227,7 @@ impl Sliced<'_> {
 struct Start {
     entered: Entered,
     signal_mask: u64,
-    slot: ClaimedSlot,
+    slice: Recording,
     /// When the fork was made.
     forked: Moment,
     /// A slice, or only a witness.

@@ -13,7 +13,7 @@ use crate::events::{ENDING, Taken};
 use crate::follow::{Birth, Follower, JobStop, JobStops, Kind, Origin, Outcome, Parts};
 use crate::report::Boundary;
 use crate::sliced::boundaries::{Cut, Next, Then, Timer};
-use crate::sliced::master::{Hold, Leaves, Master};
+use crate::sliced::master::{self, Process, Thread};
 use crate::sliced::memory::lingering;
 use crate::sliced::slices::{Ended, Slices};
 
@@ -31,12 +31,13 @@ pub fn follow<'a>(
     let pid = process.pid();
     let parent = if is_first { Parent::Tracer } else { Parent::Other };
     let mut sliced = Sliced {
-        master: Master::new(pid, parent, settings),
+        process: Process::new(pid, parent, settings),
+        thread: Thread::new(pid),
         timer: Timer::default(),
         slice_time: Duration::from_millis(settings.slice_ms),
         grace: Duration::from_millis(settings.grace_ms),
         phase: Phase::Alone,
-        slices: Slices::new(settings.max_running),
+        slices: Slices::new(settings.max_running, settings.call_limit),
         proximity: Proximity::new(pid),
         parts,
         births: Vec::new(),
@@ -61,8 +62,11 @@ impl<'a> Follower<'a> for Sliced<'a> {
     fn time_is_over(&mut self) {
         proximity::leave();
         // If its time was over before, this is to ask again.
-        if self.master.is_due || self.timer.is_over() {
-            self.master.is_due = true;
+        let slice = self.slices.recorded_mut();
+        if slice.as_ref().is_some_and(|slice| slice.is_due()) || self.timer.is_over() {
+            if let Some(slice) = slice {
+                slice.set_due(true);
+            }
             self.interrupt();
         } else {
             self.parts.statistics.given_more_time += 1;
@@ -70,7 +74,7 @@ impl<'a> Follower<'a> for Sliced<'a> {
     }
 
     fn hold_is_over(&mut self) {
-        if self.master.hold.is_over() {
+        if self.thread.hold_is_over() {
             self.interrupt();
         }
     }
@@ -86,7 +90,7 @@ impl<'a> Follower<'a> for Sliced<'a> {
             Some(_) => {}
             // The terminal has sent it to the app as well.
             None if info.si_code == libc::SI_KERNEL => {}
-            None => self.master.passing.pass(info, taken),
+            None => self.process.pass(info, taken),
         }
     }
 
@@ -104,8 +108,8 @@ impl<'a> Follower<'a> for Sliced<'a> {
 
     fn conclude(mut self: Box<Self>) -> (Outcome, Parts<'a>) {
         self.slices.kill();
-        self.parts.statistics.children = self.master.children;
-        if let Some(file) = self.master.files.changed() {
+        self.parts.statistics.children = self.process.children();
+        if let Some(file) = self.process.memory().changed_file() {
             // Whatever else went wrong, it probably did for this reason.
             self.failure = Some(Failure::Unsupported(format!(
                 "{file} was changed after the app had mapped it: sliced mode (-sp 1) can't tell what the app saw of that. \
@@ -118,15 +122,16 @@ impl<'a> Follower<'a> for Sliced<'a> {
 
 impl Sliced<'_> {
     fn begin(&mut self, mut process: Stopped, origin: Origin) -> Result<(), Failure> {
-        self.timer = Timer::new(self.master.pid)?;
+        self.timer = Timer::new(self.process.pid())?;
         let Parts { kept, memory, statistics, .. } = &mut self.parts;
-        kept.begin(self.master.pid, memory, statistics);
-        self.master.hold = Hold::new(self.master.pid)?;
+        kept.begin(self.process.pid(), memory, statistics);
+        self.thread.begin(self.process.pid())?;
         let cut = match origin {
             Origin::Image => Cut { kind: Boundary::Exec, end: None, then: Then::Image },
             Origin::Copy(heritage) => {
                 self.parts.name.clone_from(&heritage.name);
-                self.master.inherit(&mut process, *heritage)?;
+                self.process.inherit(&mut process, *heritage)?;
+                self.thread.inherit(&mut process, self.process.gate())?;
                 Cut { kind: Boundary::Process, end: None, then: Then::Fork }
             }
         };
@@ -145,7 +150,7 @@ impl Sliced<'_> {
                 let lost = stands_still || matches!(error, Failure::Trace(_));
                 self.fail(error);
                 if lost && self.exit.is_none() {
-                    kill(self.master.pid);
+                    kill(self.process.pid());
                 }
             }
         }
@@ -208,15 +213,15 @@ impl Sliced<'_> {
         let since = Moment::now();
         if let Some(exit) = report.exit() {
             self.exit = Some(exit);
-            self.master.files.app_ended();
+            self.process.memory().files().app_ended();
             self.phase = Phase::Alone;
             proximity::leave();
             self.parts.statistics.app_ended();
-            if self.slices.recording.is_some() {
-                let end = self.master.end_of_killed().ok_or_else(|| ended_early(exit))?;
+            if self.slices.recorded().is_some() {
+                let end = self.thread.end_of_killed().ok_or_else(|| ended_early(exit))?;
                 self.parts.statistics.boundary(Boundary::Exit);
-                if let Some(slice) = &self.slices.recording {
-                    log::comes_to_end(slice.number, Boundary::Exit, &end);
+                if let Some(slice) = self.slices.recorded() {
+                    log::comes_to_end(slice.number(), Boundary::Exit, &end);
                 }
                 let bound = self.cpu_bound();
                 self.slices.end_recording(end, bound, &mut self.parts.statistics);
@@ -232,30 +237,24 @@ impl Sliced<'_> {
         let Change::Stopped(mut stopped, mut stop) = running.observe(report)? else { return Ok(()) };
         self.stops.reported(stopped.pid(), stop.stopped_by());
         if let Stop::Signal(info) = &mut stop {
-            self.master.passing.arrives(&mut stopped, info)?;
+            self.process.arrives(&mut stopped, info)?;
         }
-        let leaves = match stop {
-            Stop::SyscallExit { .. } if self.master.returns_from_handler() => Leaves::Handler,
-            Stop::SyscallExit { .. } => Leaves::Call,
-            Stop::Interrupted | Stop::Group(_) | Stop::Signal(_) => Leaves::TheSame,
-            _ => Leaves::Code,
-        };
-        self.master.hold.stopped(&mut stopped, leaves)?;
+        self.thread.comes_to(&mut stopped, &stop)?;
         self.parts.statistics.stops += 1;
-        self.proximity.stopped(&mut self.master.processor);
+        self.proximity.stopped(self.process.processor());
         let (stopped, stop) = match stop {
             Stop::Started { child, waits } => return self.born(stopped, child, waits),
             stop => (stopped, stop),
         };
-        let slice = self.slices.recording.as_mut();
-        let (stopped, stop) = self.master.settle(stopped, stop, slice)?;
-        self.parts.statistics.recorded_in_process = self.master.in_process.recorded;
-        if std::mem::take(&mut self.master.in_process.has_lost_record) {
+        let slice = self.slices.recorded_mut();
+        let (stopped, stop) = master::settle(&mut self.process, &mut self.thread, slice, stopped, stop)?;
+        self.parts.statistics.recorded_in_process = self.process.recorded_inside();
+        if self.process.take_lost_record() {
             self.fail(no_memory_for_log());
         }
         let Some(stop) = stop else {
             if self.failure.is_none() {
-                self.master.renew_interrupt(&stopped)?;
+                self.thread.renew_interrupt(&stopped)?;
             }
             self.parts.statistics.stopped_time += since.elapsed();
             return self.resume(stopped, 0);
@@ -263,17 +262,17 @@ impl Sliced<'_> {
         if self.failure.is_some() {
             return self.leave(stopped, stop);
         }
-        let next = match &mut self.slices.recording {
-            Some(slice) => self.master.handle(stopped, stop, slice)?,
-            None if self.master.is_alone() => self.master.exit_alone(stopped, stop)?,
+        let next = match self.slices.recorded_mut() {
+            Some(slice) => master::handle(&mut self.process, &mut self.thread, slice, stopped, stop)?,
+            None if self.thread.is_alone() => master::exit_alone(&mut self.process, &mut self.thread, stopped, stop)?,
             None => return self.after_the_end(stopped, stop),
         };
         match next {
             Next::Resume(mut stopped, signal) => {
-                if let Some(slice) = self.slices.recording.as_ref().filter(|_| signal == 0) {
-                    self.master.arm(&mut stopped, slice.slot(), slice.amount())?;
+                if let Some(slice) = self.slices.recorded().filter(|_| signal == 0) {
+                    self.process.arm(&self.thread, slice, &mut stopped)?;
                 }
-                self.master.renew_interrupt(&stopped)?;
+                self.thread.renew_interrupt(&stopped)?;
                 self.resume(stopped, signal)?;
             }
             Next::Stay(stopped) => self.phase = Phase::Running(stopped.stay_stopped()?),
@@ -297,7 +296,7 @@ impl Sliced<'_> {
         let kind = match (self.failure.is_some(), waits) {
             (true, _) => Kind::Stranger,
             (false, true) => Kind::Borrower,
-            (false, false) => Kind::Copy(Box::new(self.master.heritage(&self.parts.name))),
+            (false, false) => Kind::Copy(Box::new(self.process.heritage(&self.parts.name))),
         };
         self.births.push(Birth { child, kind });
         self.resume(stopped, 0)

@@ -5,16 +5,13 @@
 
 use std::time::Duration;
 
-use machine::Gpr;
-use syscall_replay::is_restart;
-use tracee::{Exit, Parent, Running, Stop, Stopped, is_breakpoint};
+use tracee::{Exit, Running, Stop, Stopped};
 
 use crate::app::kill;
 use crate::base::{Failure, Moment, Proximity};
 use crate::follow::{Birth, JobStops, Parts};
 use crate::sliced::boundaries::{Cut, Then, Timer};
-use crate::sliced::instructions::clock;
-use crate::sliced::master::Master;
+use crate::sliced::master::{self, Leave, Process, Thread};
 use crate::sliced::slices::Slices;
 
 /// What the master is doing.
@@ -30,7 +27,9 @@ pub(super) enum Phase {
 }
 
 pub(super) struct Sliced<'a> {
-    pub(super) master: Master,
+    /// The master's process, and its thread.
+    pub(super) process: Process,
+    pub(super) thread: Thread,
     pub(super) timer: Timer,
     pub(super) slice_time: Duration,
     /// `-spgrace`.
@@ -49,11 +48,8 @@ pub(super) struct Sliced<'a> {
 impl Sliced<'_> {
     /// Interrupts the master if it executes code of its own.
     pub(super) fn interrupt(&mut self) {
-        if let Phase::Running(running) = &self.phase
-            && !self.master.is_in_call()
-            && !self.master.interrupt_sent
-        {
-            self.master.interrupt_sent = running.interrupt().is_ok();
+        if let Phase::Running(running) = &self.phase {
+            self.thread.interrupt(running);
         }
     }
 
@@ -64,7 +60,7 @@ impl Sliced<'_> {
         }
         self.failure = Some(error);
         self.slices.kill();
-        self.master.processor.give_back();
+        self.process.processor().give_back();
         match std::mem::replace(&mut self.phase, Phase::Alone) {
             Phase::Running(running) => {
                 // An error means that it has ended.
@@ -82,12 +78,12 @@ impl Sliced<'_> {
                     Err(signal) => self.resume(stopped, signal),
                 };
                 if left.is_err() {
-                    kill(self.master.pid);
+                    kill(self.process.pid());
                 }
             }
             Phase::Waiting(stopped, _) => {
                 if self.leave(stopped, Stop::Interrupted).is_err() {
-                    kill(self.master.pid);
+                    kill(self.process.pid());
                 }
             }
             Phase::Alone => {}
@@ -95,60 +91,28 @@ impl Sliced<'_> {
     }
 
     pub(super) fn resume(&mut self, mut stopped: Stopped, signal: i32) -> Result<(), Failure> {
-        if signal == 0 && self.failure.is_none() && !self.master.is_in_call() {
-            self.master.hold.goes_on(&mut stopped)?;
+        if signal == 0 && self.failure.is_none() {
+            self.thread.goes_on(&mut stopped)?;
         }
-        self.phase = Phase::Running(stopped.resume(self.master.in_process.mode(), signal)?);
+        self.phase = Phase::Running(stopped.resume(self.process.mode(), signal)?);
         Ok(())
     }
 
     /// Lets the master go for good, from the first stop after a failure at which that leaves no trace in it.
-    pub(super) fn leave(&mut self, mut stopped: Stopped, stop: Stop) -> Result<(), Failure> {
-        let is_trapped = match &stop {
-            Stop::Signal(info) => self.master.random.traps.has_hit(&mut stopped, info)?,
-            Stop::Interrupted if self.master.random.traps.is_behind(stopped.registers()?.rip()) => {
-                return self.resume(stopped, 0);
+    pub(super) fn leave(&mut self, stopped: Stopped, stop: Stop) -> Result<(), Failure> {
+        match master::leave(&mut self.process, &mut self.thread, stopped, stop)? {
+            Leave::Resume(stopped, signal) => self.resume(stopped, signal),
+            Leave::Stay(stopped) => {
+                self.phase = Phase::Running(stopped.stay_stopped()?);
+                Ok(())
             }
-            _ => false,
-        };
-        self.master.clear_breakpoints(&mut stopped)?;
-        match stop {
-            _ if is_trapped => self.resume(stopped, 0)?,
-            Stop::Signal(info) if is_breakpoint(&info) => self.resume(stopped, 0)?,
-            Stop::SyscallEntry { .. } => self.part(clock::open_at_entry(stopped, self.master.clock_wish)?)?,
-            Stop::Signal(info) => {
-                match clock::read(&mut stopped, &info, self.master.clock_wish, &self.master.in_process.counter)? {
-                    Some(_) => self.resume(stopped, 0)?,
-                    None => self.resume(stopped, info.si_signo)?,
-                }
-            }
-            Stop::Group(_) => self.phase = Phase::Running(stopped.stay_stopped()?),
-            Stop::Exec => self.let_go(stopped.finish_exec()?)?,
-            Stop::ForeignSyscall => self.resume(stopped, 0)?,
-            // The kernel makes the call again by itself; the next stop will do.
-            Stop::SyscallExit { result } if is_restart(result as u64) => self.resume(stopped, 0)?,
-            Stop::Interrupted if is_restart(stopped.registers()?.get(Gpr::Rax)) => self.resume(stopped, 0)?,
-            Stop::SyscallExit { .. }
-            | Stop::Interrupted
-            | Stop::HandlerEntered
-            | Stop::Started { .. }
-            | Stop::Other(_) => {
-                self.let_go(stopped)?;
-            }
+            Leave::Part(stopped) => self.part(stopped),
         }
-        Ok(())
-    }
-
-    fn let_go(&mut self, mut stopped: Stopped) -> Result<(), Failure> {
-        if !self.master.clock_open {
-            clock::trap(&mut stopped, self.master.prepared.gate, false, self.master.clock_wish)?;
-        }
-        self.part(stopped)
     }
 
     /// The end of a process that isn't our child won't be reported any more.
     pub(super) fn part(&mut self, stopped: Stopped) -> Result<(), Failure> {
-        if self.master.parent == Parent::Other {
+        if !self.process.is_our_child() {
             self.exit.get_or_insert(Exit::Code(0));
         }
         Ok(stopped.detach(0)?)

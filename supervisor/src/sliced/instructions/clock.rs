@@ -2,7 +2,7 @@
 //!
 //! PR_SET_TSC makes `rdtsc` and `rdtscp` fault. The setting survives exec, and fork as well: a process that the app
 //! starts runs natively without us, so the setting is taken back around the call that starts it. What the app itself sets and
-//! asks for is kept beside it ([`Wish`]).
+//! asks for is kept beside it ([`Tsc`]).
 //!
 //! `cpuid`, whose answers depend on the processor it runs on, is trapped in the same way where the CPU can do that. That
 //! setting is undone by exec.
@@ -19,7 +19,7 @@ const FROM_KERNEL: i32 = libc::SI_KERNEL;
 
 /// What the app has set by PR_SET_TSC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+enum Wish {
     /// Clock readings give the time.
     Readings = libc::PR_TSC_ENABLE as isize,
     /// Clock readings fault.
@@ -28,10 +28,7 @@ pub enum Wish {
 
 impl Wish {
     /// What a process that isn't trapped has.
-    ///
-    /// # Errors
-    /// If it was killed.
-    pub fn of(process: &mut Stopped, gate: u64) -> Result<Self, TraceError> {
+    fn of(process: &mut Stopped, gate: u64) -> Result<Self, TraceError> {
         /// Below the red zone: nobody's.
         const FREE: u64 = 512;
         let at = (process.registers()?.app().rsp().wrapping_sub(FREE)) & !7;
@@ -45,7 +42,7 @@ impl Wish {
     }
 
     /// If a system call is PR_SET_TSC: what it sets, or that it can't be set.
-    pub fn set_by(number: u64, args: &[u64; 6]) -> Option<Result<Self, i64>> {
+    fn set_by(number: u64, args: &[u64; 6]) -> Option<Result<Self, i64>> {
         if number as i64 != libc::SYS_prctl || args[0] as i32 != libc::PR_SET_TSC {
             return None;
         }
@@ -57,11 +54,110 @@ impl Wish {
     }
 
     /// If a system call that has succeeded is PR_GET_TSC: gives this for what the kernel said.
-    pub fn tell(self, number: u64, args: &[u64; 6], memory: &mut impl Memory) {
+    fn tell(self, number: u64, args: &[u64; 6], memory: &mut impl Memory) {
         if number as i64 == libc::SYS_prctl && args[0] as i32 == libc::PR_GET_TSC {
             // The kernel has just written there.
             let _ = memory.write(args[1], &(self as i32).to_le_bytes());
         }
+    }
+}
+
+/// Whether a thread's clock readings and `cpuid` trap, and what the app has set for readings. The kernel keeps both for each thread, and hands them on to what
+/// it starts.
+pub struct Tsc {
+    /// They don't trap at the moment.
+    is_open: bool,
+    wish: Wish,
+}
+
+impl Tsc {
+    /// Of a program that we have not touched.
+    pub fn new() -> Self {
+        Self { is_open: true, wish: Wish::Readings }
+    }
+
+    /// Whether the app reads without traps.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether the app wants readings to fault.
+    pub fn faults(&self) -> bool {
+        self.wish == Wish::Faults
+    }
+
+    /// Asks the kernel for the app's setting: nothing is trapped yet.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn see(&mut self, process: &mut Stopped, gate: u64) -> Result<(), TraceError> {
+        self.wish = Wish::of(process, gate)?;
+        Ok(())
+    }
+
+    /// Another program was loaded: exec ends the trapping of `cpuid`.
+    pub fn new_image(&mut self) {
+        self.is_open = true;
+    }
+
+    /// From now on they trap, where the process can make system calls for us.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn close(&mut self, process: &mut Stopped, gate: u64) -> Result<(), TraceError> {
+        if self.is_open {
+            trap(process, gate, true, self.wish)?;
+            self.is_open = false;
+        }
+        Ok(())
+    }
+
+    /// They are again what the app wants them to be.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn open(&mut self, process: &mut Stopped, gate: u64) -> Result<(), TraceError> {
+        if !self.is_open {
+            trap(process, gate, false, self.wish)?;
+            self.is_open = true;
+        }
+        Ok(())
+    }
+
+    /// The same at a system call's entry, see [`open_at_entry`].
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn open_at_entry(&mut self, process: Stopped) -> Result<Stopped, TraceError> {
+        self.is_open = true;
+        open_at_entry(process, self.wish)
+    }
+
+    /// The result of a call by which the app makes its own setting: the kernel's is ours.
+    pub fn answer(&self, number: u64, args: &[u64; 6]) -> Option<i64> {
+        Wish::set_by(number, args).map(|wish| wish.err().unwrap_or(0))
+    }
+
+    /// A call has succeeded: it may have been such a one, or one that asks for the setting.
+    pub fn after_call(&mut self, number: u64, args: &[u64; 6], memory: &mut impl Memory) {
+        self.wish.tell(number, args, memory);
+        if let Some(Ok(wish)) = Wish::set_by(number, args) {
+            self.wish = wish;
+        }
+    }
+
+    /// If this signal is a trapped reading or `cpuid`, and not what the app wants: executes it for the process and gives which it is and what it read.
+    /// `counter`: the process's.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn read(
+        &self,
+        process: &mut Stopped,
+        signal: &libc::siginfo_t,
+        counter: &Counter,
+    ) -> Result<Option<(ClockInstruction, VolatileRecord)>, Failure> {
+        read(process, signal, self.wish, counter)
     }
 }
 
@@ -76,10 +172,7 @@ fn settings(trapped: bool, wish: Wish) -> [(i64, [u64; 2]); 2] {
 }
 
 /// Makes clock readings and `cpuid` trap (true) or not, where the process can make system calls for us.
-///
-/// # Errors
-/// If the process was killed.
-pub fn trap(process: &mut Stopped, gate: u64, trapped: bool, wish: Wish) -> Result<(), TraceError> {
+fn trap(process: &mut Stopped, gate: u64, trapped: bool, wish: Wish) -> Result<(), TraceError> {
     let mut remote = Remote::new(process, gate)?;
     for (number, [a, b]) in settings(trapped, wish) {
         remote.call(number, [a, b, 0, 0, 0, 0])?;
@@ -89,10 +182,7 @@ pub fn trap(process: &mut Stopped, gate: u64, trapped: bool, wish: Wish) -> Resu
 
 /// Allows clock readings and `cpuid` at a system call's entry, where no other call can be made: this call is turned into the
 /// ones that we need, and the `syscall` instruction is then executed again as it was.
-///
-/// # Errors
-/// If the process was killed.
-pub fn open_at_entry(mut process: Stopped, wish: Wish) -> Result<Stopped, TraceError> {
+fn open_at_entry(mut process: Stopped, wish: Wish) -> Result<Stopped, TraceError> {
     let before = process.registers()?;
     let mut again = before;
     again.set(Gpr::Rax, before.syscall_number() as u64);
@@ -122,12 +212,7 @@ fn resume_until(mut process: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<
     }
 }
 
-/// If this signal is a trapped clock reading or `cpuid`, and not what the app wants: executes it for the process and gives which it is and what it read.
-/// `counter`: the process's.
-///
-/// # Errors
-/// If the process was killed.
-pub fn read(
+fn read(
     process: &mut Stopped,
     signal: &libc::siginfo_t,
     wish: Wish,

@@ -10,13 +10,13 @@
 //! * `random`, `vsyscall`: what has to be searched for in code. `search` does that quickly.
 //! * `traps`: breakpoints in the app's code, put and lifted.
 
-pub mod clock;
+mod clock;
 mod counter;
 pub mod random;
 mod search;
 mod traps;
 pub mod vsyscall;
 
-pub use clock::{ClockInstruction, Wish};
+pub use clock::{ClockInstruction, Tsc};
 pub use counter::{CLOCK, Counter, FRACTION, Line};
 pub use random::{BEHIND_STRING, RandomInstructions};

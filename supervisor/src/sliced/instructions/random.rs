@@ -36,7 +36,7 @@ const CHUNK: usize = 1 << 20;
 pub struct RandomInstructions {
     set: [Option<u64>; BEHIND_STRING],
     /// For further places.
-    pub traps: Traps,
+    traps: Traps,
 }
 
 impl RandomInstructions {
@@ -61,6 +61,34 @@ impl RandomInstructions {
     pub fn inherit(&mut self, process: &mut Stopped, pages: Vec<u64>) -> Result<(), TraceError> {
         *self = Self { traps: Traps::inherited(pages), ..Self::new() };
         self.search(process, 0, u64::MAX)
+    }
+
+    /// Pages of files that hold bytes of ours, or once did.
+    pub fn pages(&self) -> &[u64] {
+        self.traps.pages()
+    }
+
+    /// Takes the breakpoint instructions away for a while.
+    pub fn lift(&mut self, process: &mut Stopped) {
+        self.traps.lift(process);
+    }
+
+    /// Puts them in place again.
+    pub fn set(&mut self, process: &mut Stopped) {
+        self.traps.set(process);
+    }
+
+    /// Whether the process has executed one and its trap is still to come.
+    pub fn is_behind(&self, rip: u64) -> bool {
+        self.traps.is_behind(rip)
+    }
+
+    /// Whether this signal is such a trap, see [`Traps::has_hit`].
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn has_hit(&self, process: &mut Stopped, signal: &libc::siginfo_t) -> Result<bool, TraceError> {
+        self.traps.has_hit(process, signal)
     }
 
     /// A system call is about to be made: it may change the mapping of code.

@@ -3,6 +3,7 @@
 use bubble::shared::SharedContents;
 use machine::Registers;
 use syscall_replay::Pending;
+use syscall_replay::table::{Class, Special};
 
 use super::check_calls::Before;
 use crate::sliced::boundaries::{Plan, Then};
@@ -10,16 +11,30 @@ use crate::sliced::memory::FileWrite;
 
 /// A system call that the master is in.
 pub(in crate::sliced) struct Call {
-    pub(in crate::sliced) pending: Pending,
+    pub(super) pending: Pending,
     pub(super) plan: Plan,
     /// What is to be known of a write to a file that is mapped.
     pub(super) file_write: Option<FileWrite>,
     /// Memory at entry, if it is to be compared.
     pub(super) memory: Option<Before>,
     /// Registers at entry, where they will be needed or won't be the same at the exit.
-    pub(in crate::sliced) entry: Option<Registers>,
+    pub(super) entry: Option<Registers>,
     /// Memory at entry that other processes may write, if the slice is to end at this call.
-    pub(in crate::sliced) shared: SharedContents,
+    pub(super) shared: SharedContents,
     /// How the next slice starts, if this call ends one.
     pub(super) then: Then,
+    /// It has failed before because of a program that is executed.
+    pub(super) is_second: bool,
+}
+
+impl Call {
+    /// Whether a handler returns by it.
+    pub(super) fn is_signal_return(&self) -> bool {
+        self.pending.rule.class == Class::Special(Special::SignalReturn)
+    }
+
+    /// Whether the last slice has ended before it.
+    pub(super) fn is_alone(&self) -> bool {
+        matches!(self.then, Then::Write { .. })
+    }
 }

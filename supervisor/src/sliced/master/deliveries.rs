@@ -10,10 +10,10 @@ use syscall_replay::Delivered;
 use tracee::{Stop, Stopped};
 
 use super::handlers::{enter_handler, frame_elsewhere};
-use super::master::Master;
+use super::process::Process;
+use super::thread::Thread;
 use crate::app::is_synchronous;
 use crate::base::Failure;
-use crate::events::Passing;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{Cut, Next, Then, call_end, entry_registers};
 use crate::sliced::slices::Recording;
@@ -21,63 +21,62 @@ use crate::sliced::slices::Recording;
 /// No frame is as large as that.
 const MOST_BYTES: u64 = 64 << 10;
 
-impl Master {
-    /// Whether the signal at hand can be recorded, being one that has a handler: the master stands behind its last recorded call, and may have further records.
-    ///
-    /// # Errors
-    /// If the master was killed.
-    pub(in crate::sliced) fn is_behind_recorded_call(
-        &self,
-        stopped: &Stopped,
-        info: &libc::siginfo_t,
-        slice: &Recording,
-    ) -> Result<bool, Failure> {
-        let may_go_on = !self.is_due && slice.amount().left(self.call_limit) > 0;
-        let is_behind = self.last_recorded.is_some() && self.interrupted.is_none();
-        let comes_from_outside = !is_synchronous(info.si_signo, info.si_code);
-        Ok(may_go_on && is_behind && comes_from_outside && stopped.registers()?.syscall_number() >= 0)
-    }
-
-    /// Delivers that signal and records it. Where that turns out to be impossible, the slice ends at the call.
-    ///
-    /// # Errors
-    /// If the master was killed, or doesn't come to a handler.
-    pub(in crate::sliced) fn deliver_behind_call(
-        &mut self,
-        stopped: Stopped,
-        signal: i32,
-        slice: &mut Recording,
-    ) -> Result<Next, Failure> {
-        let before = stopped.registers()?;
-        let number = self.last_recorded.take().unwrap_or(0);
-        let (mut stopped, stop) = stopped.enter_handler(signal)?;
-        let (stopped, is_recorded) = match stop {
-            Stop::HandlerEntered => {
-                let is_recorded = record(&stopped, slice)?;
-                (stopped, is_recorded)
-            }
-            // Another comes at once.
-            Stop::Signal(mut info) => {
-                self.passing.arrives(&mut stopped, &mut info)?;
-                (enter_next(stopped, info.si_signo, &mut self.passing)?, false)
-            }
-            Stop::Interrupted => (enter_next(stopped, 0, &mut self.passing)?, false),
-            _ => return Err(not_entered()),
-        };
-        if is_recorded {
-            self.hold.begin();
-            return Ok(Next::Resume(stopped, 0));
-        }
-        slice.take_back();
-        let mut end = call_end(&entry_registers(&before, number), SharedContents::default());
-        end.frame = frame_elsewhere(&stopped, end.registers.rsp())?;
-        self.hold.expect();
-        Ok(Next::Cut(stopped, Cut { kind: Boundary::Signal, end: Some(end), then: Then::Fork }))
-    }
+/// Whether the signal at hand can be recorded, being one that has a handler: the master stands behind its last recorded call, and may have further records.
+///
+/// # Errors
+/// If the master was killed.
+pub(super) fn is_behind_recorded_call(
+    thread: &Thread,
+    slice: &Recording,
+    stopped: &Stopped,
+    info: &libc::siginfo_t,
+) -> Result<bool, Failure> {
+    let may_go_on = !slice.is_due() && slice.left() > 0;
+    let is_behind = slice.is_behind_call() && !thread.is_to_call_again();
+    let comes_from_outside = !is_synchronous(info.si_signo, info.si_code);
+    Ok(may_go_on && is_behind && comes_from_outside && stopped.registers()?.syscall_number() >= 0)
 }
 
-fn enter_next(stopped: Stopped, signal: i32, passing: &mut Passing) -> Result<Stopped, Failure> {
-    enter_handler(stopped, signal, passing)?.ok_or_else(not_entered)
+/// Delivers that signal and records it. Where that turns out to be impossible, the slice ends at the call.
+///
+/// # Errors
+/// If the master was killed, or doesn't come to a handler.
+pub(super) fn deliver_behind_call(
+    process: &mut Process,
+    thread: &mut Thread,
+    slice: &mut Recording,
+    stopped: Stopped,
+    signal: i32,
+) -> Result<Next, Failure> {
+    let before = stopped.registers()?;
+    let number = slice.take_call().unwrap_or(0);
+    let (mut stopped, stop) = stopped.enter_handler(signal)?;
+    let (stopped, is_recorded) = match stop {
+        Stop::HandlerEntered => {
+            let is_recorded = record(&stopped, slice)?;
+            (stopped, is_recorded)
+        }
+        // Another comes at once.
+        Stop::Signal(mut info) => {
+            process.arrives(&mut stopped, &mut info)?;
+            (enter_next(process, stopped, info.si_signo)?, false)
+        }
+        Stop::Interrupted => (enter_next(process, stopped, 0)?, false),
+        _ => return Err(not_entered()),
+    };
+    if is_recorded {
+        thread.hold.begin();
+        return Ok(Next::Resume(stopped, 0));
+    }
+    slice.take_back();
+    let mut end = call_end(&entry_registers(&before, number), SharedContents::default());
+    end.frame = frame_elsewhere(&stopped, end.registers.rsp())?;
+    thread.hold.expect();
+    Ok(Next::Cut(stopped, Cut { kind: Boundary::Signal, end: Some(end), then: Then::Fork }))
+}
+
+fn enter_next(process: &mut Process, stopped: Stopped, signal: i32) -> Result<Stopped, Failure> {
+    enter_handler(process, stopped, signal)?.ok_or_else(not_entered)
 }
 
 fn not_entered() -> Failure {

@@ -3,8 +3,8 @@
 use machine::Memory;
 use tracee::{Stop, Stopped};
 
+use super::process::Process;
 use crate::base::Failure;
-use crate::events::Passing;
 
 /// Where the frame of the handler lies that the process is about to execute, if that is another stack than the one
 /// that was interrupted: from the stack pointer to the end of the alternate stack, which the frame itself names.
@@ -22,16 +22,16 @@ pub(in crate::sliced) fn frame_elsewhere(stopped: &Stopped, interrupted_rsp: u64
 /// Delivers a signal. More may be due at once, a fault while the frame is written among them: those are delivered
 /// as well, since no instruction of the app's is executed between them.
 pub(in crate::sliced) fn enter_handler(
+    process: &mut Process,
     stopped: Stopped,
     signal: i32,
-    passing: &mut Passing,
 ) -> Result<Option<Stopped>, Failure> {
     let (mut stopped, mut stop) = stopped.enter_handler(signal)?;
     loop {
         match stop {
             Stop::HandlerEntered => return Ok(Some(stopped)),
             Stop::Signal(mut info) => {
-                passing.arrives(&mut stopped, &mut info)?;
+                process.arrives(&mut stopped, &mut info)?;
                 (stopped, stop) = stopped.enter_handler(info.si_signo)?;
             }
             Stop::Interrupted => (stopped, stop) = stopped.enter_handler(0)?,

@@ -2,14 +2,15 @@
 //!
 //! ```text
 //!   stop ──► take_back (from the recorder inside it) ──► stops ─┬─ entry, exit: calls
-//!                                                               ├─ signal: signals ─ deliveries, handlers, page_calls
+//!                                                               ├─ signal: signals ─ deliveries, handlers, instructions
 //!                                                               ├─ interrupt: interrupts
 //!                                                               └─ exec
 //!        ──► Next: go on, cut here, ask again, give up
 //! ```
 //!
-//! * `master`: its state, with the invariants.
+//! * `process`: what its threads share. `thread`: where one stands, and what is its own, with the invariants.
 //! * `call`: a system call that it is in. `check_calls`: whether a call did what the table says.
+//! * `instructions`: those whose results are recorded, and calls of the vsyscall page.
 //! * `hold`: signals that are held back until it has got on.
 
 mod call;
@@ -18,14 +19,17 @@ mod check_calls;
 mod deliveries;
 mod handlers;
 mod hold;
+mod instructions;
 mod interrupts;
-#[expect(clippy::module_inception, reason = "the file of what the room is named for")]
-mod master;
-mod page_calls;
+mod process;
 mod signals;
 mod stops;
 mod take_back;
+mod thread;
 
+pub(in crate::sliced) use calls::exit_alone;
 pub(in crate::sliced) use handlers::{enter_handler, frame_elsewhere};
-pub(in crate::sliced) use hold::{Hold, Leaves};
-pub use master::Master;
+pub use process::Process;
+pub use stops::{Leave, handle, leave};
+pub use take_back::settle;
+pub use thread::Thread;

@@ -1,43 +1,97 @@
 //! What each stop is: the one place that tells the master's stops apart.
 
-use tracee::{Stop, Stopped};
+use machine::Gpr;
+use syscall_replay::is_restart;
+use tracee::{Stop, Stopped, is_breakpoint};
 
-use super::master::Master;
+use super::calls::{entry, exit};
+use super::interrupts::arrive;
+use super::process::Process;
+use super::signals::signal;
+use super::thread::Thread;
 use crate::base::Failure;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{Cut, FOREIGN_CALL, Next, Then, call_end};
 use crate::sliced::slices::Recording;
 
-impl Master {
-    /// Looks at a stop.
-    ///
-    /// # Errors
-    /// If the master was killed, or the kernel refuses something.
-    pub fn handle(&mut self, stopped: Stopped, stop: Stop, slice: &mut Recording) -> Result<Next, Failure> {
-        match stop {
-            Stop::SyscallEntry { number, args } => self.entry(stopped, number, args, slice),
-            Stop::ForeignSyscall => {
-                Ok(Next::GiveUp(stopped, Stop::ForeignSyscall, Failure::Unsupported(FOREIGN_CALL.to_owned())))
-            }
-            Stop::SyscallExit { result } => self.exit(stopped, result, slice),
-            Stop::Signal(info) => self.signal(stopped, info, slice),
-            Stop::Exec => self.exec(stopped),
-            Stop::Interrupted => self.arrive(stopped, slice),
-            Stop::Group(_) => Ok(Next::Stay(stopped)),
-            Stop::HandlerEntered | Stop::Started { .. } | Stop::Other(_) => Ok(Next::Resume(stopped, 0)),
+/// Looks at a stop while a slice is recorded.
+///
+/// # Errors
+/// If the master was killed, or the kernel refuses something.
+pub fn handle(
+    process: &mut Process,
+    thread: &mut Thread,
+    slice: &mut Recording,
+    stopped: Stopped,
+    stop: Stop,
+) -> Result<Next, Failure> {
+    match stop {
+        Stop::SyscallEntry { number, args } => entry(process, thread, slice, stopped, number, args),
+        Stop::ForeignSyscall => {
+            Ok(Next::GiveUp(stopped, Stop::ForeignSyscall, Failure::Unsupported(FOREIGN_CALL.to_owned())))
         }
+        Stop::SyscallExit { result } => exit(process, thread, slice, stopped, result),
+        Stop::Signal(info) => signal(process, thread, slice, stopped, info),
+        Stop::Exec => exec(process, thread, stopped),
+        Stop::Interrupted => arrive(process, thread, slice, stopped),
+        Stop::Group(_) => Ok(Next::Stay(stopped)),
+        Stop::HandlerEntered | Stop::Started { .. } | Stop::Other(_) => Ok(Next::Resume(stopped, 0)),
     }
+}
 
-    fn exec(&mut self, stopped: Stopped) -> Result<Next, Failure> {
-        let call = self.call.take();
-        let stopped = stopped.finish_exec()?;
-        self.shares_memory = false;
-        self.has_company = false;
-        self.unstable.unmapped();
-        self.file_writes.clear();
-        self.shared_copies.clear();
-        self.in_process.new_image();
-        let end = call.and_then(|call| Some(call_end(&call.entry?, call.shared)));
-        Ok(Next::Cut(stopped, Cut { kind: Boundary::Exec, end, then: Then::Image }))
-    }
+fn exec(process: &mut Process, thread: &mut Thread, stopped: Stopped) -> Result<Next, Failure> {
+    let call = thread.leaves_call();
+    let stopped = stopped.finish_exec()?;
+    process.memory.new_image();
+    process.in_process.new_image();
+    let end = call.and_then(|call| Some(call_end(&call.entry?, call.shared)));
+    Ok(Next::Cut(stopped, Cut { kind: Boundary::Exec, end, then: Then::Image }))
+}
+
+/// What becomes of a master that is to be let go for good.
+pub enum Leave {
+    /// It goes on to its next stop, with that signal: from here it can't be let go without a trace.
+    Resume(Stopped, i32),
+    /// It was stopped by a stopping signal and stays so.
+    Stay(Stopped),
+    /// Nothing of ours is in it.
+    Part(Stopped),
+}
+
+/// Looks at a stop after a failure.
+///
+/// # Errors
+/// If the master was killed.
+pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, stop: Stop) -> Result<Leave, Failure> {
+    let is_trapped = match &stop {
+        Stop::Signal(info) => process.random.has_hit(&mut stopped, info)?,
+        Stop::Interrupted if process.random.is_behind(stopped.registers()?.rip()) => {
+            return Ok(Leave::Resume(stopped, 0));
+        }
+        _ => false,
+    };
+    process.clear_breakpoints(thread, &mut stopped)?;
+    Ok(match stop {
+        _ if is_trapped => Leave::Resume(stopped, 0),
+        Stop::Signal(info) if is_breakpoint(&info) => Leave::Resume(stopped, 0),
+        Stop::SyscallEntry { .. } => Leave::Part(thread.tsc.open_at_entry(stopped)?),
+        Stop::Signal(info) => match thread.tsc.read(&mut stopped, &info, process.in_process.counter())? {
+            Some(_) => Leave::Resume(stopped, 0),
+            None => Leave::Resume(stopped, info.si_signo),
+        },
+        Stop::Group(_) => Leave::Stay(stopped),
+        Stop::Exec => let_go(process, thread, stopped.finish_exec()?)?,
+        Stop::ForeignSyscall => Leave::Resume(stopped, 0),
+        // The kernel makes the call again by itself; the next stop will do.
+        Stop::SyscallExit { result } if is_restart(result as u64) => Leave::Resume(stopped, 0),
+        Stop::Interrupted if is_restart(stopped.registers()?.get(Gpr::Rax)) => Leave::Resume(stopped, 0),
+        Stop::SyscallExit { .. } | Stop::Interrupted | Stop::HandlerEntered | Stop::Started { .. } | Stop::Other(_) => {
+            let_go(process, thread, stopped)?
+        }
+    })
+}
+
+fn let_go(process: &Process, thread: &mut Thread, mut stopped: Stopped) -> Result<Leave, Failure> {
+    thread.tsc.open(&mut stopped, process.gate())?;
+    Ok(Leave::Part(stopped))
 }

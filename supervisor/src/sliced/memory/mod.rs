@@ -4,6 +4,7 @@
 //!   shared mapping ──► shared_contents: bytes ──► layers: what has changed since ──► shared_copies ──► a slice's private mapping
 //! ```
 //!
+//! * `process_memory`: what is known of a process's memory, as one: what it shares, with whom, and which files are behind it.
 //! * `shared_copies`, `layers`, `shared_contents`: copies of shared mappings, page by page.
 //! * `huge_pages`: advice that makes forks cheap.
 //! * `file_writes`, `holders`, `notices`: calls that write a file that is mapped, as long as nobody else writes it.
@@ -17,11 +18,10 @@ mod layers;
 pub mod lingering;
 mod notices;
 mod own_memory;
+mod process_memory;
 mod shared_contents;
 mod shared_copies;
-pub mod written;
+mod written;
 
-pub use file_writes::{FileWrite, FileWrites};
-pub use huge_pages::HugePages;
-pub use own_memory::OwnMemory;
-pub use shared_copies::SharedCopies;
+pub use file_writes::FileWrite;
+pub use process_memory::{ProcessMemory, Treatment};

@@ -65,11 +65,11 @@ pub struct InProcess {
     /// Another process changes the app's descriptors.
     shares_files: bool,
     /// What the app's readings of the time stamp counter give.
-    pub counter: Counter,
+    counter: Counter,
     /// What it has recorded: system calls, and readings of the time stamp counter.
-    pub recorded: u64,
+    pub(super) recorded: u64,
     /// There was no memory for the record of a call that was made.
-    pub has_lost_record: bool,
+    has_lost_record: bool,
 }
 
 impl InProcess {
@@ -113,6 +113,26 @@ impl InProcess {
     /// Whether the master is in the recorder's care.
     pub fn is_armed(&self) -> bool {
         self.is_armed
+    }
+
+    /// What it has recorded: system calls, and readings of the time stamp counter.
+    pub fn recorded(&self) -> u64 {
+        self.recorded
+    }
+
+    /// What the app's readings of the time stamp counter give.
+    pub fn counter(&self) -> &Counter {
+        &self.counter
+    }
+
+    /// There was no memory for the record of a call that was made.
+    pub fn loses_record(&mut self) {
+        self.has_lost_record = true;
+    }
+
+    /// Whether that was so, once.
+    pub fn take_lost_record(&mut self) -> bool {
+        std::mem::take(&mut self.has_lost_record)
     }
 
     /// Pages of files that hold bytes of ours besides the file's.

@@ -166,9 +166,9 @@ impl InProcess {
         Ok(stopped.set_registers(&registers)?)
     }
 
-    /// Nothing is patched any more, and the records go to the slice. Gives their number.
-    pub(in crate::sliced) fn take_back(&mut self, slice: Option<&mut Recording>) -> Result<u64, Failure> {
-        let Some(shared) = &self.shared else { return Ok(0) };
+    /// Nothing is patched any more, and the records go to the slice.
+    pub(in crate::sliced) fn take_back(&mut self, slice: Option<&mut Recording>) -> Result<(), Failure> {
+        let Some(shared) = &self.shared else { return Ok(()) };
         shared.set_blocking(false);
         let records = self.most - shared.get(ROOM);
         let appended = match (slice, self.logs.written(shared.get(NEXT))) {
@@ -189,7 +189,7 @@ impl InProcess {
             self.files.entry(fd).or_insert(kind);
         }
         self.patch(false)?;
-        appended.map(|()| records)
+        appended
     }
 
     /// How an armed or another master goes on.

@@ -1,15 +1,20 @@
-//! The slice that is being recorded: its log, and what is in it.
+//! The slice that is being recorded: its log, what is in it, and whether it has had enough.
+//!
+//! Invariant: `last_call` is there exactly while the last record is about a call, and nothing that would be recorded has come after it.
 
-use syscall_replay::{Delivered, LogWriter};
+use std::ops::Range;
+
+use syscall_replay::{Delivered, Exit as Recorded, LogWriter};
 
 use crate::base::Failure;
+use crate::command::CallLimit;
 use crate::run_memory::{ClaimedSlot, StepNames};
-use crate::sliced::boundaries::Amount;
+use crate::sliced::boundaries::{Amount, SliceState, most_bytes, replaces_registers};
 
 /// A slice that has been forked and whose end isn't known yet.
 pub struct Recording {
     /// Its number.
-    pub number: u64,
+    pub(super) number: u64,
     pub(super) slot: ClaimedSlot,
     pub(super) log_len: usize,
     pub(super) records: u32,
@@ -19,13 +24,35 @@ pub struct Recording {
     before: (usize, u32),
     /// Bytes of the record of the call at its end.
     pub(super) last_call_len: usize,
+    /// The call that the last record is about.
+    last_call: Option<u64>,
+    /// `-spsysrecs`.
+    limit: CallLimit,
+    /// Its time is over.
+    is_due: bool,
 }
 
 impl Recording {
     /// A slice without records, in the process `pid`.
-    pub fn new(number: u64, pid: i32, slot: ClaimedSlot) -> Self {
+    pub fn new(number: u64, pid: i32, slot: ClaimedSlot, limit: CallLimit) -> Self {
         slot.set_runner(pid);
-        Self { number, slot, log_len: 0, records: 0, inside: 0, before: (0, 0), last_call_len: 0 }
+        Self {
+            number,
+            slot,
+            log_len: 0,
+            records: 0,
+            inside: 0,
+            before: (0, 0),
+            last_call_len: 0,
+            last_call: None,
+            limit,
+            is_due: false,
+        }
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Where its log is.
@@ -43,8 +70,63 @@ impl Recording {
         Amount { stopped: self.records - self.inside, inside: self.inside, bytes: self.log_len }
     }
 
-    /// Lets `write` append to the log.
+    /// What matters for the decision whether it ends.
+    pub fn state(&self) -> SliceState {
+        SliceState { recorded: self.amount(), limit: self.limit, is_due: self.is_due }
+    }
+
+    /// Whether its time is over.
+    pub fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// Its time is over, or begins anew.
+    pub fn set_due(&mut self, is_due: bool) {
+        self.is_due = is_due;
+    }
+
+    /// Calls that may still be recorded inside the app.
+    pub fn left(&self) -> u32 {
+        self.amount().left(self.limit)
+    }
+
+    /// Bytes of the log that may still be written inside the app.
+    pub fn bytes_left(&self) -> Range<u64> {
+        self.log_len as u64..most_bytes(self.limit) as u64
+    }
+
+    /// Whether it is to end where the time stamp counter is read, see [`Amount::is_enough_for_readings`].
+    pub fn is_enough_for_readings(&self) -> bool {
+        self.amount().is_enough_for_readings(self.limit)
+    }
+
+    /// Whether the last record is about a call, and nothing came after that.
+    pub fn is_behind_call(&self) -> bool {
+        self.last_call.is_some()
+    }
+
+    /// The number of that call, once.
+    pub fn take_call(&mut self) -> Option<u64> {
+        self.last_call.take()
+    }
+
+    /// The master has left what the last record is about.
+    pub fn leaves_call(&mut self) {
+        self.last_call = None;
+    }
+
+    /// Lets `write` append the record of the call `number`, behind which the master stands.
+    pub fn log_call(&mut self, number: u64, write: impl FnOnce(&mut LogWriter<'_>) -> Recorded) -> Recorded {
+        let recorded = self.log(write);
+        if !matches!(recorded, Recorded::Boundary(_)) {
+            self.last_call = (!replaces_registers(number)).then_some(number);
+        }
+        recorded
+    }
+
+    /// Lets `write` append another record to the log.
     pub fn log<T>(&mut self, write: impl FnOnce(&mut LogWriter<'_>) -> T) -> T {
+        self.last_call = None;
         self.before = (self.log_len, self.records);
         let mut log = LogWriter::resume(self.slot.log(), self.log_len, self.records);
         let result = write(&mut log);
@@ -82,6 +164,7 @@ impl Recording {
             // The last record is still the last.
             return;
         }
+        self.last_call = None;
         self.log_len += bytes;
         self.records += records;
         self.inside += records;

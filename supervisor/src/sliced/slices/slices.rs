@@ -9,6 +9,7 @@ use tracee::Exit;
 use super::recording::Recording;
 use crate::app::kill;
 use crate::base::Failure;
+use crate::command::CallLimit;
 use crate::report::Statistics;
 use crate::run_memory::{ClaimedSlot, RunMemory};
 use crate::sliced::log;
@@ -34,10 +35,11 @@ pub enum Ended {
 /// All slices of a run.
 pub struct Slices {
     limit: usize,
+    call_limit: CallLimit,
     /// The one that is being recorded.
-    pub recording: Option<Recording>,
+    recording: Option<Recording>,
     /// A fork that never runs: it keeps the state in which the app was killed, for the last slice to compare itself with.
-    pub witness: Option<Recording>,
+    witness: Option<Recording>,
     due: VecDeque<(Recording, Box<End>)>,
     running: Vec<RunningSlice>,
     /// Finished slices that the next one has not followed yet.
@@ -52,10 +54,11 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// None yet; at most `limit` will run at a time.
-    pub fn new(limit: usize) -> Self {
+    /// None yet; at most `limit` will run at a time, and each replays as many calls as `call_limit` allows.
+    pub fn new(limit: usize, call_limit: CallLimit) -> Self {
         Self {
             limit,
+            call_limit,
             recording: None,
             witness: None,
             due: VecDeque::new(),
@@ -88,10 +91,26 @@ impl Slices {
         !self.running.is_empty()
     }
 
-    /// The number that the next slice gets.
-    pub fn next_number(&mut self) -> u64 {
+    /// The next slice, whose process is `pid`. It isn't yet the one that is recorded.
+    pub fn begin(&mut self, pid: i32, slot: ClaimedSlot) -> Recording {
         self.next += 1;
-        self.next - 1
+        Recording::new(self.next - 1, pid, slot, self.call_limit)
+    }
+
+    /// From now on this slice is recorded. Not `is_slice`: it is the witness of the state in which the app died.
+    pub fn record(&mut self, slice: Recording, is_slice: bool) -> &mut Recording {
+        let place = if is_slice { &mut self.recording } else { &mut self.witness };
+        place.insert(slice)
+    }
+
+    /// The slice that is recorded.
+    pub fn recorded(&self) -> Option<&Recording> {
+        self.recording.as_ref()
+    }
+
+    /// The same, to be written.
+    pub fn recorded_mut(&mut self) -> Option<&mut Recording> {
+        self.recording.as_mut()
     }
 
     /// The end of the recorded slice is known: it is due to run.

@@ -1,0 +1,290 @@
+//! The master's process: what all of its threads share.
+//!
+//! Between two stops it runs natively. Where a thread stands is [`Thread`]'s; what is recorded is [`Recording`]'s.
+
+use syscall_replay::{Pending, Recorder};
+use tracee::{BREAKPOINTS, Mode, Parent, Stopped, TraceError};
+
+use super::thread::Thread;
+use crate::app::{OwnLimits, Prepared};
+use crate::base::{Failure, Processor};
+use crate::command::Settings;
+use crate::events::{Passing, Taken};
+use crate::follow::Heritage;
+use crate::sliced::instructions::RandomInstructions;
+use crate::sliced::memory::ProcessMemory;
+use crate::sliced::recorder::{InProcess, Room};
+use crate::sliced::slices::Recording;
+use crate::takeover::access;
+
+/// The master's process.
+pub struct Process {
+    pid: i32,
+    /// Whose child it is.
+    parent: Parent,
+    /// Gate and program break.
+    prepared: Prepared,
+    /// It has executed nothing of its program yet.
+    is_new_image: bool,
+    /// Slices may open the control process's descriptors by their names, see [`access`].
+    is_by_name: bool,
+    /// Processes that it has started.
+    children: u64,
+    /// Its memory, and the files behind it.
+    pub(super) memory: ProcessMemory,
+    /// Resource limits that it has set for itself.
+    pub(super) limits: OwnLimits,
+    /// Where it runs.
+    pub(super) processor: Processor,
+    /// Where it executes `rdrand` and the like.
+    pub(super) random: RandomInstructions,
+    /// Records its calls without stops.
+    pub(super) in_process: InProcess,
+    /// Records those for which it stops.
+    pub(super) recorder: Recorder,
+    /// Passes on to it what superpin is sent.
+    passing: Passing,
+    /// `-spverify`: calls at the ends of slices are noted, too.
+    pub(super) verify_calls: bool,
+    /// `-check-calls`.
+    pub(super) checks_calls: bool,
+}
+
+/// What it is.
+impl Process {
+    /// A process before its first instruction.
+    pub fn new(pid: i32, parent: Parent, settings: &Settings) -> Self {
+        Self {
+            pid,
+            parent,
+            prepared: Prepared { gate: 0, brk: 0 },
+            is_new_image: false,
+            is_by_name: true,
+            children: 0,
+            memory: ProcessMemory::new(pid, settings.huge_pages),
+            limits: OwnLimits::default(),
+            processor: Processor::new(pid),
+            random: RandomInstructions::new(),
+            in_process: InProcess::new(pid, settings.record_in_process && !settings.check_calls),
+            recorder: Recorder::new(),
+            passing: Passing::new(pid),
+            verify_calls: settings.verify_calls,
+            checks_calls: settings.check_calls,
+        }
+    }
+
+    /// It is a copy of a process that is followed.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn inherit(&mut self, stopped: &mut Stopped, heritage: Heritage) -> Result<(), Failure> {
+        self.prepared = heritage.prepared(stopped)?;
+        self.memory.inherit(heritage.shares_memory, heritage.unstable, heritage.kept);
+        self.limits = heritage.limits;
+        self.in_process.inherit(heritage.file_pages.clone());
+        self.see_identity();
+        Ok(self.random.inherit(stopped, heritage.file_pages)?)
+    }
+
+    /// A program was loaded, and has executed nothing yet.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn new_image(&mut self, stopped: &mut Stopped, prepared: Prepared) -> Result<(), Failure> {
+        self.random.new_image(stopped)?;
+        self.prepared = prepared;
+        self.is_new_image = true;
+        self.see_identity();
+        Ok(())
+    }
+
+    /// Process id.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Whether it is our child, whose end is reported to us.
+    pub fn is_our_child(&self) -> bool {
+        self.parent == Parent::Tracer
+    }
+
+    /// A `syscall` instruction of its.
+    pub fn gate(&self) -> u64 {
+        self.prepared.gate
+    }
+
+    /// Its program break.
+    pub fn brk(&self) -> u64 {
+        self.prepared.brk
+    }
+
+    /// Whether slices may open the control process's descriptors by their names, see [`access`].
+    pub fn is_by_name(&self) -> bool {
+        self.is_by_name
+    }
+
+    /// Processes that it has started.
+    pub fn children(&self) -> u64 {
+        self.children
+    }
+
+    /// Whether other processes may have its files: those that it has started, or by which it was.
+    pub(super) fn has_relatives(&self) -> bool {
+        self.children > 0 || self.parent == Parent::Other
+    }
+
+    /// Its memory.
+    pub fn memory(&mut self) -> &mut ProcessMemory {
+        &mut self.memory
+    }
+
+    /// Where it runs.
+    pub fn processor(&mut self) -> &mut Processor {
+        &mut self.processor
+    }
+
+    /// How it goes on.
+    pub fn mode(&self) -> Mode {
+        self.in_process.mode()
+    }
+
+    /// Calls that were recorded in it without stops.
+    pub fn recorded_inside(&self) -> u64 {
+        self.in_process.recorded()
+    }
+
+    /// Whether there was no memory for the record of a call that was made; once.
+    pub fn take_lost_record(&mut self) -> bool {
+        self.in_process.take_lost_record()
+    }
+
+    /// Pages of files that hold bytes of ours, or once did: slices put back the file's.
+    pub fn file_pages(&self) -> Vec<u64> {
+        [self.in_process.pages(), self.random.pages()].concat()
+    }
+
+    /// What a copy of it needs to know.
+    pub fn heritage(&self, name: &str) -> Heritage {
+        Heritage {
+            gate: self.prepared.gate,
+            shares_memory: self.memory.is_shared(),
+            unstable: self.memory.unstable().clone(),
+            kept: self.memory.kept(),
+            limits: self.limits.clone(),
+            file_pages: self.file_pages(),
+            at: None,
+            name: name.to_owned(),
+        }
+    }
+
+    /// Looks at what it may do as its user, where it sees its files.
+    fn see_identity(&mut self) {
+        self.is_by_name = access::is_by_name(self.pid);
+        self.memory.files().set_reachable(self.is_by_name);
+    }
+
+    /// What later forks need to know of a call that has succeeded.
+    pub(super) fn after_call(&mut self, call: &Pending, result: u64) {
+        self.memory.after_call(call.number, &call.args, result);
+        match call.number as i64 {
+            libc::SYS_brk => self.prepared.brk = result,
+            number if access::changes_with(number as u64) => self.see_identity(),
+            _ => {}
+        }
+    }
+
+    /// It has made a call that starts a process. `is_there`: and has got one.
+    pub(super) fn starts_process(&mut self, is_there: bool) {
+        self.children += u64::from(is_there);
+        self.memory.starts_process();
+    }
+}
+
+/// Signals that it is sent.
+impl Process {
+    /// Passes on a signal that was taken here, see [`Passing::pass`].
+    pub fn pass(&mut self, info: &libc::siginfo_t, taken: Taken) {
+        self.passing.pass(info, taken);
+    }
+
+    /// It has stopped for a signal, see [`Passing::arrives`].
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn arrives(&mut self, stopped: &mut Stopped, info: &mut libc::siginfo_t) -> Result<(), TraceError> {
+        self.passing.arrives(stopped, info)
+    }
+
+    /// Sends a signal once more that has waited.
+    pub(super) fn send_again(&mut self, waited: Option<libc::siginfo_t>) {
+        if let Some(info) = waited {
+            self.passing.send(&info);
+        }
+    }
+}
+
+/// Forks of it, and its own going on.
+impl Process {
+    /// Whether it is to ask `cpuid` where slices do. `is_young`: its program is.
+    pub fn asks_cpuid(&self, is_young: bool) -> bool {
+        self.is_new_image || self.processor.is_for_cpuid() && is_young
+    }
+
+    /// It is about to be forked for a slice: it has its processors, and no bytes of ours are in its code.
+    pub fn ready_to_fork(&mut self, stopped: &mut Stopped) {
+        self.processor.give_back();
+        self.random.lift(stopped);
+    }
+
+    /// Forks it, and makes it what it was before [`Process::ready_to_fork`].
+    ///
+    /// # Errors
+    /// If it was killed, or memory or processes are short.
+    pub fn fork(&mut self, stopped: &mut Stopped) -> Result<Stopped, TraceError> {
+        let forked = stopped.fork(self.prepared.gate, self.parent);
+        if !forked.as_ref().is_err_and(TraceError::is_gone) {
+            self.random.set(stopped);
+        }
+        forked
+    }
+
+    /// Gives a fork memory of its own in place of what it shares with the process.
+    ///
+    /// # Errors
+    /// If the fork was killed or has no memory for that.
+    pub fn make_private(&mut self, stopped: &Stopped, copy: &mut Stopped) -> Result<(), Failure> {
+        self.memory.make_private(stopped, copy, self.prepared.gate, self.is_by_name)
+    }
+
+    /// A slice has begun with a fork of it. Whether that is the first one of a program.
+    pub fn forked(&mut self, asks_cpuid: bool) -> bool {
+        if asks_cpuid {
+            self.processor.keep();
+        }
+        std::mem::take(&mut self.is_new_image)
+    }
+
+    /// Hands it over to the recorder inside it, if it is to go on without a signal and all is as usual. What is recorded is the slice's.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn arm(&mut self, thread: &Thread, slice: &Recording, stopped: &mut Stopped) -> Result<(), Failure> {
+        if slice.is_due() || !thread.is_free() || !self.memory.may_record_inside() {
+            return Ok(());
+        }
+        let slot = slice.slot();
+        let room =
+            Room { records: slice.left(), bytes: slice.bytes_left(), run: slot.run_memory(), slot: slot.index() };
+        self.in_process.arm(stopped, self.prepared.gate, &room)
+    }
+
+    /// It is about to be let go for good: no breakpoint of ours is left.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(super) fn clear_breakpoints(&mut self, thread: &mut Thread, stopped: &mut Stopped) -> Result<(), TraceError> {
+        self.random.lift(stopped);
+        thread.leaves_string(stopped)?;
+        (0..BREAKPOINTS).try_for_each(|n| stopped.clear_breakpoint(n))
+    }
+}

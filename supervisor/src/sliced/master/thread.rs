@@ -1,0 +1,344 @@
+//! The master's thread: where it stands, and what is the thread's own.
+//!
+//! ```text
+//!              begins, enters            leaves
+//!   Outside ────────────────► InCall ────────────────► Outside
+//!      ▲ │ rewinds                │ is broken off, rewinds
+//!      │ └──────► BrokenOff ◄─────┘
+//!      └── handler ──┘ └── begins ──► the call once more
+//! ```
+//!
+//! Invariants:
+//! * A call is there exactly between its entry stop and its exit stop.
+//! * *No interrupt inside a call*: after an interrupt was sent and until it has arrived, no system call is made, since an interrupt inside one could change
+//!   what the app sees of it.
+//! * A breakpoint is set behind a repeated string instruction exactly while a [`StringStop`] is there.
+
+use std::time::Duration;
+
+use bubble::shared::{End, SharedContents};
+use syscall_replay::{is_restart, table};
+use tracee::{Running, Stop, Stopped, TraceError};
+
+use super::call::Call;
+use super::hold::{Hold, Leaves};
+use crate::base::Failure;
+use crate::sliced::boundaries::call_end;
+use crate::sliced::instructions::{BEHIND_STRING, Tsc};
+
+/// Where a thread stands.
+enum At {
+    /// In code of its own.
+    Outside,
+    /// Between a call's entry stop and its exit stop.
+    InCall(Box<Call>),
+    /// Behind a call that was broken off and will be made again, unless a handler runs before.
+    BrokenOff(BrokenOff),
+}
+
+/// A call that was broken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BrokenOff {
+    /// Which.
+    pub(super) number: u64,
+    /// Not by the kernel: we have put it off, and the master stands at its `syscall` instruction again.
+    pub(super) is_rewound: bool,
+    /// It has failed because of a program that is executed, and is made a second time.
+    is_second: bool,
+}
+
+impl BrokenOff {
+    /// Whether it was broken off still: `rax` is what the kernel has left there.
+    pub(super) fn is_so(self, rax: u64) -> bool {
+        self.is_rewound || is_restart(rax)
+    }
+}
+
+/// A breakpoint behind a repeated string instruction, in the middle of which something came that has to wait for its end.
+struct StringStop {
+    /// The signal that came, if it was one.
+    signal: Option<libc::siginfo_t>,
+}
+
+/// A thread of the master's.
+pub struct Thread {
+    at: At,
+    string: Option<StringStop>,
+    /// An interrupt is on its way, unless another stop has discarded it.
+    interrupt_sent: bool,
+    /// How it reads the time stamp counter.
+    pub(super) tsc: Tsc,
+    /// Its signals that wait until it has got on.
+    pub(super) hold: Hold,
+}
+
+/// Its calls.
+impl Thread {
+    /// The thread of process `pid`, before its first instruction.
+    pub fn new(pid: i32) -> Self {
+        Self { at: At::Outside, string: None, interrupt_sent: false, tsc: Tsc::new(), hold: Hold::none(pid) }
+    }
+
+    /// Whether it is inside a system call.
+    pub fn is_in_call(&self) -> bool {
+        self.call().is_some()
+    }
+
+    /// The call that it is in.
+    pub(super) fn call(&self) -> Option<&Call> {
+        match &self.at {
+            At::InCall(call) => Some(call),
+            At::Outside | At::BrokenOff(_) => None,
+        }
+    }
+
+    /// Whether it will make a call once more that was broken off.
+    pub(super) fn is_to_call_again(&self) -> bool {
+        matches!(self.at, At::BrokenOff(_))
+    }
+
+    /// It comes to a call: nothing is broken off any more. Whether it is one that is made for the second time.
+    pub(super) fn begins_call(&mut self) -> bool {
+        matches!(std::mem::replace(&mut self.at, At::Outside), At::BrokenOff(BrokenOff { is_second: true, .. }))
+    }
+
+    /// It is at the entry of a call that it will make.
+    pub(super) fn enters(&mut self, call: Call) {
+        self.at = At::InCall(Box::new(call));
+    }
+
+    /// It is out of the call, if it was in one.
+    pub(super) fn leaves_call(&mut self) -> Option<Call> {
+        match std::mem::replace(&mut self.at, At::Outside) {
+            At::InCall(call) => Some(*call),
+            other => {
+                self.at = other;
+                None
+            }
+        }
+    }
+
+    /// The kernel has broken a call off.
+    pub(super) fn is_broken_off(&mut self, number: u64) {
+        self.at = At::BrokenOff(BrokenOff { number, is_rewound: false, is_second: false });
+    }
+
+    /// The call will be entered again, unless a signal comes first. To the app it has been made then, and broken off:
+    /// its `syscall` instruction has already overwritten rcx and r11.
+    pub(super) fn rewinds(&mut self, number: u64, is_second: bool) {
+        // A call that the kernel makes again may have another number then.
+        let (number, is_second) = match self.at {
+            At::BrokenOff(before) => (before.number, is_second || before.is_second),
+            At::Outside | At::InCall(_) => (number, is_second),
+        };
+        self.at = At::BrokenOff(BrokenOff { number, is_rewound: true, is_second });
+    }
+
+    /// Whether it is in a call before which the last slice has ended.
+    pub fn is_alone(&self) -> bool {
+        self.call().is_some_and(Call::is_alone)
+    }
+
+    /// It was killed without another stop. Where it has killed itself the slice ends at that call.
+    pub fn end_of_killed(&mut self) -> Option<Box<End>> {
+        let call = self.leaves_call()?;
+        table::may_kill(call.pending.number, &call.pending.args)
+            .then(|| call.entry.as_ref().map(|entry| call_end(entry, SharedContents::default())))?
+    }
+
+    /// A signal is handled: the call that was broken off, if there is one, won't be made again.
+    pub(super) fn gives_call_up(&mut self) -> Option<BrokenOff> {
+        let At::BrokenOff(call) = self.at else { return None };
+        self.at = At::Outside;
+        Some(call)
+    }
+}
+
+/// Interrupts.
+impl Thread {
+    /// Interrupts it if it executes code of its own.
+    pub fn interrupt(&mut self, running: &Running) {
+        if !self.is_in_call() && !self.interrupt_sent {
+            self.interrupt_sent = running.interrupt().is_ok();
+        }
+    }
+
+    /// Whether an interrupt may be on its way.
+    pub(super) fn awaits_interrupt(&self) -> bool {
+        self.interrupt_sent
+    }
+
+    /// It has arrived, or nobody waits for it any more.
+    pub(super) fn is_interrupted(&mut self) {
+        self.interrupt_sent = false;
+    }
+
+    /// To be called before the thread goes on: an interrupt that the stop at hand has discarded is sent again.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn renew_interrupt(&self, stopped: &Stopped) -> Result<(), TraceError> {
+        if self.interrupt_sent && !self.is_in_call() { stopped.interrupt() } else { Ok(()) }
+    }
+}
+
+/// Repeated string instructions.
+impl Thread {
+    /// Whether something waits for the end of one.
+    pub(super) fn awaits_string(&self) -> bool {
+        self.string.is_some()
+    }
+
+    /// Whether it has come to its end.
+    pub(super) fn is_behind_string(&self, stopped: &Stopped) -> Result<bool, TraceError> {
+        Ok(self.string.is_some() && stopped.has_hit(BEHIND_STRING)?)
+    }
+
+    /// Lets it go on to `address`, behind the instruction at hand. `signal` comes in the middle of that, and waits. Gives one that has waited before.
+    pub(super) fn finishes_string(
+        &mut self,
+        stopped: &mut Stopped,
+        address: u64,
+        signal: Option<libc::siginfo_t>,
+    ) -> Result<Option<libc::siginfo_t>, TraceError> {
+        match &mut self.string {
+            Some(stop) => Ok(std::mem::replace(&mut stop.signal, signal)),
+            None => {
+                stopped.set_breakpoint(BEHIND_STRING, address)?;
+                self.string = Some(StringStop { signal });
+                Ok(None)
+            }
+        }
+    }
+
+    /// Nobody waits for the instruction's end any more. Gives the signal that has.
+    pub(super) fn leaves_string(&mut self, stopped: &mut Stopped) -> Result<Option<libc::siginfo_t>, TraceError> {
+        let Some(stop) = &self.string else { return Ok(None) };
+        stopped.clear_breakpoint(BEHIND_STRING)?;
+        let signal = stop.signal;
+        self.string = None;
+        Ok(signal)
+    }
+}
+
+/// Going on.
+impl Thread {
+    /// It is a process's first one, which stands still before its first instruction or its copy's.
+    ///
+    /// # Errors
+    /// If the process is gone or the kernel has no timers left.
+    pub fn begin(&mut self, pid: i32) -> Result<(), Failure> {
+        self.hold = Hold::new(pid)?;
+        Ok(())
+    }
+
+    /// It is that of a copy of a process.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn inherit(&mut self, stopped: &mut Stopped, gate: u64) -> Result<(), TraceError> {
+        self.tsc.see(stopped, gate)
+    }
+
+    /// A program was loaded. `is_first`: nothing is known of it yet.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn new_image(&mut self, stopped: &mut Stopped, gate: u64, is_first: bool) -> Result<(), TraceError> {
+        if is_first {
+            self.tsc.see(stopped, gate)?;
+        }
+        self.tsc.new_image();
+        Ok(())
+    }
+
+    /// It is about to be forked for a slice.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn ready_to_fork(&mut self, stopped: &mut Stopped, gate: u64) -> Result<(), TraceError> {
+        self.tsc.close(stopped, gate)
+    }
+
+    /// It was forked, and goes on after it was held up for so long. The fork has taken an interrupt that was on its way.
+    pub fn forked(&mut self, held_up: Duration) {
+        self.interrupt_sent = false;
+        self.hold.after_boundary(held_up);
+    }
+
+    /// It has come to a stop.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn comes_to(&mut self, stopped: &mut Stopped, stop: &Stop) -> Result<(), TraceError> {
+        let leaves = match stop {
+            Stop::SyscallExit { .. } if self.call().is_some_and(Call::is_signal_return) => Leaves::Handler,
+            Stop::SyscallExit { .. } => Leaves::Call,
+            Stop::Interrupted | Stop::Group(_) | Stop::Signal(_) => Leaves::TheSame,
+            _ => Leaves::Code,
+        };
+        self.hold.stopped(stopped, leaves)
+    }
+
+    /// It is about to go on without a signal.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn goes_on(&mut self, stopped: &mut Stopped) -> Result<(), TraceError> {
+        if self.is_in_call() { Ok(()) } else { self.hold.goes_on(stopped) }
+    }
+
+    /// Whether signals have been held back for long enough. Looks again later if not.
+    pub fn hold_is_over(&mut self) -> bool {
+        self.hold.is_over()
+    }
+
+    /// Whether the recorder may have it: it executes code of its own, reads the counter as usual, and nothing is about to happen to it.
+    pub(super) fn is_free(&self) -> bool {
+        matches!(self.at, At::Outside)
+            && self.string.is_none()
+            && !self.interrupt_sent
+            && !self.hold.is_on()
+            && !self.tsc.faults()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_broken_off_stays_so_until_it_is_made_or_a_handler_runs() {
+        let mut thread = Thread::new(0);
+        assert!(thread.gives_call_up().is_none() && thread.leaves_call().is_none() && thread.is_free());
+        thread.is_broken_off(7);
+        assert!(thread.is_to_call_again() && !thread.is_in_call() && !thread.is_free());
+        assert!(thread.leaves_call().is_none() && thread.is_to_call_again(), "it is in none");
+        // The kernel makes it again, under its own number, and we put it off.
+        thread.rewinds(219, false);
+        let call = thread.gives_call_up().expect("it is to be made again");
+        assert_eq!((call.number, call.is_rewound), (7, true));
+        assert!(!thread.is_to_call_again());
+        thread.is_broken_off(8);
+        assert!(!thread.begins_call() && !thread.is_to_call_again());
+    }
+
+    #[test]
+    fn a_call_is_made_a_second_time_once() {
+        let mut thread = Thread::new(0);
+        thread.rewinds(59, true);
+        // An interrupt comes before it is.
+        thread.rewinds(59, false);
+        assert!(thread.begins_call() && !thread.begins_call());
+        thread.rewinds(59, true);
+        thread.gives_call_up();
+        assert!(!thread.begins_call(), "a handler has run");
+    }
+
+    #[test]
+    fn what_the_kernel_makes_again_by_itself_is_no_end_of_a_call() {
+        let again = |is_rewound| BrokenOff { number: 0, is_rewound, is_second: false };
+        let restarts = -512_i64 as u64;
+        assert!(again(false).is_so(restarts) && !again(false).is_so(0) && again(true).is_so(0));
+    }
+}

@@ -1,0 +1,260 @@
+//! What the master's memory shares, with a fork of it or with other processes, and which files are behind it.
+//!
+//! Invariants:
+//! * Only memory that is shared has company: who may write it is asked for nowhere else.
+//! * [`ProcessMemory::class_of`] is the one place that makes a boundary of a system call for memory's sake.
+
+use bubble::shared::SharedContents;
+use syscall_replay::effects::View;
+use syscall_replay::table::{self, Class};
+use tracee::{Stopped, TraceError};
+
+use super::file_writes::{FileWrite, FileWrites};
+use super::huge_pages::HugePages;
+use super::own_memory::OwnMemory;
+use super::shared_copies::SharedCopies;
+use super::written;
+use crate::app::{
+    Kept, KeptFiles, Key, Unstable, is_kept_for_the_ended, is_reshaped, is_shared_with_children, others_attach,
+    written_by_others,
+};
+use crate::base::Failure;
+use crate::sliced::boundaries::Then;
+
+/// The memory of the master's process.
+pub struct ProcessMemory {
+    pid: i32,
+    /// It may have mappings that a fork would share with it.
+    is_shared: bool,
+    /// Other processes may write memory that it shares with them: each call that waits for them is a boundary, so that slices see
+    /// what they wrote.
+    has_company: bool,
+    /// Files whose mappings change when the app writes them.
+    unstable: Unstable,
+    /// The app's calls that write these.
+    file_writes: FileWrites,
+    /// Whether it may write its memory by a file.
+    own_memory: OwnMemory,
+    /// What was copied for slices of the memory that it shares.
+    shared_copies: SharedCopies,
+    /// Files that slices map.
+    files: KeptFiles,
+    huge_pages: HugePages,
+}
+
+/// What is done about a call for the sake of memory.
+pub struct Treatment {
+    /// The call's class.
+    pub class: Class,
+    /// How the next slice starts, if one ends there.
+    pub then: Then,
+    /// What is to be known of a write to a file that is mapped, if the call is one that is recorded.
+    pub file_write: Option<FileWrite>,
+}
+
+impl ProcessMemory {
+    /// Of process `pid`, before its first instruction. `huge_pages`: whether it is to have some.
+    pub fn new(pid: i32, huge_pages: bool) -> Self {
+        Self {
+            pid,
+            is_shared: false,
+            has_company: false,
+            unstable: Unstable::default(),
+            file_writes: FileWrites::default(),
+            own_memory: OwnMemory::default(),
+            shared_copies: SharedCopies::default(),
+            files: KeptFiles::new(pid),
+            huge_pages: HugePages::new(huge_pages),
+        }
+    }
+
+    /// The process is a copy of one with these.
+    pub fn inherit(&mut self, is_shared: bool, unstable: Unstable, kept: Kept) {
+        self.is_shared = is_shared;
+        self.has_company = is_shared && is_shared_with_children(self.pid);
+        self.unstable = unstable;
+        self.files.inherit(kept);
+    }
+
+    /// Another program was loaded.
+    pub fn new_image(&mut self) {
+        self.is_shared = false;
+        self.has_company = false;
+        self.unstable.unmapped();
+        self.file_writes.clear();
+        self.shared_copies.clear();
+    }
+
+    /// Whether it may have mappings that a fork would share with it.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Files whose mappings change when the app writes them.
+    pub fn unstable(&self) -> &Unstable {
+        &self.unstable
+    }
+
+    /// What a copy of the process maps.
+    pub fn kept(&self) -> Kept {
+        self.files.copies()
+    }
+
+    /// Files that slices map.
+    pub fn files(&mut self) -> &mut KeptFiles {
+        &mut self.files
+    }
+
+    /// The name of a file that has changed since it was mapped.
+    pub fn changed_file(&self) -> Option<String> {
+        self.files.changed()
+    }
+
+    /// Whether system calls can be recorded in the process itself, which looks at no mappings.
+    pub fn may_record_inside(&self) -> bool {
+        !self.has_company && self.unstable.is_empty()
+    }
+
+    /// The app may have opened any file without a stop.
+    pub fn opens_unseen(&mut self) {
+        self.own_memory.opens_unseen();
+    }
+
+    /// What is done about a call that the app is about to make, for the sake of memory. `class`: what the table says. `has_relatives`: other processes may have
+    /// the app's files.
+    pub fn class_of(
+        &mut self,
+        stopped: &Stopped,
+        number: u64,
+        args: &[u64; 6],
+        class: Class,
+        has_relatives: bool,
+    ) -> Treatment {
+        let pid = self.pid;
+        if class != Class::Replay {
+            self.file_writes.mappings_change();
+        }
+        let mut file_write = None;
+        let is_boundary = match class {
+            Class::Replay if self.has_company || self.is_shared && table::writes_elsewhere(number, args) => true,
+            Class::Replay if self.unstable.is_written(pid, number, args) => {
+                file_write = (!has_relatives).then(|| self.file_writes.begin(pid, number, args)).flatten();
+                file_write.is_none()
+            }
+            Class::Replay => self.own_memory.is_written(pid, number, args),
+            Class::Repeat => self.is_shared && is_reshaped(pid, number, args, &self.unstable),
+            _ => false,
+        };
+        let class = if is_boundary { Class::Boundary } else { class };
+        let mut outcome = Treatment { class, then: Then::Fork, file_write };
+        if self.unstable.lock(pid, number, args) {
+            // The slices before have the file mapped, and the next one must not.
+            self.is_shared = true;
+            outcome = Treatment { class: Class::Boundary, then: Then::LoneFork, file_write: None };
+        }
+        if let Some(file) = written::by_path(stopped, pid, number, args) {
+            self.own_memory.opens(file);
+            if self.files.holds(file) || is_kept_for_the_ended(file) {
+                let then = Then::Write { file, number, args: *args };
+                outcome = Treatment { class: Class::Boundary, then, file_write: None };
+            }
+        }
+        outcome
+    }
+
+    /// A call is over that writes a file which is mapped: what the mappings show of that. `None` if that can't be told.
+    pub fn written(&mut self, call: &FileWrite, result: u64, stopped: &Stopped) -> Option<Vec<View>> {
+        self.file_writes.end(call, result, stopped, self.pid, &self.unstable)
+    }
+
+    /// A call has succeeded that may have mapped something.
+    pub fn after_call(&mut self, number: u64, args: &[u64; 6], result: u64) {
+        match number as i64 {
+            libc::SYS_mmap => {
+                let kind = args[3] as i32 & libc::MAP_TYPE;
+                self.is_shared |= kind == libc::MAP_SHARED || kind == libc::MAP_SHARED_VALIDATE;
+                let is_file = args[3] as i32 & libc::MAP_ANONYMOUS == 0;
+                let fd = args[4];
+                if is_file && (self.files.may_change(fd as i32) || self.unstable.is_locked(self.pid, fd)) {
+                    self.unstable.add(self.pid, result);
+                    self.is_shared = true;
+                }
+            }
+            libc::SYS_shmat => {
+                self.is_shared = true;
+                self.has_company |= others_attach(args[0]);
+            }
+            _ => {}
+        }
+    }
+
+    /// The app's `mmap` with these arguments has given `address`: asks for huge pages.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn advise(&self, stopped: &mut Stopped, gate: u64, args: &[u64; 6], address: u64) -> Result<(), TraceError> {
+        self.huge_pages.after_mmap(stopped, gate, args, address)
+    }
+
+    /// The app has started a process.
+    pub fn starts_process(&mut self) {
+        // It has the app's files.
+        self.file_writes.clear();
+        self.has_company |= self.is_shared && is_shared_with_children(self.pid);
+    }
+
+    /// No slice is left that may look at a file to which the app is about to get write access: its mappings show what is written from now on.
+    pub fn is_to_write(&mut self, file: Key) {
+        self.files.let_go(file);
+        self.is_shared |= self.unstable.add_file(self.pid, file.1);
+    }
+
+    /// What the app sees in memory that other processes may write.
+    pub fn shared_contents(&self, stopped: &Stopped) -> SharedContents {
+        if !self.is_shared {
+            return SharedContents::default();
+        }
+        match written_by_others(self.pid, self.has_company, |map| self.file_writes.opened(map).is_some()).as_slice() {
+            [] => SharedContents::default(),
+            ranges => sigmatch::shared_contents(ranges, stopped),
+        }
+    }
+
+    /// Gives `copy`, a fork of the stopped `master`, memory of its own in place of what it shares with it. `may_lend`: it can open this process's files by
+    /// their names.
+    ///
+    /// # Errors
+    /// If the copy was killed or has no memory for that.
+    pub fn make_private(
+        &mut self,
+        master: &Stopped,
+        copy: &mut Stopped,
+        gate: u64,
+        may_lend: bool,
+    ) -> Result<(), Failure> {
+        if !self.is_shared {
+            return Ok(());
+        }
+        self.file_writes.before_copies();
+        self.shared_copies.make_private(master, copy, gate, &self.unstable, &self.file_writes, may_lend)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_mapped_shared_is_so_until_another_program_is_loaded() {
+        let mut memory = ProcessMemory::new(std::process::id() as i32, false);
+        let anonymous = libc::MAP_ANONYMOUS as u64;
+        let mut maps = |flags: i32| {
+            memory.after_call(libc::SYS_mmap as u64, &[0, 4096, 0, flags as u64 | anonymous, u64::MAX, 0], 0x1000);
+            memory.is_shared()
+        };
+        assert!(!maps(libc::MAP_PRIVATE) && maps(libc::MAP_SHARED) && maps(libc::MAP_PRIVATE));
+        assert!(memory.may_record_inside(), "nobody else has it");
+        memory.new_image();
+        assert!(!memory.is_shared());
+    }
+}
