@@ -26,6 +26,9 @@ const LONG: u64 = 2 * SECOND;
 /// Rounds for runs that are ended in the middle, however slowly the test itself gets on.
 const ENDLESS: u64 = 100 * SECOND;
 
+/// Rounds of `signal_in_string` whose one instruction takes about a second natively.
+const LONG_STRING: u64 = 4_000;
+
 const SLICED: &[&str] = &["-sp", "1", "-spmsec", "50", "-spmp", "4"];
 /// With slices that take so long that each is seen several times, even by a test that seldom gets to run.
 const LONG_SLICES: &[&str] = &["-sp", "1", "-spmsec", "500", "-spmp", "4"];
@@ -287,6 +290,25 @@ fn the_collector_is_killed() {
     let ended = running.end();
     failed_with_the_app_finished(&ended);
     assert!(ended.stderr.contains("collector"), "{}", ended.stderr);
+}
+
+/// The app goes on alone from the middle of a repeated string instruction, at whose end it was to get a signal: it gets it.
+#[test]
+fn the_collector_is_killed_while_a_signal_waits() {
+    // The signal comes after 20 ms.
+    let job = guest::named("signal_in_string").job(LONG_STRING);
+    let running = Running::start_job(LONG_SLICES, &job);
+    let app = running.find(Kind::App).pid;
+    running.wait_until("the app in its string", || {
+        let mapped = fs::read_to_string(format!("/proc/{app}/statm")).unwrap_or_default();
+        let pages = mapped.split_whitespace().next().and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
+        pages > LONG_STRING << 18 >> 12 && catches(app, libc::SIGALRM)
+    });
+    sleep(Duration::from_millis(200));
+    running.find(Kind::Collector).send(libc::SIGKILL);
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(125), "{}", ended.stderr);
+    assert_eq!(ended.stdout.as_bytes(), run(&job).unwrap().stdout, "{}", ended.stderr);
 }
 
 #[test]

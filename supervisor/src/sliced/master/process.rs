@@ -278,13 +278,14 @@ impl Process {
         self.in_process.arm(stopped, self.prepared.gate, &room)
     }
 
-    /// It is about to be let go for good: no breakpoint of ours is left.
+    /// It is about to be let go for good: no breakpoint of ours is left. A signal that has waited for one comes now.
     ///
     /// # Errors
     /// If it was killed.
     pub(super) fn clear_breakpoints(&mut self, thread: &mut Thread, stopped: &mut Stopped) -> Result<(), TraceError> {
         self.random.lift(stopped);
-        thread.leaves_string(stopped)?;
+        let waited = thread.leaves_string(stopped)?;
+        self.send_again(waited);
         (0..BREAKPOINTS).try_for_each(|n| stopped.clear_breakpoint(n))
     }
 }
