@@ -23,6 +23,11 @@ impl Mapping {
         self.end - self.start
     }
 
+    /// A mapping like this one of the first `len` bytes of the object, at `start`.
+    pub fn moved_to(&self, start: u64, len: u64) -> Self {
+        Self { start, end: start + len, offset: 0, ..self.clone() }
+    }
+
     /// Whether it may show the file with this inode: the device has another number here than there on some file systems.
     pub fn is_of(&self, inode: u64) -> bool {
         is_inode(&self.object, inode)

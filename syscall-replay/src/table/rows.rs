@@ -247,7 +247,7 @@ pub static ROWS: &[Row] = &[
     call(213, "epoll_create", 1),
     call(214, "epoll_ctl_old", 4),
     call(215, "epoll_wait_old", 4),
-    call(216, "remap_file_pages", 5).boundary(),
+    call(216, "remap_file_pages", 5).repeat(),
     call(217, "getdents64", 3).out(&[Bytes(1, ResultUpTo(2))]),
     call(218, "set_tid_address", 1),
     call(219, "restart_syscall", 0),

@@ -63,6 +63,13 @@ impl Space for SliceSpace<'_> {
             libc::SYS_mmap => self.map(remap),
             libc::SYS_mremap if failed => Ok(()),
             libc::SYS_mremap => self.move_mapping(remap),
+            libc::SYS_remap_file_pages if failed => Ok(()),
+            libc::SYS_remap_file_pages => {
+                // A part of the object may be mapped twice from now on.
+                self.control.shared_memory_may_change();
+                let first = address & !0xfff;
+                self.again(remap, first, (address - first).saturating_add(len))
+            }
             // These go page by page or mapping by mapping, and what was done before an error stays done.
             libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_madvise => {
                 self.again(remap, address, len)

@@ -12,7 +12,11 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 
 use bubble::map::BUBBLE;
-use machine::proc;
+use machine::{Here, Memory, proc};
+
+const PAGE: usize = 4096;
+/// As far from its start an object is copied where it isn't mapped: as far as the control process has copied it, which takes less.
+const MOST_UNMAPPED: u64 = 64 << 20;
 
 /// One shared mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +30,7 @@ struct Mapping {
 /// Whether this process has looked at any page from `start` to `end` since [`make_own`], or at one near it: a page of its copies
 /// is mapped when it is touched. True if that can't be found out.
 pub fn is_touched((start, end): (u64, u64)) -> bool {
-    const PAGE: u64 = 4096;
+    const PAGE: u64 = self::PAGE as u64;
     const THERE: u64 = 3 << 62;
     let mut entries = vec![0; ((end - start) / PAGE * 8) as usize];
     let read = proc::open("self/pagemap").and_then(|file| file.read_exact_at(&mut entries, start / PAGE * 8));
@@ -67,7 +71,9 @@ fn replace(mappings: &[Mapping]) -> io::Result<()> {
     // SAFETY: the name is a C string; the descriptor is new and nobody else owns it.
     let object =
         unsafe { File::from_raw_fd(checked(libc::memfd_create(c"".as_ptr(), libc::MFD_CLOEXEC).into())? as i32) };
-    object.set_len(mappings.iter().map(|map| map.offset + (map.end - map.start)).max().unwrap_or(0))?;
+    let len = mappings.iter().map(|map| map.offset + (map.end - map.start)).max().unwrap_or(0);
+    object.set_len(len.max(MOST_UNMAPPED))?;
+    copy_unmapped(mappings, &object)?;
     for map in mappings.iter().filter(|map| map.protection & libc::PROT_READ != 0) {
         // SAFETY: the mapping is readable to its end: the object behind it was made that long.
         let bytes = unsafe { std::slice::from_raw_parts(map.start as *const u8, (map.end - map.start) as usize) };
@@ -84,6 +90,35 @@ fn replace(mappings: &[Mapping]) -> io::Result<()> {
         checked(mapped as i64)?;
     }
     Ok(())
+}
+
+/// What the object holds where nothing of it is mapped: the app may map it again.
+fn copy_unmapped(mappings: &[Mapping], object: &File) -> io::Result<()> {
+    let readable = || mappings.iter().filter(|map| map.protection & libc::PROT_READ != 0);
+    let Some(map) = readable().next() else { return Ok(()) };
+    let len = MOST_UNMAPPED as usize;
+    let mut there = vec![0_u8; len / PAGE];
+    // SAFETY: a second mapping of the object, at an address of the kernel's choice, which shows it from its start on; it is unmapped below. The list has a byte for
+    // each page. Nothing is kept of the structure, which is plain data.
+    let (start, is_swapping) = unsafe {
+        let start = checked(libc::mremap(map.start as *mut libc::c_void, 0, len, libc::MREMAP_MAYMOVE) as i64)?;
+        checked(libc::syscall(libc::SYS_remap_file_pages, start, len, 0, 0, libc::MAP_NONBLOCK))?;
+        checked(libc::mincore(start as *mut libc::c_void, len, there.as_mut_ptr()).into())?;
+        let mut told: libc::sysinfo = std::mem::zeroed();
+        (start as u64, libc::sysinfo(&raw mut told) != 0 || told.totalswap != told.freeswap)
+    };
+    let is_copied = |offset: u64| readable().any(|map| offset.wrapping_sub(map.offset) < map.end - map.start);
+    let mut page = [0; PAGE];
+    for (number, there) in there.iter().enumerate() {
+        let offset = (number * PAGE) as u64;
+        // What is in swap space doesn't seem to be there. Behind the object's end nothing can be read.
+        let is_needed = (is_swapping || there & 1 != 0) && !is_copied(offset);
+        if is_needed && Here::new().read(start + offset, &mut page).is_ok() {
+            object.write_all_at(&page, offset)?;
+        }
+    }
+    // SAFETY: the mapping is this function's own.
+    checked(unsafe { libc::munmap(start as *mut libc::c_void, len) }.into()).map(drop)
 }
 
 fn checked(result: i64) -> io::Result<i64> {

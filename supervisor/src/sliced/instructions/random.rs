@@ -100,7 +100,9 @@ impl RandomInstructions {
             }
             libc::SYS_mmap if fourth as i32 & libc::MAP_FIXED != 0 => [(first, second), (0, 0)],
             libc::SYS_mremap => [(first, second), (fifth, third)],
-            libc::SYS_shmat | libc::SYS_remap_file_pages => [(0, u64::MAX), (0, 0)],
+            libc::SYS_shmat => [(0, u64::MAX), (0, 0)],
+            // From the page in which it starts.
+            libc::SYS_remap_file_pages => [(first & !0xfff, second.saturating_add(0xfff)), (0, 0)],
             _ => return,
         };
         for (start, len) in ranges.into_iter().filter(|(_, len)| *len != 0) {

@@ -6,6 +6,7 @@
 //!
 //! * `process_memory`: what is known of a process's memory, as one: what it shares, with whom, and which files are behind it.
 //! * `shared_copies`, `layers`, `shared_contents`: copies of shared mappings, page by page.
+//! * `whole_objects`: shared memory of which the app chooses what it maps.
 //! * `huge_pages`: advice that makes forks cheap.
 //! * `file_writes`, `holders`, `notices`: calls that write a file that is mapped, as long as nobody else writes it.
 //! * `own_memory`, `written`: the app writes its memory by a file, or a file by its name.
@@ -21,6 +22,7 @@ mod own_memory;
 mod process_memory;
 mod shared_contents;
 mod shared_copies;
+mod whole_objects;
 mod written;
 
 pub use file_writes::FileWrite;

@@ -142,6 +142,9 @@ impl ProcessMemory {
                 file_write.is_none()
             }
             Class::Replay => self.own_memory.is_written(pid, number, args),
+            Class::Repeat if number as i64 == libc::SYS_remap_file_pages => {
+                self.has_company || !self.shared_copies.can_show_again(pid, args)
+            }
             Class::Repeat => self.is_shared && is_reshaped(pid, number, args, &self.unstable),
             _ => false,
         };

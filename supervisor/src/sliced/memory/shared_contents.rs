@@ -63,12 +63,10 @@ pub fn written_parts_of(
     let parts = written_parts(master.pid(), map, opened);
     let whole = map.start..map.end;
     let is_told = parts.as_slice() != std::slice::from_ref(&whole) || map.len() < WORTH_ASKING || !map.is_anonymous;
-    if is_told || is_swapping() {
+    if is_told {
         return Ok(parts);
     }
-    let resident = resident_parts(copy, gate, map)?;
-    // A page that went to swap space meanwhile would seem to be none.
-    Ok(if is_swapping() { parts } else { resident })
+    Ok(resident_parts(copy, gate, map)?.unwrap_or(parts))
 }
 
 /// Whether any memory of this machine is in its swap space. Asked of the kernel itself: /proc/meminfo is a container's own story in some of them.
@@ -81,9 +79,15 @@ fn is_swapping() -> bool {
     result != 0 || told.totalswap != told.freeswap
 }
 
-/// Where there are pages at all, of an anonymous mapping and as long as none are in swap space: where there are none, nothing was written. Asked by `mincore` in
-/// the fork, which gets a place for the answer where it will be set up as a slice.
-fn resident_parts(copy: &mut Stopped, gate: u64, map: &Mapping) -> Result<Vec<Range<u64>>, Failure> {
+/// Where there are pages at all, of an anonymous mapping: where there are none, nothing was written. Asked by `mincore` in
+/// the fork, which gets a place for the answer where it will be set up as a slice. `None` if that can't be told: as long as any pages are in swap space.
+///
+/// # Errors
+/// If the fork was killed.
+pub fn resident_parts(copy: &mut Stopped, gate: u64, map: &Mapping) -> Result<Option<Vec<Range<u64>>>, Failure> {
+    if is_swapping() {
+        return Ok(None);
+    }
     let (pid, page) = (copy.pid(), PAGE as u64);
     let mut remote = Remote::new(copy, gate)?;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
@@ -94,7 +98,7 @@ fn resident_parts(copy: &mut Stopped, gate: u64, map: &Mapping) -> Result<Vec<Ra
     for start in (map.start..map.end).step_by((ENTRY.size * page) as usize) {
         let len = (map.end - start).min(ENTRY.size * page);
         if remote.call(libc::SYS_mincore, [start, len, ENTRY.start, 0, 0, 0])? != 0 {
-            return Ok(Vec::from_iter(Some(map.start..map.end)));
+            return Ok(None);
         }
         let mut told = vec![0; len.div_ceil(page) as usize];
         remote.memory().read(ENTRY.start, &mut told).map_err(|source| TraceError::Memory { pid, source })?;
@@ -106,7 +110,8 @@ fn resident_parts(copy: &mut Stopped, gate: u64, map: &Mapping) -> Result<Vec<Ra
             }
         }
     }
-    Ok(parts)
+    // A page that went to swap space meanwhile would seem to be none.
+    Ok((!is_swapping()).then_some(parts))
 }
 
 /// Parts of a mapping in which something may have been written, as far as that can be found out by looking at it.

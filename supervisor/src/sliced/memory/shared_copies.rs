@@ -7,7 +7,7 @@
 //! them too, see `slice_runtime::slice::start::aliases`. Done while the master stands still. Files on disk that are mapped for
 //! reading only stay: copying large files for each slice would cost more than it is worth.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 
@@ -18,6 +18,7 @@ use super::file_writes::FileWrites;
 use super::layers::{Layers, chunks};
 use super::shared_contents as contents;
 use super::shared_contents::read;
+use super::whole_objects::{self, Contents};
 use crate::app::{Mapping, Unstable, can_change, mappings};
 use crate::base::{Doing, Failure};
 
@@ -27,7 +28,11 @@ const UNCHARGED: i32 = libc::MAP_NORESERVE;
 
 /// What was copied for slices, by object.
 #[derive(Default)]
-pub struct SharedCopies(BTreeMap<String, Layers>);
+pub struct SharedCopies {
+    layers: BTreeMap<String, Layers>,
+    /// Objects of which the last slice has all, mapped or not.
+    whole: BTreeSet<String>,
+}
 
 impl SharedCopies {
     /// Gives `copy`, a fork of the stopped `master`, objects of its own in place of those that it shares with the master. `may_lend`: it can open this process's
@@ -50,24 +55,40 @@ impl SharedCopies {
             objects.entry(map.object.clone()).or_default().push(map);
         }
         objects.retain(|_, maps| can_change(maps) || maps.iter().any(|map| unstable.has(map)));
-        self.0.retain(|object, _| objects.contains_key(object));
+        self.layers.retain(|object, _| objects.contains_key(object));
+        self.whole.clear();
         for (object, maps) in objects {
             match maps.as_slice() {
                 [map] if may_lend => {
-                    lend(self.0.entry(object).or_default(), master, copy, gate, map, writes.opened(map))?;
+                    lend(self.layers.entry(object).or_default(), master, copy, gate, map, writes.opened(map))?;
                 }
-                maps => replace(copy, gate, maps, writes.opened(&maps[0]))?,
+                maps => {
+                    let whole = whole_objects::read(copy, gate, maps)?;
+                    replace(copy, gate, maps, whole.as_ref(), writes.opened(&maps[0]))?;
+                    self.whole.extend(whole.map(|_| object));
+                }
             }
         }
         private
             .iter()
             .filter(|map| unstable.has(map))
-            .try_for_each(|map| replace(copy, gate, std::slice::from_ref(map), None))
+            .try_for_each(|map| replace(copy, gate, std::slice::from_ref(map), None, None))
     }
 
     /// Another program was loaded: nothing is mapped any more.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.layers.clear();
+        self.whole.clear();
+    }
+
+    /// Whether a slice can make a `remap_file_pages` with these arguments again: it has the object, and what the call is to show of it.
+    pub fn can_show_again(&self, pid: i32, [start, len, protection, page, ..]: &[u64; 6]) -> bool {
+        const PAGE: u64 = 4096;
+        let end = page.checked_mul(PAGE).and_then(|offset| offset.checked_add(len.checked_next_multiple_of(PAGE)?));
+        let is_known = *protection == 0 && end.is_some_and(|end| end <= whole_objects::len());
+        is_known
+            && !self.whole.is_empty()
+            && whole_objects::object_at(pid, *start).is_some_and(|object| self.whole.contains(&object))
     }
 }
 
@@ -95,7 +116,7 @@ fn lend(
     if layers.update(range, written.collect(), fill).is_err() {
         // A file of that length can't be mapped here, or there is no memory for it, as the copy will say then.
         *layers = Layers::default();
-        return replace(copy, gate, std::slice::from_ref(map), opened);
+        return replace(copy, gate, std::slice::from_ref(map), None, opened);
     }
     layers.pieces(map.offset..map.offset + map.len()).into_iter().try_for_each(|(layer, pieces)| {
         let fd = open_ours(copy, gate, &layer.file)?;
@@ -122,7 +143,13 @@ fn open_ours(copy: &mut Stopped, gate: u64, file: &File) -> Result<u64, Failure>
 }
 
 /// Replaces all mappings of one object by such of a new one.
-fn replace(copy: &mut Stopped, gate: u64, maps: &[Mapping], opened: Option<&File>) -> Result<(), Failure> {
+fn replace(
+    copy: &mut Stopped,
+    gate: u64,
+    maps: &[Mapping],
+    whole: Option<&Contents>,
+    opened: Option<&File>,
+) -> Result<(), Failure> {
     let pid = copy.pid();
     let fd = with_text(copy, b"\0", |copy, at| {
         let args = [at, u64::from(libc::MFD_CLOEXEC), 0, 0, 0, 0];
@@ -130,12 +157,15 @@ fn replace(copy: &mut Stopped, gate: u64, maps: &[Mapping], opened: Option<&File
     })?;
     let object = OpenOptions::new().write(true).open(format!("/proc/{pid}/fd/{fd}")).doing("open a slice's memory")?;
     let size = maps.iter().map(|map| map.offset + map.len()).max().unwrap_or(0);
-    object.set_len(size).doing("size a slice's memory")?;
-    for map in maps {
+    object.set_len(if whole.is_some() { whole_objects::len() } else { size }).doing("size a slice's memory")?;
+    for (offset, bytes) in whole.into_iter().flatten() {
+        contents::write(&object, bytes, *offset).doing("copy shared memory for a slice")?;
+    }
+    for map in maps.iter().filter(|_| whole.is_none()) {
         copy_contents(copy, map, &object, opened).doing("copy shared memory for a slice")?;
     }
-    let kind = if maps.len() == 1 { libc::MAP_PRIVATE } else { libc::MAP_SHARED };
-    let flags = (kind | UNCHARGED | libc::MAP_FIXED) as u64;
+    let kind = if maps.len() == 1 { libc::MAP_PRIVATE | UNCHARGED } else { libc::MAP_SHARED };
+    let flags = (kind | libc::MAP_FIXED) as u64;
     let mut remote = Remote::new(copy, gate)?;
     for map in maps {
         let args = [map.start, map.len(), map.protection as u64, flags, fd, map.offset];

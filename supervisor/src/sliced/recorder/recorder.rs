@@ -159,7 +159,9 @@ impl InProcess {
                 self.sites.forget(first, end(first, second));
                 self.sites.forget(fifth, end(fifth, args[2]));
             }
-            libc::SYS_shmat | libc::SYS_remap_file_pages => self.sites.forget(0, u64::MAX),
+            libc::SYS_shmat => self.sites.forget(0, u64::MAX),
+            // From the page in which it starts.
+            libc::SYS_remap_file_pages => self.sites.forget(first & !0xfff, end(first, second).saturating_add(0xfff)),
             libc::SYS_close => drop(self.files.remove(&first)),
             libc::SYS_dup2 | libc::SYS_dup3 => drop(self.files.remove(&second)),
             libc::SYS_close_range => self.files.clear(),
