@@ -108,9 +108,7 @@ impl FileWrites {
                 if let Some(notices) = &self.notices {
                     notices.forget(*watch);
                 }
-                let wanted = *wanted * 2;
-                let is_lost = since.modified || wanted > MOST;
-                if is_lost { State::Others } else { State::Boundaries { calls: 0, wanted } }
+                if since.modified { State::Others } else { later(*wanted) }
             }
         };
         *state = next;
@@ -205,6 +203,11 @@ fn can_be_told(mappings: &[Mapping], inode: u64) -> bool {
     views().all(|map| map.protection & libc::PROT_READ != 0) && !(is_stored_to && is_private)
 }
 
+/// To be looked at again, after twice as many calls.
+fn later(wanted: u32) -> State {
+    if wanted < MOST { State::Boundaries { calls: 0, wanted: wanted * 2 } } else { State::Others }
+}
+
 /// Watches the file of a descriptor, unless somebody else has it.
 fn watch(notices: &mut Option<Notices>, key: Key, pid: i32, descriptor: i32, wanted: u32) -> State {
     let path = path_of(pid, descriptor);
@@ -218,7 +221,7 @@ fn watch(notices: &mut Option<Notices>, key: Key, pid: i32, descriptor: i32, wan
     let object = maps.iter().find(|map| map.is_of(key.1)).map(|map| map.object.as_str());
     if !is_local || object.is_none_or(|object| others_have(key, object, &path, pid)) {
         notices.forget(watch);
-        return State::Others;
+        return if is_local { later(wanted) } else { State::Others };
     }
     State::Alone { watch, file, since: Notice::default(), wanted }
 }

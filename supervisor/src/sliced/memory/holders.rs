@@ -6,10 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::app::Key;
-use crate::base::Moment;
+use nix::time::{ClockId, clock_gettime};
 
-/// For how long to look: on a machine with very many processes a boundary now and then is cheaper.
+use crate::app::Key;
+
+/// CPU time to look for: on a machine with very many processes a boundary now and then is cheaper.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Two addresses and permissions, as text.
 const MOST_PLACE: usize = 2 * 16 + 6;
@@ -17,7 +18,7 @@ const MOST_PLACE: usize = 2 * 16 + 6;
 /// Whether a process other than `pid` and this one may have a file by which it can be written. True where that can't be found out. `object`: device and inode, as in
 /// /proc/PID/maps; `named`: where the file is found.
 pub fn others_have(file: Key, object: &str, named: &Path, pid: i32) -> bool {
-    let (since, me) = (Moment::now(), std::process::id() as i32);
+    let (since, me) = (used(), std::process::id() as i32);
     let Ok(processes) = fs::read_dir("/proc") else { return true };
     let numbers = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let mut is_hidden = false;
@@ -27,12 +28,17 @@ pub fn others_have(file: Key, object: &str, named: &Path, pid: i32) -> bool {
             Some(true) => return true,
             None => is_hidden = true,
         }
-        if since.elapsed() > PATIENCE {
+        if used().saturating_sub(since) > PATIENCE {
             return true;
         }
     }
     // Of another user's processes nothing is known but what they may do. The superuser may do anything; what it writes by calls is noticed.
     is_hidden && !is_closed_to_others(named)
+}
+
+/// CPU time of this thread.
+fn used() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// Whether a process has it. `None` if this one isn't told.
