@@ -6,7 +6,7 @@
 use bubble::shared::{SHARED_WINDOWS, SharedContents};
 use machine::Memory;
 
-const PAGE: usize = 4096;
+const PAGE: usize = machine::PAGE as usize;
 /// The smallest window. A page that is read is mapped together with those around it, so less would tell no more.
 const WINDOW: u64 = 64 << 10;
 

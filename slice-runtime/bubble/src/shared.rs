@@ -150,13 +150,14 @@ pub struct End {
     pub xstate: XState,
 }
 
-/// Counters of one slice, for the report.
+/// What an engine did, counted.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SliceStats {
-    /// Entries into the runtime, by cause: new code, indirect branch miss, system call, emulated instruction, other.
+pub struct EngineStats {
+    /// Entries into the runtime: new or unlinked code, indirect branch miss, system call, emulated or volatile
+    /// instruction, other.
     pub entries: [u64; 5],
-    /// Traces that this slice translated.
+    /// Traces translated by this process.
     pub traces: u64,
     /// Instructions in them.
     pub instructions: u64,
@@ -164,11 +165,34 @@ pub struct SliceStats {
     pub shared_hits: u64,
     /// Those that found none where one could be, so that it was made there.
     pub shared_misses: u64,
-    /// Nanoseconds spent in translation.
+    /// Nanoseconds spent in translating, estimated from every sixteenth trace: reading the clock is a system call there.
     pub translate_ns: u64,
-    /// Bytes of code cache that this slice filled.
+    /// Bytes of code cache that it filled.
     pub cache_bytes: u64,
-    /// Times that the quick check of a slice's end passed, which leads to a full comparison.
+}
+
+impl EngineStats {
+    /// Adds those of another.
+    pub fn add(&mut self, other: &Self) {
+        for (total, n) in self.entries.iter_mut().zip(other.entries) {
+            *total += n;
+        }
+        self.traces += other.traces;
+        self.instructions += other.instructions;
+        self.shared_hits += other.shared_hits;
+        self.shared_misses += other.shared_misses;
+        self.translate_ns += other.translate_ns;
+        self.cache_bytes += other.cache_bytes;
+    }
+}
+
+/// Counters of one slice, for the report.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SliceStats {
+    /// Its engine's.
+    pub engine: EngineStats,
+    /// Times that it compared all registers with those of its end.
     pub full_checks: u64,
     /// Full comparisons that reached the stack.
     pub stack_checks: u64,

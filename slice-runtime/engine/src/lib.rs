@@ -28,7 +28,7 @@ mod signals;
 mod translations;
 
 pub use gateway::{detach, extended_state, fast_path, stored_environment};
-pub use interface::{Control, Fault, Flow, Guest, Settings, Stats, TRAP_FLAG, Volatile, Watched};
+pub use interface::{Control, Fault, Flow, Guest, Settings, TRAP_FLAG, Volatile, Watched};
 pub use link::mapped_later;
 pub use run::{Runner, stream};
 pub use signals::{Hook, install_signal, interrupt, on_signal, set_interrupted};

@@ -5,10 +5,11 @@
 //! stopped tracee, when it is captured in a boot block and when its state lives in a slice's thread state.
 
 mod address;
+mod assembly;
 pub mod cpuid;
 pub mod in_use;
-pub mod mapping;
 mod memory;
+mod page;
 pub mod proc;
 mod registers;
 pub mod signal_area;
@@ -17,5 +18,7 @@ mod xstate;
 
 pub use address::{AppPc, CachePc};
 pub use memory::{Here, Memory, MemoryError};
+pub use page::PAGE;
+pub use proc::{Status, mapping, pagemap};
 pub use registers::{Gpr, Registers, flags};
 pub use xstate::{XSTATE_CAPACITY, XState, component};

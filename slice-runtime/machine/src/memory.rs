@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::PAGE;
+
 /// An access that did not succeed: the first address that could not be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryError {
@@ -36,7 +38,6 @@ pub trait Memory {
 
     /// Reads as much as is readable from `address` on, at most `buf.len()` bytes, and returns how much.
     fn read_prefix(&self, address: u64, buf: &mut [u8]) -> usize {
-        const PAGE: u64 = 4096;
         // Nearly always all of it can be read, which is one system call for other processes' memory.
         if self.read(address, buf).is_ok() {
             return buf.len();

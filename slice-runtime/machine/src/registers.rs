@@ -44,6 +44,26 @@ impl Gpr {
         Gpr::R15,
     ];
 
+    /// All sixteen, in the order in which a signal frame has them (`struct sigcontext_64`, `mcontext_t`).
+    pub const IN_SIGNAL_FRAME: [Gpr; 16] = [
+        Gpr::R8,
+        Gpr::R9,
+        Gpr::R10,
+        Gpr::R11,
+        Gpr::R12,
+        Gpr::R13,
+        Gpr::R14,
+        Gpr::R15,
+        Gpr::Rdi,
+        Gpr::Rsi,
+        Gpr::Rbp,
+        Gpr::Rbx,
+        Gpr::Rdx,
+        Gpr::Rax,
+        Gpr::Rcx,
+        Gpr::Rsp,
+    ];
+
     /// The register's 64-bit name, in lower case.
     pub fn name(self) -> &'static str {
         const NAMES: [&str; 16] = [

@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bubble::boot::{BootBlock, Mode};
 use bubble::map::{CONTROL, HEAP, LIBC_HEAP, PICTURE, STACK};
 use bubble::picture::{Contents, HEADER_AT, PictureHeader, Piece};
+use machine::PAGE;
 
 use super::{heap, libc_shims};
 
-const PAGE: u64 = 4096;
 const ARCH_SET_FS: u64 = 0x1002;
 
 /// What FS has to be where the picture goes on.

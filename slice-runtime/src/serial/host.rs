@@ -3,7 +3,7 @@
 use engine::Guest;
 use std::sync::atomic::Ordering;
 
-use bubble::shared::SliceStats;
+use bubble::shared::{EngineStats, SliceStats};
 use engine::{Control, Flow};
 use machine::{Gpr, Here, flags};
 use syscall_replay::table::{self, Rule};
@@ -60,11 +60,11 @@ impl SerialGuest {
     }
 
     /// Hands in the result and ends the process as the app did.
-    pub(super) fn finish(&self, stats: SliceStats) -> ! {
+    pub(super) fn finish(&self, engine: EngineStats) -> ! {
         // No handler may find a process that is about to end.
         set_real_mask(!FAULTS);
         let ending = self.ending.unwrap_or(Ending::Exit(0));
-        let stats = SliceStats { children: self.children, threads: self.threads.started, ..stats };
+        let stats = SliceStats { engine, away: engine::routines::most(), ..self.stats() };
         if let Err(error) = self.slot.publish(self.tool.as_ref(), stats) {
             self.slot.report(&error);
         }

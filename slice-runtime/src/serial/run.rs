@@ -3,8 +3,7 @@
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use bubble::shared::SliceStats;
-use engine::{Flow, Runner, Stats};
+use engine::{Flow, Runner};
 use machine::Here;
 
 use super::host::SerialGuest;
@@ -21,13 +20,12 @@ struct World {
     guest: SerialGuest,
     /// The thread whose state the engine and the guest have, unless that has ended.
     loaded: Option<&'static Area>,
-    stats: fn(&Stats) -> SliceStats,
 }
 
 /// Runs the app to its end.
-pub fn run(engine: Box<Runner>, guest: SerialGuest, stats: fn(&Stats) -> SliceStats) -> ! {
+pub fn run(engine: Box<Runner>, guest: SerialGuest) -> ! {
     let me = of_turn();
-    WORLD.store(Box::into_raw(Box::new(World { engine, guest, loaded: Some(me), stats })), Ordering::Release);
+    WORLD.store(Box::into_raw(Box::new(World { engine, guest, loaded: Some(me) })), Ordering::Release);
     go_on(me)
 }
 
@@ -123,8 +121,7 @@ impl World {
         if flow == Flow::Continue {
             self.engine.run(&mut self.guest);
         }
-        let stats = (self.stats)(&self.engine.stats());
-        self.guest.pause.take().unwrap_or_else(|| self.guest.finish(stats))
+        self.guest.pause.take().unwrap_or_else(|| self.guest.finish(self.engine.stats()))
     }
 }
 

@@ -22,6 +22,7 @@ use std::os::unix::ffi::OsStrExt;
 use bubble::boot::{BOOT_MAGIC, BootBlock};
 use bubble::map::{BUBBLE, ENTRY};
 use bubble::shared::{RunHeader, TOOL_ARGS_BYTES};
+use machine::PAGE;
 
 use crate::image::{keep_malloc_in_the_bubble, picture};
 use crate::ports::{OwnSlot, RunningTool, header};
@@ -96,7 +97,6 @@ fn give_back_copied_tunables() {
 
 /// The pages that were mapped for a copy. They start with it, and are what it needs and one more. `None` if it is in the bubble.
 fn pages_of_copy(copy: Range<u64>) -> Option<Range<u64>> {
-    const PAGE: u64 = 4096;
     let needed = (copy.end - copy.start).next_multiple_of(PAGE);
     (!BUBBLE.contains(copy.start) && copy.start.is_multiple_of(PAGE)).then_some(copy.start..copy.start + needed + PAGE)
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use bubble::boot::{BootBlock, Mode};
 use bubble::events::{self, SERIAL};
 use bubble::shared::{NOWHERE, RunHeader, SliceStats};
-use engine::{Control, Runner, Settings, Stats, Watched};
+use engine::{Control, Runner, Settings, Watched};
 use translator::abi::Cpu;
 
 use super::log;
@@ -53,9 +53,14 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     engine.run(&mut guest);
     guest.verify_last_call(engine.as_mut());
     let may_recur = guest.may_recur();
-    if let Err(error) =
-        guest.finish(SliceStats { boot_ns: boot_times.0, boot_cpu_ns: boot_times.1, ..slice_stats(&engine.stats()) })
-    {
+    let stats = SliceStats {
+        engine: engine.stats(),
+        boot_ns: boot_times.0,
+        boot_cpu_ns: boot_times.1,
+        away: engine::routines::most(),
+        ..SliceStats::default()
+    };
+    if let Err(error) = guest.finish(stats) {
         slot.fail(&error);
     }
     log::has_finished(slot);
@@ -93,7 +98,7 @@ fn run_serial(
     drop(control);
     let guest = serial::guest(signals, slot, tool);
     serial::limit_open_files(boot.site.open_files);
-    serial::run(engine, guest, slice_stats)
+    serial::run(engine, guest)
 }
 
 fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
@@ -125,21 +130,5 @@ fn watched(header: &RunHeader, boot: &BootBlock) -> Watched {
     Watched {
         written_out: place(&header.written_out),
         stops_at: stops.then(|| place(&header.stops_at).unwrap_or(boot.state.registers.rip)),
-    }
-}
-
-/// The engine's counters as the run memory has them.
-fn slice_stats(engine: &Stats) -> SliceStats {
-    SliceStats {
-        entries: engine.entries,
-        traces: engine.traces,
-        instructions: engine.instructions,
-        shared_hits: engine.shared_hits,
-        shared_misses: engine.shared_misses,
-        translate_ns: engine.translate_ns,
-        cache_bytes: engine.cache_bytes,
-        full_checks: engine.full_checks,
-        away: engine::routines::most(),
-        ..SliceStats::default()
     }
 }

@@ -12,7 +12,7 @@ use bubble::map::{CACHE_OWN, CACHE_SHARED, LOCAL};
 use bubble::switches::{Off, Optimisation};
 use isa::Kind;
 use isa::random::{Catalogue, Generator, Layout, PLANE, Program, Rng};
-use machine::{AppPc, CachePc, Gpr, flags};
+use machine::{AppPc, CachePc, Gpr, PAGE, flags};
 
 use translator::abi::{Counters, Doors, ExitKind, Level, SpaceId, TraceId};
 use translator::emit::{
@@ -30,7 +30,6 @@ const FEW: u64 = 1000;
 /// Programs after which counters and what is known of routines begin anew.
 const TOGETHER: u64 = 2;
 
-const PAGE: u64 = 4096;
 const CODE: u64 = 0x5555_5180_0000;
 const CODE_LEN: u64 = 5 * PLANE as u64;
 const DATA: u64 = CODE + CODE_LEN;

@@ -1,7 +1,7 @@
 //! A program before its first instruction: what is done to it in both modes, so that both see the same.
 
 use bubble::map::BUBBLE;
-use machine::Memory;
+use machine::{Memory, mapping};
 use tracee::{Remote, Stopped, TraceError, find_syscall_instruction};
 
 use crate::base::Failure;
@@ -88,7 +88,6 @@ fn hide_vdso(process: &mut Stopped, stack: u64) -> Result<(), TraceError> {
 
 /// The vDSO of a program.
 fn mapped_vdso(pid: i32) -> Option<u64> {
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-    let line = maps.lines().find(|line| line.ends_with("[vdso]"))?;
-    u64::from_str_radix(line.split('-').next()?, 16).ok()
+    let vdso = mapping::all(pid).ok()?.into_iter().find(|mapping| mapping.name == "[vdso]")?;
+    Some(vdso.start)
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use bubble::map::BUBBLE;
+use machine::Status;
 use syscall_replay::limits::{self, Limits};
 use tracee::Stopped;
 
@@ -75,9 +76,7 @@ fn exchange(pid: i32, resource: u32, new: Option<Limits>) -> Result<Limits, i32>
 
 /// Whether a process may raise hard limits.
 fn may_raise(pid: i32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let bits = capabilities.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    let bits = Status::of(pid).ok().and_then(|status| status.bits("CapEff")).unwrap_or(0);
     bits >> CAP_SYS_RESOURCE & 1 != 0
 }
 

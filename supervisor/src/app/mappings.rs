@@ -1,8 +1,9 @@
 //! The mappings of a process, and which of them others may change.
 
 use bubble::map::BUBBLE;
+use machine::mapping;
 
-/// One mapping, from a line of /proc/PID/maps.
+/// One mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mapping {
     pub start: u64,
@@ -16,6 +17,22 @@ pub(crate) struct Mapping {
     is_memory: bool,
     /// Whether only the app and its children can have it.
     pub is_anonymous: bool,
+}
+
+impl From<mapping::Mapping> for Mapping {
+    fn from(told: mapping::Mapping) -> Self {
+        let mapping::Mapping { start, end, offset, device, inode, shared, .. } = told;
+        Self {
+            start,
+            end,
+            protection: told.protection(),
+            offset,
+            object: format!("{:02x}:{:02x} {inode}", device >> 32, device as u32),
+            is_shared: shared,
+            is_memory: !told.name.starts_with('/') || told.name.ends_with("(deleted)"),
+            is_anonymous: told.name == "/dev/zero (deleted)",
+        }
+    }
 }
 
 impl Mapping {
@@ -39,29 +56,11 @@ pub(super) fn is_inode(object: &str, inode: u64) -> bool {
     object.split_once(' ').is_some_and(|(_, number)| number == inode.to_string())
 }
 
-pub(super) fn parse(line: &str) -> Option<Mapping> {
-    let mut fields = line.split_ascii_whitespace();
-    let (start, end) = fields.next()?.split_once('-')?;
-    let permissions = fields.next()?;
-    let bits = [('r', libc::PROT_READ), ('w', libc::PROT_WRITE), ('x', libc::PROT_EXEC)];
-    let protection = bits.iter().filter(|(c, _)| permissions.contains(*c)).map(|(_, bit)| bit).sum();
-    let offset = u64::from_str_radix(fields.next()?, 16).ok()?;
-    let (device, inode) = (fields.next()?, fields.next()?);
-    let name = fields.collect::<Vec<_>>().join(" ");
-    let on_disk = name.starts_with('/') && !name.ends_with("(deleted)");
-    let hex = |text| u64::from_str_radix(text, 16).ok();
-    let object = format!("{device} {inode}");
-    let is_shared = permissions.ends_with('s');
-    let is_anonymous = name == "/dev/zero (deleted)";
-    let (start, end, is_memory) = (hex(start)?, hex(end)?, !on_disk);
-    Some(Mapping { start, end, protection, offset, object, is_shared, is_memory, is_anonymous })
-}
-
 /// The mappings of a process; none if it is gone.
 /// The app's: what lies in the bubble isn't.
 pub(crate) fn mappings(pid: i32) -> Vec<Mapping> {
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    maps.lines().filter_map(parse).filter(|map| !BUBBLE.contains(map.start)).collect()
+    let all = mapping::all(pid).unwrap_or_default();
+    all.into_iter().filter(|map| !BUBBLE.contains(map.start)).map(Mapping::from).collect()
 }
 
 /// Whether the app can change what these mappings of one object show.

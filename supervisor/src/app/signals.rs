@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use machine::Status;
+
 /// What a signal does to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
@@ -25,9 +27,13 @@ pub struct Dispositions {
 }
 
 impl Dispositions {
-    /// From the text of /proc/PID/status.
-    pub fn parse(status: &str) -> Option<Self> {
-        Some(Self { caught: signal_set(status, "SigCgt:")?, ignored: signal_set(status, "SigIgn:")? })
+    /// What it has set now. `None` if /proc doesn't tell.
+    pub fn of(pid: i32) -> Option<Self> {
+        Self::told(&Status::of(pid).ok()?)
+    }
+
+    fn told(status: &Status) -> Option<Self> {
+        Some(Self { caught: status.bits("SigCgt")?, ignored: status.bits("SigIgn")? })
     }
 }
 
@@ -41,11 +47,16 @@ pub struct Pending {
 impl Pending {
     /// What waits now. `None` if /proc doesn't tell.
     pub fn of(pid: i32) -> Option<Self> {
-        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
+        Self::told(&Status::of(pid).ok()?)
     }
 
-    fn parse(status: &str) -> Option<Self> {
-        Some(Self { thread: signal_set(status, "SigPnd:")?, process: signal_set(status, "ShdPnd:")? })
+    fn told(status: &Status) -> Option<Self> {
+        Some(Self { thread: status.bits("SigPnd")?, process: status.bits("ShdPnd")? })
+    }
+
+    /// Those that wait for the process's first thread alone.
+    pub fn of_thread(self) -> u64 {
+        self.thread
     }
 
     /// All of them.
@@ -68,12 +79,12 @@ impl SignalStatus {
 
     /// What it has set now. `None` if /proc doesn't tell.
     pub fn dispositions(&self) -> Option<Dispositions> {
-        Dispositions::parse(&self.read()?)
+        Dispositions::told(&Status::from_text(&self.read()?))
     }
 
     /// What waits now. `None` if /proc doesn't tell.
     pub fn pending(&self) -> Option<Pending> {
-        Pending::parse(&self.read()?)
+        Pending::told(&Status::from_text(&self.read()?))
     }
 
     fn read(&self) -> Option<String> {
@@ -100,12 +111,6 @@ impl SignalStatus {
             }
         }
     }
-}
-
-/// A field of /proc/PID/status that is a set of signals.
-fn signal_set(status: &str, name: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-    u64::from_str_radix(line.trim(), 16).ok()
 }
 
 /// Decides what a signal that is about to be delivered will do.
@@ -147,15 +152,16 @@ mod tests {
     fn signals_do_what_the_process_has_set() {
         let status = "Name:\tx\nSigPnd:\t0000000000000001\nShdPnd:\t0000000000002000\nSigIgn:\t0000000000001000\n\
             SigCgt:\t0000000000000002\n";
-        let set = Dispositions::parse(status).unwrap();
+        let status = &Status::from_text(status);
+        let set = Dispositions::told(status).unwrap();
         assert_eq!(delivery(libc::SIGINT, set), Delivery::Handler);
         assert_eq!(delivery(libc::SIGPIPE, set), Delivery::Pass);
         assert_eq!(delivery(libc::SIGTERM, set), Delivery::Death);
         assert_eq!(delivery(libc::SIGCHLD, set), Delivery::Pass);
         assert_eq!(delivery(libc::SIGTSTP, set), Delivery::Pass);
         assert_eq!(delivery(libc::SIGKILL, set), Delivery::Death);
-        assert!(Dispositions::parse("").is_none());
-        assert_eq!(Pending::parse(status).map(Pending::any), Some(0x2001));
+        assert!(Dispositions::told(&Status::from_text("")).is_none());
+        assert_eq!(Pending::told(status).map(Pending::any), Some(0x2001));
     }
 
     #[test]

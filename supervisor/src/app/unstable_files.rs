@@ -107,7 +107,10 @@ pub fn is_reshaped(pid: i32, number: u64, args: &[u64; 6], unstable: &Unstable) 
 mod tests {
     use super::*;
     use crate::app::mappings::can_change;
-    use crate::app::mappings::parse;
+
+    fn parse(line: &str) -> Option<Mapping> {
+        machine::mapping::Mapping::parse(line).map(Mapping::from)
+    }
 
     #[test]
     fn what_is_shared_and_can_change_is_found() {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use machine::PAGE;
 use object::LittleEndian;
 use object::elf::{ET_DYN, FileHeader64, PF_R, PF_W, PF_X, PT_INTERP, PT_LOAD, ProgramHeader64};
 use object::read::ReadCache;
@@ -12,7 +13,6 @@ use crate::base::{Doing, Failure};
 
 /// The section by which a tool image can be told from any other program.
 const MARK: &str = ".superpin";
-const PAGE: u64 = 4096;
 
 /// One part of the file to be mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use machine::Status;
+
 use crate::base::Failure;
 
 const IN_CONTAINER: &str =
@@ -55,9 +57,7 @@ fn calls_are_allowed() -> Result<(), Failure> {
 
 /// Who traces this process, and what it starts: number and name.
 pub fn tracer() -> Option<String> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"))?;
-    let pid: u32 = line.trim().parse().ok().filter(|pid| *pid != 0)?;
+    let pid: u32 = Status::of("self").ok()?.number("TracerPid").filter(|pid| *pid != 0)?;
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     Some(format!("process {pid} ({})", name.trim()))
 }

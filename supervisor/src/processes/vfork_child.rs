@@ -1,5 +1,6 @@
 //! Processes in their parents' memory: they are followed from their exec on.
 
+use machine::Status;
 use tracee::{Change, Mode, Report, Running, Stop, Stopped, TraceError};
 
 use crate::app::{Kept, OwnLimits, Unstable, name_of};
@@ -9,9 +10,8 @@ use crate::follow::{Birth, Heritage, Kind};
 /// Whether a process has another number to itself than to us.
 pub fn has_other_numbers(pid: i32) -> bool {
     let numbers = |pid: &str| {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
-        line.map_or(0, |line| line.split_ascii_whitespace().count())
+        let status = Status::of(pid).ok();
+        status.and_then(|status| Some(status.field("NSpid")?.split_ascii_whitespace().count())).unwrap_or(0)
     };
     numbers(&pid.to_string()) != numbers("self")
 }

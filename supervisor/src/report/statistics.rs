@@ -173,15 +173,7 @@ impl Statistics {
         self.slices += 1;
         self.result_bytes += result_bytes;
         let sum = &mut self.slice;
-        for (total, n) in sum.entries.iter_mut().zip(stats.entries) {
-            *total += n;
-        }
-        sum.traces += stats.traces;
-        sum.instructions += stats.instructions;
-        sum.shared_hits += stats.shared_hits;
-        sum.shared_misses += stats.shared_misses;
-        sum.translate_ns += stats.translate_ns;
-        sum.cache_bytes += stats.cache_bytes;
+        sum.engine.add(&stats.engine);
         sum.full_checks += stats.full_checks;
         sum.stack_checks += stats.stack_checks;
         sum.memory_checks += stats.memory_checks;
@@ -278,23 +270,23 @@ impl Statistics {
         line("slice_boot_longest_us", (boots.last().unwrap_or(&0) / 1000).to_string());
         line("slice_boot_cpu_ms", ms(Duration::from_nanos(self.slice.boot_cpu_ns)));
         line("slice_cpu_ms", ms(Duration::from_nanos(self.slice.cpu_ns)));
-        line("translate_ms", ms(Duration::from_nanos(self.slice.translate_ns)));
-        line("traces", self.slice.traces.to_string());
-        line("trace_instructions", self.slice.instructions.to_string());
-        line("shared_hits", self.slice.shared_hits.to_string());
-        line("shared_misses", self.slice.shared_misses.to_string());
-        let each = self.slice.translate_ns as f64 / self.slice.instructions.max(1) as f64;
+        line("translate_ms", ms(Duration::from_nanos(self.slice.engine.translate_ns)));
+        line("traces", self.slice.engine.traces.to_string());
+        line("trace_instructions", self.slice.engine.instructions.to_string());
+        line("shared_hits", self.slice.engine.shared_hits.to_string());
+        line("shared_misses", self.slice.engine.shared_misses.to_string());
+        let each = self.slice.engine.translate_ns as f64 / self.slice.engine.instructions.max(1) as f64;
         line("translate_us_per_instruction", format!("{:.3}", each / 1000.0));
         if let Some(mhz) = processor_mhz() {
             line("translate_cycles_per_instruction", format!("{:.0}", each * mhz / 1000.0));
         }
-        line("cache_bytes", self.slice.cache_bytes.to_string());
+        line("cache_bytes", self.slice.engine.cache_bytes.to_string());
         line("kept_bytes_loaded", self.kept_loaded.to_string());
         line("kept_bytes_saved", self.kept_saved.to_string());
         if let Some(why) = &self.kept_not {
             line("kept_not", why.clone());
         }
-        for (name, n) in ["code", "branch", "syscall", "emulate", "other"].into_iter().zip(self.slice.entries) {
+        for (name, n) in ["code", "branch", "syscall", "emulate", "other"].into_iter().zip(self.slice.engine.entries) {
             line(&format!("entries_{name}"), n.to_string());
         }
         line("full_checks", self.slice.full_checks.to_string());
@@ -323,6 +315,7 @@ fn processor_mhz() -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bubble::shared::EngineStats;
 
     #[test]
     fn every_boundary_has_its_line() {
@@ -339,7 +332,8 @@ mod tests {
     #[test]
     fn slices_add_up() {
         let mut statistics = Statistics::new(false);
-        let stats = SliceStats { traces: 2, entries: [1, 2, 3, 4, 5], ..SliceStats::default() };
+        let engine = EngineStats { traces: 2, entries: [1, 2, 3, 4, 5], ..EngineStats::default() };
+        let stats = SliceStats { engine, ..SliceStats::default() };
         statistics.finished(&stats, 10);
         statistics.finished(&stats, 5);
         for boot_ns in [9_000, 1_000, 2_000] {

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 
-use machine::Memory;
+use machine::{Memory, Status};
 use tracee::{Remote, Stopped, TraceError};
 
 /// Descriptors in a process that is being taken over.
@@ -39,13 +39,13 @@ struct Identity {
 
 impl Identity {
     fn of(process: &str) -> Option<Self> {
-        let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+        let status = Status::of(process).ok()?;
+        let field = |name: &str| status.field(name).map(str::to_owned);
         let place = |name: &str| std::fs::read_link(format!("/proc/{process}/{name}")).ok();
         Some(Self {
-            users: field("Uid:")?,
-            groups: field("Gid:")?,
-            capabilities: field("CapEff:")?,
+            users: field("Uid")?,
+            groups: field("Gid")?,
+            capabilities: field("CapEff")?,
             places: [place("root"), place("ns/mnt"), place("ns/user")],
         })
     }

@@ -5,7 +5,7 @@ use bubble::map::{
     RESULT, Region, STACK, TABLES, TABLES_OWN, THREADS, file,
 };
 use bubble::picture::Contents;
-use machine::{Gpr, Registers};
+use machine::{Gpr, PAGE, Registers};
 
 use super::access::Passed;
 use super::loader::{COPIES, ENDS, MAY_FAIL, OPENS, STEP_BYTES, USES_AS_1ST, USES_AS_5TH, ZEROES, code};
@@ -14,7 +14,6 @@ use crate::command::{Image, Segment};
 use crate::run_memory::StepNames;
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
-const PAGE: u64 = 4096;
 const READ_EXECUTE: i32 = libc::PROT_READ | libc::PROT_EXEC;
 const ANONYMOUS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
 

@@ -17,13 +17,11 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use machine::CachePc;
+use machine::{CachePc, PAGE};
 use translator::abi::{SpaceId, TraceId};
 
 use super::locked::Locked;
 use super::tables::Tables;
-
-const PAGE: u64 = 4096;
 
 /// Where a space's code is executed.
 #[derive(Clone, Copy, Debug)]

@@ -15,12 +15,12 @@ use std::io;
 use bubble::code_files::FileVersion;
 use bubble::switches::{Off, Optimisation};
 use machine::mapping::{self, Answer};
-use machine::{AppPc, flags, proc};
+use machine::{AppPc, PAGE, flags, proc};
 use translator::liveness::{Ahead, Findings};
 
 use super::constants::Slots;
-use super::protection::{CodePages, PAGE};
-use super::region::{ANONYMOUS, COPY, Region, append, guess, is_unchanged, parse_line};
+use super::protection::CodePages;
+use super::region::{ANONYMOUS, COPY, Region, append, guess, is_unchanged};
 use crate::cache::{RegionSet, Tables};
 
 /// The mappings as the app made them, read when first asked for and again after [`AppCode::forget`].
@@ -317,8 +317,7 @@ impl AppCode {
         self.is_partial = false;
         self.list.clear();
         // Not by `/proc/self`, where nothing is left when the process's first thread has ended.
-        let text = proc::read_to_string("thread-self/maps")?;
-        self.list.extend(text.lines().filter_map(parse_line));
+        self.list.extend(mapping::all("thread-self")?.iter().map(Region::told));
         self.undo_protection();
         Ok(())
     }
@@ -363,7 +362,7 @@ impl AppCode {
         // Not by `/proc/self`, where nothing is left when the process's first thread has ended.
         let Ok(maps) = proc::open("thread-self/maps") else { return false };
         let region = match mapping::at(&maps, address) {
-            Answer::Is(mapping) if !mapping.shared => Region::private(&mapping),
+            Answer::Is(mapping) if !mapping.shared => Region::told(&mapping),
             Answer::Nothing => return true,
             Answer::Is(_) | Answer::Unknown => return false,
         };

@@ -8,11 +8,10 @@
 //! written to. Protection keys aren't looked at: a word that is read natively faults if the app has forbidden itself to read what others' addresses are in.
 
 use std::collections::HashMap;
-use std::os::unix::fs::FileExt;
 
-use machine::{AppPc, proc};
+use machine::pagemap::{Entry, Pagemap};
+use machine::{AppPc, PAGE};
 
-use super::protection::PAGE;
 use super::region::Region;
 
 /// Changes of mappings with slots after which no more branches rely on them: each empties the cache.
@@ -81,13 +80,7 @@ impl Slots {
 
 /// Whether the page with this number is anonymous memory, in swap space perhaps.
 fn is_own(page: u64) -> bool {
-    const FILE_PAGE: u64 = 1 << 61;
-    const SWAPPED: u64 = 1 << 62;
-    const PRESENT: u64 = 1 << 63;
-    let mut entry = [0; 8];
-    let read = proc::open("thread-self/pagemap").and_then(|file| file.read_exact_at(&mut entry, page * 8));
-    let entry = u64::from_le_bytes(entry);
-    read.is_ok() && entry & (PRESENT | SWAPPED) != 0 && entry & FILE_PAGE == 0
+    Pagemap::open("thread-self").and_then(|pagemap| pagemap.at(page * PAGE)).is_ok_and(Entry::is_own)
 }
 
 #[cfg(test)]

@@ -15,4 +15,3 @@ mod protection;
 mod region;
 
 pub(crate) use app_code::{AppCode, code_at};
-pub(crate) use protection::PAGE;

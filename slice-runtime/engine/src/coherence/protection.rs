@@ -10,8 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-/// Bytes of a page.
-pub const PAGE: u64 = 4096;
+use machine::PAGE;
+
 /// Faults after which a page's code is compared instead of protected.
 const OFTEN: u32 = 64;
 /// Comparisons without a difference after which it is protected again. They take as long as some hundred faults.

@@ -17,15 +17,11 @@
 use std::arch::global_asm;
 use std::mem::offset_of;
 
-use machine::{Gpr, Registers, XState};
+use machine::{Registers, XState};
 use translator::abi::{Cpu, Doors, MIRROR_R9, MIRROR_R10, SLOT_R11, ThreadState};
 
 const REGISTERS: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers);
 const XSTATE: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, xstate) + offset_of!(XState, bytes);
-
-const fn gpr(r: Gpr) -> usize {
-    REGISTERS + r as usize * 8
-}
 
 /// Instructions that load the app's extended state, by way of rax, rcx and rdx. XRSTOR loads the selectors of the last x87 instruction from no image, and on some
 /// processors nothing about it (see [`machine::x87`]): where that is about to be seen it is put into the unit's environment. If an exception is pending
@@ -85,38 +81,6 @@ macro_rules! load_extended_state {
     };
 }
 
-/// Instructions that load the app's registers from rax to r11.
-macro_rules! load_low_registers {
-    () => {
-        concat!(
-            "mov rax, gs:[{rax}]\n",
-            "mov rcx, gs:[{rcx}]\n",
-            "mov rdx, gs:[{rdx}]\n",
-            "mov rbx, gs:[{rbx}]\n",
-            "mov rbp, gs:[{rbp}]\n",
-            "mov rsi, gs:[{rsi}]\n",
-            "mov rdi, gs:[{rdi}]\n",
-            "mov r8, gs:[{r8}]\n",
-            "mov r9, gs:[{r9}]\n",
-            "mov r10, gs:[{r10}]\n",
-            "mov r11, gs:[{r11}]\n",
-        )
-    };
-}
-
-/// Those that load the others, the stack pointer last.
-macro_rules! load_high_registers {
-    () => {
-        concat!(
-            "mov r12, gs:[{r12}]\n",
-            "mov r13, gs:[{r13}]\n",
-            "mov r14, gs:[{r14}]\n",
-            "mov r15, gs:[{r15}]\n",
-            "mov rsp, gs:[{rsp}]\n",
-        )
-    };
-}
-
 global_asm!(
     ".pushsection .text.superpin_gateway, \"ax\", @progbits",
     ".balign 64",
@@ -139,12 +103,11 @@ global_asm!(
     "wrfsbase rax",
     "push qword ptr gs:[{rflags}]",
     "popfq",
-    load_low_registers!(),
+    machine::load_registers!("gs:["),
     "mov gs:[{mirror_r10}], r10",
     "mov gs:[{mirror_r9}], r9",
     "mov gs:[{slot_r11}], r11",
     "mov r11, gs:[{entered_r11}]",
-    load_high_registers!(),
     "jmp qword ptr gs:[{entry}]",
     ".globl superpin_enter_window_end",
     "superpin_enter_window_end:",
@@ -174,22 +137,7 @@ global_asm!(
     ".globl superpin_leave",
     ".hidden superpin_leave",
     "superpin_leave:",
-    "mov gs:[{rax}], rax",
-    "mov gs:[{rcx}], rcx",
-    "mov gs:[{rdx}], rdx",
-    "mov gs:[{rbx}], rbx",
-    "mov gs:[{rsp}], rsp",
-    "mov gs:[{rbp}], rbp",
-    "mov gs:[{rsi}], rsi",
-    "mov gs:[{rdi}], rdi",
-    "mov gs:[{r8}], r8",
-    "mov gs:[{r9}], r9",
-    "mov gs:[{r10}], r10",
-    "mov gs:[{r11}], r11",
-    "mov gs:[{r12}], r12",
-    "mov gs:[{r13}], r13",
-    "mov gs:[{r14}], r14",
-    "mov gs:[{r15}], r15",
+    machine::store_registers!("gs:["),
     "mov rsp, gs:[{runtime_rsp}]",
     "pushfq",
     "pop rax",
@@ -259,8 +207,7 @@ global_asm!(
     "wrfsbase rax",
     "push qword ptr gs:[{rflags}]",
     "popfq",
-    load_low_registers!(),
-    load_high_registers!(),
+    machine::load_registers!("gs:["),
     "jmp qword ptr gs:[{rip}]",
     ".popsection",
     runtime_rsp = const offset_of!(ThreadState, runtime_rsp),
@@ -282,25 +229,10 @@ global_asm!(
     forgets_zeros = const offset_of!(ThreadState, forgets_zeros),
     zeros = const offset_of!(ThreadState, zeros),
     environment = const offset_of!(ThreadState, environment),
+    registers = const REGISTERS,
     rflags = const REGISTERS + offset_of!(Registers, rflags),
     fs_base = const REGISTERS + offset_of!(Registers, fs_base),
     rip = const REGISTERS + offset_of!(Registers, rip),
-    rax = const gpr(Gpr::Rax),
-    rcx = const gpr(Gpr::Rcx),
-    rdx = const gpr(Gpr::Rdx),
-    rbx = const gpr(Gpr::Rbx),
-    rsp = const gpr(Gpr::Rsp),
-    rbp = const gpr(Gpr::Rbp),
-    rsi = const gpr(Gpr::Rsi),
-    rdi = const gpr(Gpr::Rdi),
-    r8 = const gpr(Gpr::R8),
-    r9 = const gpr(Gpr::R9),
-    r10 = const gpr(Gpr::R10),
-    r11 = const gpr(Gpr::R11),
-    r12 = const gpr(Gpr::R12),
-    r13 = const gpr(Gpr::R13),
-    r14 = const gpr(Gpr::R14),
-    r15 = const gpr(Gpr::R15),
 );
 
 unsafe extern "C" {

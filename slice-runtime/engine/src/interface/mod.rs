@@ -10,4 +10,4 @@ mod host;
 mod settings;
 
 pub use host::{Control, FAULTS, Fault, Flow, Guest, TRAP_FLAG, TRAP_PAGE_FAULT, Volatile};
-pub use settings::{Settings, Stats, Watched};
+pub use settings::{Settings, Watched};

@@ -1,4 +1,4 @@
-//! How to translate, and what was done.
+//! How to translate.
 
 use bubble::switches::Off;
 
@@ -45,26 +45,4 @@ pub struct Watched {
 impl Watched {
     /// Nothing.
     pub const NOTHING: Watched = Watched { written_out: None, stops_at: None };
-}
-
-/// What the engine did, counted.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stats {
-    /// Entries into the runtime: new or unlinked code, indirect branch miss, system call, emulated or volatile
-    /// instruction, other.
-    pub entries: [u64; 5],
-    /// Traces translated by this process.
-    pub traces: u64,
-    /// Instructions in them.
-    pub instructions: u64,
-    /// Lookups that found a trace in the shared cache.
-    pub shared_hits: u64,
-    /// Those that found none where one could be, so that it was made there.
-    pub shared_misses: u64,
-    /// Nanoseconds spent in translating, estimated from every sixteenth trace: reading the clock is a system call here.
-    pub translate_ns: u64,
-    /// Bytes of code written.
-    pub cache_bytes: u64,
-    /// Times that the quick check at the armed end passed.
-    pub full_checks: u64,
 }

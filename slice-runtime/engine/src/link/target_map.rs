@@ -31,7 +31,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bubble::map::{Region, TARGET_WINDOWS, TARGETS};
-use machine::{AppPc, CachePc};
+use machine::{AppPc, CachePc, PAGE};
 
 use super::grain::Grain;
 use crate::gateway;
@@ -39,8 +39,6 @@ use crate::gateway;
 /// The bits of a target that choose its window, at first.
 pub const WINDOW_BITS: u64 = Grain::COARSE.window_bits();
 
-/// Bytes of a page of words, and of the app code that it is for.
-const PAGE: u64 = 4096;
 const CODE_OF_PAGE: u64 = PAGE / 8;
 /// Pages that are mapped together.
 const PAGES_OF_PART: u64 = 4096;

@@ -127,7 +127,6 @@ impl Runner {
     }
 
     fn after_end(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
-        self.engine.stats.full_checks += 1;
         self.show_flags();
         let (cpu, mut control) = self.ask();
         let pc = cpu.registers.rip;

@@ -1,6 +1,7 @@
 //! The run loop: enter the cache, see why it was left, do it, go on.
 
 use bubble::map;
+use bubble::shared::EngineStats;
 use machine::{CachePc, Gpr, Registers};
 use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, dropped_bits};
 
@@ -10,7 +11,7 @@ use super::next::Next;
 use super::x87;
 use crate::cache::{Cache, CodeSpace, Tables};
 use crate::gateway::{self, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, Shortcut};
-use crate::interface::{Control, Flow, Guest, Settings, Stats};
+use crate::interface::{Control, Flow, Guest, Settings};
 use crate::link::WINDOW_BITS;
 use crate::log;
 use crate::signals::{self, Mailbox, Scene};
@@ -89,8 +90,8 @@ impl Runner {
     }
 
     /// What was done, counted.
-    pub fn stats(&self) -> Stats {
-        Stats { cache_bytes: self.engine.cache.written(), ..self.engine.stats }
+    pub fn stats(&self) -> EngineStats {
+        EngineStats { cache_bytes: self.engine.cache.written(), ..self.engine.stats }
     }
 
     pub(super) fn thread(&mut self) -> &mut ThreadState {

@@ -6,26 +6,6 @@ use translator::abi::{Reserved, ThreadState};
 use crate::cache::Locator;
 use crate::interface::Fault;
 
-/// Order of general registers in a signal frame, by [`Gpr`].
-const FRAME: [i32; 16] = [
-    libc::REG_RAX,
-    libc::REG_RCX,
-    libc::REG_RDX,
-    libc::REG_RBX,
-    libc::REG_RSP,
-    libc::REG_RBP,
-    libc::REG_RSI,
-    libc::REG_RDI,
-    libc::REG_R8,
-    libc::REG_R9,
-    libc::REG_R10,
-    libc::REG_R11,
-    libc::REG_R12,
-    libc::REG_R13,
-    libc::REG_R14,
-    libc::REG_R15,
-];
-
 /// Fills in the app's state from the frame of a signal that found translated code at `place`; false if nothing of the code cache is there.
 pub(super) fn fill_in(
     thread: &mut ThreadState,
@@ -36,8 +16,8 @@ pub(super) fn fill_in(
 ) -> bool {
     let Some(at) = locator.locate(place) else { return false };
     let registers = &mut thread.cpu.registers;
-    for r in Gpr::ALL {
-        registers.set(r, context.uc_mcontext.gregs[FRAME[r as usize] as usize] as u64);
+    for (r, word) in Gpr::IN_SIGNAL_FRAME.into_iter().zip(context.uc_mcontext.gregs) {
+        registers.set(r, word as u64);
     }
     registers.rflags = context.uc_mcontext.gregs[libc::REG_EFL as usize] as u64;
     registers.fs_base = fs_base;

@@ -1,12 +1,11 @@
 //! Translations that must not be used any more.
 
-use machine::CachePc;
+use machine::{CachePc, PAGE};
 use translator::abi::{SpaceId, TraceId};
 use translator::emit;
 
 use super::engine::Engine;
 use crate::cache::Found;
-use crate::coherence::PAGE;
 use crate::log;
 
 impl Engine {

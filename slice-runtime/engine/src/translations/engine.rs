@@ -1,5 +1,6 @@
 //! What all threads of a process share.
 
+use bubble::shared::EngineStats;
 use machine::AppPc;
 use translator::abi::{SpaceId, ThreadState, TraceId};
 use translator::emit::Spare;
@@ -8,7 +9,7 @@ use translator::routines::Known;
 use super::point::Points;
 use crate::cache::{Cache, Found};
 use crate::coherence::AppCode;
-use crate::interface::{Settings, Stats};
+use crate::interface::Settings;
 use crate::link::Links;
 
 /// What all threads of a process share: the code cache, what is known of the app's code, where branches go, and where the guest is asked.
@@ -25,7 +26,7 @@ pub struct Engine {
     /// Buffers of the next translation.
     pub(super) spare: Spare,
     /// Counters.
-    pub(crate) stats: Stats,
+    pub(crate) stats: EngineStats,
 }
 
 impl Engine {
@@ -43,7 +44,7 @@ impl Engine {
             points: Points::default(),
             known: Known::default(),
             spare: Spare::default(),
-            stats: Stats::default(),
+            stats: EngineStats::default(),
         };
         if engine.cache.shared().is_some() {
             engine.links.words.clear();

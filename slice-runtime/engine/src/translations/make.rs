@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bubble::switches::{Off, Optimisation};
 use isa::{Instruction, Kind};
-use machine::AppPc;
+use machine::{AppPc, PAGE};
 use translator::abi::SpaceId;
 use translator::emit::{self, Check, Rules, Shape, ThroughSlot};
 use translator::routines::merge_counters;
@@ -14,7 +14,7 @@ use translator::trace::{self, FetchFault, Instrument, Limits, MAX_BYTES, Trace, 
 use super::engine::Engine;
 use super::point::End;
 use crate::cache::{Found, Locked};
-use crate::coherence::{PAGE, code_at};
+use crate::coherence::code_at;
 use crate::gateway;
 use crate::log;
 

@@ -2,11 +2,11 @@
 //! same program.
 
 use isa::random::{Layout, PLANE, Program, Rng};
+use machine::PAGE;
 
 /// The main part, and places with the same low 20 bits for the targets of its indirect branches.
 const CODE_LEN: u64 = 5 * PLANE as u64;
 const DATA_LEN: u64 = 32 << 10;
-const PAGE: u64 = 4096;
 const STACK_LEN: u64 = 32 << 10;
 /// Data, control page, stack.
 const WRITTEN: u64 = DATA_LEN + PAGE + STACK_LEN;

@@ -60,25 +60,6 @@ unsafe impl Sync for Shared {}
 
 static RUN: Shared = Shared(UnsafeCell::new(None));
 
-const FRAME: [i32; 16] = [
-    libc::REG_RAX,
-    libc::REG_RCX,
-    libc::REG_RDX,
-    libc::REG_RBX,
-    libc::REG_RSP,
-    libc::REG_RBP,
-    libc::REG_RSI,
-    libc::REG_RDI,
-    libc::REG_R8,
-    libc::REG_R9,
-    libc::REG_R10,
-    libc::REG_R11,
-    libc::REG_R12,
-    libc::REG_R13,
-    libc::REG_R14,
-    libc::REG_R15,
-];
-
 /// The frame's XSAVE area.
 fn area(context: &mut libc::ucontext_t) -> &mut [u8] {
     let start = context.uc_mcontext.fpregs.cast::<u8>();
@@ -99,8 +80,8 @@ extern "C" fn handle(signal: i32, _info: &libc::siginfo_t, context: &mut libc::u
         Phase::Starting => {
             run.phase = Phase::Running;
             run.harness_registers = *gregs;
-            for r in Gpr::ALL {
-                gregs[FRAME[r as usize] as usize] = run.state.registers.get(r) as i64;
+            for (word, r) in gregs.iter_mut().zip(Gpr::IN_SIGNAL_FRAME) {
+                *word = run.state.registers.get(r) as i64;
             }
             gregs[libc::REG_RIP as usize] = run.state.registers.rip as i64;
             gregs[libc::REG_EFL as usize] = run.state.registers.rflags as i64;
@@ -113,8 +94,8 @@ extern "C" fn handle(signal: i32, _info: &libc::siginfo_t, context: &mut libc::u
             run.phase = Phase::Idle;
             run.signal = signal;
             run.error_rip = gregs[libc::REG_RIP as usize] as u64;
-            for r in Gpr::ALL {
-                run.state.registers.set(r, gregs[FRAME[r as usize] as usize] as u64);
+            for (word, r) in gregs.iter().zip(Gpr::IN_SIGNAL_FRAME) {
+                run.state.registers.set(r, *word as u64);
             }
             run.state.registers.rflags = gregs[libc::REG_EFL as usize] as u64;
             run.state.registers.fs_base = fs_base;

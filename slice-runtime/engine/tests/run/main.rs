@@ -5,8 +5,9 @@ mod optimised;
 use std::sync::Mutex;
 
 use bubble::map::{self, Region};
+use bubble::shared::EngineStats;
 use bubble::switches::Off;
-use engine::{Control, Fault, Flow, Guest, Runner, Settings, Stats, Volatile};
+use engine::{Control, Fault, Flow, Guest, Runner, Settings, Volatile};
 use machine::Gpr;
 use translator::abi::Cpu;
 use translator::trace::{self, Instrument};
@@ -155,7 +156,7 @@ struct Run {
     result: u64,
     /// Two words of the local state.
     local: [u64; 2],
-    stats: Stats,
+    stats: EngineStats,
     /// Words that were handed over each time.
     drained: Vec<usize>,
     /// The code cache's beginning.

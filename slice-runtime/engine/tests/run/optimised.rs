@@ -1,8 +1,9 @@
 //! That optimisations happen: by what is counted and what code is made, with them and without.
 
 use bubble::map;
+use bubble::shared::EngineStats;
 use bubble::switches::{Off, Optimisation};
-use engine::{Settings, Stats};
+use engine::Settings;
 use machine::Gpr;
 use translator::trace::{Arg, Buffered, Trace};
 
@@ -67,7 +68,7 @@ fn without(all: &[Optimisation]) -> Settings {
     Settings { off: all.iter().fold(Off::default(), |off, &o| off.and(o)), ..SETTINGS }
 }
 
-fn entries(stats: &Stats) -> u64 {
+fn entries(stats: &EngineStats) -> u64 {
     stats.entries.iter().sum()
 }
 
@@ -199,7 +200,7 @@ fn the_cache_stays_within_its_bound() {
 }
 
 /// What processes did that have run one after the other with the same run memory, as slices do.
-fn in_slices(off: &[Optimisation]) -> [Stats; 3] {
+fn in_slices(off: &[Optimisation]) -> [EngineStats; 3] {
     let fd = run_memory();
     // SAFETY: getpid has no preconditions.
     let named = Some((unsafe { libc::getpid() }, fd));
@@ -222,7 +223,7 @@ fn what_one_slice_translates_no_other_one_does() {
 
 #[test]
 fn what_one_slice_looks_up_no_other_one_does() {
-    let misses = |stats: [Stats; 3]| stats.map(|stats| stats.entries[1]);
+    let misses = |stats: [EngineStats; 3]| stats.map(|stats| stats.entries[1]);
     let inherited = misses(in_slices(&[Optimisation::Targets]));
     let own = misses(in_slices(&[Optimisation::Targets, Optimisation::Inherit]));
     assert!(own.into_iter().all(|misses| misses >= TARGETS), "{own:?}");

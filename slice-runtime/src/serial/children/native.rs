@@ -13,7 +13,7 @@ use std::arch::global_asm;
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 
-use machine::{Gpr, Registers, XState, component};
+use machine::{Registers, XState, component};
 use translator::abi::Cpu;
 
 use crate::serial::calls::load_call;
@@ -61,10 +61,6 @@ static LAUNCH: Place = Place(UnsafeCell::new(Launch {
 
 const REGISTERS: usize = offset_of!(Launch, registers);
 
-const fn gpr(r: Gpr) -> usize {
-    REGISTERS + r as usize * 8
-}
-
 global_asm!(
     ".pushsection .text.superpin_native, \"ax\", @progbits",
     // extern "C" fn (call: *const [u64; 7]) -> u64. Returns in the parent; the child goes native.
@@ -103,48 +99,18 @@ global_asm!(
     "lea rsp, [rip + superpin_launch + {scratch} + 16]",
     "push qword ptr [rip + superpin_launch + {rflags}]",
     "popfq",
-    "mov rax, [rip + superpin_launch + {rax}]",
-    "mov rcx, [rip + superpin_launch + {rcx}]",
-    "mov rdx, [rip + superpin_launch + {rdx}]",
-    "mov rbx, [rip + superpin_launch + {rbx}]",
-    "mov rsp, [rip + superpin_launch + {rsp}]",
-    "mov rbp, [rip + superpin_launch + {rbp}]",
-    "mov rsi, [rip + superpin_launch + {rsi}]",
-    "mov rdi, [rip + superpin_launch + {rdi}]",
-    "mov r8, [rip + superpin_launch + {r8}]",
-    "mov r9, [rip + superpin_launch + {r9}]",
-    "mov r10, [rip + superpin_launch + {r10}]",
-    "mov r11, [rip + superpin_launch + {r11}]",
-    "mov r12, [rip + superpin_launch + {r12}]",
-    "mov r13, [rip + superpin_launch + {r13}]",
-    "mov r14, [rip + superpin_launch + {r14}]",
-    "mov r15, [rip + superpin_launch + {r15}]",
+    machine::load_registers!("[rip + superpin_launch + "),
     "jmp qword ptr [rip + superpin_launch + {rip}]",
     ".popsection",
     calls = const offset_of!(Launch, calls),
     call_count = const offset_of!(Launch, call_count),
     xstate_mask = const offset_of!(Launch, xstate_mask),
     scratch = const offset_of!(Launch, scratch),
+    registers = const REGISTERS,
     rip = const REGISTERS + offset_of!(Registers, rip),
     rflags = const REGISTERS + offset_of!(Registers, rflags),
     fs_base = const REGISTERS + offset_of!(Registers, fs_base),
     gs_base = const REGISTERS + offset_of!(Registers, gs_base),
-    rax = const gpr(Gpr::Rax),
-    rcx = const gpr(Gpr::Rcx),
-    rdx = const gpr(Gpr::Rdx),
-    rbx = const gpr(Gpr::Rbx),
-    rsp = const gpr(Gpr::Rsp),
-    rbp = const gpr(Gpr::Rbp),
-    rsi = const gpr(Gpr::Rsi),
-    rdi = const gpr(Gpr::Rdi),
-    r8 = const gpr(Gpr::R8),
-    r9 = const gpr(Gpr::R9),
-    r10 = const gpr(Gpr::R10),
-    r11 = const gpr(Gpr::R11),
-    r12 = const gpr(Gpr::R12),
-    r13 = const gpr(Gpr::R13),
-    r14 = const gpr(Gpr::R14),
-    r15 = const gpr(Gpr::R15),
 );
 
 const _: () = assert!(offset_of!(Launch, xstate) == 0);

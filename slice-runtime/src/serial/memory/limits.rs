@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use bubble::map::BUBBLE;
-use machine::{Memory, proc};
+use machine::Memory;
+use machine::mapping::{self, Mapping};
 use syscall_replay::is_error;
 use syscall_replay::limits::{Limits, address_space, answer};
 
@@ -42,31 +43,29 @@ pub fn limit_open_files(limits: Limits) {
 /// find that out.
 pub fn own_data() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();
-    *BYTES.get_or_init(|| proc::read_to_string("self/maps").unwrap_or_default().lines().filter_map(data_of).sum())
+    let all = || mapping::all("self").unwrap_or_default();
+    *BYTES.get_or_init(|| all().iter().filter(|mapping| is_own_data(mapping)).map(Mapping::size).sum())
 }
 
-/// Bytes of a line of /proc/PID/maps, if it is such memory.
-fn data_of(line: &str) -> Option<u64> {
-    let mut fields = line.split_ascii_whitespace();
-    let (start, end) = fields.next()?.split_once('-')?;
-    let hex = |text| u64::from_str_radix(text, 16).ok();
-    let (start, end) = (hex(start)?, hex(end)?);
-    let permissions = fields.next()?;
-    let is_meant = BUBBLE.contains(start) && permissions.as_bytes()[1] == b'w' && permissions.ends_with('p');
-    is_meant.then_some(end - start)
+fn is_own_data(mapping: &Mapping) -> bool {
+    BUBBLE.contains(mapping.start) && mapping.write && !mapping.shared
 }
 
 #[cfg(test)]
 mod tests {
+    use machine::PAGE;
+
     use super::*;
 
     #[test]
     fn private_writable_memory_of_the_bubble_is_meant() {
-        let line =
-            |start: u64, permissions: &str| format!("{start:x}-{:x} {permissions} 00000000 00:00 0", start + 4096);
-        assert_eq!(data_of(&line(BUBBLE.start, "rw-p")), Some(4096));
-        assert_eq!(data_of(&line(BUBBLE.start, "r--p")), None);
-        assert_eq!(data_of(&line(BUBBLE.start, "rw-s")), None);
-        assert_eq!(data_of(&line(0x1000, "rw-p")), None);
+        let is_meant = |start: u64, permissions: &str| {
+            let line = format!("{start:x}-{:x} {permissions} 00000000 00:00 0", start + PAGE);
+            is_own_data(&Mapping::parse(&line).unwrap())
+        };
+        assert!(is_meant(BUBBLE.start, "rw-p"));
+        assert!(!is_meant(BUBBLE.start, "r--p"));
+        assert!(!is_meant(BUBBLE.start, "rw-s"));
+        assert!(!is_meant(0x1000, "rw-p"));
     }
 }

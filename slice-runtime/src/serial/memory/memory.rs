@@ -2,11 +2,11 @@
 
 use bubble::map::{BUBBLE, stays_reserved};
 use engine::Control;
+use machine::PAGE;
 use syscall_replay::is_error;
 
 use crate::ports::raw_syscall;
 
-const PAGE: u64 = 4096;
 /// More than any address of an app.
 const ALL: u64 = 1 << 47;
 

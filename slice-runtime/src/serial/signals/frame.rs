@@ -43,26 +43,6 @@ const SELECTORS: u64 = 0x2b << 48 | 0x33;
 const RESTORED_FLAGS: u64 = 0x0005_0dd5;
 /// The kernel aligns the area to what XSAVE needs.
 const ALIGNMENT: u64 = 64;
-/// Order of general registers in a sigcontext.
-const ORDER: [Gpr; 16] = [
-    Gpr::R8,
-    Gpr::R9,
-    Gpr::R10,
-    Gpr::R11,
-    Gpr::R12,
-    Gpr::R13,
-    Gpr::R14,
-    Gpr::R15,
-    Gpr::Rdi,
-    Gpr::Rsi,
-    Gpr::Rbp,
-    Gpr::Rbx,
-    Gpr::Rdx,
-    Gpr::Rax,
-    Gpr::Rcx,
-    Gpr::Rsp,
-];
-
 /// What a frame says beside the registers.
 pub struct Delivery<'a> {
     pub info: &'a libc::siginfo_t,
@@ -114,7 +94,7 @@ pub fn build(cpu: &Cpu, delivery: &Delivery<'_>, alternate: Option<u64>, memory:
     put(PRETCODE + STACK_AT, start);
     put(PRETCODE + STACK_AT + 16, size);
     let context = PRETCODE + SIGCONTEXT_AT;
-    for (i, gpr) in ORDER.into_iter().enumerate() {
+    for (i, gpr) in Gpr::IN_SIGNAL_FRAME.into_iter().enumerate() {
         put(context + i * 8, cpu.registers.get(gpr));
     }
     let [error_code, trap, address_of_fault] = delivery.fault;
@@ -165,7 +145,7 @@ pub fn restore(cpu: &mut Cpu, memory: &dyn Memory) -> Result<Restored, MemoryErr
         area => take_area(area, memory)?,
     };
     let registers = &mut cpu.registers;
-    for (i, gpr) in ORDER.into_iter().enumerate() {
+    for (i, gpr) in Gpr::IN_SIGNAL_FRAME.into_iter().enumerate() {
         registers.set(gpr, context(i));
     }
     registers.rip = context(RIP);

@@ -21,7 +21,7 @@ use crate::serial::signals::{Arrivals, Begun, OfThread};
 
 const SIZE: usize = 1 << 20;
 const SIGNAL_STACK_END: usize = 128 << 10;
-const PAGE: usize = 4096;
+const PAGE: usize = machine::PAGE as usize;
 
 /// A thread's state while it isn't the one for which the engine runs.
 pub struct State {

@@ -6,12 +6,10 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use isa::routine::{ARGUMENTS, clobbers, inline};
-use machine::Memory;
+use machine::{Memory, PAGE};
 
 use super::routine::routine_code;
 use crate::trace::{Arg, Call};
-
-const PAGE: u64 = 4096;
 
 /// Calls that are remembered at most.
 const MOST_KNOWN: usize = 4096;

@@ -12,7 +12,7 @@
 
 use std::arch::x86_64::__cpuid_count;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
@@ -209,15 +209,12 @@ struct Code {
 
 /// Such mappings of a process in `start .. end`.
 fn code_in(pid: i32, start: u64, end: u64) -> Vec<Code> {
-    let Ok(mut maps) = File::open(format!("/proc/{pid}/maps")) else { return Vec::new() };
+    let Ok(maps) = File::open(format!("/proc/{pid}/maps")) else { return Vec::new() };
     if let Some(asked) = ask(&maps, start, end) {
         return asked;
     }
-    let mut list = String::new();
-    if maps.read_to_string(&mut list).is_err() {
-        return Vec::new();
-    }
-    list.lines().filter_map(parse).filter(|code| code.start < end && start < code.end).collect()
+    let all = mapping::all(pid).unwrap_or_default().into_iter();
+    all.filter(|mapping| mapping.start < end && start < mapping.end).filter_map(Code::of).collect()
 }
 
 /// The same, if the kernel can be asked and they are few.
@@ -242,18 +239,6 @@ impl Code {
         let Mapping { start, end, offset, name, .. } = mapping;
         (mapping.execute && name.starts_with('/')).then_some(Self { start, end, offset, path: name, is_constant })
     }
-}
-
-fn parse(line: &str) -> Option<Code> {
-    let mut fields = line.split_ascii_whitespace();
-    let (start, end) = fields.next()?.split_once('-')?;
-    let permissions = fields.next()?;
-    let executable = permissions.as_bytes()[2] == b'x';
-    let hex = |text| u64::from_str_radix(text, 16).ok();
-    let offset = hex(fields.next()?)?;
-    let path = line.find('/').map(|at| line[at..].to_owned())?;
-    let is_constant = permissions == "r-xp";
-    executable.then_some(Code { start: hex(start)?, end: hex(end)?, offset, path, is_constant })
 }
 
 /// Addresses of the instructions in a mapping.
@@ -351,7 +336,8 @@ mod tests {
     }
 
     #[test]
-    fn executable_file_mappings_are_parsed() {
+    fn only_executable_mappings_of_files_are_meant() {
+        let parse = |line| Code::of(Mapping::parse(line).unwrap());
         let line = "7f0000000000-7f0000001000 r-xp 00001000 fe:01 1234   /usr/lib/a file.so";
         let path = "/usr/lib/a file.so".to_owned();
         let (start, end) = (0x7f00_0000_0000, 0x7f00_0000_1000);

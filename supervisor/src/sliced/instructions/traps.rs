@@ -5,14 +5,12 @@
 //! change its mapping of such a page, all are taken away for good.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 
-use machine::Memory;
+use machine::pagemap::Pagemap;
+use machine::{Memory, PAGE};
 use tracee::{Stopped, TraceError};
 
 const INT3: u8 = 0xcc;
-const PAGE: u64 = 4096;
 
 /// The breakpoint instructions of a program image.
 #[derive(Default)]
@@ -115,12 +113,5 @@ impl Traps {
 
 /// Whether a page of a private file mapping is still the file's.
 fn is_unchanged(pid: i32, page: u64) -> bool {
-    const PRESENT: u64 = 1 << 63;
-    const SWAPPED: u64 = 1 << 62;
-    const OF_FILE: u64 = 1 << 61;
-    let mut entry = [0; 8];
-    let read =
-        File::open(format!("/proc/{pid}/pagemap")).and_then(|map| map.read_exact_at(&mut entry, page / PAGE * 8));
-    let entry = u64::from_le_bytes(entry);
-    read.is_ok() && entry & SWAPPED == 0 && (entry & PRESENT == 0 || entry & OF_FILE != 0)
+    Pagemap::open(pid).and_then(|pagemap| pagemap.at(page)).is_ok_and(|page| !page.is_own())
 }

@@ -5,6 +5,7 @@
 
 use bubble::map::BUBBLE;
 use machine::Memory;
+use machine::mapping::{self, Mapping};
 use syscall_replay::effects::Range;
 use syscall_replay::{Pending, table};
 use tracee::Stopped;
@@ -22,12 +23,12 @@ pub struct Before {
 impl Before {
     /// Reads it.
     pub fn read(process: &Stopped) -> Self {
-        let maps = std::fs::read_to_string(format!("/proc/{}/maps", process.pid())).unwrap_or_default();
-        let mappings = maps.lines().filter_map(writable).map(|(start, len)| {
-            let mut bytes = vec![0; len as usize];
-            let readable = process.read_prefix(start, &mut bytes);
+        let all = mapping::all(process.pid()).unwrap_or_default();
+        let mappings = all.into_iter().filter(is_compared).map(|mapping| {
+            let mut bytes = vec![0; mapping.size() as usize];
+            let readable = process.read_prefix(mapping.start, &mut bytes);
             bytes.truncate(readable);
-            (start, bytes)
+            (mapping.start, bytes)
         });
         Self { mappings: mappings.collect() }
     }
@@ -70,15 +71,10 @@ fn wrong_table(pending: &Pending, result: u64, address: u64) -> Failure {
     ))
 }
 
-/// Start and length of a private mapping that the app can write.
-fn writable(line: &str) -> Option<(u64, u64)> {
-    let mut fields = line.split_ascii_whitespace();
-    let (start, end) = fields.next()?.split_once('-')?;
-    let permissions = fields.next()?;
-    let hex = |text| u64::from_str_radix(text, 16).ok();
-    let (start, end) = (hex(start)?, hex(end)?);
-    let is_meant = permissions.starts_with("rw") && permissions.ends_with('p') && end - start <= LARGEST;
-    (is_meant && !BUBBLE.overlaps(start, end - start)).then_some((start, end - start))
+/// Whether it is a private mapping that the app can write.
+fn is_compared(mapping: &Mapping) -> bool {
+    let is_meant = mapping.read && mapping.write && !mapping.shared && mapping.size() <= LARGEST;
+    is_meant && !BUBBLE.overlaps(mapping.start, mapping.size())
 }
 
 #[cfg(test)]
@@ -87,11 +83,12 @@ mod tests {
 
     #[test]
     fn the_apps_own_writable_memory_is_compared() {
-        assert_eq!(writable("400000-401000 rw-p 00000000 fe:00 1 /bin/x"), Some((0x40_0000, 4096)));
-        assert_eq!(writable("400000-401000 r--p 00000000 fe:00 1 /bin/x"), None);
-        assert_eq!(writable("400000-401000 rw-s 00000000 fe:00 1 /bin/x"), None);
+        let is_compared = |line: &str| is_compared(&Mapping::parse(line).unwrap());
+        assert!(is_compared("400000-401000 rw-p 00000000 fe:00 1 /bin/x"));
+        assert!(!is_compared("400000-401000 r--p 00000000 fe:00 1 /bin/x"));
+        assert!(!is_compared("400000-401000 rw-s 00000000 fe:00 1 /bin/x"));
         let bubble = format!("{:x}-{:x} rw-p 00000000 00:00 0", BUBBLE.start, BUBBLE.start + 4096);
-        assert_eq!(writable(&bubble), None);
+        assert!(!is_compared(&bubble));
     }
 
     #[test]

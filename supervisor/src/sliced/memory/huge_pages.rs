@@ -6,13 +6,13 @@
 //! likely means to use as a whole. What a huge page of its own costs the app, memory that it doesn't touch, is bounded
 //! by a limit on the size of such a mapping.
 
+use machine::PAGE;
 use tracee::{Remote, Stopped, TraceError};
 
 /// Smaller mappings add too little to a fork.
 const LEAST: u64 = 4 << 20;
 /// Larger ones than this part of the machine's memory are more likely reserved than used.
 const PART_OF_MEMORY: u64 = 4;
-const PAGE: u64 = 4096;
 
 /// Who asks.
 pub struct HugePages {

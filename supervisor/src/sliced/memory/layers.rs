@@ -189,6 +189,8 @@ impl Drop for Layer {
 
 #[cfg(test)]
 mod tests {
+    use machine::PAGE;
+
     use super::*;
 
     const SIZE: usize = 300 * CHUNK as usize;
@@ -254,7 +256,6 @@ mod tests {
 
     #[test]
     fn other_parts_of_the_object_may_be_mapped() {
-        const PAGE: u64 = 4096;
         let (mut layers, mut object) = (Layers::default(), vec![1; SIZE]);
         update(&mut layers, &object, PAGE..CHUNK * 3 + PAGE);
         object[2 * PAGE as usize] = 5;

@@ -11,6 +11,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use bubble::map::ENTRY;
+use machine::{Status, mapping};
 
 /// Whether there are programs that slices execute and nobody else does. Slices come to their ends by themselves.
 pub fn are_there() -> bool {
@@ -38,14 +39,12 @@ fn is_slice(pid: u32, own: u32) -> bool {
     if tracer_and_parent(pid) != Some((0, own)) {
         return false;
     }
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    maps.lines().any(|line| line.starts_with(&format!("{:x}-", ENTRY.start)))
+    mapping::all(pid).unwrap_or_default().iter().any(|mapping| mapping.start == ENTRY.start)
 }
 
 fn tracer_and_parent(pid: u32) -> Option<(u32, u32)> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u32>().ok());
-    Some((field("TracerPid:")?, field("PPid:")?))
+    let status = Status::of(pid).ok()?;
+    Some((status.number("TracerPid")?, status.number("PPid")?))
 }
 
 /// Whether it is a process that we could wait for, and that hasn't ended.

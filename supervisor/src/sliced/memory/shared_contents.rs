@@ -14,7 +14,7 @@ use tracee::{Remote, Stopped, TraceError};
 use crate::app::Mapping;
 use crate::base::Failure;
 
-const PAGE: usize = 4096;
+const PAGE: usize = machine::PAGE as usize;
 /// Bytes of a mapping that are copied although the app can't read them at the moment, and it can't be found out which were written:
 /// it may only have reserved the space.
 const MOST_UNREADABLE: u64 = 64 << 20;

@@ -293,10 +293,8 @@ impl InProcess {
 
     /// Whether the signals arrive by which the recorder stops: one that is blocked or ignored would lose the app's setting.
     fn can_stop(&mut self, stopped: &Stopped) -> Result<bool, Failure> {
-        let ignored = *self.ignored.get_or_insert_with(|| {
-            let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok();
-            status.and_then(|status| Dispositions::parse(&status)).map_or(NEEDED_SIGNALS, |set| set.ignored)
-        });
+        let ignored =
+            *self.ignored.get_or_insert_with(|| Dispositions::of(self.pid).map_or(NEEDED_SIGNALS, |set| set.ignored));
         let is_traced_by_itself = stopped.registers()?.app().rflags & flags::TF != 0;
         Ok((ignored | stopped.signal_mask()?) & NEEDED_SIGNALS == 0 && !is_traced_by_itself)
     }

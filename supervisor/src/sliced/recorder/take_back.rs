@@ -18,6 +18,7 @@ use syscall_replay::is_restart;
 use tracee::{Mode, Stop, Stopped, TraceError, UserRegisters};
 
 use super::recorder::InProcess;
+use crate::app::Pending;
 use crate::base::Failure;
 use crate::sliced::recorder::code::{
     AFTER, CODE_END, FLAGS, NEXT, R10, R11, RBX, RCX, RDI, RDX, RESULT, ROOM, RSI, RSP, STACK_END, in_master,
@@ -58,11 +59,9 @@ impl InProcess {
         if !matches!(stop, Stop::Interrupted | Stop::Group(_)) || awaited == 0 {
             return Ok(false);
         }
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid));
-        let pending = status.ok().and_then(|status| pending_signals(&status));
-        let pending =
-            pending.ok_or_else(|| Failure::Unsupported("/proc/PID/status doesn't tell pending signals".into()))?;
-        Ok(pending & awaited != 0)
+        let pending = Pending::of(self.pid)
+            .ok_or_else(|| Failure::Unsupported("/proc/PID/status doesn't tell pending signals".into()))?;
+        Ok(pending.of_thread() & awaited != 0)
     }
 
     /// The master's registers become the app's.
@@ -206,22 +205,4 @@ fn is_fault(info: &libc::siginfo_t) -> bool {
 /// Whether there was no instruction; not if somebody has sent the signal.
 fn is_undefined(info: &libc::siginfo_t) -> bool {
     info.si_signo == libc::SIGILL && info.si_code > 0
-}
-
-/// The signals that wait for a thread alone, by its `/proc/PID/status`.
-fn pending_signals(status: &str) -> Option<u64> {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigPnd:"))?;
-    u64::from_str_radix(mask.trim(), 16).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_threads_own_pending_signals_are_read() {
-        let status = "Name:\tx\nSigPnd:\t0000000040000000\nShdPnd:\t0000000000000001\n";
-        assert_eq!(pending_signals(status), Some(1 << (libc::SIGSYS - 1)));
-        assert_eq!(pending_signals("Name:\tx\n"), None);
-    }
 }

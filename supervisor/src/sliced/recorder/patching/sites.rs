@@ -9,7 +9,9 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use machine::Memory;
+use machine::mapping::{self, Mapping};
+use machine::pagemap::Pagemap;
+use machine::{Memory, PAGE};
 use tracee::Stopped;
 
 use super::holes::Text;
@@ -20,7 +22,6 @@ use crate::sliced::recorder::code::{CODE_END, Instruction, MAX_SITES, STUB_BYTES
 const LARGEST: u64 = 64 << 20;
 /// Calls from a site before it is looked at.
 const SEEN: u32 = 4;
-const PAGE: u64 = 4096;
 
 /// Where such an instruction is.
 #[derive(Default)]
@@ -201,15 +202,15 @@ impl Sites {
 /// What is known of the master's mappings while sites are looked at.
 struct Search {
     mappings: Vec<Range<u64>>,
-    pagemap: Option<File>,
+    pagemap: Option<Pagemap>,
     texts: Vec<Text>,
 }
 
 impl Search {
     fn new(process: &Stopped, mut texts: Vec<Text>) -> Self {
-        let maps = std::fs::read_to_string(format!("/proc/{}/maps", process.pid())).unwrap_or_default();
-        let pagemap = File::open(format!("/proc/{}/pagemap", process.pid())).ok();
-        let mappings: Vec<_> = maps.lines().filter_map(code_mapping).collect();
+        let all = mapping::all(process.pid()).unwrap_or_default();
+        let pagemap = Pagemap::open(process.pid()).ok();
+        let mappings: Vec<_> = all.iter().filter_map(code_mapping).collect();
         texts.retain(|text| mappings.contains(&(text.start..text.end())));
         Self { mappings, pagemap, texts }
     }
@@ -228,13 +229,7 @@ impl Search {
 
     /// Whether a page of a private file mapping is still the file's.
     fn is_unchanged(&self, page: u64) -> bool {
-        const PRESENT: u64 = 1 << 63;
-        const SWAPPED: u64 = 1 << 62;
-        const OF_FILE: u64 = 1 << 61;
-        let mut entry = [0; 8];
-        let read = self.pagemap.as_ref().map(|file| file.read_exact_at(&mut entry, page / PAGE * 8));
-        let entry = u64::from_le_bytes(entry);
-        matches!(read, Some(Ok(()))) && entry & SWAPPED == 0 && (entry & PRESENT == 0 || entry & OF_FILE != 0)
+        self.pagemap.as_ref().and_then(|pagemap| pagemap.at(page).ok()).is_some_and(|page| !page.is_own())
     }
 }
 
@@ -245,14 +240,9 @@ fn pages(written: &Written) -> impl Iterator<Item = u64> + use<> {
 }
 
 /// A private mapping of a file that can be executed and not be written.
-fn code_mapping(line: &str) -> Option<Range<u64>> {
-    let mut fields = line.split_ascii_whitespace();
-    let (start, end) = fields.next()?.split_once('-')?;
-    let permissions = fields.next()?;
-    let inode = fields.nth(2)?;
-    let hex = |text| u64::from_str_radix(text, 16).ok();
-    let (start, end) = (hex(start)?, hex(end)?);
-    (permissions == "r-xp" && inode != "0" && end - start <= LARGEST).then_some(start..end)
+fn code_mapping(mapping: &Mapping) -> Option<Range<u64>> {
+    let is_code = mapping.read && !mapping.write && mapping.execute && !mapping.shared && mapping.inode != 0;
+    (is_code && mapping.size() <= LARGEST).then_some(mapping.start..mapping.end)
 }
 
 const _: () = assert!(STUBS_AT + STUB_BYTES * MAX_SITES as u64 <= CODE_END);
@@ -263,6 +253,7 @@ mod tests {
 
     #[test]
     fn only_unwritable_private_code_of_files_is_patched() {
+        let code_mapping = |line| code_mapping(&Mapping::parse(line).unwrap());
         assert_eq!(code_mapping("400000-401000 r-xp 00000000 fe:00 12 /bin/x"), Some(0x40_0000..0x40_1000));
         assert_eq!(code_mapping("400000-401000 r-xs 00000000 fe:00 12 /bin/x"), None);
         assert_eq!(code_mapping("400000-401000 rwxp 00000000 fe:00 12 /bin/x"), None);

@@ -1,9 +1,14 @@
-//! Asks the kernel for single mappings of a process, by the `PROCMAP_QUERY` of /proc/PID/maps (Linux 6.11): to read the whole list takes as long as it
+//! Mappings of a process, by its list /proc/PID/maps.
+//!
+//! Single ones can be asked for, by the `PROCMAP_QUERY` of that file (Linux 6.11): to read the whole list takes as long as it
 //! is, and a program that makes and changes mappings of code all the time has that done each time.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+
+use super::files;
 
 /// A mapping, as a line of /proc/PID/maps tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +33,52 @@ pub struct Mapping {
     pub shared: bool,
     /// The last column.
     pub name: String,
+}
+
+impl Mapping {
+    /// From a line of the list.
+    pub fn parse(line: &str) -> Option<Self> {
+        let hex = |digits| u64::from_str_radix(digits, 16).ok();
+        let mut fields = line.splitn(6, ' ');
+        let (start, end) = fields.next()?.split_once('-')?;
+        let &[read, write, execute, shared] = fields.next()?.as_bytes() else { return None };
+        let offset = hex(fields.next()?)?;
+        let (major, minor) = fields.next()?.split_once(':')?;
+        let inode = fields.next()?.parse().ok()?;
+        Some(Self {
+            start: hex(start)?,
+            end: hex(end)?,
+            offset,
+            device: hex(major)? << 32 | hex(minor)?,
+            inode,
+            read: read == b'r',
+            write: write == b'w',
+            execute: execute == b'x',
+            shared: shared == b's',
+            name: fields.next().unwrap_or_default().trim_start().to_owned(),
+        })
+    }
+
+    /// Its bytes.
+    pub fn size(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Its bits of `mprotect`.
+    pub fn protection(&self) -> i32 {
+        let bits = [(self.read, libc::PROT_READ), (self.write, libc::PROT_WRITE), (self.execute, libc::PROT_EXEC)];
+        bits.into_iter().filter(|(is, _)| *is).map(|(_, bit)| bit).sum()
+    }
+}
+
+/// The mappings of a process, in the order of their addresses. `process`: its number, `self`, or `thread-self`, which is right even if the process's first
+/// thread has ended.
+///
+/// # Errors
+/// If the process is gone, or somebody else's.
+pub fn all(process: impl Display) -> io::Result<Vec<Mapping>> {
+    let list = files::read_to_string(format!("{process}/maps"))?;
+    Ok(list.lines().filter_map(Mapping::parse).collect())
 }
 
 /// What the kernel says.
@@ -123,28 +174,44 @@ mod tests {
 
     #[test]
     fn a_mapping_is_told_as_in_the_list() {
-        let text = std::fs::read_to_string("/proc/self/maps").unwrap();
         let maps = File::open("/proc/self/maps").unwrap();
         let here = a_mapping_is_told_as_in_the_list as *const () as u64;
-        let Answer::Is(mapping) = at(&maps, here) else {
+        if at(&maps, here) == Answer::Unknown {
             // An older kernel.
-            assert_eq!(at(&maps, here), Answer::Unknown);
             return;
-        };
-        let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
-        let in_line = |line: &&str| {
-            let (start, end) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
-            (number(start)..number(end)).contains(&here)
-        };
-        let fields: Vec<&str> = text.lines().find(in_line).unwrap().split_ascii_whitespace().collect();
-        let Mapping { start, end, offset, device, inode, .. } = mapping;
-        assert_eq!(fields[0], format!("{start:x}-{end:x}"));
-        assert_eq!(fields[1], "r-xp");
+        }
+        let mapping =
+            all("self").unwrap().into_iter().find(|mapping| (mapping.start..mapping.end).contains(&here)).unwrap();
+        assert_eq!(at(&maps, here), Answer::Is(mapping.clone()));
         assert!(mapping.read && !mapping.write && mapping.execute && !mapping.shared);
-        let device = format!("{:02x}:{:02x}", device >> 32, device as u32);
-        assert_eq!(&fields[2..], [format!("{offset:08x}"), device, inode.to_string(), mapping.name.clone()]);
+        let (start, end) = (mapping.start, mapping.end);
         assert_eq!((at(&maps, end - 1), at_or_after(&maps, start)), (Answer::Is(mapping.clone()), Answer::Is(mapping)));
         assert_eq!(at(&maps, 8), Answer::Nothing);
         assert!(matches!(at_or_after(&maps, 8), Answer::Is(first) if first.start > 8));
+    }
+
+    #[test]
+    fn lines_are_understood() {
+        let line = "7f0000000000-7f0000001000 r-xp 00001000 fe:01 1234   /usr/lib/libc.so.6";
+        let mapping = Mapping::parse(line).unwrap();
+        let expected = Mapping {
+            start: 0x7f00_0000_0000,
+            end: 0x7f00_0000_1000,
+            offset: 0x1000,
+            device: 0xfe_0000_0001,
+            inode: 1234,
+            read: true,
+            write: false,
+            execute: true,
+            shared: false,
+            name: "/usr/lib/libc.so.6".into(),
+        };
+        assert_eq!(mapping, expected);
+        assert_eq!((mapping.size(), mapping.protection()), (0x1000, libc::PROT_READ | libc::PROT_EXEC));
+        let with_blank = Mapping::parse("1000-2000 rw-s 00000000 08:01 7                  /a b (deleted)").unwrap();
+        assert_eq!((with_blank.shared, with_blank.write, &*with_blank.name), (true, true, "/a b (deleted)"));
+        let without = Mapping::parse("1000-2000 rw-p 00000000 00:00 0 ").unwrap();
+        assert_eq!((without.inode, &*without.name), (0, ""));
+        assert_eq!(Mapping::parse("Rss:                4 kB"), None);
     }
 }
