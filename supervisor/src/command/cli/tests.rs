@@ -1,0 +1,81 @@
+use super::*;
+
+const TOOLS: [ToolInfo; 1] = [ToolInfo {
+    name: "icount2",
+    about: "Counts",
+    check: |_| Ok(()),
+    identity: |options| format!("{options:?}"),
+    help: || "icount2 help".into(),
+}];
+
+fn parse_text(line: &str) -> Result<Request, String> {
+    let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+    parse(&args, &TOOLS)
+}
+
+fn run(line: &str) -> Settings {
+    match parse_text(line) {
+        Ok(Request::Run(settings)) => *settings,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_papers_spelling() {
+    let s = run("-sp 1 -spmsec 200 -spmp 4 -spsysrecs 0 -t icount2 -- gzip -9 -sp 7");
+    assert!(s.sliced);
+    assert_eq!((s.slice_ms, s.max_running, s.call_limit), (200, 4, CallLimit::Calls(0)));
+    assert_eq!(s.app, ["gzip", "-9", "-sp", "7"]);
+    assert!(s.tool_options.is_empty());
+}
+
+#[test]
+fn defaults() {
+    let s = run("-t icount2 -- ls");
+    assert!(!s.sliced && !s.randomise && s.linking && s.sharing);
+    assert_eq!((s.slice_ms, s.max_running, s.call_limit), (1000, 8, CallLimit::Stops(1000)));
+    assert_eq!((s.trace_blocks, s.trace_instructions), (5, 64));
+}
+
+#[test]
+fn what_follows_the_tool_is_the_tools_unless_it_is_ours() {
+    let s = run("-t icount2 -o file -spmsec 5 --deep 3 x -- app -- y");
+    assert_eq!(s.tool_options, ["-o", "file", "--deep", "3", "x"]);
+    assert_eq!(s.slice_ms, 5);
+    assert_eq!(s.app, ["app", "--", "y"]);
+}
+
+#[test]
+fn what_is_kept_needs_the_same_addresses() {
+    let s = run("-persist /tmp/x -t icount2 -v -- app");
+    assert_eq!((s.persist, s.tool_identity.as_str()), (Some("/tmp/x".into()), "[\"-v\"]"));
+    for other in ["-aslr 1", "-share 0"] {
+        assert!(parse_text(&format!("-persist x {other} -t icount2 -- app")).unwrap_err().contains("-persist"));
+    }
+}
+
+#[test]
+fn two_dashes_and_equal_signs_work_too() {
+    let s = run("--sp=1 -spmsec=7 -t icount2 -- app");
+    assert!(s.sliced);
+    assert_eq!(s.slice_ms, 7);
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    assert!(parse_text("-sp 1 -- ls").unwrap_err().contains("-t"));
+    assert!(parse_text("-t icount2").unwrap_err().contains("after `--`"));
+    let bad = parse_text("-sp 2 -t icount2 -- ls").unwrap_err();
+    assert!(bad.contains("'-sp <0|1>'") && !bad.contains("--sp"), "{bad}");
+    assert!(parse_text("-spmp 0 -t icount2 -- ls").is_err());
+    assert!(parse_text("-bogus 1 -t icount2 -- ls").unwrap_err().contains("`-bogus`"));
+    assert!(parse_text("-o x -t icount2 -- ls").unwrap_err().contains("after -t"));
+}
+
+#[test]
+fn help_is_spelled_as_typed() {
+    let Ok(Request::Print(help)) = parse_text("--help") else { panic!("no help") };
+    assert!(help.contains("-spmsec <MS>") && !help.contains("--spmsec"), "{help}");
+    assert!(matches!(parse_text("-t help"), Ok(Request::Print(list)) if list.contains("icount2")));
+    assert!(matches!(parse_text("-t icount2 --help"), Ok(Request::Print(text)) if text == "icount2 help"));
+}
