@@ -65,6 +65,7 @@
 //! `docs/tools.md` builds a tool step by step, outside this workspace.
 
 mod arguments;
+mod branch;
 mod collect;
 mod collector;
 mod entry;
@@ -83,6 +84,7 @@ pub use clap;
 pub use serde;
 
 pub use arguments::{Arg, Arguments, Routine, Test};
+pub use branch::BranchKind;
 pub use entry::Entry;
 pub use image::main;
 pub use machine::{AppPc, Gpr};
@@ -91,7 +93,7 @@ pub use out::{Out, Total};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
 pub use tool::{SliceInfo, Tool};
-pub use trace::{At, Block, BranchKind, Instruction, MNEMONICS, MemoryOperand, Trace, mnemonic_name};
+pub use trace::{At, Block, Instruction, MNEMONICS, MemoryOperand, Trace, mnemonic_name};
 
 #[cfg(test)]
 suites::watch_tests!();
