@@ -10,7 +10,7 @@ use crate::table::{self, Class, Rule};
 /// Keeps files that the app maps, for slices to map later.
 pub trait Files {
     /// Takes a copy of the master's descriptor `fd` that will show the same contents for as long as a slice may map it,
-    /// and returns the number of the control process's own descriptor. `None` if that can't be promised.
+    /// and returns the number that the file has in the run. `None` if that can't be promised.
     fn keep(&mut self, fd: i32) -> Option<u32>;
 }
 

@@ -35,7 +35,7 @@ impl Space for Recorded {
     }
 }
 
-/// Descriptor 3 is kept as 103; no other can be.
+/// Descriptor 3 is file 103 of the run; no other can be.
 struct OnlyThree;
 
 impl Files for OnlyThree {

@@ -10,13 +10,14 @@
 //! * [`shared`]: what lies in the *run memory*, one memfd that the control process and all slices map.
 //! * [`switches`]: the engine's optimisations by name, since the control process reads them.
 //! * [`picture`]: what a started image's memory holds, for slices to go on from.
-//! * [`code_files`]: which files the shared code is from.
+//! * [`code_files`]: which files the shared code is from. [`files`]: where those are that the app maps.
 //! * [`events`]: what a run tells those who work on it.
 //! * [`boot`]: what a taken-over process finds when its image starts.
 
 pub mod boot;
 pub mod code_files;
 pub mod events;
+pub mod files;
 pub mod map;
 pub mod picture;
 pub mod shared;

@@ -27,7 +27,7 @@ impl Guest for SliceGuest {
         if self.watch.is_some() {
             return Flow::Leave;
         }
-        let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: &mut *control };
+        let mut space = SliceSpace { memory: self.memory, files: self.files, control: &mut *control };
         let replayed = self.replaying.replay(|log| log.syscall(&mut cpu.registers, &mut space));
         if let Ok(Replayed::Restored(xstate)) = replayed {
             cpu.xstate.bytes.fill(0);

@@ -3,6 +3,8 @@
 //! Whatever doesn't fit means that this slice can't give a right result. It says so in its slot and stops: nothing
 //! is skipped or guessed here, and whether it is tried again from its [first state](super::start) is the control process's choice.
 
+use bubble::files::FileTable;
+use bubble::map::CONTROL;
 use bubble::shared::{End, EndKind, SliceStats};
 use bubble::switches::Optimisation;
 use engine::{Control, Flow, Runner};
@@ -13,7 +15,7 @@ use translator::abi::Cpu;
 use crate::ports::{OwnSlot, RunningTool};
 use crate::slice::end::first_memory::{FirstMemory, Keeper};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
-use crate::slice::replay::{Cpuid, Replaying, SliceSpace};
+use crate::slice::replay::{Cpuid, Replaying, RunFiles, SliceSpace};
 use crate::slice::start::aliases;
 
 /// What follows from a slice that comes to another place than the app, and only then why that may be.
@@ -26,7 +28,7 @@ const LAST_X87: &str = ". The app has looked (fnstenv, fnsave) where its last x8
 
 /// Runs one slice.
 pub struct SliceGuest {
-    pub(super) supervisor: i32,
+    pub(super) files: RunFiles,
     pub(super) slot: OwnSlot,
     pub(super) tool: Box<dyn RunningTool>,
     pub(super) replaying: Replaying,
@@ -52,7 +54,8 @@ impl SliceGuest {
     /// The guest of a slice whose slot has been released.
     pub fn new(supervisor: i32, slot: OwnSlot, tool: Box<dyn RunningTool>) -> Self {
         Self {
-            supervisor,
+            // SAFETY: a slice's CONTROL is mapped, as long as it lives.
+            files: RunFiles { supervisor, table: unsafe { FileTable::at(CONTROL.start as *const u8) } },
             slot,
             tool,
             replaying: Replaying::new(slot.log()),
@@ -134,7 +137,7 @@ impl SliceGuest {
         };
         let mut registers = cpu.registers;
         registers.set(Gpr::Rax, number as u64);
-        let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: &mut *control };
+        let mut space = SliceSpace { memory: self.memory, files: self.files, control: &mut *control };
         let Ok(Replayed::Done) = self.replaying.replay(|log| log.syscall(&mut registers, &mut space)) else {
             unknown(self)
         };
@@ -168,7 +171,7 @@ impl SliceGuest {
         }
         let mut registers = engine.cpu().registers;
         let mut control = engine.control();
-        let mut space = SliceSpace { memory: self.memory, supervisor: self.supervisor, control: &mut control };
+        let mut space = SliceSpace { memory: self.memory, files: self.files, control: &mut control };
         if let Err(divergence) = Replayer::new(record).syscall(&mut registers, &mut space) {
             self.diverged(&divergence);
         }

@@ -17,7 +17,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
-use syscall_replay::Files;
+
+use crate::run_memory::OpenFiles;
 
 /// A file: its device and its inode number.
 pub type Key = (u64, u64);
@@ -25,6 +26,8 @@ pub type Key = (u64, u64);
 pub type Kept = HashMap<Key, Rc<Held>>;
 
 thread_local! {
+    /// How many files the run has had.
+    static FILES: Cell<u32> = const { Cell::new(0) };
     /// What is kept for any process of the run.
     static ALL: RefCell<Vec<Weak<Shelf>>> = const { RefCell::new(Vec::new()) };
 }
@@ -46,10 +49,14 @@ pub struct KeptFiles {
     shelf: Rc<Shelf>,
     /// Slices can open what is held.
     is_reachable: bool,
+    /// Where they learn how.
+    told: Option<OpenFiles>,
 }
 
-/// A file that is held.
+/// A file that is held. In the table of files of the run, which records refer to, it is one line.
 pub struct Held {
+    /// Its number in the run.
+    number: u32,
     file: File,
     /// When it was mapped first.
     version: Version,
@@ -108,7 +115,12 @@ impl KeptFiles {
             all.retain(|shelf| shelf.strong_count() > 0);
             all.push(Rc::downgrade(&shelf));
         });
-        Self { master, shelf, is_reachable: true }
+        Self { master, shelf, is_reachable: true, told: None }
+    }
+
+    /// Slices look there for what is held.
+    pub fn tell(&mut self, files: OpenFiles) {
+        self.told = Some(files);
     }
 
     /// Whether slices that start from now on can open what is held.
@@ -162,8 +174,8 @@ impl KeptFiles {
         writable
     }
 
-    /// Gives a descriptor of the file.
-    fn hold(&mut self, file: &File) -> Option<i32> {
+    /// Gives the file's number in the run, and a descriptor.
+    fn hold(&mut self, file: &File) -> Option<(u32, i32)> {
         let metadata = file.metadata().ok()?;
         let mut version = Version::of(&metadata)?;
         let mut kept = self.shelf.kept.borrow_mut();
@@ -176,10 +188,10 @@ impl KeptFiles {
                     sleep(TICK);
                     version = Version::of(&file.metadata().ok()?)?;
                 }
-                place.insert(Rc::new(Held { file, version }))
+                place.insert(Rc::new(Held { number: FILES.replace(FILES.get() + 1), file, version }))
             }
         };
-        Some(held.file.as_raw_fd())
+        Some((held.number, held.file.as_raw_fd()))
     }
 
     fn take(&self, fd: i32) -> Option<File> {
@@ -223,7 +235,7 @@ fn has_writers(file: &File) -> bool {
     }
 }
 
-impl Files for KeptFiles {
+impl syscall_replay::Files for KeptFiles {
     fn keep(&mut self, fd: i32) -> Option<u32> {
         let file = self.take(fd)?;
         // What is open for writing may be about to change: its present contents are in the next fork only.
@@ -231,7 +243,8 @@ impl Files for KeptFiles {
         if is_writable(&file) || !self.is_reachable {
             return None;
         }
-        self.hold(&file).map(|fd| fd as u32)
+        let (number, descriptor) = self.hold(&file)?;
+        self.told.as_ref()?.set(number, descriptor).then_some(number)
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use bubble::boot::BOOT_MAGIC;
 use bubble::events::Reader;
+use bubble::files::FILES_END;
 use bubble::map::{CONTROL, RECORDS, RESULT, file};
 use bubble::picture::{Contents, HEADER_AT, PictureHeader};
 use bubble::shared::{MAX_SLOTS, NO_SLOT, NOWHERE, RunHeader, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
@@ -22,7 +23,7 @@ use nix::unistd::{Whence, lseek};
 
 use super::slot::ClaimedSlot;
 use super::step_names::StepNames;
-use super::view::View;
+use super::view::{OpenFiles, View};
 use crate::base::{Doing, Failure, above_standard, cpuid_table};
 use crate::command::{Addresses, Settings};
 use crate::report::log;
@@ -88,6 +89,15 @@ impl RunMemory {
     /// The memfd.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Where slices look for files of the run.
+    ///
+    /// # Errors
+    /// If that can't be mapped.
+    pub fn files(&self) -> Result<OpenFiles, Failure> {
+        let control = View::new(&self.file, file::CONTROL_AT, FILES_END as u64).doing("map the table of files")?;
+        Ok(OpenFiles { control })
     }
 
     /// Optimisations that are off in this run.

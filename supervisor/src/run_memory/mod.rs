@@ -8,7 +8,7 @@
 //!
 //! * `memory`: the memfd, its header, which slots are free.
 //! * `slot`: what is told to a slice, and what it answers.
-//! * `view`: mappings of parts of it.
+//! * `view`: mappings of parts of it, and what is written there while slices run: where files are.
 //! * `step_names`: by which step a take-over failed.
 //! * [`persistent`]: translations that outlive a run.
 
@@ -22,3 +22,4 @@ pub use memory::RunMemory;
 pub use persistent::KeptCode;
 pub use slot::ClaimedSlot;
 pub use step_names::{FAILURE_BASE, StepNames};
+pub use view::OpenFiles;

@@ -5,6 +5,21 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
+use bubble::files::FileTable;
+
+/// Tells the slices of one process where files of the run are.
+pub struct OpenFiles {
+    pub(super) control: View,
+}
+
+impl OpenFiles {
+    /// File `number` is open as `descriptor`. False if there is no room for that number.
+    pub fn set(&self, number: u32, descriptor: i32) -> bool {
+        // SAFETY: the view starts where CONTROL does, reaches behind the table, and lives as long as this.
+        unsafe { FileTable::at(self.control.start.as_ptr()) }.set(number, descriptor as u32)
+    }
+}
+
 /// A mapping of a part of the run memory.
 pub(super) struct View {
     pub(super) start: NonNull<u8>,

@@ -123,6 +123,7 @@ impl<'a> Follower<'a> for Sliced<'a> {
 impl Sliced<'_> {
     fn begin(&mut self, mut process: Stopped, origin: Origin) -> Result<(), Failure> {
         self.timer = Timer::new(self.process.pid())?;
+        self.process.memory().files().tell(self.parts.memory.files()?);
         let Parts { kept, memory, statistics, .. } = &mut self.parts;
         kept.begin(self.process.pid(), memory, statistics);
         self.thread.begin(self.process.pid())?;

@@ -117,7 +117,7 @@ pub struct Remap {
     pub arity: usize,
     /// Result that the master got.
     pub result: u64,
-    /// The file to map: a descriptor of the control process.
+    /// The file to map: its number in the run.
     pub source: Option<u32>,
 }
 

@@ -9,7 +9,7 @@
 //!                 result                                          result
 //!                 hash of inputs                                  hash of inputs
 //!                 arguments [arity]                               arguments [arity]
-//!                 writes: address, length, bytes                  descriptor of the control process, or all ones
+//!                 writes: address, length, bytes                  number of the file in the run, or all ones
 //!                         (padded to 8), until the size
 //!
 //!   volatile      kind 3 | which << 8, size, pc, rax, rdx, rcx, rbx
@@ -18,6 +18,7 @@
 //!   delivery      kind 7, size, registers as above, address and length of the signal frame, its bytes (padded to 8), extended state as above
 //! ```
 //! A delivery lies behind the record of the call at whose end the signal came. If that is a system call's its kind is 6 then, so that whoever replays only plain ones leaves it alone.
+//! No record names anything of the running system: what else than the app has a number (files) has one of the run.
 //! The size comes first so that a reader can step over a record, and lets a writer take back an unfinished one.
 
 mod format;

@@ -122,7 +122,7 @@ fn parse(record: &[u8]) -> Option<Record<'_>> {
             Some(Record::Syscall(SyscallRecord { number, args, arity, result, input_hash, shows, writes: rest }))
         }
         REMAP => {
-            let source = Some(word(rest, 0)?).filter(|fd| *fd != NO_SOURCE).map(|fd| fd as u32);
+            let source = Some(word(rest, 0)?).filter(|number| *number != NO_SOURCE).map(|number| number as u32);
             Some(Record::Remap(Remap { number, args, arity, result, source }))
         }
         _ => None,

@@ -77,7 +77,7 @@ impl<'a> LogWriter<'a> {
         })
     }
 
-    /// Appends a call that the slice repeats, with the descriptor (of the control process) of the file that it maps.
+    /// Appends a call that the slice repeats, with the number of the file that it maps.
     ///
     /// # Errors
     /// If there is no room.

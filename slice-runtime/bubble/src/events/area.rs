@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use crate::files::FILES_END;
 use crate::map::CONTROL;
-use crate::picture::{HEADER_AT, PictureHeader};
 
 /// Bytes of a chunk.
 pub(super) const CHUNK: usize = 256 << 10;
@@ -16,7 +16,7 @@ pub(super) const CHUNKS: usize = (CONTROL.size as usize - CHUNKS_AT) / CHUNK;
 /// Bytes before an entry's text.
 pub(super) const ENTRY_HEAD: usize = 16;
 
-const _: () = assert!(HEADER_AT + size_of::<PictureHeader>() <= AREA_AT && CHUNKS > crate::shared::MAX_SLOTS);
+const _: () = assert!(FILES_END <= AREA_AT && CHUNKS > crate::shared::MAX_SLOTS);
 
 /// States of a chunk.
 pub(super) mod state {

@@ -17,4 +17,4 @@ mod views;
 
 pub use cpuid::Cpuid;
 pub use shortcut::Replaying;
-pub use space::SliceSpace;
+pub use space::{RunFiles, SliceSpace};

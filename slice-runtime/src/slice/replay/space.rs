@@ -2,7 +2,7 @@
 //! everything lies where the master has it.
 //!
 //! * A mapping is made at the address that the master got, always private: what a slice writes stays in the slice. A
-//!   file is opened again through the control process, which keeps it.
+//!   file is opened again through the control process, which keeps it ([`bubble::files`]).
 //! * A call that failed in the master isn't repeated, except those that may have done half their work. A limit of the app's that
 //!   made one fail isn't the slice's: where such a call can't have done anything, it isn't repeated either.
 //! * Pages that the engine protected, because it translated code from them, must be given back first: they
@@ -11,6 +11,7 @@
 use std::ffi::CString;
 use std::io;
 
+use bubble::files::FileTable;
 use bubble::map::{BUBBLE, stays_reserved};
 use engine::Control;
 use machine::mapping::{self, Answer};
@@ -19,11 +20,19 @@ use syscall_replay::{Remap, Space, is_error};
 
 use super::views::write_protected;
 
+/// The files of the run, which the control process holds.
+#[derive(Clone, Copy)]
+pub struct RunFiles {
+    /// Its process id.
+    pub supervisor: i32,
+    /// Its descriptors.
+    pub table: &'static FileTable,
+}
+
 /// The slice's memory, with the engine told about every change.
 pub struct SliceSpace<'a> {
     pub memory: Here,
-    /// Process id of the control process, which holds the files.
-    pub supervisor: i32,
+    pub files: RunFiles,
     pub control: &'a mut dyn Control,
 }
 
@@ -112,7 +121,7 @@ impl SliceSpace<'_> {
             outside_bubble(remap.result, len)?;
         }
         self.control.before_write(remap.result, len);
-        let file = remap.source.map(|descriptor| self.open(descriptor)).transpose()?;
+        let file = remap.source.map(|number| self.files.open(number)).transpose()?;
         let descriptor = file.map_or(u64::MAX, |fd| fd as u64);
         let flags = private_fixed(flags as i32) as u64;
         let result = system_call(libc::SYS_mmap as u32, [remap.result, len, protection, flags, descriptor, offset]);
@@ -145,9 +154,12 @@ impl SliceSpace<'_> {
         self.control.code_changed(to, new_len);
         expect(to, result)
     }
+}
 
-    /// Opens a file that the control process holds as `descriptor`.
-    fn open(&self, descriptor: u32) -> Result<i32, String> {
+impl RunFiles {
+    /// Opens file `number` of the run.
+    fn open(&self, number: u32) -> Result<i32, String> {
+        let descriptor = self.table.descriptor(number).ok_or_else(|| format!("file {number} of the run isn't open"))?;
         let path = format!("/proc/{}/fd/{descriptor}", self.supervisor);
         let path = CString::new(path).map_err(|error| error.to_string())?;
         // SAFETY: the path is a C string.
@@ -197,6 +209,8 @@ fn system_call(number: u32, args: [u64; 6]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use bubble::files::FILES_END;
+
     use super::*;
 
     /// Remembers what the engine was told.
@@ -230,6 +244,13 @@ mod tests {
 
     const PAGES: u64 = 3 * 4096;
 
+    /// Where nothing is open.
+    fn files() -> RunFiles {
+        let memory: &'static [u64] = Box::leak(vec![0; FILES_END / 8].into_boxed_slice());
+        // SAFETY: as long as the part of CONTROL that is looked at, and never given back.
+        RunFiles { supervisor: 0, table: unsafe { FileTable::at(memory.as_ptr().cast()) } }
+    }
+
     fn remap(number: i64, args: [u64; 6], result: u64) -> Remap {
         Remap { number: number as u32, args, arity: 6, result, source: None }
     }
@@ -243,7 +264,7 @@ mod tests {
     #[test]
     fn a_mapping_comes_to_lie_where_the_master_has_it() {
         let mut told = Told::default();
-        let mut space = SliceSpace { memory: Here::new(), supervisor: 0, control: &mut told };
+        let mut space = SliceSpace { memory: Here::new(), files: files(), control: &mut told };
         let at = free_range();
         let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS) as u64;
         space.reshape(&remap(libc::SYS_mmap, [0, PAGES, 3, shared, u64::MAX, 0], at)).unwrap();
@@ -259,7 +280,7 @@ mod tests {
     #[test]
     fn a_moved_mapping_keeps_its_contents() {
         let mut told = Told::default();
-        let mut space = SliceSpace { memory: Here::new(), supervisor: 0, control: &mut told };
+        let mut space = SliceSpace { memory: Here::new(), files: files(), control: &mut told };
         let from = free_range();
         let private = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
         space.reshape(&remap(libc::SYS_mmap, [0, PAGES, 3, private, u64::MAX, 0], from)).unwrap();
@@ -282,22 +303,26 @@ mod tests {
         // SAFETY: the buffer is valid for its length.
         assert_eq!(unsafe { libc::write(fd, b"kept".as_ptr().cast(), 4) }, 4);
         let me = std::process::id() as i32;
-        let mut space = SliceSpace { memory: Here::new(), supervisor: me, control: &mut told };
+        let mut space =
+            SliceSpace { memory: Here::new(), files: RunFiles { supervisor: me, ..files() }, control: &mut told };
         let at = free_range();
         let mapping = remap(libc::SYS_mmap, [0, 4096, 1, libc::MAP_PRIVATE as u64, 77, 0], at);
-        space.reshape(&Remap { source: Some(fd as u32), ..mapping }).unwrap();
+        assert!(space.files.table.set(5, fd as u32) && space.files.table.set(6, 9999));
+        space.reshape(&Remap { source: Some(5), ..mapping }).unwrap();
         let mut bytes = [0; 4];
         space.read(at, &mut bytes).unwrap();
         assert_eq!(&bytes, b"kept");
-        let missing = space.reshape(&Remap { source: Some(9999), ..mapping }).unwrap_err();
+        let missing = space.reshape(&Remap { source: Some(6), ..mapping }).unwrap_err();
         assert!(missing.contains("/fd/9999"), "{missing}");
+        let unknown = space.reshape(&Remap { source: Some(7), ..mapping }).unwrap_err();
+        assert!(unknown.contains("file 7"), "{unknown}");
         space.reshape(&remap(libc::SYS_munmap, [at, PAGES, 0, 0, 0, 0], 0)).unwrap();
     }
 
     #[test]
     fn another_result_than_the_masters_is_an_error() {
         let mut told = Told::default();
-        let mut space = SliceSpace { memory: Here::new(), supervisor: 0, control: &mut told };
+        let mut space = SliceSpace { memory: Here::new(), files: files(), control: &mut told };
         assert!(space.reshape(&remap(libc::SYS_mprotect, [0x1000, 4096, 0, 0, 0, 0], 0)).is_err());
         let both_fail = remap(libc::SYS_mprotect, [0x1000, 4096, 0, 0, 0, 0], -i64::from(libc::ENOMEM) as u64);
         assert_eq!(space.reshape(&both_fail), Ok(()));
@@ -308,7 +333,7 @@ mod tests {
     #[test]
     fn the_break_moves_as_recorded() {
         let mut told = Told::default();
-        let mut space = SliceSpace { memory: Here::new(), supervisor: 0, control: &mut told };
+        let mut space = SliceSpace { memory: Here::new(), files: files(), control: &mut told };
         // Other tests may allocate in between.
         let mut ask = || {
             let now = system_call(libc::SYS_brk as u32, [0; 6]);
