@@ -33,7 +33,7 @@ pub fn capture(kind: EndKind, registers: &Registers, xstate: &XState, memory: &d
         shared: SharedContents::default(),
         registers: *registers,
         stack,
-        xstate: xstate.clone(),
+        xstate: xstate.into(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use machine::{Gpr, Memory, MemoryError, Registers};
+use machine::{Gpr, LaidOut, Memory, MemoryError, Registers};
 
 use crate::instructions::{RandomRecord, VolatileKind, VolatileRecord};
 use crate::log::{LogReader, Record, Remap, SignalReturn, SyscallRecord};
@@ -32,7 +32,7 @@ pub enum Replayed<'a> {
     /// Its result and effects are in place.
     Done,
     /// It was `rt_sigreturn`, or a signal came at its end: registers are in place, and this is the start of the new extended state; the rest is zero.
-    Restored(&'a [u8]),
+    Restored(LaidOut<'a>),
     /// There is no record left: this must be the slice's end.
     Exhausted,
 }

@@ -314,7 +314,7 @@ fn the_return_from_a_handler_restores_all_registers() {
     let replayed = Replayer::new(&bytes[..len]).syscall(&mut registers, &mut Recorded::new());
     let Ok(Replayed::Restored(restored)) = replayed else { panic!("{replayed:?}") };
     assert_eq!(registers, to);
-    assert_eq!(restored, &xstate.bytes[..1008]);
+    assert_eq!(restored, machine::LaidOut::own(&xstate.bytes[..1008]));
 
     frame[21] = 0x4001;
     std::hint::black_box(&frame);
@@ -338,7 +338,8 @@ fn a_signal_at_the_end_of_a_call_starts_its_handler() {
     let mut xstate = machine::XState::initial();
     xstate.bytes[24] = 5;
     let address = place.as_mut_ptr() as u64;
-    let delivered = Delivered { registers: to, frame: (address, &contents), xstate: &xstate.bytes };
+    let delivered =
+        Delivered { registers: to, frame: (address, &contents), xstate: machine::LaidOut::own(&xstate.bytes) };
     log.delivery(0, &delivered).unwrap();
     assert_eq!(
         (log.records(), log.delivery(0, &Delivered { frame: (0, &[0; 9000]), ..delivered }).is_err()),
@@ -351,7 +352,7 @@ fn a_signal_at_the_end_of_a_call_starts_its_handler() {
     registers.set(Gpr::Rsp, 0x7000);
     let mut replayer = Replayer::new(&bytes[..len]);
     let replayed = replayer.syscall(&mut registers, &mut Recorded::new());
-    assert_eq!(replayed, Ok(Replayed::Restored(&xstate.bytes[..32])));
+    assert_eq!(replayed, Ok(Replayed::Restored(machine::LaidOut::own(&xstate.bytes[..32]))));
     assert_eq!((registers, std::hint::black_box(place), replayer.position()), (to, frame, 2));
     assert!(replayer.is_exhausted());
     // With another stack pointer it isn't the state in which the signal came.

@@ -2,7 +2,7 @@
 //! Written by the control process while the process is stopped, read once by the image.
 
 use machine::signal_area::SignalArea;
-use machine::{Registers, XState};
+use machine::{Registers, SavedXState};
 
 /// First word of a boot block.
 pub const BOOT_MAGIC: u64 = 0x5375_7065_7250_696e; // "SuperPin"
@@ -38,7 +38,7 @@ pub struct State {
     /// Registers.
     pub registers: Registers,
     /// Extended state.
-    pub xstate: XState,
+    pub xstate: SavedXState,
 }
 
 /// Where, and as what, the app goes on from a [`State`]: this process in this run.

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub use crate::map::MAX_SLOTS;
 
-use machine::{Registers, XState, cpuid};
+use machine::{Registers, SavedXState, cpuid};
 
 use crate::switches::Off;
 /// Words of stack in a signature.
@@ -147,7 +147,7 @@ pub struct End {
     /// Top of the stack, from rsp upwards.
     pub stack: [u64; STACK_WORDS],
     /// Extended state at the end.
-    pub xstate: XState,
+    pub xstate: SavedXState,
 }
 
 /// What an engine did, counted.

@@ -8,6 +8,7 @@ mod address;
 mod assembly;
 pub mod cpuid;
 pub mod in_use;
+mod layout;
 mod memory;
 mod page;
 pub mod proc;
@@ -17,6 +18,7 @@ pub mod x87;
 mod xstate;
 
 pub use address::{AppPc, CachePc};
+pub use layout::{LaidOut, Layout, SavedXState};
 pub use memory::{Here, Memory, MemoryError};
 pub use page::PAGE;
 pub use proc::{Status, mapping, pagemap};

@@ -77,6 +77,7 @@ pub unsafe fn take(boot: *const BootBlock) {
     };
     if mode == Mode::Slice && data != [0; 2] {
         isa::prepare();
+        machine::Layout::own();
         // SAFETY: as `take` itself.
         unsafe { superpin_picture_take(write, boot) };
     }

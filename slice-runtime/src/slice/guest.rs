@@ -30,8 +30,10 @@ impl Guest for SliceGuest {
         let mut space = SliceSpace { memory: self.memory, files: self.files, control: &mut *control };
         let replayed = self.replaying.replay(|log| log.syscall(&mut cpu.registers, &mut space));
         if let Ok(Replayed::Restored(xstate)) = replayed {
-            cpu.xstate.bytes.fill(0);
-            cpu.xstate.bytes[..xstate.len()].copy_from_slice(xstate);
+            let Some(here) = xstate.load() else {
+                self.fail(&"a signal handler returned to registers that this processor doesn't have");
+            };
+            cpu.xstate = here;
         }
         match replayed {
             Ok(Replayed::Done | Replayed::Restored(_)) => {

@@ -15,6 +15,9 @@ use crate::serial::{self, Signals, open_at_start};
 use crate::slice::SliceGuest;
 use crate::slice::start::{aliases, first_state};
 
+/// Why a state can't be gone on from here.
+const NO_PLACE: &str = "the app has registers in use that this processor doesn't have";
+
 /// Runs the app as the boot block says, hands in the result and ends the process.
 ///
 /// # Safety
@@ -23,7 +26,8 @@ pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -
     let signals = (boot.site.mode == Mode::Serial).then(|| Signals::inherited(boot.state.signal_mask));
     // SAFETY: the bubble is mapped, this is the first engine, and FS hasn't been touched since libc set it.
     let mut engine = unsafe { Runner::new(settings(header(), boot)) };
-    *engine.cpu() = Cpu { registers: boot.state.registers, xstate: boot.state.xstate.clone() };
+    let Some(xstate) = boot.state.xstate.load() else { slot.fail(&NO_PLACE) };
+    *engine.cpu() = Cpu { registers: boot.state.registers, xstate };
     match signals {
         None => run_slice(boot, slot, tool, engine),
         Some(signals) => {

@@ -69,7 +69,7 @@ pub fn capture(process: &Stopped, known: Known) -> Result<Box<State>, TraceError
         brk,
         shares_memory: shares_memory.into(),
         registers: process.registers()?.app(),
-        xstate: *process.xstate()?,
+        xstate: (&*process.xstate()?).into(),
     }))
 }
 

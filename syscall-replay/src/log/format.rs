@@ -1,6 +1,6 @@
 //! The records, and the numbers that tell them apart.
 
-use machine::Registers;
+use machine::{LaidOut, Registers};
 
 use crate::instructions::{RandomRecord, VolatileKind, VolatileRecord};
 
@@ -61,8 +61,8 @@ pub struct Delivered<'a> {
     pub registers: Registers,
     /// The frame that the kernel has written: address and bytes.
     pub frame: (u64, &'a [u8]),
-    /// The start of the extended state; the rest is zero.
-    pub xstate: &'a [u8],
+    /// The extended state.
+    pub xstate: LaidOut<'a>,
 }
 
 /// The state to which `rt_sigreturn` went back.
@@ -70,8 +70,8 @@ pub struct Delivered<'a> {
 pub struct SignalReturn<'a> {
     /// Registers.
     pub registers: Registers,
-    /// The start of the extended state; the rest is zero.
-    pub xstate: &'a [u8],
+    /// The extended state.
+    pub xstate: LaidOut<'a>,
 }
 
 /// A system call to be replayed.

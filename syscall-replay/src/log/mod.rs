@@ -14,7 +14,7 @@
 //!
 //!   volatile      kind 3 | which << 8, size, pc, rax, rdx, rcx, rbx
 //!   random        kind 4 | register << 8, size, pc, length, value, flags
-//!   signal return kind 5, size, general registers [16], rip, flags, FS base, GS base, extended state up to its last word that isn't 0
+//!   signal return kind 5, size, general registers [16], rip, flags, FS base, GS base, extended state: where components 2 to 9 are (offset | length << 32) [8], then its bytes up to the last word that isn't 0
 //!   delivery      kind 7, size, registers as above, address and length of the signal frame, its bytes (padded to 8), extended state as above
 //! ```
 //! A delivery lies behind the record of the call at whose end the signal came. If that is a system call's its kind is 6 then, so that whoever replays only plain ones leaves it alone.

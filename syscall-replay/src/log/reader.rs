@@ -1,6 +1,6 @@
 //! Reading records, in place.
 
-use machine::{Gpr, Registers};
+use machine::{Gpr, LaidOut, Layout, Registers};
 
 use super::format::{
     DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, Record, Remap, SHOWS, SIGNAL_RETURN, SYSCALL,
@@ -75,6 +75,14 @@ fn parse_registers(record: &[u8]) -> Option<Registers> {
     Some(Registers { gpr, rip: rip?, rflags: rflags?, fs_base: fs_base?, gs_base: gs_base? })
 }
 
+fn parse_xstate(bytes: &[u8]) -> Option<LaidOut<'_>> {
+    let mut words = [0; Layout::WORDS];
+    for (i, place) in words.iter_mut().enumerate() {
+        *place = word(bytes, i)?;
+    }
+    Some(LaidOut { layout: Layout::of_words(words), bytes: bytes.get(Layout::WORDS * 8..)? })
+}
+
 fn parse(record: &[u8]) -> Option<Record<'_>> {
     let head = word(record, 0)?;
     if head & 0xff == VOLATILE {
@@ -95,13 +103,16 @@ fn parse(record: &[u8]) -> Option<Record<'_>> {
     }
     if head & 0xff == SIGNAL_RETURN {
         let registers = parse_registers(record)?;
-        return Some(Record::SignalReturn(SignalReturn { registers, xstate: record.get(BEHIND_REGISTERS * 8..)? }));
+        return Some(Record::SignalReturn(SignalReturn {
+            registers,
+            xstate: parse_xstate(record.get(BEHIND_REGISTERS * 8..)?)?,
+        }));
     }
     if head & 0xff == DELIVERY {
         let registers = parse_registers(record)?;
         let [address, len] = [0, 1].map(|i| word(record, BEHIND_REGISTERS + i));
         let (rest, len) = (record.get((BEHIND_REGISTERS + 2) * 8..)?, len? as usize);
-        let (frame, xstate) = (rest.get(..len)?, rest.get(len.next_multiple_of(8)..)?);
+        let (frame, xstate) = (rest.get(..len)?, parse_xstate(rest.get(len.next_multiple_of(8)..)?)?);
         return Some(Record::Delivery(Delivered { registers, frame: (address?, frame), xstate }));
     }
     let arity = (head >> 8 & 0xff) as usize;

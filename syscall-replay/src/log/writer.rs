@@ -1,6 +1,6 @@
 //! Writing records.
 
-use machine::{Memory, Registers, XState};
+use machine::{LaidOut, Memory, Registers, XState};
 
 use super::format::{
     Call, DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, SHOWS, SIGNAL_RETURN, SYSCALL, SYSCALL_BEFORE_DELIVERY,
@@ -125,7 +125,7 @@ impl<'a> LogWriter<'a> {
             log.word(address)?;
             log.word(frame.len() as u64)?;
             log.padded(frame)?;
-            log.padded(without_zeroes(xstate))
+            log.xstate(xstate)
         })?;
         if self.bytes[call] == SYSCALL as u8 {
             self.bytes[call] = SYSCALL_BEFORE_DELIVERY as u8;
@@ -142,13 +142,18 @@ impl<'a> LogWriter<'a> {
             log.word(SIGNAL_RETURN)?;
             log.word(0)?;
             log.registers(registers)?;
-            log.padded(without_zeroes(&xstate.bytes))
+            log.xstate(LaidOut::own(&xstate.bytes))
         })
     }
 
     fn registers(&mut self, registers: &Registers) -> Result<(), LogFull> {
         let Registers { gpr, rip, rflags, fs_base, gs_base } = *registers;
         gpr.into_iter().chain([rip, rflags, fs_base, gs_base]).try_for_each(|word| self.word(word))
+    }
+
+    fn xstate(&mut self, xstate: LaidOut<'_>) -> Result<(), LogFull> {
+        xstate.layout.words().into_iter().try_for_each(|word| self.word(word))?;
+        self.padded(without_zeroes(xstate.bytes))
     }
 
     /// Whole words, the last one filled up with zeroes.

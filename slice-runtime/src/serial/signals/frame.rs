@@ -346,7 +346,7 @@ mod tests {
         cpu.registers.set(Gpr::Rsp, frame.address + 8);
         let restored = restore(&mut cpu, &Here::new()).unwrap();
         assert_eq!((cpu.registers, restored.mask, restored.altstack.size), (before.registers, 0x55, 0x4000));
-        assert_eq!(sigmatch::extended_differences(&cpu.xstate, &before.xstate), Vec::<&str>::new());
+        assert_eq!(sigmatch::extended_differences(&(&cpu.xstate).into(), &before.xstate), Vec::<&str>::new());
     }
 
     #[test]

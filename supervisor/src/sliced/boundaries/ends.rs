@@ -45,7 +45,7 @@ pub(in crate::sliced) fn call_end(registers: &Registers, shared: SharedContents)
         shared,
         registers: *registers,
         stack,
-        xstate,
+        xstate: (&xstate).into(),
     })
 }
 

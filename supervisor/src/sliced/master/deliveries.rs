@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use bubble::shared::SharedContents;
-use machine::{Memory, Registers};
+use machine::{LaidOut, Memory, Registers};
 use syscall_replay::Delivered;
 use tracee::{Stop, Stopped};
 
@@ -92,7 +92,7 @@ fn record(stopped: &Stopped, slice: &mut Recording) -> Result<bool, Failure> {
         return Ok(false);
     }
     let xstate = stopped.xstate()?;
-    Ok(slice.log_delivery(&Delivered { registers, frame: (place.start, &frame), xstate: &xstate.bytes }))
+    Ok(slice.log_delivery(&Delivered { registers, frame: (place.start, &frame), xstate: LaidOut::own(&xstate.bytes) }))
 }
 
 /// Where the frame lies: from the handler's stack pointer to the end of the extended state in it.
