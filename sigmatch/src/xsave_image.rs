@@ -35,7 +35,7 @@ const INITIAL_MXCSR: u32 = 0x1f80;
 const LAST_INSTRUCTION: u64 = 12;
 
 #[derive(PartialEq, Eq)]
-struct Image {
+struct XsaveImage {
     start: u64,
     /// Components that may be stored or not.
     open: u64,
@@ -52,7 +52,7 @@ struct Environment {
 /// Images and environments that were stored since the start of a slice.
 #[derive(Default)]
 pub struct Images {
-    images: VecDeque<Image>,
+    images: VecDeque<XsaveImage>,
     environments: VecDeque<Environment>,
 }
 
@@ -76,7 +76,7 @@ impl Images {
             before.truncate(readable);
             (at, before)
         });
-        let image = Image { start, open, parts: parts.collect() };
+        let image = XsaveImage { start, open, parts: parts.collect() };
         if !self.images.contains(&image) {
             keep(&mut self.images, image);
         }
@@ -116,7 +116,7 @@ impl Images {
 
     /// Whether something of which the processor alone decides was stored over `address`.
     pub fn cover(&self, address: u64) -> bool {
-        let image = |image: &Image| {
+        let image = |image: &XsaveImage| {
             image.parts.iter().any(|(at, before)| {
                 (image.start + *at as u64..).contains(&address) && address < image.start + (*at + before.len()) as u64
             })
@@ -143,7 +143,7 @@ fn keep<T>(kept: &mut VecDeque<T>, new: T) {
     kept.push_back(new);
 }
 
-impl Image {
+impl XsaveImage {
     /// Whether storing the image may leave `value` at `address`.
     fn may_leave(&self, address: u64, value: u32) -> bool {
         let Some(at) = address.checked_sub(self.start).and_then(|at| usize::try_from(at).ok()) else { return false };

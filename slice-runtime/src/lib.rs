@@ -9,12 +9,12 @@
 //! ```
 //! Rooms name only what lies to their left. Each room's `mod.rs` is a page that explains it:
 //!
-//! * `image`: a Rust program in another's process: heap, libc, picture.
+//! * `image`: a Rust program in another's process: heap, libc, snapshot.
 //! * `ports`: the control process, the tool, the kernel. `superpin-tool` implements [`RunningTool`] for what authors write.
 //! * `slice` and `serial`: for whom the engine runs: a slice that replays, or the app itself.
 //! * `start`: from the image's `main` to the app's first translated instruction, and from the end to `_exit`.
 //!
-//! What is true of the process while the image runs in it: all signals are blocked until the guest decides
+//! What is true of the process while the image runs in it: all signals are blocked until the host decides
 //! otherwise; FS points to the image's own TLS; standard descriptors may be closed, so nothing is ever printed:
 //! a failure is a report in the slot.
 

@@ -5,7 +5,7 @@ use machine::{Gpr, Registers, flags};
 /// An instruction whose result the app's state doesn't determine.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VolatileKind {
+pub enum NondeterministicKind {
     /// `rdtsc`.
     Rdtsc = 0,
     /// `rdtscp`.
@@ -14,11 +14,11 @@ pub enum VolatileKind {
     Cpuid = 2,
 }
 
-/// What a volatile instruction gave.
+/// What a nondeterministic instruction gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VolatileRecord {
+pub struct NondeterministicRecord {
     /// Which instruction.
-    pub kind: VolatileKind,
+    pub kind: NondeterministicKind,
     /// Its address.
     pub pc: u64,
     /// rax after it.
@@ -31,16 +31,16 @@ pub struct VolatileRecord {
     pub rbx: u64,
 }
 
-impl VolatileRecord {
+impl NondeterministicRecord {
     /// Puts the results into registers, as the instruction would.
     pub fn apply(&self, registers: &mut Registers) {
         use machine::Gpr::{Rax, Rbx, Rcx, Rdx};
         registers.set(Rax, self.rax);
         registers.set(Rdx, self.rdx);
-        if self.kind != VolatileKind::Rdtsc {
+        if self.kind != NondeterministicKind::Rdtsc {
             registers.set(Rcx, self.rcx);
         }
-        if self.kind == VolatileKind::Cpuid {
+        if self.kind == NondeterministicKind::Cpuid {
             registers.set(Rbx, self.rbx);
         }
     }

@@ -29,8 +29,8 @@ pub mod table;
 #[cfg(test)]
 mod round_trip;
 
-pub use instructions::{RandomRecord, VolatileKind, VolatileRecord};
+pub use instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
 pub use log::{Delivered, LogFull, LogReader, LogWriter, Record, Remap, SignalReturn, SyscallRecord};
-pub use record::{Entered, Exit, Files, NoFiles, Pending, Recorder, Unrecorded};
+pub use record::{CallExit, Entered, Files, NoFiles, PendingCall, Recorder, Unrecorded};
 pub use replay::{Divergence, Replayed, Replayer, Space, returns_to};
 pub use result::{is_error, is_restart};

@@ -3,7 +3,7 @@
 use machine::Memory;
 
 use crate::effects::{self, Entry, Range, View};
-use crate::log::{Call, LogFull, LogWriter};
+use crate::log::{CallRecord, LogFull, LogWriter};
 use crate::result::{is_error, is_restart};
 use crate::table::{self, Class, Rule};
 
@@ -25,7 +25,7 @@ impl Files for NoFiles {
 
 /// A call that the master has entered.
 #[derive(Clone, Copy, Debug)]
-pub struct Pending {
+pub struct PendingCall {
     /// rax at entry.
     pub number: u64,
     /// Arguments.
@@ -36,15 +36,15 @@ pub struct Pending {
     input_hash: u64,
 }
 
-impl Pending {
+impl PendingCall {
     /// Where the call wrote, now that it has left `result` in rax: what a record of it holds, or more.
     pub fn written(&self, result: u64, memory: &dyn Memory) -> Vec<Range> {
         effects::written(&self.rule, &self.args, result, self.entry, memory)
     }
 
-    fn call(&self, result: u64) -> Call<'_> {
+    fn call(&self, result: u64) -> CallRecord<'_> {
         let args = &self.args[..self.rule.arity()];
-        Call { number: self.number as u32, args, result, input_hash: self.input_hash }
+        CallRecord { number: self.number as u32, args, result, input_hash: self.input_hash }
     }
 }
 
@@ -55,12 +55,12 @@ pub struct Entered {
     /// then reports the exit as for [`Class::Replay`]: the refusal is recorded.
     pub class: Class,
     /// To be passed to [`Recorder::exit`].
-    pub pending: Pending,
+    pub pending: PendingCall,
 }
 
 /// How a call's exit was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum CallExit {
     /// There is a record.
     Recorded,
     /// The kernel will make the call again before user code goes on: nothing to record yet.
@@ -90,7 +90,7 @@ pub enum Unrecorded {
 #[derive(Debug, Default)]
 pub struct Recorder {
     /// A call that the kernel interrupted and will go on with as `restart_syscall`.
-    interrupted: Option<Pending>,
+    interrupted: Option<PendingCall>,
 }
 
 impl Recorder {
@@ -113,45 +113,45 @@ impl Recorder {
             (Some(row), Class::Replay) => effects::input_hash(row, &args, memory),
             _ => 0,
         };
-        Entered { class: rule.class, pending: Pending { number, args, rule, entry, input_hash } }
+        Entered { class: rule.class, pending: PendingCall { number, args, rule, entry, input_hash } }
     }
 
     /// The master has left the call with `result` in rax.
     pub fn exit(
         &mut self,
-        pending: Pending,
+        pending: PendingCall,
         result: u64,
         memory: &dyn Memory,
         log: &mut LogWriter<'_>,
         files: &mut dyn Files,
-    ) -> Exit {
+    ) -> CallExit {
         if is_restart(result) {
             self.interrupted = Some(pending);
-            return Exit::Restarts;
+            return CallExit::Restarts;
         }
         match write(&pending, result, memory, log, files) {
-            Ok(()) => Exit::Recorded,
-            Err(why) => Exit::Boundary(why),
+            Ok(()) => CallExit::Recorded,
+            Err(why) => CallExit::Boundary(why),
         }
     }
 
     /// The master has left a call that has written a file, which the app's mappings show like this.
-    pub fn file_written(pending: &Pending, result: u64, views: &[View], log: &mut LogWriter<'_>) -> Exit {
+    pub fn file_written(pending: &PendingCall, result: u64, views: &[View], log: &mut LogWriter<'_>) -> CallExit {
         match log.file_write(pending.call(result), views) {
-            Ok(()) => Exit::Recorded,
-            Err(full) => Exit::Boundary(full.into()),
+            Ok(()) => CallExit::Recorded,
+            Err(full) => CallExit::Boundary(full.into()),
         }
     }
 }
 
 fn write(
-    pending: &Pending,
+    pending: &PendingCall,
     result: u64,
     memory: &dyn Memory,
     log: &mut LogWriter<'_>,
     files: &mut dyn Files,
 ) -> Result<(), Unrecorded> {
-    let Pending { number, args, rule, entry, .. } = pending;
+    let PendingCall { number, args, rule, entry, .. } = pending;
     let number = *number as u32;
     let call = pending.call(result);
     match rule.class {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use machine::{Gpr, LaidOut, Memory, MemoryError, Registers};
 
-use crate::instructions::{RandomRecord, VolatileKind, VolatileRecord};
+use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
 use crate::log::{LogReader, Record, Remap, SignalReturn, SyscallRecord};
 use crate::result::is_error;
 use crate::{effects, table};
@@ -137,20 +137,20 @@ impl<'a> Replayer<'a> {
         Ok(Replayed::Restored(delivered.xstate))
     }
 
-    /// The app executes a volatile instruction at `pc`; its results are put into `registers`.
+    /// The app executes a nondeterministic instruction at `pc`; its results are put into `registers`.
     ///
     /// # Errors
     /// If the next record isn't this instruction.
-    pub fn volatile(
+    pub fn nondeterministic(
         &mut self,
-        kind: VolatileKind,
+        kind: NondeterministicKind,
         pc: u64,
         registers: &mut Registers,
     ) -> Result<Replayed<'a>, Divergence> {
-        let got = || format!("{} at {pc:#x}", volatile_name(kind));
+        let got = || format!("{} at {pc:#x}", nondeterministic_name(kind));
         match self.next_record(pc, got)? {
             None => return Ok(Replayed::Exhausted),
-            Some(Record::Volatile(record)) if record.kind == kind && record.pc == pc => record.apply(registers),
+            Some(Record::Nondeterministic(record)) if record.kind == kind && record.pc == pc => record.apply(registers),
             Some(record) => return Err(self.diverge(pc, format_record(&record), got())),
         }
         self.next += 1;
@@ -282,23 +282,23 @@ fn format_call(number: u64, args: &[u64]) -> String {
     format!("{}({})", table::name(number), args.join(", "))
 }
 
-fn volatile_name(kind: VolatileKind) -> &'static str {
+fn nondeterministic_name(kind: NondeterministicKind) -> &'static str {
     match kind {
-        VolatileKind::Rdtsc => "rdtsc",
-        VolatileKind::Rdtscp => "rdtscp",
-        VolatileKind::Cpuid => "cpuid",
+        NondeterministicKind::Rdtsc => "rdtsc",
+        NondeterministicKind::Rdtscp => "rdtscp",
+        NondeterministicKind::Cpuid => "cpuid",
     }
 }
 
-fn format_volatile(record: &VolatileRecord) -> String {
-    format!("{} at {:#x}", volatile_name(record.kind), record.pc)
+fn format_nondeterministic(record: &NondeterministicRecord) -> String {
+    format!("{} at {:#x}", nondeterministic_name(record.kind), record.pc)
 }
 
 fn format_record(record: &Record<'_>) -> String {
     match record {
         Record::Syscall(call) => format_call(call.number.into(), &call.args[..call.arity]),
         Record::Remap(call) => format_call(call.number.into(), &call.args[..call.arity]),
-        Record::Volatile(record) => format_volatile(record),
+        Record::Nondeterministic(record) => format_nondeterministic(record),
         Record::Random(RandomRecord { pc, register, .. }) => {
             format!("an instruction at {pc:#x} that gives {} a random value", register.name())
         }

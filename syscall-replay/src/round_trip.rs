@@ -60,7 +60,7 @@ fn record(recorder: &mut Recorder, log: &mut LogWriter<'_>, number: i64, args: [
     let here = Here::new();
     let entered = recorder.enter(number as u64, args, &here);
     let result = execute(number, args);
-    assert_eq!(recorder.exit(entered.pending, result, &here, log, &mut OnlyThree), Exit::Recorded);
+    assert_eq!(recorder.exit(entered.pending, result, &here, log, &mut OnlyThree), CallExit::Recorded);
     result
 }
 
@@ -198,7 +198,7 @@ fn a_remaining_time_is_replayed_although_the_call_failed() {
     let mut log = LogWriter::new(&mut bytes);
     let entered = recorder.enter(libc::SYS_clock_nanosleep as u64, args, &here);
     let interrupted = -i64::from(libc::EINTR) as u64;
-    assert_eq!(recorder.exit(entered.pending, interrupted, &here, &mut log, &mut NoFiles), Exit::Recorded);
+    assert_eq!(recorder.exit(entered.pending, interrupted, &here, &mut log, &mut NoFiles), CallExit::Recorded);
     let len = log.len();
     remaining = [0; 2];
     Replayer::new(&bytes[..len]).syscall(&mut calling(libc::SYS_clock_nanosleep, args), &mut Recorded::new()).unwrap();
@@ -213,11 +213,11 @@ fn a_restarted_call_is_recorded_once_under_its_own_name() {
     let mut bytes = vec![0; 4096];
     let mut log = LogWriter::new(&mut bytes);
     let first = recorder.enter(libc::SYS_clock_nanosleep as u64, args, &here);
-    assert_eq!(recorder.exit(first.pending, -516_i64 as u64, &here, &mut log, &mut NoFiles), Exit::Restarts);
+    assert_eq!(recorder.exit(first.pending, -516_i64 as u64, &here, &mut log, &mut NoFiles), CallExit::Restarts);
     assert!(log.is_empty());
     let again = recorder.enter(libc::SYS_restart_syscall as u64, args, &here);
     assert_eq!(again.pending.number as i64, libc::SYS_clock_nanosleep);
-    assert_eq!(recorder.exit(again.pending, 0, &here, &mut log, &mut NoFiles), Exit::Recorded);
+    assert_eq!(recorder.exit(again.pending, 0, &here, &mut log, &mut NoFiles), CallExit::Recorded);
     let len = log.len();
     let mut registers = calling(libc::SYS_clock_nanosleep, args);
     assert_eq!(Replayer::new(&bytes[..len]).syscall(&mut registers, &mut Recorded::new()), Ok(Replayed::Done));
@@ -232,15 +232,15 @@ fn mappings_are_handed_to_the_space_with_their_file() {
     let mut log = LogWriter::new(&mut bytes);
     let kept = recorder.enter(libc::SYS_mmap as u64, map(3), &here);
     assert_eq!(kept.class, table::Class::Repeat);
-    assert_eq!(recorder.exit(kept.pending, 0x7000, &here, &mut log, &mut OnlyThree), Exit::Recorded);
+    assert_eq!(recorder.exit(kept.pending, 0x7000, &here, &mut log, &mut OnlyThree), CallExit::Recorded);
     let lost = recorder.enter(libc::SYS_mmap as u64, map(4), &here);
     assert_eq!(
         recorder.exit(lost.pending, 0x8000, &here, &mut log, &mut OnlyThree),
-        Exit::Boundary(Unrecorded::File { fd: 4 })
+        CallExit::Boundary(Unrecorded::File { fd: 4 })
     );
     let thread_pointer = [0x1002, 0xabc, 0, 0, 0, 0];
     let entered = recorder.enter(libc::SYS_arch_prctl as u64, thread_pointer, &here);
-    assert_eq!(recorder.exit(entered.pending, 0, &here, &mut log, &mut OnlyThree), Exit::Recorded);
+    assert_eq!(recorder.exit(entered.pending, 0, &here, &mut log, &mut OnlyThree), CallExit::Recorded);
     let len = log.len();
 
     let mut space = Recorded::new();
@@ -267,21 +267,23 @@ fn a_full_log_keeps_what_it_has_and_takes_nothing_more() {
     let before = (log.len(), log.records());
     let entered = recorder.enter(libc::SYS_read as u64, args, &here);
     let exit = recorder.exit(entered.pending, 64, &here, &mut log, &mut NoFiles);
-    assert!(matches!(exit, Exit::Boundary(Unrecorded::Full(LogFull { .. }))), "{exit:?}");
+    assert!(matches!(exit, CallExit::Boundary(Unrecorded::Full(LogFull { .. }))), "{exit:?}");
     assert_eq!((log.len(), log.records()), before);
 }
 
 #[test]
-fn volatile_instructions_pop_their_values() {
+fn nondeterministic_instructions_pop_their_values() {
     let mut bytes = vec![0; 256];
     let mut log = LogWriter::new(&mut bytes);
-    let record = VolatileRecord { kind: VolatileKind::Rdtscp, pc: 0x10, rax: 1, rdx: 2, rcx: 3, rbx: 0 };
-    log.volatile(record).unwrap();
+    let record =
+        NondeterministicRecord { kind: NondeterministicKind::Rdtscp, pc: 0x10, rax: 1, rdx: 2, rcx: 3, rbx: 0 };
+    log.nondeterministic(record).unwrap();
     let len = log.len();
     let mut registers = Registers::default();
-    let wrong = Replayer::new(&bytes[..len]).volatile(VolatileKind::Rdtsc, 0x10, &mut registers).unwrap_err();
+    let wrong =
+        Replayer::new(&bytes[..len]).nondeterministic(NondeterministicKind::Rdtsc, 0x10, &mut registers).unwrap_err();
     assert_eq!((wrong.expected.as_str(), wrong.got.as_str()), ("rdtscp at 0x10", "rdtsc at 0x10"));
-    Replayer::new(&bytes[..len]).volatile(VolatileKind::Rdtscp, 0x10, &mut registers).unwrap();
+    Replayer::new(&bytes[..len]).nondeterministic(NondeterministicKind::Rdtscp, 0x10, &mut registers).unwrap();
     assert_eq!([Gpr::Rax, Gpr::Rdx, Gpr::Rcx].map(|gpr| registers.get(gpr)), [1, 2, 3]);
 }
 

@@ -48,7 +48,7 @@ impl Selection {
     }
 
     /// What is off of the engine's optimisations in the test that has this place among those of a run: in each fourth one of them, each in turn, and in each
-    /// fortieth all but landings, without which as well it takes minutes.
+    /// fortieth all but IBL stubs, without which as well it takes minutes.
     pub fn switches_off(self, place: usize) -> Option<String> {
         let Self::Round(round) = self else { return None };
         if place % 40 == 39 {

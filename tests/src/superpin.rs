@@ -59,7 +59,7 @@ pub const EACH_CALL: Mode = sliced("sysrecs-0", "icount2", &["-sp", "1", "-spsys
 pub const FOLLOWED: Mode = serial("serial-follow", "icount2", &["-sp", "0", "-follow", "1"]);
 
 /// All of the engine's optimisations off but two, without which a run takes a hundred times as long: routines in place and
-/// landings. `scripts/switches.sh` turns these off as well.
+/// IBL stubs. `scripts/switches.sh` turns these off as well.
 const UNOPTIMISED: &str = "none,inline,landings";
 
 /// Every mode that every guest is run in.

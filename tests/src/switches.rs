@@ -51,7 +51,7 @@ pub fn is_on(optimisation: Optimisation) -> bool {
     off.unwrap_or_else(|error| panic!("SUPERPIN_ENGINE: {error}")).leaves(optimisation)
 }
 
-/// Some that are off: one in most cases, any number now and then, all in a few. Not landings together with others: without them and the map of targets a run takes
+/// Some that are off: one in most cases, any number now and then, all in a few. Not IBL stubs together with others: without them and the target map a run takes
 /// minutes.
 pub fn some(random: &mut Random) -> String {
     let name = |o: Optimisation| format!("no-{}", o.name());
@@ -89,7 +89,7 @@ mod tests {
         assert!(
             lists
                 .iter()
-                .all(|off| *off == Off::default().and(Optimisation::Landings) || off.leaves(Optimisation::Landings))
+                .all(|off| *off == Off::default().and(Optimisation::IblStubs) || off.leaves(Optimisation::IblStubs))
         );
     }
 }

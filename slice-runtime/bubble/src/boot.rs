@@ -15,7 +15,7 @@ pub const COLLECTOR: &str = "superpin-collector";
 /// How the process is to be run.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum RunMode {
     /// The app itself under translation: its system calls are executed.
     Serial = 0,
     /// A slice: its system calls are replayed from the log.
@@ -46,7 +46,7 @@ pub struct State {
 #[derive(Clone)]
 pub struct Site {
     /// How to run.
-    pub mode: Mode,
+    pub mode: RunMode,
     /// Index of the slot that this process uses.
     pub slot: u32,
     /// Process id of the control process.
@@ -55,7 +55,7 @@ pub struct Site {
     pub proc: i32,
     /// Descriptor of the run memory in the control process, where this process may open it by its name; else negative.
     pub run_memory: i32,
-    /// First address of the image's own data, and the first behind: a slice leaves a picture of it (and more) behind, if there is none yet. Both 0 if
+    /// First address of the image's own data, and the first behind: a slice leaves a snapshot of it (and more) behind, if there is none yet. Both 0 if
     /// it isn't to.
     pub image_data: [u64; 2],
     /// The app's limit of open files, where another one was set for the take-over. Else both 0.

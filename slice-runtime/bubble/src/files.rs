@@ -6,13 +6,13 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::map::CONTROL;
-use crate::picture::{HEADER_AT, PictureHeader};
+use crate::snapshot::{HEADER_AT, SnapshotHeader};
 
 /// Files of a run at most.
 pub const MOST_FILES: usize = 1 << 18;
 
 /// Offset of the table in CONTROL.
-pub const FILES_AT: usize = (HEADER_AT + size_of::<PictureHeader>()).next_multiple_of(4096);
+pub const FILES_AT: usize = (HEADER_AT + size_of::<SnapshotHeader>()).next_multiple_of(4096);
 
 /// First byte of CONTROL behind it.
 pub const FILES_END: usize = FILES_AT + size_of::<FileTable>();

@@ -9,7 +9,7 @@
 //! * [`map`]: the drawing. Every address of the bubble is decided there and nowhere else.
 //! * [`shared`]: what lies in the *run memory*, one memfd that the control process and all slices map.
 //! * [`switches`]: the engine's optimisations by name, since the control process reads them.
-//! * [`picture`]: what a started image's memory holds, for slices to go on from.
+//! * [`snapshot`]: what a started image's memory holds, for slices to go on from.
 //! * [`code_files`]: which files the shared code is from. [`files`]: where those are that the app maps.
 //! * [`events`]: what a run tells those who work on it.
 //! * [`boot`]: what a taken-over process finds when its image starts.
@@ -19,6 +19,6 @@ pub mod code_files;
 pub mod events;
 pub mod files;
 pub mod map;
-pub mod picture;
 pub mod shared;
+pub mod snapshot;
 pub mod switches;

@@ -16,7 +16,7 @@
 //!  0x5554_f800_0000  ENTRY         private   1 MiB   boot block
 //!  0x5554_f900_0000  STACK         private  16 MiB   the image's stack (grows down from the region's end)
 //!  0x5554_fa00_0000  RECORDER      mixed     4 MiB   in the master only, and not in its forks: the in-process recorder
-//!  0x5554_fb00_0000  PICTURE       run      16 MiB   in a run's first slice only, and only while it starts: see [`crate::picture`]
+//!  0x5554_fb00_0000  SNAPSHOT       run      16 MiB   in a run's first slice only, and only while it starts: see [`crate::snapshot`]
 //!  0x5555_0000_0000  THREADS       private  64 MiB   thread states, reached through GS
 //!  0x5555_0400_0000  TARGET_WINDOWS private 256 KiB  where in TARGETS to look; after it 2 MiB at least are never mapped
 //!  0x5555_0800_0000  LOCAL         private  96 MiB   the tool's local state
@@ -108,8 +108,8 @@ pub const ENTRY: Region = Region::new(0x5554_f800_0000, MIB);
 pub const STACK: Region = Region::new(0x5554_f900_0000, 16 * MIB);
 /// The recorder that runs inside the master: code, its data, and records on their way to the control process. Not in forks.
 pub const RECORDER: Region = Region::new(0x5554_fa00_0000, 4 * MIB);
-/// Where a slice writes the picture of its image.
-pub const PICTURE: Region = Region::new(0x5554_fb00_0000, 16 * MIB);
+/// Where a slice writes the snapshot of its image.
+pub const SNAPSHOT: Region = Region::new(0x5554_fb00_0000, 16 * MIB);
 /// Thread states.
 pub const THREADS: Region = Region::new(0x5555_0000_0000, 64 * MIB);
 /// Where in [`TARGETS`] the windows are: a table that is entered by bits of a target. Of what follows it nothing may be mapped up to eight times its size.
@@ -140,7 +140,7 @@ const _: () = assert!(MAX_SLOTS as u64 * LOG_PART <= LOGS.size);
 
 /// Offsets in the run memory of what is mapped from it.
 pub mod file {
-    use super::{CACHE_SHARED, CONTROL, PICTURE, RECORDS, RESULT, TABLES};
+    use super::{CACHE_SHARED, CONTROL, RECORDS, RESULT, SNAPSHOT, TABLES};
 
     /// [`CONTROL`] starts the file.
     pub const CONTROL_AT: u64 = 0;
@@ -148,10 +148,10 @@ pub mod file {
     pub const TABLES_AT: u64 = CONTROL_AT + CONTROL.size;
     /// [`CACHE_SHARED`] and [`super::CACHE_ALIAS`].
     pub const CACHE_AT: u64 = TABLES_AT + TABLES.size;
-    /// [`PICTURE`].
-    pub const PICTURE_AT: u64 = CACHE_AT + CACHE_SHARED.size;
+    /// [`SNAPSHOT`].
+    pub const SNAPSHOT_AT: u64 = CACHE_AT + CACHE_SHARED.size;
     /// Where the slots' logs and results start.
-    pub const SLOTS_AT: u64 = PICTURE_AT + PICTURE.size;
+    pub const SLOTS_AT: u64 = SNAPSHOT_AT + SNAPSHOT.size;
 
     /// Offset of a slot's [`RECORDS`].
     pub const fn records_at(slot: usize) -> u64 {
@@ -190,7 +190,7 @@ mod tests {
             ENTRY,
             STACK,
             RECORDER,
-            PICTURE,
+            SNAPSHOT,
             THREADS,
             TARGET_WINDOWS,
             LOCAL,

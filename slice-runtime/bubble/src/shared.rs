@@ -14,7 +14,7 @@
 //!   state = FREE
 //! ```
 //! A slice that dies or fails is tried again: the control process sets the state back, raises `attempt`, and the process that
-//! keeps the slice's first state forks another `runner` from it.
+//! keeps the slice's first state forks another slice process from it.
 //!
 //! The side that owns a state is the only one to write the fields; the store of `state` (release) publishes them.
 
@@ -77,7 +77,7 @@ pub struct RunHeader {
     pub process: u32,
     /// Whether shared translations are there from a run before, or are kept for a run after this (1): serial runs have them too.
     pub keeps_code: u32,
-    /// What is to be told, as [`crate::events::Kind::bit`]s.
+    /// What is to be told, as [`crate::events::EventKind::bit`]s.
     pub told: AtomicU32,
     /// The app pc whose traces are written out; [`NOWHERE`] if none are.
     pub written_out: AtomicU64,
@@ -254,10 +254,10 @@ pub struct Slot {
     /// Process that keeps the slice's first state unchanged; also a futex. 0 as long as there is none, [`NO_PROCESS`] when
     /// there will be none any more. The slice makes it when it boots; the control process kills it when the slice before,
     /// which compares itself with it, and the slice itself, which may have to be tried again, have finished.
-    pub first_state: AtomicU32,
+    pub checkpoint: AtomicU32,
     /// Process that runs the slice, 0 while a new one is being made.
-    pub runner: AtomicU32,
-    /// How often the slice was begun again; also the futex on which the keeper of its first state waits.
+    pub process: AtomicU32,
+    /// How often the slice was begun again; also the futex on which the checkpoint process of its first state waits.
     pub attempt: AtomicU32,
     /// 1 if the complete state at the slice's end was seen again without any input between: how often the app went
     /// through it can't be told.

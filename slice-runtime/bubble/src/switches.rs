@@ -14,28 +14,28 @@ pub enum Optimisation {
     /// Block-level calls where flags are dead. Instead: at the block's start.
     Anywhere,
     /// Flags looked up across traces. Instead: all are taken to be read after a block.
-    Ahead,
-    /// Counters spread over cells. Instead: additions to the word itself.
-    Cells,
+    FlagLookahead,
+    /// Counters spread over shards. Instead: additions to the word itself.
+    Shards,
     /// The first counter in r11, see `translator/src/emit/registers/r11.rs`. Instead: in memory.
-    Tally,
+    CounterRegister,
     /// Borrowing r10 and r9, which needn't be stored first. Instead: any register is stored and loaded.
-    Mirror,
-    /// r10 and r9 loaded from their mirrors where they are named. Instead: wherever an indirect branch has borrowed them.
+    HomeSlots,
+    /// r10 and r9 loaded from their home slots where they are named. Instead: wherever an indirect branch has borrowed them.
     Late,
     /// Operands that are out of reach without borrowing a register. Instead: one is borrowed.
     Operands,
-    /// Landings of indirect branches. Instead: each goes through the runtime.
-    Landings,
-    /// Indirect branches of serial runs and long slices by a map of all targets, see the engine's `link/target_map.rs`. Instead: by landings.
-    Targets,
+    /// IBL stubs of indirect branches. Instead: each goes through the runtime.
+    IblStubs,
+    /// Indirect branches of serial runs and long slices by a target map, see the engine's `link/target_map.rs`. Instead: by IBL stubs.
+    TargetMap,
     /// Branches through words that can't be written are translated as direct ones. Instead: the word is loaded and its target looked up.
-    Slots,
+    ConstantPointers,
     /// Neighbouring targets of indirect branches are looked up in one cache line. Instead: several lines apart.
     Neighbours,
-    /// Where the landing of a return is found, or its word in a large program's map, is asked for when the call is made. Instead: when the return comes.
+    /// Where the IBL stub of a return is found, or its word in a large program's map, is asked for when the call is made. Instead: when the return comes.
     Prefetch,
-    /// Landings, and where they are found, in common for all slices. Instead: each slice makes its own.
+    /// IBL stubs, and where they are found, in common for all slices. Instead: each slice makes its own.
     Inherit,
     /// The buffer's position held in a register from instruction to instruction. Instead: loaded and stored for each.
     Hold,
@@ -50,11 +50,11 @@ pub enum Optimisation {
     /// Routines that change little are called by translated code itself. Instead: by the runtime.
     Call,
     /// Recorded system calls replayed without entering the runtime. Instead: by the runtime.
-    Shortcut,
+    FastPath,
     /// Translations of code that others may change compare it themselves. Instead: the runtime does, whenever one is entered.
-    Inspect,
-    /// Slices go on from a picture of an image that has started. Instead: each starts it anew.
-    Picture,
+    SelfCheck,
+    /// Slices go on from a snapshot of an image that has started. Instead: each starts it anew.
+    Snapshot,
 }
 
 impl Optimisation {
@@ -63,15 +63,15 @@ impl Optimisation {
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
-        Optimisation::Ahead,
-        Optimisation::Cells,
-        Optimisation::Tally,
-        Optimisation::Mirror,
+        Optimisation::FlagLookahead,
+        Optimisation::Shards,
+        Optimisation::CounterRegister,
+        Optimisation::HomeSlots,
         Optimisation::Late,
         Optimisation::Operands,
-        Optimisation::Landings,
-        Optimisation::Targets,
-        Optimisation::Slots,
+        Optimisation::IblStubs,
+        Optimisation::TargetMap,
+        Optimisation::ConstantPointers,
         Optimisation::Neighbours,
         Optimisation::Prefetch,
         Optimisation::Inherit,
@@ -81,9 +81,9 @@ impl Optimisation {
         Optimisation::Stubs,
         Optimisation::Remember,
         Optimisation::Call,
-        Optimisation::Shortcut,
-        Optimisation::Inspect,
-        Optimisation::Picture,
+        Optimisation::FastPath,
+        Optimisation::SelfCheck,
+        Optimisation::Snapshot,
     ];
 
     /// Its name on the command line.
@@ -92,15 +92,15 @@ impl Optimisation {
             Optimisation::Inline => "inline",
             Optimisation::Merge => "merge",
             Optimisation::Anywhere => "anywhere",
-            Optimisation::Ahead => "ahead",
-            Optimisation::Cells => "cells",
-            Optimisation::Tally => "tally",
-            Optimisation::Mirror => "mirror",
+            Optimisation::FlagLookahead => "ahead",
+            Optimisation::Shards => "cells",
+            Optimisation::CounterRegister => "tally",
+            Optimisation::HomeSlots => "mirror",
             Optimisation::Late => "late",
             Optimisation::Operands => "operands",
-            Optimisation::Landings => "landings",
-            Optimisation::Targets => "targets",
-            Optimisation::Slots => "slots",
+            Optimisation::IblStubs => "landings",
+            Optimisation::TargetMap => "targets",
+            Optimisation::ConstantPointers => "slots",
             Optimisation::Neighbours => "neighbours",
             Optimisation::Prefetch => "prefetch",
             Optimisation::Inherit => "inherit",
@@ -110,14 +110,14 @@ impl Optimisation {
             Optimisation::Stubs => "stubs",
             Optimisation::Remember => "remember",
             Optimisation::Call => "call",
-            Optimisation::Shortcut => "shortcut",
-            Optimisation::Inspect => "inspect",
-            Optimisation::Picture => "picture",
+            Optimisation::FastPath => "shortcut",
+            Optimisation::SelfCheck => "inspect",
+            Optimisation::Snapshot => "picture",
         }
     }
 }
 
-/// Milliseconds of a slice from which on [`Optimisation::Targets`] pays in it.
+/// Milliseconds of a slice from which on [`Optimisation::TargetMap`] pays in it.
 pub const TARGETS_FROM_MS: u64 = 200;
 
 /// Which optimisations are off. As a number: one bit for each.
@@ -147,9 +147,9 @@ impl Off {
     /// The same without what takes instructions that this processor doesn't have.
     pub fn on_this_processor(self) -> Off {
         if !std::arch::is_x86_feature_detected!("bmi2") {
-            return self.and(Optimisation::Neighbours).and(Optimisation::Targets);
+            return self.and(Optimisation::Neighbours).and(Optimisation::TargetMap);
         }
-        if has_slow_extract() { self.and(Optimisation::Targets) } else { self }
+        if has_slow_extract() { self.and(Optimisation::TargetMap) } else { self }
     }
 
     /// Reads a list as in `no-ahead,no-cells`; `none` turns all off, and a name without `no-` on again: `none,inline`.
@@ -189,11 +189,11 @@ mod tests {
         let off = Off::parse("no-ahead,no-cells").unwrap();
         let left: Vec<_> = Optimisation::ALL.into_iter().filter(|&o| off.leaves(o)).collect();
         assert_eq!(left.len(), Optimisation::ALL.len() - 2);
-        assert!(!off.leaves(Optimisation::Ahead) && !off.leaves(Optimisation::Cells));
+        assert!(!off.leaves(Optimisation::FlagLookahead) && !off.leaves(Optimisation::Shards));
         assert_eq!(Off::parse("").unwrap(), Off::default());
         assert_eq!(Off::parse("none").unwrap(), Off::ALL);
-        assert_eq!(Off::parse("none,ahead").unwrap().and(Optimisation::Ahead), Off::ALL);
-        assert!(Off::parse("none,ahead").unwrap().leaves(Optimisation::Ahead));
+        assert_eq!(Off::parse("none,ahead").unwrap().and(Optimisation::FlagLookahead), Off::ALL);
+        assert!(Off::parse("none,ahead").unwrap().leaves(Optimisation::FlagLookahead));
         assert_eq!(Off::parse("no-ahead").unwrap().or(Off::parse("no-cells").unwrap()), off);
         assert!(Off::parse("no-head").unwrap_err().contains("no-ahead"));
     }

@@ -5,7 +5,7 @@
 //!                            └─ signals ◄───────────────────────────────┘
 //! ```
 //!
-//! * `interface`: what the engine is told ([`Settings`]), and whom it asks ([`Guest`]).
+//! * `interface`: what the engine is told ([`Settings`]), and whom it asks ([`Host`]).
 //! * `gateway`: into the cache and out of it.
 //! * `cache`: code and its tables.
 //! * `coherence`: app code, and whether it can change.
@@ -28,7 +28,7 @@ mod signals;
 mod translations;
 
 pub use gateway::{detach, extended_state, fast_path, stored_environment};
-pub use interface::{Control, Fault, Flow, Guest, Settings, TRAP_FLAG, Volatile, Watched};
+pub use interface::{Control, Fault, Flow, Host, Nondeterministic, Settings, TRAP_FLAG, Watched};
 pub use link::mapped_later;
 pub use run::{Runner, stream};
 pub use signals::{Hook, install_signal, interrupt, on_signal, set_interrupted};

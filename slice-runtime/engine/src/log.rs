@@ -4,9 +4,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bubble::events::{Kind, tell, wants};
+use bubble::events::{EventKind, tell, wants};
 use machine::{AppPc, CachePc, Gpr, Registers};
-use translator::abi::{Exit, SpaceId, TraceId};
+use translator::abi::{SpaceId, TraceExit, TraceId};
 use translator::emit::{Site, Translation, listing};
 use translator::trace::Trace;
 
@@ -24,7 +24,7 @@ pub(crate) fn translated(watched: &Watched, id: TraceId, trace: &Trace, made: &T
     let pc = trace.head().0;
     let end = trace.instructions.last().map_or(pc, |last| last.next_pc().0);
     tell(
-        Kind::Translation,
+        EventKind::Translation,
         format_args!(
             "{pc:#x} to {end:#x}, {} instructions: {} trace {} at {:#x}, {} bytes",
             trace.instructions.len(),
@@ -35,24 +35,24 @@ pub(crate) fn translated(watched: &Watched, id: TraceId, trace: &Trace, made: &T
         ),
     );
     if watched.written_out.is_some_and(|pc| trace.instructions.iter().any(|instruction| instruction.pc().0 == pc)) {
-        tell(Kind::Trace, format_args!("{}", listing(trace, made, site)));
+        tell(EventKind::Trace, format_args!("{}", listing(trace, made, site)));
     }
 }
 
 /// This process's own trace isn't valid any more.
 pub(crate) fn dropped(id: TraceId, pc: AppPc) {
-    tell(Kind::Translation, format_args!("own trace {} of {:#x} is dropped", id.0, pc.0));
+    tell(EventKind::Translation, format_args!("own trace {} of {:#x} is dropped", id.0, pc.0));
 }
 
 /// This process's own cache is emptied.
 pub(crate) fn flushed() {
-    tell(Kind::Translation, format_args!("the own cache is emptied"));
+    tell(EventKind::Translation, format_args!("the own cache is emptied"));
 }
 
 /// An exit leads to a trace from now on.
-pub(crate) fn linked(from: SpaceId, exit: &Exit, to: SpaceId, id: TraceId, entry: CachePc) {
+pub(crate) fn linked(from: SpaceId, exit: &TraceExit, to: SpaceId, id: TraceId, entry: CachePc) {
     tell(
-        Kind::Link,
+        EventKind::Link,
         format_args!(
             "exit to {:#x} of {} trace {} leads to {} trace {} at {:#x}",
             exit.pc.0,
@@ -68,7 +68,7 @@ pub(crate) fn linked(from: SpaceId, exit: &Exit, to: SpaceId, id: TraceId, entry
 /// Translated code has faulted.
 pub(crate) fn faulted(fault: &Fault, pc: u64) {
     tell(
-        Kind::Fault,
+        EventKind::Fault,
         format_args!(
             "signal {} at {pc:#x}, address {:#x}, error code {:#x}",
             fault.signal, fault.address, fault.error_code
@@ -76,15 +76,15 @@ pub(crate) fn faulted(fault: &Fault, pc: u64) {
     );
 }
 
-/// The guest is asked what follows from a signal that came.
+/// The host is asked what follows from a signal that came.
 pub(crate) fn interrupted(pc: u64) {
-    tell(Kind::Fault, format_args!("an interruption at {pc:#x}"));
+    tell(EventKind::Fault, format_args!("an interruption at {pc:#x}"));
 }
 
-/// The quick check has passed at a slice's end, and the guest has looked at all of the state.
+/// The quick check has passed at a slice's end, and the host has looked at all of the state.
 pub(crate) fn end_looked_at(pc: u64, flow: Flow) {
     let found = if flow == Flow::Leave { "this is the end" } else { "this isn't the end" };
-    tell(Kind::Boundary, format_args!("the quick check has passed at {pc:#x}: {found}"));
+    tell(EventKind::Boundary, format_args!("the quick check has passed at {pc:#x}: {found}"));
 }
 
 /// Where the app's registers are while the process waits: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15, rip, rflags, FS base, GS base.
@@ -97,10 +97,13 @@ static SUPERPIN_APP_REGISTERS: AtomicU64 = AtomicU64::new(0);
 #[cold]
 pub(crate) fn stop(registers: &Registers) {
     SUPERPIN_APP_REGISTERS.store(std::ptr::from_ref(registers) as u64, Ordering::Release);
-    if wants(Kind::Stop) {
+    if wants(EventKind::Stop) {
         let named = Gpr::ALL.into_iter().map(|r| format!("{r:?}={:#x}", registers.get(r)).to_lowercase());
         let named: Vec<String> = named.collect();
-        tell(Kind::Stop, format_args!("{:#x}\n  {}\n  rflags={:#x}", registers.rip, named.join(" "), registers.rflags));
+        tell(
+            EventKind::Stop,
+            format_args!("{:#x}\n  {}\n  rflags={:#x}", registers.rip, named.join(" "), registers.rflags),
+        );
     }
     // SAFETY: neither call has preconditions.
     unsafe { libc::kill(libc::getpid(), libc::SIGSTOP) };

@@ -22,7 +22,8 @@ pub mod routine;
 mod write;
 
 pub use decode::{
-    Condition, DecodeError, Instruction, Kind, MAX_LEN, MNEMONICS, Reader, Segment, VolatileKind, mnemonics, prepare,
+    Condition, DecodeError, Instruction, Kind, MAX_LEN, MNEMONICS, NondeterministicKind, Reader, Segment, mnemonics,
+    prepare,
 };
 pub use facts::{IndirectOperand, MemoryOperand, MemoryOperands, Usage, free_gpr};
 pub use write::{Code, Fixup};

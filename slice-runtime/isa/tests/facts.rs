@@ -1,6 +1,6 @@
 //! Facts about single instructions that liveness, instrumentation and dispatch rely on.
 
-use isa::{Condition, DecodeError, IndirectOperand, Instruction, Kind, Segment, VolatileKind};
+use isa::{Condition, DecodeError, IndirectOperand, Instruction, Kind, NondeterministicKind, Segment};
 use machine::{AppPc, Gpr, flags};
 
 const PC: u64 = 0x40_0000;
@@ -36,9 +36,9 @@ fn kinds() {
         (&[0xf3, 0xc3], Kind::Return { extra_pop: 0 }),
         (&[0xc2, 0x10, 0], Kind::Return { extra_pop: 16 }),
         (&[0x0f, 0x05], Kind::Syscall),
-        (&[0x0f, 0x31], Kind::Volatile(VolatileKind::Rdtsc)),
-        (&[0x0f, 0x01, 0xf9], Kind::Volatile(VolatileKind::Rdtscp)),
-        (&[0x0f, 0xa2], Kind::Volatile(VolatileKind::Cpuid)),
+        (&[0x0f, 0x31], Kind::Nondeterministic(NondeterministicKind::Rdtsc)),
+        (&[0x0f, 0x01, 0xf9], Kind::Nondeterministic(NondeterministicKind::Rdtscp)),
+        (&[0x0f, 0xa2], Kind::Nondeterministic(NondeterministicKind::Cpuid)),
         (&[0xc7, 0xf8, 0x10, 0, 0, 0], Kind::XBegin { abort: AppPc(PC + 0x16) }),
         (&[0x0f, 0x01, 0xd6], Kind::Plain),
         (

@@ -35,11 +35,11 @@ pub fn lost() -> Lost {
 
 /// Room for the legacy area and the header of an image.
 #[repr(C, align(64))]
-struct Image([u8; 576]);
+struct X87Image([u8; 576]);
 
 /// Has an instruction executed, saves and loads the state, and compares environments.
 fn find_out() -> Lost {
-    let mut image = Image([0; 576]);
+    let mut image = X87Image([0; 576]);
     let mut environments = [[0_u32; 7]; 2];
     let [before, after] = &mut environments;
     let mut value = 0_u64;

@@ -7,7 +7,7 @@
 //!
 //! * Pages are never given back: a slice is short, and the region is larger than memory.
 //! * Small blocks are kept when they are given back, in lists by size (`small_blocks.rs`): each translation needs a dozen, and gives them back at once.
-//! * The lock spins: it is held for some tens of instructions, and never while a guest is asked or app code runs.
+//! * The lock spins: it is held for some tens of instructions, and never while a host is asked or app code runs.
 //!   A signal handler must not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -3,19 +3,19 @@
 //! ```text
 //!   Rust: Box, Vec ──► heap ──────► HEAP
 //!   libc: malloc ────► libc_shims ─► LIBC_HEAP      the app's program break stays where it is
-//!   picture: all of this, once started, for later slices to go on from
+//!   snapshot: all of this, once started, for later slices to go on from
 //! ```
 //!
 //! * `injected`: whether this program is an image in a taken-over process.
 //! * `heap`, `small_blocks`: the Rust allocator.
 //! * `libc_shims`: what the image brings in place of functions of its own libc.
-//! * `picture`: what all slices need alike is started once.
+//! * `snapshot`: what all slices need alike is started once.
 
 mod heap;
 mod injected;
 mod libc_shims;
-pub mod picture;
 mod small_blocks;
+pub mod snapshot;
 
 pub use injected::injected;
 pub use libc_shims::keep_malloc_in_the_bubble;

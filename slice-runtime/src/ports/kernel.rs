@@ -8,7 +8,7 @@ use machine::{Gpr, Registers};
 pub fn raw_syscall(number: u64, args: [u64; 6]) -> u64 {
     let result;
     // SAFETY: whoever passes the arguments answers for what the call does, here as with libc's `syscall`: the
-    // guests pass the app's own calls, or ones that touch only what is theirs.
+    // hosts pass the app's own calls, or ones that touch only what is theirs.
     unsafe {
         asm!("syscall", inlateout("rax") number => result, in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
              in("r10") args[3], in("r8") args[4], in("r9") args[5], out("rcx") _, out("r11") _, options(nostack));

@@ -101,14 +101,14 @@ impl OwnSlot {
         unsafe { (*self.slot).is_final.store(1, Ordering::Relaxed) };
     }
 
-    fn first_state_word(&self) -> &AtomicU32 {
+    fn checkpoint_word(&self) -> &AtomicU32 {
         // SAFETY: see `state`.
-        unsafe { &(*self.slot).first_state }
+        unsafe { &(*self.slot).checkpoint }
     }
 
     /// Publishes the process that keeps this slice's first state, or that there is none.
-    pub fn set_first_state(&self, pid: Option<i32>) {
-        let word = self.first_state_word();
+    pub fn set_checkpoint(&self, pid: Option<i32>) {
+        let word = self.checkpoint_word();
         word.store(pid.map_or(NO_PROCESS, |pid| pid as u32), Ordering::Release);
         futex(word, libc::FUTEX_WAKE, i32::MAX as u32);
     }
@@ -120,10 +120,10 @@ impl OwnSlot {
     }
 
     /// The process that keeps the first state of the slice in slot `index`: waits until that is decided.
-    pub fn first_state_of(&self, index: u32) -> Option<i32> {
+    pub fn checkpoint_of(&self, index: u32) -> Option<i32> {
         assert!((index as usize) < MAX_SLOTS, "slot {index} does not exist");
         let slot = Self::at(index);
-        let word = slot.first_state_word();
+        let word = slot.checkpoint_word();
         loop {
             match word.load(Ordering::Acquire) {
                 0 => futex(word, libc::FUTEX_WAIT, 0),
@@ -158,20 +158,20 @@ impl OwnSlot {
         unsafe { Slot::comes_to_input(Self::at(index).slot) }
     }
 
-    fn runner(&self) -> &AtomicU32 {
+    fn process(&self) -> &AtomicU32 {
         // SAFETY: see `state`.
-        unsafe { &(*self.slot).runner }
+        unsafe { &(*self.slot).process }
     }
 
     /// Tells which process runs the slice, unless that is known.
-    pub fn enter_runner(&self, pid: i32) {
-        let _ = self.runner().compare_exchange(0, pid as u32, Ordering::AcqRel, Ordering::Relaxed);
+    pub fn enter_process(&self, pid: i32) {
+        let _ = self.process().compare_exchange(0, pid as u32, Ordering::AcqRel, Ordering::Relaxed);
     }
 
     /// That process doesn't run the slice any more. Whether it was still known to do so: the control process takes it out, too,
     /// and only one of the two acts on that.
-    pub fn take_runner(&self, pid: i32) -> bool {
-        self.runner().compare_exchange(pid as u32, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    pub fn take_process(&self, pid: i32) -> bool {
+        self.process().compare_exchange(pid as u32, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// A signal has arrived.

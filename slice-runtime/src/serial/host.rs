@@ -1,6 +1,6 @@
 //! What is behind the answers of a serial run: calls, signals, processes and threads of the app.
 
-use engine::Guest;
+use engine::Host;
 use std::sync::atomic::Ordering;
 
 use bubble::shared::{EngineStats, SliceStats};
@@ -12,24 +12,26 @@ use translator::abi::Cpu;
 
 use super::ending::{Ending, die};
 use crate::ports::{OwnSlot, RunningTool, exit_now, raw_syscall};
-use crate::serial::calls::{Call, Length, Underway, Unmade, interruptible, length_of};
+use crate::serial::calls::{AppCall, Length, Underway, Unmade, interruptible, length_of};
 use crate::serial::children::{Child, native};
-use crate::serial::memory::{MapsFiles, OwnMemory, VirtualCalls, limits, memory, written_files};
-use crate::serial::signals::{AltStack, Begun, Death, FAULTS, OfThread, Signals, deliver, hold, set_real_mask};
-use crate::serial::threads::{self, Begin, NewThread, Pause, State, TURNS, Threads, hook, of_turn};
+use crate::serial::memory::{MapsFiles, SelfMem, VirtualCalls, limits, memory, written_files};
+use crate::serial::signals::{
+    AltStack, Death, FAULTS, InterruptedCall, OfThread, Signals, deliver, set_real_mask, throttle,
+};
+use crate::serial::threads::{self, Begin, NewThread, Pause, TURNS, ThreadContext, Threads, hook, of_turn};
 
 /// Length of the `syscall` instruction.
 const SYSCALL_LEN: u64 = 2;
 
 /// Runs the app.
-pub struct SerialGuest {
+pub struct SerialHost {
     slot: OwnSlot,
     pub(super) tool: Box<dyn RunningTool>,
     pub(super) signals: Signals,
     pub(super) memory: Here,
     maps: MapsFiles,
-    own_memory: OwnMemory,
-    pub(super) begun: Begun,
+    self_mem: SelfMem,
+    pub(super) begun: InterruptedCall,
     pub(super) ending: Option<Ending>,
     /// Why the engine was left, if neither the app nor the run is at its end.
     pub(super) pause: Option<Pause>,
@@ -38,8 +40,8 @@ pub struct SerialGuest {
     children: u64,
 }
 
-impl SerialGuest {
-    /// A guest for the app in this process. To be made after the engine: from here on signals arrive. `begin`: what each further thread starts with.
+impl SerialHost {
+    /// A host for the app in this process. To be made after the engine: from here on signals arrive. `begin`: what each further thread starts with.
     pub fn new(mut signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>, begin: Begin) -> Self {
         let threads = Threads::first(begin);
         signals.start(threads.first_arrivals(), hook);
@@ -50,8 +52,8 @@ impl SerialGuest {
             signals,
             memory: Here::new(),
             maps: MapsFiles::default(),
-            own_memory: OwnMemory::default(),
-            begun: Begun::default(),
+            self_mem: SelfMem::default(),
+            begun: InterruptedCall::default(),
             ending: None,
             pause: None,
             threads,
@@ -175,30 +177,30 @@ impl SerialGuest {
 
     /// Signals aren't held back any more.
     pub(super) fn let_signals_in(&mut self) {
-        if hold::is_on() {
+        if throttle::is_on() {
             self.signals.set_mask(self.signals.mask());
         }
     }
 
     /// Such a call is about to be made. If signals are held back they are let in where it may wait for them, or tells of them.
-    fn let_signals_in_at(&mut self, call: &Call) {
-        if !hold::is_on() || threads::never_waits(call) {
+    fn let_signals_in_at(&mut self, call: &AppCall) {
+        if !throttle::is_on() || threads::never_waits(call) {
             return;
         }
-        if hold::waits(self.signals.mask()) {
-            hold::let_in_at_next_call();
+        if throttle::waits(self.signals.mask()) {
+            throttle::let_in_at_next_call();
         } else {
             self.let_signals_in();
         }
     }
 
     /// A call without a meaning for us.
-    pub(super) fn execute(&mut self, rule: &Rule, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+    pub(super) fn execute(&mut self, rule: &Rule, call: AppCall, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         let written = effects::writable(rule, &call.args, &self.memory);
         for range in &written {
             control.before_write(range.address, range.len);
         }
-        let writes_unseen = self.own_memory.is_written_by(&call);
+        let writes_unseen = self.self_mem.is_written_by(&call);
         if writes_unseen {
             memory::release_all(control);
         }
@@ -228,7 +230,7 @@ impl SerialGuest {
         }
         if !is_error(result) {
             self.maps.after(&call, result, &self.memory);
-            self.own_memory.after(&call, result);
+            self.self_mem.after(&call, result);
             written_files::opened_by(&call, result).into_iter().for_each(|inode| control.file_may_change(inode));
         }
         cpu.registers.finish_syscall(result);
@@ -238,7 +240,7 @@ impl SerialGuest {
     }
 
     /// A call that may kill this process at once: the result is handed in before.
-    pub(super) fn kill(&mut self, rule: &Rule, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+    pub(super) fn kill(&mut self, rule: &Rule, call: AppCall, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if let Err(error) = self.slot.publish(self.tool.as_ref(), self.stats()) {
             self.slot.fail(&error);
         }
@@ -247,7 +249,7 @@ impl SerialGuest {
         flow
     }
 
-    pub(super) fn exec(&mut self, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+    pub(super) fn exec(&mut self, call: AppCall, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if let Err(error) = self.slot.publish(self.tool.as_ref(), self.stats()) {
             self.give_up_before_call(&error, cpu, control);
         }
@@ -263,7 +265,7 @@ impl SerialGuest {
         }
     }
 
-    pub(super) fn start_process(&mut self, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+    pub(super) fn start_process(&mut self, call: AppCall, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         let Some(child) = Child::of(&call, cpu, &self.memory) else {
             self.give_up_before_call(&SHARED_MEMORY, cpu, control);
         };
@@ -292,7 +294,7 @@ impl SerialGuest {
         let Ok(back) = self.memory.read_u64(cpu.registers.rsp()) else {
             return self.end(Ending::Signal(libc::SIGSEGV));
         };
-        let call = Call { number: number as u64, args: cpu.registers.syscall_args() };
+        let call = AppCall { number: number as u64, args: cpu.registers.syscall_args() };
         for range in effects::writable(&table::lookup(call.number, &call.args, &self.memory), &call.args, &self.memory)
         {
             control.before_write(range.address, range.len);
@@ -313,8 +315,8 @@ impl SerialGuest {
 const SHARED_MEMORY: &str = "the app starts a process that runs at the same time in the same memory, which serial mode doesn't follow yet; \
     it went on natively, there is no total";
 
-impl SerialGuest {
-    pub(super) fn exchange(&mut self, state: &mut State) {
+impl SerialHost {
+    pub(super) fn exchange(&mut self, state: &mut ThreadContext) {
         self.signals.exchange(&mut state.signals);
         std::mem::swap(&mut self.begun, &mut state.begun);
     }
@@ -346,7 +348,7 @@ impl SerialGuest {
     }
 
     /// A call that starts a thread.
-    pub(crate) fn start_thread(&mut self, call: Call, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+    pub(crate) fn start_thread(&mut self, call: AppCall, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         let Some(new) = NewThread::of(&call, cpu, &self.memory) else {
             return self.finished(-i64::from(libc::EFAULT) as u64, cpu);
         };
@@ -358,16 +360,16 @@ impl SerialGuest {
         for word in &new.written {
             control.before_write(*word, 4);
         }
-        let area = self.threads.area();
-        let signals = OfThread { mask: self.signals.mask(), altstack: AltStack::NONE, arrivals: &area.arrivals };
-        let state = State { cpu: new.cpu.clone(), signals, begun: Begun::default() };
+        let block = self.threads.block();
+        let signals = OfThread { mask: self.signals.mask(), altstack: AltStack::NONE, arrivals: &block.arrivals };
+        let state = ThreadContext { cpu: new.cpu.clone(), signals, begun: InterruptedCall::default() };
         // SAFETY: its thread doesn't exist yet.
-        unsafe { area.put(Box::new(state)) };
-        let result = new.start(area, self.threads.begin);
+        unsafe { block.put(Box::new(state)) };
+        let result = new.start(block, self.threads.begin);
         if is_error(result) {
-            area.is_used().store(0, Ordering::Release);
+            block.is_used().store(0, Ordering::Release);
         } else {
-            area.waiter.tid.store(result as i32, Ordering::Relaxed);
+            block.waiter.tid.store(result as i32, Ordering::Relaxed);
             self.threads.alive += 1;
             self.threads.started += 1;
         }

@@ -5,20 +5,20 @@
 //! system call table refuses in every mode.
 //!
 //! ```text
-//!   calls ◄─ signals ◄─ threads, children, memory ◄─ ending ◄─ host ◄─ guest, run
+//!   calls ◄─ signals ◄─ threads, children, memory ◄─ ending ◄─ host ◄─ answers, run
 //! ```
 //!
-//! * `guest`: what the engine asks. `host`: what is behind the answers. `run`: the loop of each thread.
+//! * `answers`: what the engine asks. `host`: what is behind the answers. `run`: the loop of each thread.
 //! * [`calls`]: making calls. [`signals`]: the app's signals. [`threads`]: whose turn it is.
 //! * [`memory`]: calls that shape memory, and hiding the image. [`children`]: processes that leave.
 //! * `ending`: how the app ends.
 //!
 //! The result is handed in before anything after which this image doesn't run any more: exec, exit, a fatal signal.
 
+mod answers;
 mod calls;
 mod children;
 mod ending;
-mod guest;
 mod host;
 mod memory;
 mod run;
@@ -26,5 +26,5 @@ mod signals;
 mod threads;
 
 pub use memory::{limit_open_files, open_at_start};
-pub use run::{guest, run};
+pub use run::{host, run};
 pub use signals::{Signals, use_area};

@@ -6,42 +6,42 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use engine::{Flow, Runner};
 use machine::Here;
 
-use super::host::SerialGuest;
+use super::host::SerialHost;
 use crate::ports::{OwnSlot, RunningTool};
-use crate::serial::calls::{Call, Length, Unmade, interruptible, length_of};
+use crate::serial::calls::{AppCall, Length, Unmade, interruptible, length_of};
 use crate::serial::signals::{FAULTS, Signals, set_real_mask};
-use crate::serial::threads::{Area, Pause, TURNS, of_turn, start};
+use crate::serial::threads::{Pause, TURNS, ThreadBlock, of_turn, start};
 
-static WORLD: AtomicPtr<World> = AtomicPtr::new(null_mut());
+static SHARED_STATE: AtomicPtr<SharedState> = AtomicPtr::new(null_mut());
 
 /// What the threads share. Used by who has the turn.
-struct World {
+struct SharedState {
     engine: Box<Runner>,
-    guest: SerialGuest,
-    /// The thread whose state the engine and the guest have, unless that has ended.
-    loaded: Option<&'static Area>,
+    host: SerialHost,
+    /// The thread whose state the engine and the host have, unless that has ended.
+    loaded: Option<&'static ThreadBlock>,
 }
 
 /// Runs the app to its end.
-pub fn run(engine: Box<Runner>, guest: SerialGuest) -> ! {
+pub fn run(engine: Box<Runner>, host: SerialHost) -> ! {
     let me = of_turn();
-    WORLD.store(Box::into_raw(Box::new(World { engine, guest, loaded: Some(me) })), Ordering::Release);
+    SHARED_STATE.store(Box::into_raw(Box::new(SharedState { engine, host, loaded: Some(me) })), Ordering::Release);
     go_on(me)
 }
 
 /// The first function of each other thread.
-extern "C" fn run_new(me: &'static Area) -> ! {
+extern "C" fn run_new(me: &'static ThreadBlock) -> ! {
     me.take_signals();
     set_real_mask(!FAULTS);
     TURNS.take(&me.waiter);
-    with_turn(me, |world| world.guest.signals.set_mask(world.guest.signals.mask()));
+    with_turn(me, |shared| shared.host.signals.set_mask(shared.host.signals.mask()));
     go_on(me)
 }
 
-fn go_on(me: &'static Area) -> ! {
+fn go_on(me: &'static ThreadBlock) -> ! {
     let mut flow = Flow::Continue;
     loop {
-        let pause = with_turn(me, |world| world.run(flow));
+        let pause = with_turn(me, |shared| shared.run(flow));
         flow = match pause {
             Pause::Turn => {
                 pass(me);
@@ -49,13 +49,13 @@ fn go_on(me: &'static Area) -> ! {
             }
             Pause::Call(call) => {
                 let result = make(&call.call, me);
-                with_turn(me, |world| {
-                    let World { engine, guest, .. } = world;
-                    engine.with_cpu(|cpu, control| guest.executed(call, result, cpu, control))
+                with_turn(me, |shared| {
+                    let SharedState { engine, host, .. } = shared;
+                    engine.with_cpu(|cpu, control| host.executed(call, result, cpu, control))
                 })
             }
             Pause::End(status) => {
-                with_turn(me, |world| world.loaded = None);
+                with_turn(me, |shared| shared.loaded = None);
                 TURNS.give(&me.waiter);
                 start::end(me, status)
             }
@@ -64,13 +64,13 @@ fn go_on(me: &'static Area) -> ! {
 }
 
 /// Lets others have a turn.
-fn pass(me: &'static Area) {
+fn pass(me: &'static ThreadBlock) {
     TURNS.give(&me.waiter);
     TURNS.take(&me.waiter);
 }
 
 /// Makes a call of the app's, in which it may lose the turn, and gets it back.
-fn make(call: &Call, me: &'static Area) -> Result<u64, Unmade> {
+fn make(call: &AppCall, me: &'static ThreadBlock) -> Result<u64, Unmade> {
     let made = || interruptible(call.number, call.args, me.arrivals.flag());
     if length_of(call) == Length::Long || me.waiter.lasting.expects(call) {
         TURNS.give(&me.waiter);
@@ -89,22 +89,22 @@ fn make(call: &Call, me: &'static Area) -> Result<u64, Unmade> {
 }
 
 /// Uses what the threads share, for the calling thread, which has the turn.
-fn with_turn<R>(me: &'static Area, work: impl FnOnce(&mut World) -> R) -> R {
+fn with_turn<R>(me: &'static ThreadBlock, work: impl FnOnce(&mut SharedState) -> R) -> R {
     // SAFETY: it was stored before the first thread went on; the references of the others have ended: they gave the turn up
     // outside of this function.
-    let world = unsafe { &mut *WORLD.load(Ordering::Acquire) };
-    world.load(me);
-    work(world)
+    let shared = unsafe { &mut *SHARED_STATE.load(Ordering::Acquire) };
+    shared.load(me);
+    work(shared)
 }
 
-impl World {
-    fn load(&mut self, me: &'static Area) {
+impl SharedState {
+    fn load(&mut self, me: &'static ThreadBlock) {
         if self.loaded.is_none_or(|loaded| !std::ptr::eq(loaded, me)) {
             // SAFETY: the caller has the turn.
             let mut state = unsafe { me.take() }.expect("the state of a thread that isn't loaded is kept");
             std::mem::swap(self.engine.cpu(), &mut state.cpu);
-            self.guest.exchange(&mut state);
-            self.guest.memory = Here::new();
+            self.host.exchange(&mut state);
+            self.host.memory = Here::new();
             if let Some(last) = self.loaded.replace(me) {
                 // SAFETY: as above.
                 unsafe { last.put(state) };
@@ -119,13 +119,13 @@ impl World {
 
     fn run(&mut self, flow: Flow) -> Pause {
         if flow == Flow::Continue {
-            self.engine.run(&mut self.guest);
+            self.engine.run(&mut self.host);
         }
-        self.guest.pause.take().unwrap_or_else(|| self.guest.finish(self.engine.stats()))
+        self.host.pause.take().unwrap_or_else(|| self.host.finish(self.engine.stats()))
     }
 }
 
-/// The guest for the app in this process. To be made after the engine: from here on signals arrive.
-pub fn guest(signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>) -> SerialGuest {
-    SerialGuest::new(signals, slot, tool, run_new)
+/// The host for the app in this process. To be made after the engine: from here on signals arrive.
+pub fn host(signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>) -> SerialHost {
+    SerialHost::new(signals, slot, tool, run_new)
 }

@@ -13,7 +13,7 @@ use syscall_replay::{Divergence, Replayed, Replayer};
 use translator::abi::Cpu;
 
 use crate::ports::{OwnSlot, RunningTool};
-use crate::slice::end::first_memory::{FirstMemory, Keeper};
+use crate::slice::end::first_memory::{CheckpointProcess, FirstMemory};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
 use crate::slice::replay::{Cpuid, Replaying, RunFiles, SliceSpace};
 use crate::slice::start::aliases;
@@ -27,7 +27,7 @@ const LAST_X87: &str = ". The app has looked (fnstenv, fnsave) where its last x8
                         to somebody else, so that what an app computes with it is chance";
 
 /// Runs one slice.
-pub struct SliceGuest {
+pub struct SliceHost {
     pub(super) files: RunFiles,
     pub(super) slot: OwnSlot,
     pub(super) tool: Box<dyn RunningTool>,
@@ -50,8 +50,8 @@ pub struct SliceGuest {
     pub(super) watch: Option<recurrence::Watch>,
 }
 
-impl SliceGuest {
-    /// The guest of a slice whose slot has been released.
+impl SliceHost {
+    /// The host of a slice whose slot has been released.
     pub fn new(supervisor: i32, slot: OwnSlot, tool: Box<dyn RunningTool>) -> Self {
         Self {
             // SAFETY: a slice's CONTROL is mapped, as long as it lives.
@@ -79,7 +79,7 @@ impl SliceGuest {
         xsave_images::disown();
         deadline::set(self.slot.cpu_bound());
         // SAFETY: a slice's CONTROL is mapped.
-        if unsafe { crate::ports::header() }.off.leaves(Optimisation::Shortcut) {
+        if unsafe { crate::ports::header() }.off.leaves(Optimisation::FastPath) {
             self.replaying.shorten(self.slot.log(), engine);
         }
         self.arm_if_exhausted(&mut engine.control());
@@ -126,8 +126,8 @@ impl SliceGuest {
     /// The app has called a function of the vsyscall page: what the kernel answered was recorded as a system call, if the
     /// supervisor knew of the call.
     pub(super) fn call_of_page(&mut self, pc: u64, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        let unknown = |guest: &Self| -> ! {
-            guest.fail(&format_args!(
+        let unknown = |host: &Self| -> ! {
+            host.fail(&format_args!(
                 "the app calls the vsyscall page at {pc:#x}: what the kernel answered isn't recorded"
             ))
         };
@@ -210,13 +210,13 @@ impl SliceGuest {
 
     /// The memory with which the next slice starts: while the app runs, that of the process that keeps it.
     fn next_first_memory(&self) -> impl FirstMemory + use<> {
-        let Some(keeper) = self.slot.successor().and_then(|next| self.slot.first_state_of(next)) else {
+        let Some(checkpoint) = self.slot.successor().and_then(|next| self.slot.checkpoint_of(next)) else {
             self.fail(
                 &"its end can't be verified: the process that was to keep the next slice's first state was killed, or \
                   could not be started (ulimit -u)",
             );
         };
-        Keeper::new(keeper).unwrap_or_else(|error| {
+        CheckpointProcess::new(checkpoint).unwrap_or_else(|error| {
             self.fail(&format_args!("cannot compare its end with the next slice's start: {error}"))
         })
     }

@@ -5,18 +5,18 @@
 //!
 //! ```text
 //!   start:   the first state is kept, shared memory becomes private
-//!   guest:   the engine asks ─┬─ a system call, cpuid, …  ──► replay: the next record
+//!   answers: the engine asks ─┬─ a system call, cpuid, …  ──► replay: the next record
 //!                             └─ a place where it may end ──► end: registers, then memory
 //!   host:    whatever doesn't fit is said in the slot
 //! ```
 //!
-//! * `guest`: what the engine asks. `host`: what is behind the answers.
+//! * `answers`: what the engine asks. `host`: what is behind the answers.
 //! * [`start`], [`replay`], [`end`]: before the first instruction; what comes from the log; how the end is found and proved.
 
+mod answers;
 mod end;
-mod guest;
 mod host;
 mod replay;
 pub mod start;
 
-pub use host::SliceGuest;
+pub use host::SliceHost;

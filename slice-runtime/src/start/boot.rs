@@ -24,7 +24,7 @@ use bubble::map::{BUBBLE, ENTRY};
 use bubble::shared::{RunHeader, TOOL_ARGS_BYTES};
 use machine::PAGE;
 
-use crate::image::{keep_malloc_in_the_bubble, picture};
+use crate::image::{keep_malloc_in_the_bubble, snapshot};
 use crate::ports::{OwnSlot, RunningTool, header};
 
 /// Runs the app from where the boot block says, to the slice's end or the app's.
@@ -43,8 +43,8 @@ pub unsafe fn start(
     keep_malloc_in_the_bubble();
     forget_thread_registrations();
     give_back_copied_tunables();
-    // SAFETY: the caller promises a boot block there. What depends on it comes below: from the picture on this may be another slice.
-    unsafe { picture::take(boot_block as *const BootBlock) };
+    // SAFETY: the caller promises a boot block there. What depends on it comes below: from the snapshot on this may be another slice.
+    unsafe { snapshot::take(boot_block as *const BootBlock) };
     // SAFETY: the caller promises a boot block there; it is aligned and stays.
     let boot = unsafe { &*(boot_block as *const BootBlock) };
     assert_eq!(boot.magic, BOOT_MAGIC, "the boot block at {boot_block:#x} was not written by this version");

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use bubble::boot::{BootBlock, Mode};
+use bubble::boot::{BootBlock, RunMode};
 use bubble::events::{self, SERIAL};
 use bubble::shared::{NOWHERE, RunHeader, SliceStats};
 use engine::{Control, Runner, Settings, Watched};
@@ -12,8 +12,8 @@ use translator::abi::Cpu;
 use super::log;
 use crate::ports::{OwnSlot, RunningTool, cpu_time, exit_now, header, time_of};
 use crate::serial::{self, Signals, open_at_start};
-use crate::slice::SliceGuest;
-use crate::slice::start::{aliases, first_state};
+use crate::slice::SliceHost;
+use crate::slice::start::{aliases, checkpoint};
 
 /// Why a state can't be gone on from here.
 const NO_PLACE: &str = "the app has registers in use that this processor doesn't have";
@@ -23,7 +23,7 @@ const NO_PLACE: &str = "the app has registers in use that this processor doesn't
 /// # Safety
 /// This is a taken-over process, whose bubble is mapped as the boot block's mode wants it; called once.
 pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -> ! {
-    let signals = (boot.site.mode == Mode::Serial).then(|| Signals::inherited(boot.state.signal_mask));
+    let signals = (boot.site.mode == RunMode::Serial).then(|| Signals::inherited(boot.state.signal_mask));
     // SAFETY: the bubble is mapped, this is the first engine, and FS hasn't been touched since libc set it.
     let mut engine = unsafe { Runner::new(settings(header(), boot)) };
     let Some(xstate) = boot.state.xstate.load() else { slot.fail(&NO_PLACE) };
@@ -41,7 +41,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     if boot.site.proc >= 0 {
         machine::proc::look_in(boot.site.proc);
     }
-    first_state::keep(slot, boot.site.supervisor);
+    checkpoint::keep(slot, boot.site.supervisor);
     if boot.state.shares_memory != 0
         && let Err(error) = aliases::make_own()
     {
@@ -52,11 +52,11 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     let boot_times = boot_times(boot, slot);
     slot.wait_released();
     log::begins(boot, slot);
-    let mut guest = SliceGuest::new(boot.site.supervisor, slot, tool);
-    guest.start(&mut engine);
-    engine.run(&mut guest);
-    guest.verify_last_call(engine.as_mut());
-    let may_recur = guest.may_recur();
+    let mut host = SliceHost::new(boot.site.supervisor, slot, tool);
+    host.start(&mut engine);
+    engine.run(&mut host);
+    host.verify_last_call(engine.as_mut());
+    let may_recur = host.may_recur();
     let stats = SliceStats {
         engine: engine.stats(),
         boot_ns: boot_times.0,
@@ -64,12 +64,12 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
         away: engine::routines::most(),
         ..SliceStats::default()
     };
-    if let Err(error) = guest.finish(stats) {
+    if let Err(error) = host.finish(stats) {
         slot.fail(&error);
     }
     log::has_finished(slot);
-    if guest.watch_for_recurrence(may_recur) {
-        engine.run(&mut guest);
+    if host.watch_for_recurrence(may_recur) {
+        engine.run(&mut host);
     }
     exit_now(0)
 }
@@ -100,9 +100,9 @@ fn run_serial(
     open_at_start().into_iter().for_each(|inode| control.file_may_change(inode));
     control.shared_memory_may_change();
     drop(control);
-    let guest = serial::guest(signals, slot, tool);
+    let host = serial::host(signals, slot, tool);
     serial::limit_open_files(boot.site.open_files);
-    serial::run(engine, guest)
+    serial::run(engine, host)
 }
 
 fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
@@ -113,15 +113,15 @@ fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
         linking: header.linking != 0,
         // A serial run has nobody to share with but other runs.
         sharing: header.sharing != 0
-            && (boot.site.mode == Mode::Slice || header.keeps_code != 0)
+            && (boot.site.mode == RunMode::Slice || header.keeps_code != 0)
             && watched.stops_at.is_none(),
         outlives_run: header.keeps_code != 0,
         cache_bytes: header.cache_bytes,
         off: header.off,
         slot: boot.site.slot as usize,
-        // In a slice no fault reaches the app; in a serial run the guest says when one can, unless the translations are there already.
-        exact_faults: boot.site.mode == Mode::Serial && header.keeps_code != 0,
-        replays: boot.site.mode == Mode::Slice,
+        // In a slice no fault reaches the app; in a serial run the host says when one can, unless the translations are there already.
+        exact_faults: boot.site.mode == RunMode::Serial && header.keeps_code != 0,
+        replays: boot.site.mode == RunMode::Slice,
         run_memory: (boot.site.run_memory >= 0).then_some((boot.site.supervisor, boot.site.run_memory)),
         watched,
     }
@@ -130,7 +130,7 @@ fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
 /// What those who work on superpin have asked for in this process.
 fn watched(header: &RunHeader, boot: &BootBlock) -> Watched {
     let place = |word: &AtomicU64| Some(word.load(Relaxed)).filter(|place| *place != NOWHERE);
-    let stops = boot.site.mode == Mode::Slice && place(&header.stops) == Some(boot.state.slice);
+    let stops = boot.site.mode == RunMode::Slice && place(&header.stops) == Some(boot.state.slice);
     Watched {
         written_out: place(&header.written_out),
         stops_at: stops.then(|| place(&header.stops_at).unwrap_or(boot.state.registers.rip)),

@@ -1,7 +1,7 @@
 //! What a slice tells those who work on it, beside what the engine does ([`bubble::events`]).
 
 use bubble::boot::BootBlock;
-use bubble::events::{Kind, tell};
+use bubble::events::{EventKind, tell};
 
 use crate::ports::OwnSlot;
 
@@ -9,7 +9,7 @@ use crate::ports::OwnSlot;
 pub(super) fn begins(boot: &BootBlock, slot: OwnSlot) {
     let end = slot.end();
     tell(
-        Kind::Boundary,
+        EventKind::Boundary,
         format_args!(
             "begins at {:#x}, attempt {}, to replay {} records, to its end by {:?} at {:#x}",
             boot.state.registers.rip,
@@ -23,5 +23,5 @@ pub(super) fn begins(boot: &BootBlock, slot: OwnSlot) {
 
 /// Its result is handed in.
 pub(super) fn has_finished(slot: OwnSlot) {
-    tell(Kind::Boundary, format_args!("has finished, {} bytes of result", slot.result_len()));
+    tell(EventKind::Boundary, format_args!("has finished, {} bytes of result", slot.result_len()));
 }

@@ -16,12 +16,12 @@ use machine::{AppPc, CachePc, Gpr, PAGE, flags};
 
 use translator::abi::{Counters, Doors, ExitKind, Level, SpaceId, TraceId};
 use translator::emit::{
-    Check, Condition, Lookup, Otherwise, Rules, Shape, Site, Spare, ThroughSlot, Translation, emptied, landing, slot,
-    stale, translate,
+    Check, Lookup, Otherwise, QuickCondition, Rules, ScratchBuffers, Shape, Site, ThroughPointer, Translation,
+    constant_pointer, emptied, ibl_stub, invalid, translate,
 };
-use translator::liveness::Ahead;
-use translator::routines::{Known, merge_counters};
-use translator::trace::{Arg, Buffered, Call, Limits, Point, Test, Trace, has_after, may_branch, select};
+use translator::liveness::FlagLookahead;
+use translator::routines::{RoutineFacts, merge_counters};
+use translator::trace::{AnalysisCall, Arg, Buffered, Limits, Point, Test, Trace, has_after, may_branch, select};
 
 /// Lists of switches: none, each, all, and random ones.
 const LISTS: usize = 40;
@@ -175,8 +175,8 @@ fn load(program: &Program) {
 struct List {
     off: Off,
     counters: Counters,
-    known: Known,
-    spare: Spare,
+    known: RoutineFacts,
+    spare: ScratchBuffers,
 }
 
 impl List {
@@ -186,12 +186,17 @@ impl List {
         let each = Optimisation::ALL.into_iter().map(|o| none.and(o));
         let random = std::iter::repeat_with(|| Off(rng.bits() as u32 & Off::ALL.0));
         let offs = [none, Off::ALL].into_iter().chain(each).chain(random).take(LISTS);
-        offs.map(|off| List { off, counters: Counters::default(), known: Known::default(), spare: Spare::default() })
-            .collect()
+        offs.map(|off| List {
+            off,
+            counters: Counters::default(),
+            known: RoutineFacts::default(),
+            spare: ScratchBuffers::default(),
+        })
+        .collect()
     }
 
     fn begin_anew(&mut self) {
-        (self.counters, self.known) = (Counters::default(), Known::default());
+        (self.counters, self.known) = (Counters::default(), RoutineFacts::default());
     }
 }
 
@@ -209,7 +214,7 @@ impl Tool<'_> {
             if counters && rng.once_in(2) {
                 let args = if rng.once_in(2) { vec![Arg::BlockInstructions] } else { vec![Arg::Const(rng.below(9))] };
                 let routine = self.routines.counters[rng.below(2) as usize];
-                trace.calls.push(Call::new(self.point(trace, n, rng), routine, LOCAL.start, args));
+                trace.calls.push(AnalysisCall::new(self.point(trace, n, rng), routine, LOCAL.start, args));
             }
             if calls && rng.once_in(3) {
                 let call = self.call(trace, n, rng);
@@ -224,7 +229,7 @@ impl Tool<'_> {
             for block in 0..trace.block_ends.len() {
                 let routine = self.routines.counters[0];
                 let args = vec![Arg::BlockInstructions];
-                trace.calls.push(Call::new(Point::Anywhere(block), routine, LOCAL.start, args));
+                trace.calls.push(AnalysisCall::new(Point::Anywhere(block), routine, LOCAL.start, args));
             }
         }
     }
@@ -238,16 +243,16 @@ impl Tool<'_> {
         }
     }
 
-    fn call(&self, trace: &Trace, n: usize, rng: &mut Rng) -> Call {
+    fn call(&self, trace: &Trace, n: usize, rng: &mut Rng) -> AnalysisCall {
         let point = self.point(trace, n, rng);
         let args = vec![argument(trace, point, rng), argument(trace, point, rng)];
-        let call = Call::new(point, rng.pick(&self.routines.others), LOCAL.start, args);
+        let call = AnalysisCall::new(point, rng.pick(&self.routines.others), LOCAL.start, args);
         if point != Point::Before(n) {
             return call;
         }
         match rng.below(4) {
-            0 => Call { predicated: true, ..call },
-            1 => Call {
+            0 => AnalysisCall { predicated: true, ..call },
+            1 => AnalysisCall {
                 test: Some(Test {
                     routine: rng.pick(&self.routines.tests),
                     args: vec![argument(trace, point, rng), argument(trace, point, rng)],
@@ -316,7 +321,7 @@ impl Hash {
         }
         let lengths = [made.map, made.map_len, made.block_calls, made.buffer_marks, made.call_marks];
         lengths.into_iter().for_each(|length| self.word(length.into()));
-        self.word(made.inspects.into());
+        self.word(made.self_checks.into());
     }
 }
 
@@ -336,9 +341,9 @@ fn site(rng: &mut Rng) -> Site {
 
 fn check(rng: &mut Rng) -> Check {
     let condition = |rng: &mut Rng| match rng.below(3) {
-        0 => Condition::Register(rng.pick(&Gpr::ALL), rng.value()),
-        1 => Condition::Word(DATA + rng.below(DATA_LEN / 8) * 8, rng.value()),
-        _ => Condition::Vector(rng.below(8) as u8, rng.value()),
+        0 => QuickCondition::Register(rng.pick(&Gpr::ALL), rng.value()),
+        1 => QuickCondition::Word(DATA + rng.below(DATA_LEN / 8) * 8, rng.value()),
+        _ => QuickCondition::Vector(rng.below(8) as u8, rng.value()),
     };
     Check { conditions: (0..3).map(|_| condition(rng)).collect(), may_change_flags: rng.once_in(2) }
 }
@@ -362,20 +367,21 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
     let len = (last.next_pc().0 - pc.0) as usize;
     let site = site(&mut rng);
     let own = site.space == SpaceId::Own;
-    let through_slot = slot(last).filter(|_| rng.once_in(2)).map(|_| match (own, last.kind()) {
-        (false, Kind::JumpIndirect) => ThroughSlot::ByCell(rng.below(64) as u32),
-        _ => ThroughSlot::To(AppPc(CODE + rng.below(PLANE as u64))),
+    let through_pointer = constant_pointer(last).filter(|_| rng.once_in(2)).map(|_| match (own, last.kind()) {
+        (false, Kind::JumpIndirect) => ThroughPointer::ByLinkWord(rng.below(64) as u32),
+        _ => ThroughPointer::To(AppPc(CODE + rng.below(PLANE as u64))),
     });
-    let through_slot = through_slot.filter(|through| own || matches!(through, ThroughSlot::ByCell(_)));
+    let through_pointer = through_pointer.filter(|through| own || matches!(through, ThroughPointer::ByLinkWord(_)));
     let check = (own && !once && rng.once_in(8)).then(|| check(&mut rng));
     let exact_faults = rng.once_in(2);
-    let ahead = list.off.leaves(Optimisation::Ahead);
-    let live_at = &mut |at| if ahead { Ahead::new(code_at, exact_faults).live_flags(at) } else { flags::ARITHMETIC };
-    let inspected = (!once && rng.once_in(8)).then(|| &code_at(pc)[..len]);
+    let ahead = list.off.leaves(Optimisation::FlagLookahead);
+    let live_at =
+        &mut |at| if ahead { FlagLookahead::new(code_at, exact_faults).live_flags(at) } else { flags::ARITHMETIC };
+    let self_checked = (!once && rng.once_in(8)).then(|| &code_at(pc)[..len]);
     let lookup = match rng.below(3) {
-        0 => Lookup::Landings,
-        1 => Lookup::Targets { ask_for: None },
-        _ => Lookup::Targets { ask_for: Some(bubble::map::TARGETS.start + rng.below(1 << 20) * 8) },
+        0 => Lookup::IblStubs,
+        1 => Lookup::TargetMap { ask_for: None },
+        _ => Lookup::TargetMap { ask_for: Some(bubble::map::TARGETS.start + rng.below(1 << 20) * 8) },
     };
     let rules = Rules {
         off: list.off,
@@ -386,7 +392,7 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
         known: &list.known,
     };
     let loops = !once && check.is_none() && rng.once_in(2);
-    let shape = Shape { loops, once, inspected, check: check.as_ref(), lookup, through_slot };
+    let shape = Shape { loops, once, self_checked, check: check.as_ref(), lookup, through_pointer };
     match translate(&trace, site, rules, shape, live_at, &mut list.spare) {
         Ok(made) => {
             hash.translation(&made);
@@ -403,8 +409,8 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
             _ => Otherwise::Miss,
         };
         let entry = rng.once_in(2).then_some(CachePc(CACHE_OWN.start + rng.below(CACHE_OWN.size)));
-        hash.translation(&landing(pc, entry, otherwise, site, list.off, doors));
-        hash.translation(&stale(pc, site.space, TraceId(rng.below(1 << 20) as u32), site));
+        hash.translation(&ibl_stub(pc, entry, otherwise, site, list.off, doors));
+        hash.translation(&invalid(pc, site.space, TraceId(rng.below(1 << 20) as u32), site));
     }
     len as u64
 }
@@ -435,7 +441,7 @@ fn emission(traces: u64, routines: &Routines) -> Hash {
         // The first kind of call in a group decides what counters and r11 are used for.
         let instrument = Tool { routines, kinds: (group % 4 != 1, group & 1 == 1, group % 4 >= 2) };
         let door = if group.is_multiple_of(3) { FAR_DOOR } else { NEAR_DOOR };
-        let doors = Doors { leave_by_stub: door, landing_miss: door };
+        let doors = Doors { leave_by_stub: door, stub_miss: door };
         let program = Generator::new(&catalogue, layout, seed).program(30);
         load(&program);
         let mut pc = CODE;
@@ -453,7 +459,7 @@ fn emission(traces: u64, routines: &Routines) -> Hash {
 /// What random traces lead to. Programs have no `rdtsc` and the like, and too few that store the environment of the x87 unit.
 const EXITS: [ExitKind; 10] = [
     ExitKind::Direct,
-    ExitKind::Slot,
+    ExitKind::ConstantPointer,
     ExitKind::Syscall,
     ExitKind::Call,
     ExitKind::Interrupted,
@@ -461,7 +467,7 @@ const EXITS: [ExitKind; 10] = [
     ExitKind::Drain,
     ExitKind::End,
     ExitKind::Changed,
-    ExitKind::Stale,
+    ExitKind::Invalid,
 ];
 
 /// A normal run looks whether there is chance in it, and whether all is there; with more traces the hash is for those who compare two builds.

@@ -15,7 +15,7 @@ const VDSO_BYTES: usize = 4 * 4096;
 #[derive(Clone, Copy, Debug)]
 pub struct Prepared {
     /// A `syscall` instruction, for remote system calls.
-    pub gate: u64,
+    pub gadget: u64,
     /// The program break.
     pub brk: u64,
 }
@@ -31,8 +31,8 @@ pub fn prepare(process: &mut Stopped) -> Result<Prepared, Failure> {
     program::check_running(process.pid())?;
     let stack = process.registers()?.app().rsp();
     hide_vdso(process, stack)?;
-    let gate = gate_of(process)?;
-    let mut remote = Remote::new(process, gate)?;
+    let gadget = gadget_of(process)?;
+    let mut remote = Remote::new(process, gadget)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let args = [BUBBLE.start, BUBBLE.size, libc::PROT_NONE as u64, flags as u64, u64::MAX, 0];
     let result = remote.call(libc::SYS_mmap, args)?;
@@ -47,16 +47,16 @@ pub fn prepare(process: &mut Stopped) -> Result<Prepared, Failure> {
     // It is no part of what the app has in its core files, and never becomes one mapping with what the app has next to it. A kernel without this advice is as good.
     remote.call(libc::SYS_madvise, [BUBBLE.start, BUBBLE.size, libc::MADV_DONTDUMP as u64, 0, 0, 0])?;
     let brk = remote.expect("ask for its program break", libc::SYS_brk, [0; 6])?;
-    Ok(Prepared { gate, brk })
+    Ok(Prepared { gadget, brk })
 }
 
 /// A `syscall` instruction that every program has mapped.
 ///
 /// # Errors
 /// If this one hasn't.
-pub fn gate_of(process: &Stopped) -> Result<u64, Failure> {
-    let gate = mapped_vdso(process.pid()).and_then(|at| find_syscall_instruction(process, at, VDSO_BYTES));
-    gate.ok_or_else(|| {
+pub fn gadget_of(process: &Stopped) -> Result<u64, Failure> {
+    let gadget = mapped_vdso(process.pid()).and_then(|at| find_syscall_instruction(process, at, VDSO_BYTES));
+    gadget.ok_or_else(|| {
         Failure::Unsupported("the kernel gives programs no vDSO (booted with vdso=0?): superpin needs it".into())
     })
 }

@@ -23,18 +23,18 @@ use crate::run_memory::OpenFiles;
 /// A file: its device and its inode number.
 pub type Key = (u64, u64);
 /// Files by what they are.
-pub type Kept = HashMap<Key, Rc<Held>>;
+pub type Kept = HashMap<Key, Rc<KeptFile>>;
 
 thread_local! {
     /// How many files the run has had.
     static FILES: Cell<u32> = const { Cell::new(0) };
     /// What is kept for any process of the run.
-    static ALL: RefCell<Vec<Weak<Shelf>>> = const { RefCell::new(Vec::new()) };
+    static ALL: RefCell<Vec<Weak<KeptOpen>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What is kept for one process.
 #[derive(Default)]
-struct Shelf {
+struct KeptOpen {
     kept: RefCell<Kept>,
     /// The process has ended: only its slices are left.
     has_ended: Cell<bool>,
@@ -46,7 +46,7 @@ struct Shelf {
 pub struct KeptFiles {
     /// A descriptor of the app's process, unless that is gone.
     master: Option<OwnedFd>,
-    shelf: Rc<Shelf>,
+    kept_open: Rc<KeptOpen>,
     /// Slices can open what is held.
     is_reachable: bool,
     /// Where they learn how.
@@ -54,7 +54,7 @@ pub struct KeptFiles {
 }
 
 /// A file that is held. In the table of files of the run, which records refer to, it is one line.
-pub struct Held {
+pub struct KeptFile {
     /// Its number in the run.
     number: u32,
     file: File,
@@ -90,16 +90,16 @@ impl Version {
 /// Files that are kept for any process.
 pub fn all_kept() -> Vec<Key> {
     ALL.with_borrow(|all| {
-        let shelves = all.iter().filter_map(Weak::upgrade);
-        shelves.flat_map(|shelf| shelf.kept.borrow().keys().copied().collect::<Vec<_>>()).collect()
+        let all_kept_open = all.iter().filter_map(Weak::upgrade);
+        all_kept_open.flat_map(|kept_open| kept_open.kept.borrow().keys().copied().collect::<Vec<_>>()).collect()
     })
 }
 
 /// Whether slices of a process that has ended may look at a file.
 pub fn is_kept_for_the_ended(key: Key) -> bool {
     ALL.with_borrow(|all| {
-        let ended = all.iter().filter_map(Weak::upgrade).filter(|shelf| shelf.has_ended.get());
-        ended.into_iter().any(|shelf| shelf.kept.borrow().contains_key(&key))
+        let ended = all.iter().filter_map(Weak::upgrade).filter(|kept_open| kept_open.has_ended.get());
+        ended.into_iter().any(|kept_open| kept_open.kept.borrow().contains_key(&key))
     })
 }
 
@@ -110,12 +110,12 @@ impl KeptFiles {
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
         // SAFETY: the descriptor is new and nobody else owns it.
         let master = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) });
-        let shelf = Rc::new(Shelf::default());
+        let kept_open = Rc::new(KeptOpen::default());
         ALL.with_borrow_mut(|all| {
-            all.retain(|shelf| shelf.strong_count() > 0);
-            all.push(Rc::downgrade(&shelf));
+            all.retain(|kept_open| kept_open.strong_count() > 0);
+            all.push(Rc::downgrade(&kept_open));
         });
-        Self { master, shelf, is_reachable: true, told: None }
+        Self { master, kept_open, is_reachable: true, told: None }
     }
 
     /// Slices look there for what is held.
@@ -130,35 +130,35 @@ impl KeptFiles {
 
     /// For a copy of the process: it has the same mappings.
     pub fn copies(&self) -> Kept {
-        self.shelf.kept.borrow().clone()
+        self.kept_open.kept.borrow().clone()
     }
 
     /// The process is a copy of one for which these were kept.
     pub fn inherit(&mut self, kept: Kept) {
-        self.shelf.kept.borrow_mut().extend(kept);
+        self.kept_open.kept.borrow_mut().extend(kept);
     }
 
     /// Whether a file is kept.
     pub fn holds(&self, key: Key) -> bool {
-        self.shelf.kept.borrow().contains_key(&key)
+        self.kept_open.kept.borrow().contains_key(&key)
     }
 
     /// No slice is left that may look at this file.
     pub fn let_go(&mut self, key: Key) {
-        self.shelf.kept.borrow_mut().remove(&key);
+        self.kept_open.kept.borrow_mut().remove(&key);
     }
 
     /// The process has ended.
     pub fn app_ended(&mut self) {
-        self.shelf.has_ended.set(true);
+        self.kept_open.has_ended.set(true);
     }
 
     /// The name of a file that has changed since it was mapped.
     pub fn changed(&self) -> Option<String> {
-        let kept = self.shelf.kept.borrow();
-        let changed = kept.values().find(|held| {
-            let now = held.file.metadata().ok().and_then(|metadata| Version::of(&metadata));
-            now != Some(held.version)
+        let kept = self.kept_open.kept.borrow();
+        let changed = kept.values().find(|kept_file| {
+            let now = kept_file.file.metadata().ok().and_then(|metadata| Version::of(&metadata));
+            now != Some(kept_file.version)
         })?;
         let link = format!("/proc/self/fd/{}", changed.file.as_raw_fd());
         Some(std::fs::read_link(link).map_or_else(|_| "a file".into(), |path| path.to_string_lossy().into_owned()))
@@ -178,9 +178,9 @@ impl KeptFiles {
     fn hold(&mut self, file: &File) -> Option<(u32, i32)> {
         let metadata = file.metadata().ok()?;
         let mut version = Version::of(&metadata)?;
-        let mut kept = self.shelf.kept.borrow_mut();
-        let held = match kept.entry((metadata.dev(), metadata.ino())) {
-            Entry::Occupied(held) => held.into_mut(),
+        let mut kept = self.kept_open.kept.borrow_mut();
+        let kept_file = match kept.entry((metadata.dev(), metadata.ino())) {
+            Entry::Occupied(kept_file) => kept_file.into_mut(),
             Entry::Vacant(place) => {
                 let file = open_anew(file).ok()?;
                 // The app has seen nothing of the mapping yet.
@@ -188,10 +188,10 @@ impl KeptFiles {
                     sleep(TICK);
                     version = Version::of(&file.metadata().ok()?)?;
                 }
-                place.insert(Rc::new(Held { number: FILES.replace(FILES.get() + 1), file, version }))
+                place.insert(Rc::new(KeptFile { number: FILES.replace(FILES.get() + 1), file, version }))
             }
         };
-        Some((held.number, held.file.as_raw_fd()))
+        Some((kept_file.number, kept_file.file.as_raw_fd()))
     }
 
     fn take(&self, fd: i32) -> Option<File> {

@@ -75,9 +75,13 @@ pub fn is_shared_with_children(pid: i32) -> bool {
 
 /// Where a process has memory that others may write: its children, or whoever has the same file or segment. `is_written`: of a mapping, whether the file
 /// behind it is written without a boundary each time.
-pub(crate) fn written_by_others(pid: i32, has_company: bool, is_written: impl Fn(&Mapping) -> bool) -> Vec<[u64; 2]> {
+pub(crate) fn written_by_others(
+    pid: i32,
+    has_other_writers: bool,
+    is_written: impl Fn(&Mapping) -> bool,
+) -> Vec<[u64; 2]> {
     let is_meant = |map: &Mapping| {
-        let is_others = has_company || !map.is_anonymous;
+        let is_others = has_other_writers || !map.is_anonymous;
         let changes = can_change(std::slice::from_ref(map)) || is_written(map);
         map.is_shared && is_others && map.protection & libc::PROT_READ != 0 && changes
     };

@@ -1,14 +1,14 @@
 //! What is known of an app's process from outside, in serial runs and in sliced ones.
 //!
 //! ```text
-//!   /proc/PID/maps ────► mappings ──► unstable_files: what changes under a slice's copy
+//!   /proc/PID/maps ────► mappings ──► mutable_files: what changes under a slice's copy
 //!   /proc/PID/status ──► signals: blocked, ignored, caught, waiting
 //!   a stopped process ─► entry: where it can make calls for us
 //! ```
 //!
 //! * `entry`: a program before its first instruction.
 //! * `limits`: resource limits that it has set for itself.
-//! * `mappings`, `unstable_files`, `mapped_files`: its memory, and the files behind it.
+//! * `mappings`, `mutable_files`, `mapped_files`: its memory, and the files behind it.
 //! * `signals`: what a signal will do to it; sending one.
 //! * `name`: what it executes, for people.
 
@@ -16,15 +16,15 @@ mod entry;
 mod limits;
 mod mapped_files;
 mod mappings;
+mod mutable_files;
 mod name;
 mod signals;
-mod unstable_files;
 
-pub use entry::{Prepared, gate_of, prepare};
+pub use entry::{Prepared, gadget_of, prepare};
 pub use limits::OwnLimits;
 pub use mapped_files::{Kept, KeptFiles, Key, all_kept, is_kept_for_the_ended};
 pub(crate) use mappings::{Mapping, can_change, mappings, written_by_others};
 pub use mappings::{is_shared_with_children, others_attach};
+pub use mutable_files::{MutableFiles, is_reshaped};
 pub use name::name_of;
-pub use signals::{Delivery, Dispositions, Pending, SignalStatus, delivery, is_synchronous, kill, send};
-pub use unstable_files::{Unstable, is_reshaped};
+pub use signals::{Delivery, Dispositions, PendingSignals, SignalStatus, delivery, is_synchronous, kill, send};

@@ -39,12 +39,12 @@ impl Dispositions {
 
 /// Signals that wait to be delivered to a process, as bit sets.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Pending {
+pub struct PendingSignals {
     thread: u64,
     process: u64,
 }
 
-impl Pending {
+impl PendingSignals {
     /// What waits now. `None` if /proc doesn't tell.
     pub fn of(pid: i32) -> Option<Self> {
         Self::told(&Status::of(pid).ok()?)
@@ -83,8 +83,8 @@ impl SignalStatus {
     }
 
     /// What waits now. `None` if /proc doesn't tell.
-    pub fn pending(&self) -> Option<Pending> {
-        Pending::told(&Status::from_text(&self.read()?))
+    pub fn pending(&self) -> Option<PendingSignals> {
+        PendingSignals::told(&Status::from_text(&self.read()?))
     }
 
     fn read(&self) -> Option<String> {
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(delivery(libc::SIGTSTP, set), Delivery::Pass);
         assert_eq!(delivery(libc::SIGKILL, set), Delivery::Death);
         assert!(Dispositions::told(&Status::from_text("")).is_none());
-        assert_eq!(Pending::told(status).map(Pending::any), Some(0x2001));
+        assert_eq!(PendingSignals::told(status).map(PendingSignals::any), Some(0x2001));
     }
 
     #[test]

@@ -9,23 +9,23 @@
 //! * `descriptor`: where its own files lie.
 //! * `moment`: time, read without the time stamp counter.
 //! * `cpu`: what this processor can trap.
-//! * `processor`, `proximity`: on which processor a process runs, and who shares one with whom.
+//! * `processor`, `affinity`: on which processor a process runs, and who shares one with whom.
 //! * `symbols`: names of what lies in the tool image.
 
+pub mod affinity;
 mod cpu;
 mod descriptor;
 mod error;
 mod moment;
 pub mod processor;
-pub mod proximity;
 mod symbols;
 #[macro_use]
 mod tell;
 
+pub use affinity::Affinity;
 pub use cpu::{ARCH_SET_CPUID, can_trap_cpuid};
 pub use descriptor::above_standard;
 pub use error::{Doing, Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
 pub use moment::{Moment, with_counter};
 pub use processor::{Processor, cpuid_table};
-pub use proximity::Proximity;
 pub use symbols::{Routines, named};

@@ -1,7 +1,7 @@
 //! Points in time, without the time stamp counter.
 //!
 //! The master's `rdtsc` traps, and so does this process's while it and the master take turns
-//! ([`super::proximity`]). The standard library's clocks read that counter in user mode; this one asks the kernel.
+//! ([`super::affinity`]). The standard library's clocks read that counter in user mode; this one asks the kernel.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -2,7 +2,7 @@
 //!
 //! A new program image is, until it has asked `cpuid`: some answers of `cpuid` name the processor on which it was executed,
 //! and the dynamic loader keeps them in memory. Where the CPU can't trap `cpuid`, the master is kept on one processor from exec until it has run for a while, and slices look up
-//! what that one answers. And a master that stops often is kept where it is, see [`super::proximity`]. Before the app could notice (it asks for its
+//! what that one answers. And a master that stops often is kept where it is, see [`super::affinity`]. Before the app could notice (it asks for its
 //! processors or starts a process) it gets back the processors that it had; so it does for each fork, since slices inherit them.
 
 use std::sync::OnceLock;

@@ -15,7 +15,7 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use super::environment::Environment;
 use super::misspelt::did_you_mean;
 use super::settings::{CallLimit, ReportTarget, Settings, ToolInfo};
-use super::watch::{LogTarget, Place, StopTarget, Watch};
+use super::watch::{AppPlace, LogTarget, StopTarget, Watch};
 
 const EXAMPLES: &str = "\
 How it works:
@@ -119,8 +119,8 @@ struct Arguments {
     #[arg(long = "log", value_name = "FILE[:WHAT,...]", help_heading = "Development", value_parser = LogTarget::parse)]
     log: Option<LogTarget>,
     /// Write translations that hold this instruction, an address in hexadecimal or FUNCTION+OFFSET, to the log (standard error without one): app code, emitted code, state map
-    #[arg(long = "dump-trace", value_name = "ADDRESS", help_heading = "Development", value_parser = Place::parse)]
-    dump_trace: Option<Place>,
+    #[arg(long = "dump-trace", value_name = "ADDRESS", help_heading = "Development", value_parser = AppPlace::parse)]
+    dump_trace: Option<AppPlace>,
     /// Have slice N wait for a debugger before it first executes the instruction at ADDRESS (before its first one if none is named), and say how to attach one (-sp 1)
     #[arg(long = "stop-slice", value_name = "N[:ADDRESS]", help_heading = "Development", value_parser = StopTarget::parse)]
     stop_slice: Option<StopTarget>,

@@ -16,7 +16,7 @@ const MARK: &str = ".superpin";
 
 /// One part of the file to be mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
+pub struct ImageSegment {
     /// Address relative to the image's base, rounded down to a page.
     pub start: u64,
     /// Bytes that come from the file, whole pages.
@@ -32,21 +32,21 @@ pub struct Segment {
 }
 
 /// The image that this program is.
-pub struct Image {
+pub struct ToolImage {
     /// The open file.
     pub file: File,
     /// What to map.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<ImageSegment>,
     /// Entry point relative to the base.
     pub entry: u64,
     /// Program headers relative to the base, their size and number, as the auxiliary vector tells them.
     pub headers: (u64, u64, u64),
 }
 
-impl Image {
+impl ToolImage {
     /// Where its data lie, relative to the base: first address and the first behind. `None` if other segments lie between.
     pub fn data(&self) -> Option<[u64; 2]> {
-        let is_data = |segment: &&Segment| segment.protection & libc::PROT_WRITE != 0;
+        let is_data = |segment: &&ImageSegment| segment.protection & libc::PROT_WRITE != 0;
         let [start, end] = [self.segments.iter().find(is_data)?.start, self.segments.iter().rfind(is_data)?.end];
         self.segments.iter().filter(|s| s.start < end && s.end > start).all(|s| is_data(&s)).then_some([start, end])
     }
@@ -115,14 +115,14 @@ fn parse<R: std::io::Read + std::io::Seek>(data: &ReadCache<R>) -> Result<(&Head
     Ok((header, parts))
 }
 
-fn segment(p: &Part) -> Segment {
+fn segment(p: &Part) -> ImageSegment {
     let le = LittleEndian;
     let address = p.p_vaddr(le);
     let start = address & !(PAGE - 1);
     let file_end = address + p.p_filesz(le);
     let flags = p.p_flags(le);
     let protection = [(PF_R, libc::PROT_READ), (PF_W, libc::PROT_WRITE), (PF_X, libc::PROT_EXEC)];
-    Segment {
+    ImageSegment {
         start,
         file_len: file_end.next_multiple_of(PAGE) - start,
         offset: p.p_offset(le) & !(PAGE - 1),
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn this_program_is_static_pie() {
         // The workspace builds every program, test programs included, as tool images are built.
-        let image = Image::own().unwrap();
+        let image = ToolImage::own().unwrap();
         assert!(image.segments.iter().any(|s| s.protection == libc::PROT_READ | libc::PROT_EXEC));
         assert!(image.segments.windows(2).all(|w| w[0].end <= w[1].start));
         let code = image.segments.iter().find(|s| (s.start..s.end).contains(&image.entry)).unwrap();

@@ -28,7 +28,7 @@ mod watch;
 
 #[cfg(test)]
 pub use environment::Environment;
-pub use image::{Image, Segment};
+pub use image::{ImageSegment, ToolImage};
 pub use inherited::{Inherited, names_stdout};
 pub use misspelt::did_you_mean;
 pub use settings::{CallLimit, ReportTarget, Settings, ToolInfo};

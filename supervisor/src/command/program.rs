@@ -66,9 +66,9 @@ pub fn check(path: &Path) -> Result<(), Failure> {
         len += n;
     }
     match kind(&head[..len]) {
-        Kind::Elf64 if image::is_image(path) => not(OWN_KIND),
-        Kind::Elf64 | Kind::Script => Ok(()),
-        Kind::Foreign(why) => not(why),
+        ProgramKind::Elf64 if image::is_image(path) => not(OWN_KIND),
+        ProgramKind::Elf64 | ProgramKind::Script => Ok(()),
+        ProgramKind::Foreign(why) => not(why),
     }
 }
 
@@ -80,9 +80,9 @@ pub fn check_running(pid: i32) -> Result<(), Failure> {
     let link = PathBuf::from(format!("/proc/{pid}/exe"));
     let mut head = [0; 20];
     let why = match (File::open(&link).and_then(|mut file| file.read_exact(&mut head)), kind(&head)) {
-        (Ok(()), Kind::Foreign(why)) => why.to_owned(),
+        (Ok(()), ProgramKind::Foreign(why)) => why.to_owned(),
         (Err(error), _) if error.kind() == ErrorKind::PermissionDenied => format!("{UNREADABLE} ({error})"),
-        (Ok(()), Kind::Elf64) if image::is_image(&link) => OWN_KIND.to_owned(),
+        (Ok(()), ProgramKind::Elf64) if image::is_image(&link) => OWN_KIND.to_owned(),
         _ => return Ok(()),
     };
     Err(Failure::AppNotExecutable { app: std::fs::read_link(&link).unwrap_or(link), why })
@@ -156,27 +156,27 @@ fn is_truncated(path: &Path) -> Option<String> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Kind {
+enum ProgramKind {
     Elf64,
     Script,
     Foreign(&'static str),
 }
 
-fn kind(head: &[u8]) -> Kind {
+fn kind(head: &[u8]) -> ProgramKind {
     const MACHINE_386: u16 = 3;
     const MACHINE_X86_64: u16 = 62;
     if head.starts_with(b"#!") {
-        return Kind::Script;
+        return ProgramKind::Script;
     }
     if !head.starts_with(b"\x7fELF") || head.len() < 20 {
-        return Kind::Foreign("is neither an ELF program nor a script that starts with `#!`");
+        return ProgramKind::Foreign("is neither an ELF program nor a script that starts with `#!`");
     }
     let machine = u16::from_le_bytes([head[18], head[19]]);
     match (head[4], machine) {
-        (2, MACHINE_X86_64) => Kind::Elf64,
-        (_, MACHINE_386) => Kind::Foreign("is a 32-bit program; superpin runs 64-bit x86 programs"),
-        (1, MACHINE_X86_64) => Kind::Foreign("is an x32 program; superpin runs 64-bit x86 programs"),
-        _ => Kind::Foreign("is a program for another processor; superpin runs 64-bit x86 programs"),
+        (2, MACHINE_X86_64) => ProgramKind::Elf64,
+        (_, MACHINE_386) => ProgramKind::Foreign("is a 32-bit program; superpin runs 64-bit x86 programs"),
+        (1, MACHINE_X86_64) => ProgramKind::Foreign("is an x32 program; superpin runs 64-bit x86 programs"),
+        _ => ProgramKind::Foreign("is a program for another processor; superpin runs 64-bit x86 programs"),
     }
 }
 
@@ -200,12 +200,12 @@ mod tests {
             head[18] = machine;
             head
         };
-        assert_eq!(kind(&elf(2, 62)), Kind::Elf64);
-        assert_eq!(kind(b"#!/bin/sh\n"), Kind::Script);
+        assert_eq!(kind(&elf(2, 62)), ProgramKind::Elf64);
+        assert_eq!(kind(b"#!/bin/sh\n"), ProgramKind::Script);
         for foreign in [elf(1, 3), elf(1, 62), elf(2, 183)] {
-            assert!(matches!(kind(&foreign), Kind::Foreign(_)));
+            assert!(matches!(kind(&foreign), ProgramKind::Foreign(_)));
         }
-        assert!(matches!(kind(b"hello"), Kind::Foreign(_)));
+        assert!(matches!(kind(b"hello"), ProgramKind::Foreign(_)));
         assert!(check(Path::new("/bin/sh")).is_ok());
         assert_eq!(check(Path::new("/etc/passwd")).unwrap_err().status(), 126);
         assert_eq!(check(Path::new("/etc")).unwrap_err().status(), 126);

@@ -4,21 +4,21 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use bubble::events::Kind;
+use bubble::events::EventKind;
 use object::{Object, ObjectSymbol};
 
 use crate::base::{Doing, Failure};
 
 /// A place in the app's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum AppPlace {
     /// At this address.
     Address(u64),
     /// So many bytes behind the start of a function of the app's own file.
     Symbol(String, u64),
 }
 
-impl Place {
+impl AppPlace {
     /// Reads `0x401000`, `401000`, `main` or `main+0x10`.
     ///
     /// # Errors
@@ -42,17 +42,17 @@ impl Place {
 pub struct LogTarget {
     /// The file; `-` for standard error.
     pub path: PathBuf,
-    /// As [`Kind::bit`]s.
+    /// As [`EventKind::bit`]s.
     pub kinds: u32,
 }
 
 /// Kinds of events by the words for them.
-const WORDS: [(&str, Kind); 5] = [
-    ("boundaries", Kind::Boundary),
-    ("records", Kind::Record),
-    ("translations", Kind::Translation),
-    ("links", Kind::Link),
-    ("faults", Kind::Fault),
+const WORDS: [(&str, EventKind); 5] = [
+    ("boundaries", EventKind::Boundary),
+    ("records", EventKind::Record),
+    ("translations", EventKind::Translation),
+    ("links", EventKind::Link),
+    ("faults", EventKind::Fault),
 ];
 
 impl LogTarget {
@@ -83,7 +83,7 @@ pub struct StopTarget {
     /// The slice's number.
     pub slice: u64,
     /// Where; before its first instruction if nothing is said.
-    pub place: Option<Place>,
+    pub place: Option<AppPlace>,
 }
 
 impl StopTarget {
@@ -91,7 +91,7 @@ impl StopTarget {
     pub fn parse(text: &str) -> Result<Self, String> {
         let (number, place) = text.split_once(':').map_or((text, None), |(number, place)| (number, Some(place)));
         let slice = number.parse().map_err(|_| "must be a slice's number, and may have a place behind a colon")?;
-        Ok(Self { slice, place: place.map(Place::parse).transpose()? })
+        Ok(Self { slice, place: place.map(AppPlace::parse).transpose()? })
     }
 }
 
@@ -101,7 +101,7 @@ pub struct Watch {
     /// Events that are written down.
     pub log: Option<LogTarget>,
     /// Traces with the instruction at this place are written out.
-    pub dump: Option<Place>,
+    pub dump: Option<AppPlace>,
     /// A slice that waits for a debugger.
     pub stop: Option<StopTarget>,
 }
@@ -128,14 +128,14 @@ impl Watch {
         self.symbols().try_for_each(|name| symbol(app, name).map(|_| ()))
     }
 
-    fn places(&self) -> impl Iterator<Item = &Place> {
+    fn places(&self) -> impl Iterator<Item = &AppPlace> {
         self.dump.iter().chain(self.stop.iter().filter_map(|stop| stop.place.as_ref()))
     }
 
     fn symbols(&self) -> impl Iterator<Item = &str> {
         self.places().filter_map(|place| match place {
-            Place::Symbol(name, _) => Some(name.as_str()),
-            Place::Address(_) => None,
+            AppPlace::Symbol(name, _) => Some(name.as_str()),
+            AppPlace::Address(_) => None,
         })
     }
 
@@ -145,18 +145,18 @@ impl Watch {
     /// If one of the symbols isn't there, or where its file lies can't be found out.
     pub fn addresses(&self, pid: i32) -> Result<Addresses, Failure> {
         let file = PathBuf::from(format!("/proc/{pid}/exe"));
-        let address = |place: &Place| -> Result<u64, Failure> {
+        let address = |place: &AppPlace| -> Result<u64, Failure> {
             match place {
-                Place::Address(address) => Ok(*address),
-                Place::Symbol(name, offset) => {
+                AppPlace::Address(address) => Ok(*address),
+                AppPlace::Symbol(name, offset) => {
                     let (value, entry) = symbol(&file, name)?;
                     Ok(value.wrapping_sub(entry).wrapping_add(entry_of(pid)?).wrapping_add(*offset))
                 }
             }
         };
         let kinds = self.log.as_ref().map_or(0, |log| log.kinds)
-            | self.dump.as_ref().map_or(0, |_| Kind::Trace.bit())
-            | self.stop.as_ref().map_or(0, |_| Kind::Stop.bit());
+            | self.dump.as_ref().map_or(0, |_| EventKind::Trace.bit())
+            | self.stop.as_ref().map_or(0, |_| EventKind::Stop.bit());
         Ok(Addresses {
             kinds,
             dump: self.dump.as_ref().map(address).transpose()?,
@@ -197,12 +197,12 @@ mod tests {
     #[test]
     fn places_are_addresses_or_symbols() {
         for text in ["401000", "0x401000"] {
-            assert_eq!(Place::parse(text), Ok(Place::Address(0x40_1000)));
+            assert_eq!(AppPlace::parse(text), Ok(AppPlace::Address(0x40_1000)));
         }
-        assert_eq!(Place::parse("main"), Ok(Place::Symbol("main".into(), 0)));
-        assert_eq!(Place::parse("add+0x1f"), Ok(Place::Symbol("add".into(), 0x1f)));
+        assert_eq!(AppPlace::parse("main"), Ok(AppPlace::Symbol("main".into(), 0)));
+        assert_eq!(AppPlace::parse("add+0x1f"), Ok(AppPlace::Symbol("add".into(), 0x1f)));
         for wrong in ["", "+1", "main+x", "12g"] {
-            assert!(Place::parse(wrong).unwrap_err().contains("0x401000"), "{wrong}");
+            assert!(AppPlace::parse(wrong).unwrap_err().contains("0x401000"), "{wrong}");
         }
     }
 
@@ -211,7 +211,7 @@ mod tests {
         let all = LogTarget::parse("a/b.log").unwrap();
         assert_eq!((all.path, all.kinds), ("a/b.log".into(), 0b11111));
         let some = LogTarget::parse("a:b:links,records").unwrap();
-        assert_eq!((some.path, some.kinds), ("a:b".into(), Kind::Link.bit() | Kind::Record.bit()));
+        assert_eq!((some.path, some.kinds), ("a:b".into(), EventKind::Link.bit() | EventKind::Record.bit()));
         assert_eq!(LogTarget::parse("a:b/c").unwrap().path, PathBuf::from("a:b/c"));
         assert!(LogTarget::parse("a:link").unwrap_err().contains("links"));
         assert!(LogTarget::parse(":links").is_err());
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_slice_may_stop_at_a_place() {
         assert_eq!(StopTarget::parse("3"), Ok(StopTarget { slice: 3, place: None }));
-        let place = Some(Place::Address(0x10));
+        let place = Some(AppPlace::Address(0x10));
         assert_eq!(StopTarget::parse("0:10"), Ok(StopTarget { slice: 0, place }));
         assert!(StopTarget::parse("main").is_err() && StopTarget::parse("1:").is_err());
     }
@@ -230,12 +230,12 @@ mod tests {
 
     #[test]
     fn symbols_of_this_program_are_found_where_they_are() {
-        let symbol = Place::Symbol("superpin_is_watched_here".into(), 1);
+        let symbol = AppPlace::Symbol("superpin_is_watched_here".into(), 1);
         let watch = Watch { dump: Some(symbol), ..Watch::default() };
         watch.check(Path::new("/proc/self/exe")).unwrap();
         let addresses = watch.addresses(std::process::id() as i32).unwrap();
         assert_eq!(addresses.dump, Some(superpin_is_watched_here as *const () as u64 + 1));
-        let none = Watch { dump: Some(Place::Symbol("no_such".into(), 0)), ..Watch::default() };
+        let none = Watch { dump: Some(AppPlace::Symbol("no_such".into(), 0)), ..Watch::default() };
         assert!(none.check(Path::new("/proc/self/exe")).unwrap_err().to_string().contains("no_such"));
     }
 }

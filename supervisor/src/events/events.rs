@@ -25,7 +25,7 @@ pub enum Event {
         process: i32,
     },
     /// Signals of a process have been held back for long enough.
-    Hold {
+    Throttle {
         /// The process.
         process: i32,
     },
@@ -161,21 +161,21 @@ pub fn block_all() -> io::Result<()> {
 pub enum Purpose {
     /// [`Event::Timer`].
     Slice,
-    /// [`Event::Hold`].
-    Hold,
+    /// [`Event::Throttle`].
+    Throttle,
 }
 
-/// In the number that a timer's signal carries: it is for [`Purpose::Hold`].
-const FOR_HOLD: usize = 1 << 32;
+/// In the number that a timer's signal carries: it is for [`Purpose::Throttle`].
+const FOR_THROTTLE: usize = 1 << 32;
 
 impl Purpose {
     /// The number that the signal of a timer for `process` carries.
     pub fn value(self, process: i32) -> usize {
-        process as usize | if self == Self::Hold { FOR_HOLD } else { 0 }
+        process as usize | if self == Self::Throttle { FOR_THROTTLE } else { 0 }
     }
 }
 
 fn of_timer(value: usize) -> Event {
     let process = value as i32;
-    if value & FOR_HOLD == 0 { Event::Timer { process } } else { Event::Hold { process } }
+    if value & FOR_THROTTLE == 0 { Event::Timer { process } } else { Event::Throttle { process } }
 }

@@ -11,9 +11,9 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use bubble::boot::COLLECTOR;
-use tracee::Exit;
+use tracee::ExitStatus;
 
-use crate::base::{Doing, Failure, proximity};
+use crate::base::{Doing, Failure, affinity};
 use crate::events::{PIPE_SIGNAL, block_all};
 use crate::report::Worth;
 use crate::run_memory::{ClaimedSlot, RunMemory};
@@ -46,7 +46,7 @@ impl Collector {
     /// If the process can't be started.
     pub fn start(memory: &RunMemory, needs_stdout: bool) -> Result<Self, Failure> {
         // It inherits where it may run, and whether it may read the clock.
-        proximity::leave();
+        affinity::leave();
         let fd = memory.file().as_raw_fd();
         let stdout = needs_stdout.then(|| io::stdout().as_fd().try_clone_to_owned()).transpose();
         let stdout = stdout.doing("pass the standard output on")?;
@@ -156,9 +156,9 @@ impl Collector {
     ///
     /// # Errors
     /// If it wasn't to end yet.
-    pub fn ended(&mut self, exit: Exit, memory: &mut RunMemory) -> Result<(), Failure> {
+    pub fn ended(&mut self, exit: ExitStatus, memory: &mut RunMemory) -> Result<(), Failure> {
         self.take_answers(memory)?;
-        if self.finished && exit == Exit::Code(0) {
+        if self.finished && exit == ExitStatus::Code(0) {
             Ok(())
         } else {
             Err(Failure::Collector(format!("it ended before its work was done ({exit})")))

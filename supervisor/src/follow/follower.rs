@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tracee::{Exit, Report, Stopped};
+use tracee::{ExitStatus, Report, Stopped};
 
-use super::births::Birth;
-use super::parts::{Outcome, Parts};
+use super::new_processes::NewProcess;
+use super::resources::{Outcome, Resources};
 use super::stops::JobStop;
 use crate::events::Taken;
 
@@ -22,11 +22,11 @@ pub trait Follower<'a> {
         drop(thread.detach(0));
     }
     /// Some other process has ended.
-    fn other_ended(&mut self, pid: i32, exit: Exit);
+    fn other_ended(&mut self, pid: i32, exit: ExitStatus);
     /// The slice timer has run down.
     fn time_is_over(&mut self) {}
     /// Its signals have been held back for long enough.
-    fn hold_is_over(&mut self) {}
+    fn throttle_is_over(&mut self) {}
     /// The collector has answered.
     fn collector_answered(&mut self);
     /// Somebody, or the terminal, has sent superpin a signal.
@@ -38,9 +38,9 @@ pub trait Follower<'a> {
     /// The stop by a stopping signal that the process is in, if it is in one.
     fn job_stop(&self) -> Option<JobStop>;
     /// Takes the processes that it has started since the last call.
-    fn births(&mut self) -> Vec<Birth>;
+    fn new_processes(&mut self) -> Vec<NewProcess>;
     /// Whether nothing is left to be done but to print the result.
     fn is_over(&self) -> bool;
     /// How it went.
-    fn conclude(self: Box<Self>) -> (Outcome, Parts<'a>);
+    fn conclude(self: Box<Self>) -> (Outcome, Resources<'a>);
 }

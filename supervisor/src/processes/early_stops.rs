@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use tracee::{Change, Report, Running, Stopped, TraceError};
 
-/// Births whose first reports came before their parents' or after.
+/// New processes whose first reports came before their parents' or after.
 #[derive(Default)]
-pub struct Cradle {
+pub struct EarlyStops {
     early: BTreeMap<i32, Report>,
 }
 
-impl Cradle {
+impl EarlyStops {
     /// A process that nobody knows yet has stopped.
     pub fn keep(&mut self, report: Report) {
         self.early.insert(report.pid(), report);

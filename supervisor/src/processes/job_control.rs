@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use crate::app::Pending;
+use crate::app::PendingSignals;
 use crate::base::Moment;
 use crate::events::{is_pending, let_through, sender, set_default};
 use crate::follow::JobStop;
@@ -139,7 +139,7 @@ fn wake(app: i32, others: &[Followed]) -> ! {
 /// Whether a process that was stopped still is, and nothing has come that continues it.
 fn is_stopped(pid: i32) -> bool {
     let continues = 1 << (libc::SIGCONT - 1);
-    is_held(pid) && Pending::of(pid).is_some_and(|pending| pending.any() & continues == 0)
+    is_held(pid) && PendingSignals::of(pid).is_some_and(|pending| pending.any() & continues == 0)
 }
 
 /// Whether a process stands still: it is stopped, or waits for its tracer.

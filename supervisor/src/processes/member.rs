@@ -3,13 +3,13 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use tracee::{Exit, Report, Stopped};
+use tracee::{ExitStatus, Report, Stopped};
 
-use crate::app::Pending;
+use crate::app::PendingSignals;
 use crate::base::Failure;
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
-use crate::follow::{Birth, Follower, JobStop, Origin, Parts};
+use crate::follow::{Follower, JobStop, NewProcess, Origin, Resources};
 use crate::report::{Worth, report};
 use crate::{serial, sliced};
 
@@ -22,10 +22,10 @@ pub struct Member<'a> {
     pub pid: i32,
     /// Whether it is the app, and not something that the app has started.
     pub is_first: bool,
-    stage: Stage<'a>,
+    stage: MemberStage<'a>,
 }
 
-enum Stage<'a> {
+enum MemberStage<'a> {
     /// It is followed.
     Follows(Box<dyn Follower<'a> + 'a>),
     /// Everything that ran has ended; its result is about to be printed.
@@ -33,14 +33,14 @@ enum Stage<'a> {
 }
 
 struct Printing<'a> {
-    exit: Exit,
-    parts: Parts<'a>,
+    exit: ExitStatus,
+    resources: Resources<'a>,
     asked: bool,
     failure: Option<Failure>,
 }
 
 /// What has become of a member.
-pub enum Verdict<'a> {
+pub enum Conclusion<'a> {
     /// It isn't over.
     Later(Member<'a>),
     /// It is.
@@ -48,12 +48,12 @@ pub enum Verdict<'a> {
         /// What it executed.
         name: String,
         /// How it ended, or why it has no result.
-        result: Result<End, Failure>,
+        result: Result<ProcessEnd, Failure>,
     },
 }
 
 /// The end of a process whose result was printed.
-pub struct End {
+pub struct ProcessEnd {
     /// Its exit status.
     pub status: i32,
     /// Whether the result is what was asked for.
@@ -62,143 +62,149 @@ pub struct End {
 
 impl<'a> Member<'a> {
     /// Starts to follow a process.
-    pub fn new(process: Stopped, origin: Origin, is_first: bool, settings: &Settings, parts: Parts<'a>) -> Self {
+    pub fn new(
+        process: Stopped,
+        origin: Origin,
+        is_first: bool,
+        settings: &Settings,
+        resources: Resources<'a>,
+    ) -> Self {
         let pid = process.pid();
         let follower: Box<dyn Follower<'a> + 'a> = match settings.sliced {
-            true => Box::new(sliced::follow(process, origin, is_first, settings, parts)),
-            false => Box::new(serial::follow(process, origin, parts)),
+            true => Box::new(sliced::follow(process, origin, is_first, settings, resources)),
+            false => Box::new(serial::follow(process, origin, resources)),
         };
-        Self { pid, is_first, stage: Stage::Follows(follower) }
+        Self { pid, is_first, stage: MemberStage::Follows(follower) }
     }
 
     /// Whether reports on this process or thread are for it.
     pub fn follows(&self, pid: i32) -> bool {
-        matches!(&self.stage, Stage::Follows(follower) if self.pid == pid || follower.has_thread(pid))
+        matches!(&self.stage, MemberStage::Follows(follower) if self.pid == pid || follower.has_thread(pid))
     }
 
     /// A new thread of its process, before its first instruction.
     pub fn adopt_thread(&mut self, thread: Stopped) {
-        if let Stage::Follows(follower) = &mut self.stage {
+        if let MemberStage::Follows(follower) = &mut self.stage {
             follower.adopt_thread(thread);
         }
     }
 
     /// A report on its process. Gives the processes that it has started.
-    pub fn observe(&mut self, report: Report) -> Vec<Birth> {
-        let Stage::Follows(follower) = &mut self.stage else { return Vec::new() };
+    pub fn observe(&mut self, report: Report) -> Vec<NewProcess> {
+        let MemberStage::Follows(follower) = &mut self.stage else { return Vec::new() };
         follower.observe(report);
-        follower.births()
+        follower.new_processes()
     }
 
     /// Another process has ended.
-    pub fn other_ended(&mut self, pid: i32, exit: Exit) {
+    pub fn other_ended(&mut self, pid: i32, exit: ExitStatus) {
         match &mut self.stage {
-            Stage::Follows(follower) => follower.other_ended(pid, exit),
-            Stage::Prints(printing) if pid == printing.parts.collector.pid() => {
-                let Printing { parts, failure, .. } = printing.as_mut();
-                *failure = parts.collector.ended(exit, &mut parts.memory).err();
+            MemberStage::Follows(follower) => follower.other_ended(pid, exit),
+            MemberStage::Prints(printing) if pid == printing.resources.collector.pid() => {
+                let Printing { resources, failure, .. } = printing.as_mut();
+                *failure = resources.collector.ended(exit, &mut resources.memory).err();
             }
-            Stage::Prints(_) => {}
+            MemberStage::Prints(_) => {}
         }
     }
 
     /// What follows it, if it is `process` and not over.
     pub fn follower_of(&mut self, process: i32) -> Option<&mut (dyn Follower<'a> + 'a)> {
         match &mut self.stage {
-            Stage::Follows(follower) if self.pid == process => Some(follower.as_mut()),
+            MemberStage::Follows(follower) if self.pid == process => Some(follower.as_mut()),
             _ => None,
         }
     }
 
     /// Some collector has answered.
     pub fn collector_answered(&mut self) {
-        if let Stage::Follows(follower) = &mut self.stage {
+        if let MemberStage::Follows(follower) = &mut self.stage {
             follower.collector_answered();
         }
     }
 
     /// Whether a signal with this number waits for its process.
     pub fn awaits(&self, signal: i32) -> bool {
-        let waits = |pending: Pending| pending.any() >> (signal - 1) & 1 != 0;
-        matches!(self.stage, Stage::Follows(_)) && Pending::of(self.pid).is_some_and(waits)
+        let waits = |pending: PendingSignals| pending.any() >> (signal - 1) & 1 != 0;
+        matches!(self.stage, MemberStage::Follows(_)) && PendingSignals::of(self.pid).is_some_and(waits)
     }
 
     /// Somebody, or the terminal, has sent superpin a signal.
     pub fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken) {
         match &mut self.stage {
-            Stage::Follows(follower) => follower.signal_sent(info, taken),
-            Stage::Prints(printing) if ENDING.contains(&info.si_signo) && info.si_signo != libc::SIGQUIT => {
+            MemberStage::Follows(follower) => follower.signal_sent(info, taken),
+            MemberStage::Prints(printing) if ENDING.contains(&info.si_signo) && info.si_signo != libc::SIGQUIT => {
                 printing.failure = Some(Failure::Interrupted);
             }
-            Stage::Prints(_) => {}
+            MemberStage::Prints(_) => {}
         }
     }
 
     /// Gives the time after which this is to be asked again.
     pub fn look_again(&mut self) -> Option<Duration> {
         match &mut self.stage {
-            Stage::Follows(follower) => follower.look_again(),
-            Stage::Prints(_) => None,
+            MemberStage::Follows(follower) => follower.look_again(),
+            MemberStage::Prints(_) => None,
         }
     }
 
     /// The stop by a stopping signal that its process is in, if it is in one.
     pub fn job_stop(&self) -> Option<JobStop> {
         match &self.stage {
-            Stage::Follows(follower) => follower.job_stop(),
-            Stage::Prints(_) => None,
+            MemberStage::Follows(follower) => follower.job_stop(),
+            MemberStage::Prints(_) => None,
         }
     }
 
     /// Goes on if it is over: its result is printed.
-    pub fn conclude(self, settings: &Settings) -> Verdict<'a> {
+    pub fn conclude(self, settings: &Settings) -> Conclusion<'a> {
         let mut printing = match self.stage {
-            Stage::Follows(follower) if !follower.is_over() => {
-                return Verdict::Later(Self { stage: Stage::Follows(follower), ..self });
+            MemberStage::Follows(follower) if !follower.is_over() => {
+                return Conclusion::Later(Self { stage: MemberStage::Follows(follower), ..self });
             }
-            Stage::Follows(follower) => {
-                let (outcome, mut parts) = follower.conclude();
+            MemberStage::Follows(follower) => {
+                let (outcome, mut resources) = follower.conclude();
                 let exit = match (outcome.failure, outcome.exit) {
                     (None, Some(exit)) => exit,
                     (failure, _) => {
                         let failure = failure.unwrap_or(Failure::Interrupted);
-                        return failed(parts, failure, (!self.is_first).then_some(self.pid), settings);
+                        return failed(resources, failure, (!self.is_first).then_some(self.pid), settings);
                     }
                 };
-                parts.kept.save(&parts.memory, &mut parts.statistics);
-                Box::new(Printing { exit, parts, asked: false, failure: None })
+                resources.kept.save(&resources.memory, &mut resources.statistics);
+                Box::new(Printing { exit, resources, asked: false, failure: None })
             }
-            Stage::Prints(printing) => printing,
+            MemberStage::Prints(printing) => printing,
         };
-        let heading = settings.follow.then(|| format!("process {} ({})", self.pid, printing.parts.name));
+        let heading = settings.follow.then(|| format!("process {} ({})", self.pid, printing.resources.name));
         let process = (!self.is_first).then_some(self.pid);
         match printing.go_on(heading.as_deref()) {
-            Ok(false) => Verdict::Later(Self { stage: Stage::Prints(printing), ..self }),
+            Ok(false) => Conclusion::Later(Self { stage: MemberStage::Prints(printing), ..self }),
             Ok(true) => {
                 let heading = heading.filter(|_| !self.is_first);
                 let result = printing.finish(heading, process, settings);
-                Verdict::Done { name: printing.parts.name, result }
+                Conclusion::Done { name: printing.resources.name, result }
             }
-            Err(failure) => failed(printing.parts, failure, process, settings),
+            Err(failure) => failed(printing.resources, failure, process, settings),
         }
     }
 }
 
 /// There is no result. The report says why.
-fn failed<'a>(parts: Parts<'a>, failure: Failure, process: Option<i32>, settings: &Settings) -> Verdict<'a> {
-    if let Err(unwritten) = report(settings, &parts.statistics, Some(&failure), process) {
+fn failed<'a>(resources: Resources<'a>, failure: Failure, process: Option<i32>, settings: &Settings) -> Conclusion<'a> {
+    if let Err(unwritten) = report(settings, &resources.statistics, Some(&failure), process) {
         tell!("superpin: {unwritten}");
     }
-    Verdict::Done { name: parts.name, result: Err(failure) }
+    Conclusion::Done { name: resources.name, result: Err(failure) }
 }
 
 impl Printing<'_> {
     /// Whether the total is printed.
     fn go_on(&mut self, heading: Option<&str>) -> Result<bool, Failure> {
-        let collector = &mut self.parts.collector;
-        collector.take_answers(&mut self.parts.memory)?;
+        let collector = &mut self.resources.collector;
+        collector.take_answers(&mut self.resources.memory)?;
         if collector.is_idle() && !self.asked {
-            collector.fini(self.parts.statistics.worth(), heading)?;
+            collector.fini(self.resources.statistics.worth(), heading)?;
             self.asked = true;
         }
         match self.failure.take() {
@@ -208,9 +214,14 @@ impl Printing<'_> {
     }
 
     /// What is to be told besides the total.
-    fn finish(&self, heading: Option<String>, process: Option<i32>, settings: &Settings) -> Result<End, Failure> {
+    fn finish(
+        &self,
+        heading: Option<String>,
+        process: Option<i32>,
+        settings: &Settings,
+    ) -> Result<ProcessEnd, Failure> {
         let of = heading.map(|heading| format!("{heading}: ")).unwrap_or_default();
-        let statistics = &self.parts.statistics;
+        let statistics = &self.resources.statistics;
         let worth = statistics.worth();
         let is_right = worth == Worth::Exact || settings.accepts_ambiguous;
         if worth != Worth::Exact {
@@ -223,12 +234,12 @@ impl Printing<'_> {
                 "superpin: this run was serial: with `-sp 1` in front the same total comes sooner, from slices in parallel (`-hints 0`: no such hints)"
             );
         }
-        Ok(End { status: self.exit.shell_status(), is_right })
+        Ok(ProcessEnd { status: self.exit.shell_status(), is_right })
     }
 
     /// Whether a run like this one, which was serial, would gain by slices, as far as this one tells.
     fn gains_by_slices(&self, settings: &Settings) -> bool {
-        let statistics = &self.parts.statistics;
+        let statistics = &self.resources.statistics;
         !settings.sliced && statistics.threads == 0 && statistics.instrumented() >= LONG_RUN
     }
 }

@@ -1,21 +1,21 @@
 //! All processes of a run: the app and, with `-follow 1`, those that it starts.
 //!
 //! ```text
-//!   settings ──► run: checks, launches the app ──► Family: one loop
+//!   settings ──► run: checks, launches the app ──► Processes: one loop
 //!                                                   ├─ Member (the app) ── Follower
 //!                                                   ├─ Member (a child) ── Follower
 //!                                                   └─ vfork_child: until its exec
 //! ```
 //!
 //! * `run`: one run from settings to exit status.
-//! * `family`: the loop: sleep, pass each report to whom it is about.
+//! * `event_loop`: the loop: sleep, pass each report to whom it is about.
 //! * `member`: one process, from its start until its result is printed.
 //! * `early_stops`: first stops that come before the news of the process.
 //! * `vfork_child`: a process in its parent's memory.
 //! * `job_control`: stopping and continuing with the app.
 
 mod early_stops;
-mod family;
+mod event_loop;
 mod job_control;
 mod member;
 pub mod run;

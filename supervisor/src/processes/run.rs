@@ -4,13 +4,13 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use tracee::{Births, Program, Stopped};
+use tracee::{Follows, Program, Stopped};
 
-use super::family::Family;
+use super::event_loop::Processes;
 use crate::base::Failure;
-use crate::command::{Image, Inherited, Settings, ToolInfo, did_you_mean, own_limits, program, surroundings};
+use crate::command::{Inherited, Settings, ToolImage, ToolInfo, did_you_mean, own_limits, program, surroundings};
 use crate::events::Events;
-use crate::follow::Parts;
+use crate::follow::Resources;
 use crate::report::{Statistics, check_report, log, report};
 
 /// Runs the app under the tool and returns the exit status for this process.
@@ -39,17 +39,17 @@ fn run_app(settings: &Settings, has_begun: &mut bool) -> Result<i32, Failure> {
     own_limits::check()?;
     let limits = own_limits::raise();
     let inherited = Inherited::take(settings)?;
-    let image = Image::own()?;
+    let image = ToolImage::own()?;
     let events = Events::new()?;
     log::open(&settings.watch)?;
-    let family = Family::new(settings, &image);
-    let parts = Parts::new(settings, &image, None)?;
+    let processes = Processes::new(settings, &image);
+    let resources = Resources::new(settings, &image, None)?;
     let process = launch(settings, path, &events, limits, &inherited)?;
     log::watch(settings.watch.addresses(process.pid())?);
-    parts.memory.watch(log::watched());
+    resources.memory.watch(log::watched());
     inherited.give_up()?;
     *has_begun = true;
-    family.run(process, parts, &events)
+    processes.run(process, resources, &events)
 }
 
 fn check_tool(settings: &Settings, tools: &[ToolInfo]) -> Result<(), Failure> {
@@ -81,11 +81,11 @@ fn launch(
         args: settings.app.iter().map(|s| text(s)).collect::<Result<_, _>>()?,
         environment: settings.environment.strings(),
         randomise: settings.randomise,
-        births: match (settings.follow, settings.sliced) {
-            (true, _) => Births::All,
-            (false, false) => Births::Threads,
+        new_processes: match (settings.follow, settings.sliced) {
+            (true, _) => Follows::All,
+            (false, false) => Follows::Threads,
             // Its slices are made as threads are.
-            (false, true) => Births::None,
+            (false, true) => Follows::None,
         },
         signal_mask: events.mask_before(),
         ignored: events.ignored_before(),

@@ -3,9 +3,9 @@
 use machine::Status;
 use tracee::{Change, Mode, Report, Running, Stop, Stopped, TraceError};
 
-use crate::app::{Kept, OwnLimits, Unstable, name_of};
+use crate::app::{Kept, MutableFiles, OwnLimits, name_of};
 use crate::base::Failure;
-use crate::follow::{Birth, Heritage, Kind};
+use crate::follow::{InheritedState, NewProcess, ProcessKind};
 
 /// Whether a process has another number to itself than to us.
 pub fn has_other_numbers(pid: i32) -> bool {
@@ -17,21 +17,21 @@ pub fn has_other_numbers(pid: i32) -> bool {
 }
 
 /// A process in its parent's memory, until it executes a program.
-pub struct Borrower {
+pub struct VforkChild {
     running: Running,
 }
 
-/// What has become of a borrower.
-pub enum Borrowed {
+/// What has become of a vfork child.
+pub enum VforkStop {
     /// It goes on as before.
-    Still(Borrower),
+    Still(VforkChild),
     /// It has started another process.
-    Parent(Borrower, Birth),
+    Parent(VforkChild, NewProcess),
     /// It has a program of its own, before its first instruction.
     Program(Stopped),
 }
 
-impl Borrower {
+impl VforkChild {
     /// Lets it go on.
     ///
     /// # Errors
@@ -44,34 +44,35 @@ impl Borrower {
     ///
     /// # Errors
     /// If it has ended.
-    pub fn observe(self, report: Report) -> Result<Borrowed, Failure> {
+    pub fn observe(self, report: Report) -> Result<VforkStop, Failure> {
         let pid = self.running.pid();
         let Change::Stopped(stopped, stop) = self.running.observe(report)? else {
             return Err(TraceError::Gone { pid, action: "wait for it" }.into());
         };
         let running = match stop {
-            Stop::Exec => return Ok(Borrowed::Program(stopped.finish_exec()?)),
+            Stop::Exec => return Ok(VforkStop::Program(stopped.finish_exec()?)),
             Stop::Started { child, waits } => {
-                let kind = if waits { Kind::Borrower } else { Kind::Copy(Box::new(heritage(&stopped)?)) };
-                let borrower = Self::start(stopped)?;
-                return Ok(Borrowed::Parent(borrower, Birth { child, kind }));
+                let kind =
+                    if waits { ProcessKind::VforkChild } else { ProcessKind::Copy(Box::new(inherited(&stopped)?)) };
+                let vfork_child = Self::start(stopped)?;
+                return Ok(VforkStop::Parent(vfork_child, NewProcess { child, kind }));
             }
             Stop::Signal(info) => stopped.resume(Mode::Free, info.si_signo)?,
             Stop::Group(_) => stopped.stay_stopped()?,
             _ => stopped.resume(Mode::Free, 0)?,
         };
-        Ok(Borrowed::Still(Self { running }))
+        Ok(VforkStop::Still(Self { running }))
     }
 }
 
-/// Of a copy of a borrower's memory: it is in no tool image's code.
-fn heritage(process: &Stopped) -> Result<Heritage, Failure> {
-    let gate = crate::app::gate_of(process)?;
+/// Of a copy of a vfork child's memory: it is in no tool image's code.
+fn inherited(process: &Stopped) -> Result<InheritedState, Failure> {
+    let gadget = crate::app::gadget_of(process)?;
     let name = name_of(process.pid());
-    Ok(Heritage {
-        gate,
+    Ok(InheritedState {
+        gadget,
         shares_memory: true,
-        unstable: Unstable::default(),
+        mutable_files: MutableFiles::default(),
         kept: Kept::new(),
         limits: OwnLimits::default(),
         file_pages: Vec::new(),

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use bubble::events::{Event, Kind, Reader, SERIAL, now};
+use bubble::events::{Event, EventKind, Reader, SERIAL, now};
 use bubble::map::IMAGE;
 
 use crate::base::{Failure, above_standard};
@@ -108,12 +108,12 @@ pub fn look_again() -> Option<Duration> {
 }
 
 /// Whether events of this kind are wanted from this process.
-pub fn wants(kind: Kind) -> bool {
+pub fn wants(kind: EventKind) -> bool {
     WANTED.load(Ordering::Relaxed) & kind.bit() != 0
 }
 
 /// Tells of an event of this process, about a slice if it is about one.
-pub fn tell(kind: Kind, slice: Option<u64>, text: fmt::Arguments<'_>) {
+pub fn tell(kind: EventKind, slice: Option<u64>, text: fmt::Arguments<'_>) {
     if !wants(kind) {
         return;
     }
@@ -151,7 +151,7 @@ pub fn close() -> Result<(), Failure> {
 }
 
 impl Log {
-    fn add(&mut self, at: u64, who: &str, kind: Kind, text: &str) {
+    fn add(&mut self, at: u64, who: &str, kind: EventKind, text: &str) {
         let since = at.saturating_sub(self.started) / 1000;
         let mut line = format!("{}.{:06} {who} {} ", since / 1_000_000, since % 1_000_000, kind.word());
         for (n, part) in text.trim_end().split('\n').enumerate() {
@@ -171,7 +171,7 @@ impl Log {
             reader.take(is_gone, |Event { kind, at, process, slice, text }| {
                 let who = if slice == SERIAL { format!("{of}serial") } else { format!("{of}slice:{slice}") };
                 match kind {
-                    Kind::Stop => tell!("superpin: {}", waits(slice, process, &text)),
+                    EventKind::Stop => tell!("superpin: {}", waits(slice, process, &text)),
                     kind => self.add(at, &who, kind, &text),
                 }
             });
@@ -180,7 +180,7 @@ impl Log {
                 self.add(
                     now(),
                     "control",
-                    Kind::Boundary,
+                    EventKind::Boundary,
                     &format!("{lost} events were lost: there was no room for them"),
                 );
             }
@@ -227,12 +227,12 @@ mod tests {
         let file = Some(create(&path).unwrap());
         let (runs, waiting) = (Vec::new(), Vec::new());
         let mut log = Log { path: path.clone(), file, started: 1_000_000, runs, waiting, failed: None };
-        log.add(5_000_000_000, "slice:1", Kind::Link, "later");
-        log.add(3_501_000, "serial", Kind::Trace, "of it\n mov\n");
+        log.add(5_000_000_000, "slice:1", EventKind::Link, "later");
+        log.add(3_501_000, "serial", EventKind::Trace, "of it\n mov\n");
         log.write_until(4_000_000);
         let written = || std::fs::read_to_string(&path).unwrap();
         assert_eq!(written(), "0.002501 serial trace of it\n   mov\n");
-        log.add(4_000_000_000, "control", Kind::Boundary, "earlier");
+        log.add(4_000_000_000, "control", EventKind::Boundary, "earlier");
         log.write_until(u64::MAX);
         assert!(written().ends_with("\n3.999000 control boundary earlier\n4.999000 slice:1 link later\n"));
     }

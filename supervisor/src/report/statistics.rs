@@ -85,7 +85,7 @@ pub struct Statistics {
     pub threads: u64,
     /// Slices that were lost and begun again from their first state.
     pub begun_again: u64,
-    /// Slices that were begun from a picture of an image that had started.
+    /// Slices that were begun from a snapshot of an image that had started.
     pub slices_from_picture: u64,
     /// Times that a slice got more time because the program copies its pages.
     pub given_more_time: u64,

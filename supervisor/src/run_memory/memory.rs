@@ -14,8 +14,8 @@ use bubble::boot::BOOT_MAGIC;
 use bubble::events::Reader;
 use bubble::files::FILES_END;
 use bubble::map::{CONTROL, RECORDS, RESULT, file};
-use bubble::picture::{Contents, HEADER_AT, PictureHeader};
 use bubble::shared::{MAX_SLOTS, NO_SLOT, NOWHERE, RunHeader, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
+use bubble::snapshot::{Contents, HEADER_AT, SnapshotHeader};
 use bubble::switches::{Off, Optimisation, TARGETS_FROM_MS};
 use machine::cpuid;
 use nix::errno::Errno;
@@ -42,16 +42,16 @@ pub struct RunMemory {
     /// Bytes of each slot's log that have memory.
     kept: Vec<u64>,
     most_kept: u64,
-    /// Whether slices go on from a picture.
-    has_pictures: bool,
+    /// Whether slices go on from a snapshot.
+    has_snapshots: bool,
 }
 
 /// Optimisations that are off in the run.
 fn off(settings: &Settings) -> Off {
     let off = settings.off.on_this_processor();
-    // Each process fills a map of targets for itself. Tables of landings are kept for the next slice, or the next run.
+    // Each process fills a target map for itself. Tables of IBL stubs are kept for the next slice, or the next run.
     let is_short = if settings.sliced { settings.slice_ms < TARGETS_FROM_MS } else { settings.persist.is_some() };
-    if is_short { off.and(Optimisation::Targets) } else { off }
+    if is_short { off.and(Optimisation::TargetMap) } else { off }
 }
 
 impl RunMemory {
@@ -74,8 +74,8 @@ impl RunMemory {
         let (free, kept) = ((0..MAX_SLOTS).rev().collect(), vec![0; MAX_SLOTS]);
         let (part, limits) = KEPT_IN_LOGS;
         let most_kept = (physical_memory() / part).clamp(*limits.start(), *limits.end());
-        let has_pictures = settings.off.leaves(Optimisation::Picture);
-        let mut memory = Self { file: Rc::new(file), control, free, kept, most_kept, has_pictures };
+        let has_snapshots = settings.off.leaves(Optimisation::Snapshot);
+        let mut memory = Self { file: Rc::new(file), control, free, kept, most_kept, has_snapshots };
         memory.write_header(settings, process)?;
         if log::is_open() {
             let control = View::new(&memory.file, file::CONTROL_AT, CONTROL.size).doing("map the run memory")?;
@@ -141,15 +141,15 @@ impl RunMemory {
         Ok(look(view.start.as_ptr()))
     }
 
-    /// Whether a slice that starts without a picture is to leave one behind.
-    pub fn wants_picture(&self) -> bool {
-        self.has_pictures
+    /// Whether a slice that starts without a snapshot is to leave one behind.
+    pub fn wants_snapshot(&self) -> bool {
+        self.has_snapshots
     }
 
-    /// The picture that a slice has left behind, if any.
-    pub fn picture(&self) -> Option<Contents> {
+    /// The snapshot that a slice has left behind, if any.
+    pub fn snapshot(&self) -> Option<Contents> {
         // SAFETY: the header lies within CONTROL, which is mapped.
-        unsafe { PictureHeader::read(self.control.start.add(HEADER_AT).cast().as_ptr()) }
+        unsafe { SnapshotHeader::read(self.control.start.add(HEADER_AT).cast().as_ptr()) }
     }
 
     fn write_header(&mut self, settings: &Settings, process: Option<i32>) -> Result<(), Failure> {
@@ -218,8 +218,8 @@ impl RunMemory {
         claimed.slot().last_call_len.store(0, Relaxed);
         claimed.slot().result_len.store(0, Relaxed);
         claimed.slot().report_len.store(0, Relaxed);
-        claimed.slot().first_state.store(0, Relaxed);
-        claimed.slot().runner.store(0, Relaxed);
+        claimed.slot().checkpoint.store(0, Relaxed);
+        claimed.slot().process.store(0, Relaxed);
         claimed.slot().attempt.store(0, Relaxed);
         claimed.slot().end_recurs.store(0, Relaxed);
         claimed.slot().successor.store(NO_SLOT, Relaxed);

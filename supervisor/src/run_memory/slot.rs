@@ -92,29 +92,29 @@ impl ClaimedSlot {
     }
 
     /// The process that runs the slice; `None` while a new one is being made.
-    pub fn runner(&self) -> Option<i32> {
-        process(self.slot().runner.load(Acquire))
+    pub fn process(&self) -> Option<i32> {
+        process(self.slot().process.load(Acquire))
     }
 
     /// Tells which process runs it.
-    pub fn set_runner(&self, pid: i32) {
-        self.slot().runner.store(pid as u32, Release);
+    pub fn set_process(&self, pid: i32) {
+        self.slot().process.store(pid as u32, Release);
     }
 
     /// Process `pid` has ended. Whether it was the one that ran the slice, and nobody else has acted on its end.
-    pub fn take_runner(&self, pid: i32) -> bool {
-        self.slot().runner.compare_exchange(pid as u32, 0, AcqRel, Relaxed).is_ok()
+    pub fn take_process(&self, pid: i32) -> bool {
+        self.slot().process.compare_exchange(pid as u32, 0, AcqRel, Relaxed).is_ok()
     }
 
     /// The process that keeps the slice's first state, if there is one.
-    pub fn first_state(&self) -> Option<i32> {
-        process(self.slot().first_state.load(Acquire))
+    pub fn checkpoint(&self) -> Option<i32> {
+        process(self.slot().checkpoint.load(Acquire))
     }
 
     /// There is no such process any more: whoever waits for it or looks for it must know.
-    pub fn lose_first_state(&self) {
-        self.slot().first_state.store(NO_PROCESS, Release);
-        wake(&self.slot().first_state);
+    pub fn lose_checkpoint(&self) {
+        self.slot().checkpoint.store(NO_PROCESS, Release);
+        wake(&self.slot().checkpoint);
     }
 
     /// How often the slice was begun again.
@@ -124,7 +124,7 @@ impl ClaimedSlot {
 
     /// Has the slice begun again from its first state, as one in state `state` (its process has ended).
     pub fn begin_again(&self, state: u32) {
-        self.slot().runner.store(0, Relaxed);
+        self.slot().process.store(0, Relaxed);
         self.slot().result_len.store(0, Relaxed);
         self.slot().report_len.store(0, Relaxed);
         self.slot().end_recurs.store(0, Relaxed);

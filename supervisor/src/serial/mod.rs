@@ -7,12 +7,12 @@
 //! ```
 //!
 //! * `serial`: the follower.
-//! * `hold`: signals that are held back until the app has got on.
+//! * `throttle`: signals that are held back until the app has got on.
 //! * `patience`: a tool that doesn't return.
 
-mod hold;
 mod patience;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
 mod serial;
+mod throttle;
 
 pub use serial::follow;

@@ -8,33 +8,35 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use bubble::boot::Mode as Role;
+use bubble::boot::RunMode as Role;
 use bubble::shared::state;
-use tracee::{Change, Exit, Mode, Report, Running, Stop, Stopped};
+use tracee::{Change, ExitStatus, Mode, Report, Running, Stop, Stopped};
 
-use super::hold::Hold;
 use super::patience::{Advice, Patience};
-use crate::app::{Kept, OwnLimits, Prepared, Unstable, gate_of, name_of, prepare};
+use super::throttle::Throttle;
+use crate::app::{Kept, MutableFiles, OwnLimits, Prepared, gadget_of, name_of, prepare};
 use crate::base::Failure;
 use crate::events::{ENDING, Passing, Taken};
-use crate::follow::{Birth, Follower, Heritage, JobStop, JobStops, Kind, Origin, Outcome, Parts, run_to};
+use crate::follow::{
+    Follower, InheritedState, JobStop, JobStops, NewProcess, Origin, Outcome, ProcessKind, Resources, run_to,
+};
 use crate::run_memory::{ClaimedSlot, StepNames};
 use crate::takeover::{self, enter, is_by_name, take_over};
 
 /// Follows a process to its end.
-pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Follower<'a> {
+pub fn follow<'a>(process: Stopped, origin: Origin, resources: Resources<'a>) -> impl Follower<'a> {
     let pid = process.pid();
-    let births = Vec::new();
+    let new_processes = Vec::new();
     let threads = BTreeMap::new();
     let mut serial = Serial {
         pid,
-        parts,
+        resources,
         app: None,
         threads,
         slot: None,
         images: 0,
-        births,
-        hold: Hold::default(),
+        new_processes,
+        throttle: Throttle::default(),
         stops: JobStops::default(),
         passing: Passing::new(pid),
         patience: Patience::default(),
@@ -42,11 +44,11 @@ pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Fo
         failure: None,
         exit: None,
     };
-    let started = Hold::new(pid).and_then(|hold| {
-        serial.hold = hold;
+    let started = Throttle::new(pid).and_then(|throttle| {
+        serial.throttle = throttle;
         match origin {
             Origin::Image => serial.start_image(process),
-            Origin::Copy(heritage) => serial.start_copy(process, *heritage),
+            Origin::Copy(inherited) => serial.start_copy(process, *inherited),
         }
     });
     serial.check(started);
@@ -55,21 +57,21 @@ pub fn follow<'a>(process: Stopped, origin: Origin, parts: Parts<'a>) -> impl Fo
 
 struct Serial<'a> {
     pid: i32,
-    parts: Parts<'a>,
+    resources: Resources<'a>,
     app: Option<Running>,
     /// Its other threads.
     threads: BTreeMap<i32, Running>,
     slot: Option<ClaimedSlot>,
     images: u64,
-    births: Vec<Birth>,
-    hold: Hold,
+    new_processes: Vec<NewProcess>,
+    throttle: Throttle,
     stops: JobStops,
     passing: Passing,
     patience: Patience,
     /// The signal by which somebody has asked for the end.
     asked_by: i32,
     failure: Option<Failure>,
-    exit: Option<Exit>,
+    exit: Option<ExitStatus>,
 }
 
 impl<'a> Follower<'a> for Serial<'a> {
@@ -89,19 +91,19 @@ impl<'a> Follower<'a> for Serial<'a> {
         }
     }
 
-    fn other_ended(&mut self, pid: i32, exit: Exit) {
-        if pid == self.parts.collector.pid() {
-            let ended = self.parts.collector.ended(exit, &mut self.parts.memory);
+    fn other_ended(&mut self, pid: i32, exit: ExitStatus) {
+        if pid == self.resources.collector.pid() {
+            let ended = self.resources.collector.ended(exit, &mut self.resources.memory);
             ended.unwrap_or_else(|error| self.fail(error));
         }
     }
 
-    fn hold_is_over(&mut self) {
-        self.hold.look(self.app.as_ref(), self.slot.as_ref());
+    fn throttle_is_over(&mut self) {
+        self.throttle.look(self.app.as_ref(), self.slot.as_ref());
     }
 
     fn collector_answered(&mut self) {
-        if let Err(error) = self.parts.collector.take_answers(&mut self.parts.memory) {
+        if let Err(error) = self.resources.collector.take_answers(&mut self.resources.memory) {
             self.fail(error);
         }
     }
@@ -143,16 +145,16 @@ impl<'a> Follower<'a> for Serial<'a> {
         self.stops.now()
     }
 
-    fn births(&mut self) -> Vec<Birth> {
-        std::mem::take(&mut self.births)
+    fn new_processes(&mut self) -> Vec<NewProcess> {
+        std::mem::take(&mut self.new_processes)
     }
 
     fn is_over(&self) -> bool {
         self.exit.is_some()
     }
 
-    fn conclude(self: Box<Self>) -> (Outcome, Parts<'a>) {
-        (Outcome { exit: self.exit, failure: self.failure }, self.parts)
+    fn conclude(self: Box<Self>) -> (Outcome, Resources<'a>) {
+        (Outcome { exit: self.exit, failure: self.failure }, self.resources)
     }
 }
 
@@ -176,7 +178,7 @@ impl Serial<'_> {
     }
 
     fn start_image(&mut self, mut process: Stopped) -> Result<(), Failure> {
-        self.parts.name = name_of(self.pid);
+        self.resources.name = name_of(self.pid);
         match prepare(&mut process) {
             Ok(prepared) => self.start(process, prepared),
             Err(why @ (Failure::AppNotExecutable { .. } | Failure::Unsupported(_) | Failure::BubbleTaken { .. })) => {
@@ -190,25 +192,25 @@ impl Serial<'_> {
     }
 
     /// A copy of a process that was followed: of the image in it nothing may stay.
-    fn start_copy(&mut self, mut process: Stopped, heritage: Heritage) -> Result<(), Failure> {
-        if let Some(address) = heritage.at {
+    fn start_copy(&mut self, mut process: Stopped, inherited: InheritedState) -> Result<(), Failure> {
+        if let Some(address) = inherited.at {
             process = run_to(process, address)?;
         }
-        heritage.clear_bubble(&mut process)?;
-        let prepared = heritage.prepared(&mut process)?;
-        self.parts.name = heritage.name;
+        inherited.clear_bubble(&mut process)?;
+        let prepared = inherited.prepared(&mut process)?;
+        self.resources.name = inherited.name;
         self.start(process, prepared)
     }
 
     fn start(&mut self, mut process: Stopped, prepared: Prepared) -> Result<(), Failure> {
-        let Parts { kept, memory, statistics, .. } = &mut self.parts;
+        let Resources { kept, memory, statistics, .. } = &mut self.resources;
         kept.begin(self.pid, memory, statistics);
-        let slot = self.parts.memory.claim(state::RELEASED)?;
+        let slot = self.resources.memory.claim(state::RELEASED)?;
         let site = takeover::Site {
             mode: Role::Serial,
             slot: slot.index(),
             file_pages: &[],
-            picture: None,
+            snapshot: None,
             forked: None,
             signal_area: machine::signal_area::ask()
                 .map_err(|source| Failure::System { action: "find out what a signal frame holds", source })?,
@@ -222,25 +224,26 @@ impl Serial<'_> {
         let slot = self.slot.insert(slot);
         self.images += 1;
         let by_name = is_by_name(self.pid);
-        let entered = enter(&mut process, prepared.gate, site.mode, by_name, self.parts.image, &self.parts.memory)?;
+        let entered =
+            enter(&mut process, prepared.gadget, site.mode, by_name, self.resources.image, &self.resources.memory)?;
         let state = takeover::capture(&process, known)?;
-        slot.steps = take_over(&mut process, entered, &state, &site, self.parts.image, &self.parts.memory)?;
+        slot.steps = take_over(&mut process, entered, &state, &site, self.resources.image, &self.resources.memory)?;
         self.app = Some(process.resume(Mode::Free, 0)?);
         Ok(())
     }
 
     fn look_at(&mut self, report: Report) -> Result<(), Failure> {
         if let Some(exit) = report.exit() {
-            self.parts.statistics.app_ended();
+            self.resources.statistics.app_ended();
             self.exit = Some(exit);
             return self.take_result(Some(exit));
         }
         let Some(app) = self.app.take() else { return Ok(()) };
         let Change::Stopped(mut stopped, stop) = app.observe(report)? else { return Ok(()) };
         if let Some(slot) = &self.slot
-            && self.hold.stopped(&mut stopped, &stop, slot)?
+            && self.throttle.stopped(&mut stopped, &stop, slot)?
         {
-            self.app = Some(stopped.resume(self.hold.mode(), 0)?);
+            self.app = Some(stopped.resume(self.throttle.mode(), 0)?);
             return Ok(());
         }
         self.app = Some(match stop {
@@ -258,7 +261,7 @@ impl Serial<'_> {
                 }
                 stopped.resume(Mode::Free, 0)?
             }
-            stop => self.go_on(stopped, stop, self.hold.mode())?,
+            stop => self.go_on(stopped, stop, self.throttle.mode())?,
         });
         Ok(())
     }
@@ -278,7 +281,7 @@ impl Serial<'_> {
         Ok(match stop {
             Stop::Started { child, waits } => {
                 let kind = self.kind_of_child(&stopped, &child, waits)?;
-                self.births.push(Birth { child, kind });
+                self.new_processes.push(NewProcess { child, kind });
                 stopped.resume(mode, 0)?
             }
             Stop::Signal(mut info) => {
@@ -291,47 +294,47 @@ impl Serial<'_> {
     }
 
     /// What becomes of a process or thread that the app has just started.
-    fn kind_of_child(&self, app: &Stopped, child: &Running, waits: bool) -> Result<Kind, Failure> {
+    fn kind_of_child(&self, app: &Stopped, child: &Running, waits: bool) -> Result<ProcessKind, Failure> {
         if Path::new(&format!("/proc/{}/task/{}", self.pid, child.pid())).exists() {
-            return Ok(Kind::Thread);
+            return Ok(ProcessKind::Thread);
         }
         let Some(slot) = self.slot.as_ref().filter(|slot| slot.state() < state::FAILED) else {
-            return Ok(Kind::Stranger);
+            return Ok(ProcessKind::Unfollowed);
         };
         if waits {
-            return Ok(Kind::Borrower);
+            return Ok(ProcessKind::VforkChild);
         }
-        Ok(Kind::Copy(Box::new(Heritage {
-            gate: gate_of(app)?,
+        Ok(ProcessKind::Copy(Box::new(InheritedState {
+            gadget: gadget_of(app)?,
             shares_memory: false,
-            unstable: Unstable::default(),
+            mutable_files: MutableFiles::default(),
             kept: Kept::new(),
             limits: OwnLimits::default(),
             file_pages: Vec::new(),
             at: slot.child_at(),
-            name: self.parts.name.clone(),
+            name: self.resources.name.clone(),
         })))
     }
 
     /// The program in the slot has ended by itself (`exit`) or has been replaced by another.
-    fn take_result(&mut self, exit: Option<Exit>) -> Result<(), Failure> {
+    fn take_result(&mut self, exit: Option<ExitStatus>) -> Result<(), Failure> {
         let Some(slot) = self.slot.take() else { return Ok(()) };
         let slice = self.images - 1;
         match (slot.state(), exit) {
             (state::FINISHED, _) => {
-                self.parts.statistics.finished(&slot.stats(), slot.result_len());
-                self.parts.collector.hand_over(slice, slot)
+                self.resources.statistics.finished(&slot.stats(), slot.result_len());
+                self.resources.collector.hand_over(slice, slot)
             }
             (state::FAILED, _) => Err(Failure::Serial(slot.report())),
-            (_, Some(Exit::Signal(signal))) => Err(Failure::Killed(signal)),
+            (_, Some(ExitStatus::Signal(signal))) => Err(Failure::Killed(signal)),
             (_, exit) => Err(Failure::Serial(unfinished(exit, &slot.steps))),
         }
     }
 }
 
-fn unfinished(exit: Option<Exit>, steps: &StepNames) -> String {
+fn unfinished(exit: Option<ExitStatus>, steps: &StepNames) -> String {
     match exit {
-        Some(Exit::Code(code)) => match steps.failed(code) {
+        Some(ExitStatus::Code(code)) => match steps.failed(code) {
             Some(step) => format!("the app could not be taken over: it failed to {step}"),
             None => format!("the app ended with {code} before its result was complete"),
         },

@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use bubble::boot::Mode;
+use bubble::boot::RunMode;
 use bubble::shared::{EndKind, state};
 use machine::signal_area::SignalArea;
 use machine::x87::{self, Lost};
@@ -32,7 +32,7 @@ const SLOWDOWN: u32 = 100;
 impl Sliced<'_> {
     /// A new program, which has its name whatever comes of it.
     fn prepared(&mut self, process: &mut Stopped) -> Result<Prepared, Failure> {
-        self.parts.name = name_of(self.process.pid());
+        self.resources.name = name_of(self.process.pid());
         prepare(process)
     }
 
@@ -56,7 +56,7 @@ impl Sliced<'_> {
             Then::Write { file, .. } => !self.slices.are_gone() || is_kept_for_the_ended(file),
             _ => false,
         };
-        if must_wait || !self.slices.has_room(&self.parts.memory) {
+        if must_wait || !self.slices.has_room(&self.resources.memory) {
             self.phase = Phase::Held(stopped, cut, Moment::now());
             return Ok(());
         }
@@ -78,12 +78,12 @@ impl Sliced<'_> {
                 Ok(prepared) => {
                     self.process.new_image(&mut stopped, prepared)?;
                     let is_first = self.slices.recorded().is_none();
-                    self.thread.new_image(&mut stopped, self.process.gate(), is_first)?;
+                    self.thread.new_image(&mut stopped, self.process.gadget(), is_first)?;
                 }
                 Err(error) => {
                     self.release(&mut cut);
                     self.fail(error);
-                    return self.part(stopped);
+                    return self.detach(stopped);
                 }
             },
             Then::Fork | Then::LoneFork | Then::Death { .. } | Then::Nothing => {}
@@ -95,8 +95,8 @@ impl Sliced<'_> {
     }
 
     fn fork(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
-        let gate = self.process.gate();
-        self.thread.ready_to_fork(&mut stopped, gate)?;
+        let gadget = self.process.gadget();
+        self.thread.ready_to_fork(&mut stopped, gadget)?;
         if x87::lost() != Lost::Nothing {
             // Else the master might go on with what its copy has lost.
             stopped.reload_xstate()?;
@@ -110,10 +110,17 @@ impl Sliced<'_> {
             Err(error) if error.is_gone() => return Err(error.into()),
             Err(error) => return self.cannot_fork(stopped, cut, error),
         };
-        self.parts.statistics.forked(before.elapsed());
+        self.resources.statistics.forked(before.elapsed());
         self.process.make_private(&stopped, &mut copy)?;
         let is_by_name = self.process.is_by_name();
-        let entered = takeover::enter(&mut copy, gate, Mode::Slice, is_by_name, self.parts.image, &self.parts.memory);
+        let entered = takeover::enter(
+            &mut copy,
+            gadget,
+            RunMode::Slice,
+            is_by_name,
+            self.resources.image,
+            &self.resources.memory,
+        );
         let entered = match entered {
             Ok(entered) => entered,
             Err(error) => {
@@ -129,12 +136,12 @@ impl Sliced<'_> {
             send(self.process.pid(), signal);
         }
         self.thread.forked(since.elapsed());
-        let slice = self.slices.begin(copy.pid(), self.parts.memory.claim(state::BOOTING)?);
+        let slice = self.slices.begin(copy.pid(), self.resources.memory.claim(state::BOOTING)?);
         self.process.arm(&self.thread, &slice, &mut stopped)?;
         self.resume(stopped, 0)?;
         self.timer.slice_begins(self.slice_time);
-        self.parts.statistics.held(since.elapsed());
-        self.parts.statistics.stopped_time += since.elapsed();
+        self.resources.statistics.held(since.elapsed());
+        self.resources.statistics.stopped_time += since.elapsed();
         if let (Some(_), Some(ended)) = (&cut.end, self.slices.recorded()) {
             ended.slot().set_successor(slice.slot().index());
         }
@@ -171,12 +178,12 @@ impl Sliced<'_> {
 
     fn end_recording(&mut self, cut: &mut Cut) {
         if let Some(end) = cut.end.take() {
-            self.parts.statistics.boundary(cut.kind);
+            self.resources.statistics.boundary(cut.kind);
             if let Some(slice) = self.slices.recorded() {
                 log::comes_to_end(slice.number(), cut.kind, &end);
             }
             let bound = self.cpu_bound();
-            self.slices.end_recording(end, bound, &mut self.parts.statistics);
+            self.slices.end_recording(end, bound, &mut self.resources.statistics);
         }
     }
 
@@ -188,17 +195,17 @@ impl Sliced<'_> {
         }
     }
 
-    /// Makes a fork of the master the slice that is recorded, or the witness of the state in which the app died.
+    /// Makes a fork of the master the slice that is recorded, or the death checkpoint, of the state in which the app died.
     fn start(&mut self, mut copy: Stopped, start: Start) -> Result<(), Failure> {
         let before = Moment::now();
         let number = start.slice.number();
         let file_pages = self.process.file_pages();
         let site = takeover::Site {
-            mode: Mode::Slice,
+            mode: RunMode::Slice,
             slot: start.slice.slot().index(),
             forked: Some(start.forked),
             file_pages: &file_pages,
-            picture: self.parts.memory.picture(),
+            snapshot: self.resources.memory.snapshot(),
             signal_area: SignalArea::default(),
         };
         let known = takeover::Known {
@@ -207,18 +214,19 @@ impl Sliced<'_> {
             brk: self.process.brk(),
             shares_memory: self.process.memory().is_shared(),
         };
-        self.parts.statistics.slices_from_picture += u64::from(site.picture.is_some());
+        self.resources.statistics.slices_from_picture += u64::from(site.snapshot.is_some());
         let pid = copy.pid();
         log::forked(number, pid);
         let recording = self.slices.record(start.slice, start.is_slice);
-        let taken = takeover::capture(&copy, known)
-            .and_then(|state| take_over(&mut copy, start.entered, &state, &site, self.parts.image, &self.parts.memory));
+        let taken = takeover::capture(&copy, known).and_then(|state| {
+            take_over(&mut copy, start.entered, &state, &site, self.resources.image, &self.resources.memory)
+        });
         let taken = taken.map(|steps| recording.is_taken_over_by(steps));
         if let Err(error) = taken.and_then(|()| copy.detach(0)) {
             kill(pid);
             return Err(Failure::Slice { slice: number, report: error.to_string() });
         }
-        self.parts.statistics.take_over_time += before.elapsed();
+        self.resources.statistics.take_over_time += before.elapsed();
         Ok(())
     }
 }
@@ -230,6 +238,6 @@ struct Start {
     slice: Recording,
     /// When the fork was made.
     forked: Moment,
-    /// A slice, or only a witness.
+    /// A slice, or only a death checkpoint.
     is_slice: bool,
 }

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use tracee::{Change, Exit, Parent, Report, Running, Stop, Stopped};
+use tracee::{Change, ExitStatus, Parent, Report, Running, Stop, Stopped};
 
 use super::log;
 use super::run::{Phase, Sliced};
 use crate::app::kill;
-use crate::base::{Failure, Moment, Proximity, proximity};
+use crate::base::{Affinity, Failure, Moment, affinity};
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
-use crate::follow::{Birth, Follower, JobStop, JobStops, Kind, Origin, Outcome, Parts};
+use crate::follow::{Follower, JobStop, JobStops, NewProcess, Origin, Outcome, ProcessKind, Resources};
 use crate::report::Boundary;
 use crate::sliced::boundaries::{Cut, Next, Then, Timer};
 use crate::sliced::master::{self, Process, Thread};
-use crate::sliced::memory::lingering;
+use crate::sliced::memory::busy_programs;
 use crate::sliced::slices::{Ended, Slices};
 
 /// How long to wait until an interrupt is tried again that came at a bad place.
@@ -26,7 +26,7 @@ pub fn follow<'a>(
     origin: Origin,
     is_first: bool,
     settings: &Settings,
-    parts: Parts<'a>,
+    resources: Resources<'a>,
 ) -> impl Follower<'a> + use<'a> {
     let pid = process.pid();
     let parent = if is_first { Parent::Tracer } else { Parent::Other };
@@ -38,9 +38,9 @@ pub fn follow<'a>(
         grace: Duration::from_millis(settings.grace_ms),
         phase: Phase::Alone,
         slices: Slices::new(settings.max_running, settings.call_limit),
-        proximity: Proximity::new(pid),
-        parts,
-        births: Vec::new(),
+        affinity: Affinity::new(pid),
+        resources,
+        new_processes: Vec::new(),
         stops: JobStops::default(),
         failure: None,
         exit: None,
@@ -54,13 +54,13 @@ impl<'a> Follower<'a> for Sliced<'a> {
         self.attempt(|sliced| sliced.look_at(report));
     }
 
-    fn other_ended(&mut self, pid: i32, exit: Exit) {
+    fn other_ended(&mut self, pid: i32, exit: ExitStatus) {
         self.attempt(|sliced| sliced.ended(pid, exit));
     }
 
     /// The master has used its CPU time. Inside a system call its exit is soon enough; otherwise it is interrupted.
     fn time_is_over(&mut self) {
-        proximity::leave();
+        affinity::leave();
         // If its time was over before, this is to ask again.
         let slice = self.slices.recorded_mut();
         if slice.as_ref().is_some_and(|slice| slice.is_due()) || self.timer.is_over() {
@@ -69,18 +69,18 @@ impl<'a> Follower<'a> for Sliced<'a> {
             }
             self.interrupt();
         } else {
-            self.parts.statistics.given_more_time += 1;
+            self.resources.statistics.given_more_time += 1;
         }
     }
 
-    fn hold_is_over(&mut self) {
-        if self.thread.hold_is_over() {
+    fn throttle_is_over(&mut self) {
+        if self.thread.throttle_is_over() {
             self.interrupt();
         }
     }
 
     fn collector_answered(&mut self) {
-        self.attempt(|sliced| sliced.parts.collector.take_answers(&mut sliced.parts.memory));
+        self.attempt(|sliced| sliced.resources.collector.take_answers(&mut sliced.resources.memory));
         self.attempt(Sliced::retry);
     }
 
@@ -98,17 +98,17 @@ impl<'a> Follower<'a> for Sliced<'a> {
         self.stops.now()
     }
 
-    fn births(&mut self) -> Vec<Birth> {
-        std::mem::take(&mut self.births)
+    fn new_processes(&mut self) -> Vec<NewProcess> {
+        std::mem::take(&mut self.new_processes)
     }
 
     fn is_over(&self) -> bool {
         self.exit.is_some() && (self.failure.is_some() || self.slices.is_empty())
     }
 
-    fn conclude(mut self: Box<Self>) -> (Outcome, Parts<'a>) {
+    fn conclude(mut self: Box<Self>) -> (Outcome, Resources<'a>) {
         self.slices.kill();
-        self.parts.statistics.children = self.process.children();
+        self.resources.statistics.children = self.process.children();
         if let Some(file) = self.process.memory().changed_file() {
             // Whatever else went wrong, it probably did for this reason.
             self.failure = Some(Failure::Unsupported(format!(
@@ -116,23 +116,23 @@ impl<'a> Follower<'a> for Sliced<'a> {
                  Serial mode is -sp 0"
             )));
         }
-        (Outcome { exit: self.exit, failure: self.failure }, self.parts)
+        (Outcome { exit: self.exit, failure: self.failure }, self.resources)
     }
 }
 
 impl Sliced<'_> {
     fn begin(&mut self, mut process: Stopped, origin: Origin) -> Result<(), Failure> {
         self.timer = Timer::new(self.process.pid())?;
-        self.process.memory().files().tell(self.parts.memory.files()?);
-        let Parts { kept, memory, statistics, .. } = &mut self.parts;
+        self.process.memory().files().tell(self.resources.memory.files()?);
+        let Resources { kept, memory, statistics, .. } = &mut self.resources;
         kept.begin(self.process.pid(), memory, statistics);
         self.thread.begin(self.process.pid())?;
         let cut = match origin {
             Origin::Image => Cut { kind: Boundary::Exec, end: None, then: Then::Image },
-            Origin::Copy(heritage) => {
-                self.parts.name.clone_from(&heritage.name);
-                self.process.inherit(&mut process, *heritage)?;
-                self.thread.inherit(&mut process, self.process.gate())?;
+            Origin::Copy(inherited) => {
+                self.resources.name.clone_from(&inherited.name);
+                self.process.inherit(&mut process, *inherited)?;
+                self.thread.inherit(&mut process, self.process.gadget())?;
                 Cut { kind: Boundary::Process, end: None, then: Then::Fork }
             }
         };
@@ -158,21 +158,21 @@ impl Sliced<'_> {
     }
 
     /// A process other than the master has ended.
-    fn ended(&mut self, pid: i32, exit: Exit) -> Result<(), Failure> {
-        if pid == self.parts.collector.pid() {
-            return self.parts.collector.ended(exit, &mut self.parts.memory);
+    fn ended(&mut self, pid: i32, exit: ExitStatus) -> Result<(), Failure> {
+        if pid == self.resources.collector.pid() {
+            return self.resources.collector.ended(exit, &mut self.resources.memory);
         }
         self.try_call_again()?;
         match self.slices.ended(pid, exit)? {
             Ended::Finished(number, slot) => {
                 log::has_finished(number, slot.stats().verified != 0, slot.end_recurs());
-                self.parts.statistics.finished(&slot.stats(), slot.result_len());
-                self.parts.statistics.ended_at(number, slot.end(), &slot.stats(), slot.end_recurs());
-                self.parts.collector.hand_over(number, slot)?;
+                self.resources.statistics.finished(&slot.stats(), slot.result_len());
+                self.resources.statistics.ended_at(number, slot.end(), &slot.stats(), slot.end_recurs());
+                self.resources.collector.hand_over(number, slot)?;
                 self.retry()
             }
             Ended::Again => {
-                self.parts.statistics.begun_again += 1;
+                self.resources.statistics.begun_again += 1;
                 Ok(())
             }
             Ended::Other => self.retry(),
@@ -181,12 +181,12 @@ impl Sliced<'_> {
 
     /// Something that the master may be waiting for has happened.
     fn retry(&mut self) -> Result<(), Failure> {
-        if !self.slices.has_room(&self.parts.memory) {
+        if !self.slices.has_room(&self.resources.memory) {
             return Ok(());
         }
         match std::mem::replace(&mut self.phase, Phase::Alone) {
             Phase::Held(stopped, cut, since) => {
-                self.parts.statistics.asleep_time += since.elapsed();
+                self.resources.statistics.asleep_time += since.elapsed();
                 self.cut(stopped, cut, Moment::now())
             }
             other => {
@@ -199,8 +199,8 @@ impl Sliced<'_> {
     /// A process has ended that may have been what the master's call is waiting for: a slice of its own or of another's.
     fn try_call_again(&mut self) -> Result<(), Failure> {
         match std::mem::replace(&mut self.phase, Phase::Alone) {
-            Phase::Waiting(stopped, since) if !lingering::are_there() => {
-                self.parts.statistics.asleep_time += since.elapsed();
+            Phase::Waiting(stopped, since) if !busy_programs::are_there() => {
+                self.resources.statistics.asleep_time += since.elapsed();
                 self.resume(stopped, 0)
             }
             other => {
@@ -216,16 +216,16 @@ impl Sliced<'_> {
             self.exit = Some(exit);
             self.process.memory().files().app_ended();
             self.phase = Phase::Alone;
-            proximity::leave();
-            self.parts.statistics.app_ended();
+            affinity::leave();
+            self.resources.statistics.app_ended();
             if self.slices.recorded().is_some() {
                 let end = self.thread.end_of_killed().ok_or_else(|| ended_early(exit))?;
-                self.parts.statistics.boundary(Boundary::Exit);
+                self.resources.statistics.boundary(Boundary::Exit);
                 if let Some(slice) = self.slices.recorded() {
                     log::comes_to_end(slice.number(), Boundary::Exit, &end);
                 }
                 let bound = self.cpu_bound();
-                self.slices.end_recording(end, bound, &mut self.parts.statistics);
+                self.slices.end_recording(end, bound, &mut self.resources.statistics);
                 self.slices.let_run();
             }
             return Ok(());
@@ -241,15 +241,15 @@ impl Sliced<'_> {
             self.process.arrives(&mut stopped, info)?;
         }
         self.thread.comes_to(&mut stopped, &stop)?;
-        self.parts.statistics.stops += 1;
-        self.proximity.stopped(self.process.processor());
+        self.resources.statistics.stops += 1;
+        self.affinity.stopped(self.process.processor());
         let (stopped, stop) = match stop {
             Stop::Started { child, waits } => return self.born(stopped, child, waits),
             stop => (stopped, stop),
         };
         let slice = self.slices.recorded_mut();
         let (stopped, stop) = master::settle(&mut self.process, &mut self.thread, slice, stopped, stop)?;
-        self.parts.statistics.recorded_in_process = self.process.recorded_inside();
+        self.resources.statistics.recorded_in_process = self.process.recorded_inside();
         if self.process.take_lost_record() {
             self.fail(no_memory_for_log());
         }
@@ -257,7 +257,7 @@ impl Sliced<'_> {
             if self.failure.is_none() {
                 self.thread.renew_interrupt(&stopped)?;
             }
-            self.parts.statistics.stopped_time += since.elapsed();
+            self.resources.statistics.stopped_time += since.elapsed();
             return self.resume(stopped, 0);
         };
         if self.failure.is_some() {
@@ -288,18 +288,18 @@ impl Sliced<'_> {
                 return self.leave(stopped, stop);
             }
         }
-        self.parts.statistics.stopped_time += since.elapsed();
+        self.resources.statistics.stopped_time += since.elapsed();
         Ok(())
     }
 
     /// The app has started a process.
     fn born(&mut self, stopped: Stopped, child: Running, waits: bool) -> Result<(), Failure> {
         let kind = match (self.failure.is_some(), waits) {
-            (true, _) => Kind::Stranger,
-            (false, true) => Kind::Borrower,
-            (false, false) => Kind::Copy(Box::new(self.process.heritage(&self.parts.name))),
+            (true, _) => ProcessKind::Unfollowed,
+            (false, true) => ProcessKind::VforkChild,
+            (false, false) => ProcessKind::Copy(Box::new(self.process.inherited(&self.resources.name))),
         };
-        self.births.push(Birth { child, kind });
+        self.new_processes.push(NewProcess { child, kind });
         self.resume(stopped, 0)
     }
 
@@ -323,9 +323,11 @@ fn no_memory_for_log() -> Failure {
     Failure::Unsupported(why.into())
 }
 
-fn ended_early(exit: Exit) -> Failure {
+fn ended_early(exit: ExitStatus) -> Failure {
     match exit {
-        Exit::Signal(signal) => Failure::Killed(signal),
-        Exit::Code(code) => Failure::Unsupported(format!("the app ended with {code} where superpin didn't see it")),
+        ExitStatus::Signal(signal) => Failure::Killed(signal),
+        ExitStatus::Code(code) => {
+            Failure::Unsupported(format!("the app ended with {code} where superpin didn't see it"))
+        }
     }
 }

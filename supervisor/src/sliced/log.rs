@@ -1,6 +1,6 @@
 //! What a sliced run tells those who work on it: all of its events, by name.
 
-use bubble::events::Kind;
+use bubble::events::EventKind;
 use bubble::shared::{End, EndKind};
 use syscall_replay::{LogReader, Record, table};
 
@@ -9,7 +9,7 @@ use crate::report::log::{tell, wants};
 
 /// A fork of the master was made, to become a slice.
 pub fn forked(slice: u64, pid: i32) {
-    tell(Kind::Boundary, Some(slice), format_args!("process {pid} is forked for it"));
+    tell(EventKind::Boundary, Some(slice), format_args!("process {pid} is forked for it"));
 }
 
 /// The master has come to the slice's end.
@@ -18,12 +18,12 @@ pub fn comes_to_end(slice: u64, why: Boundary, end: &End) {
         EndKind::Syscall => "at a system call, behind it at",
         EndKind::Signature => "by its state, at",
     };
-    tell(Kind::Boundary, Some(slice), format_args!("ends for {why:?}, {how} {:#x}", end.registers.rip));
+    tell(EventKind::Boundary, Some(slice), format_args!("ends for {why:?}, {how} {:#x}", end.registers.rip));
 }
 
 /// The slice's log is complete.
 pub fn recorded(slice: u64, log: &[u8]) {
-    if !wants(Kind::Record) {
+    if !wants(EventKind::Record) {
         return;
     }
     let mut reader = LogReader::new(log);
@@ -33,10 +33,10 @@ pub fn recorded(slice: u64, log: &[u8]) {
             Ok(Some(record)) => {
                 let text = described(&record);
                 let bytes = reader.offset() - at;
-                tell(Kind::Record, Some(slice), format_args!("record {number}, {bytes} bytes: {text}"));
+                tell(EventKind::Record, Some(slice), format_args!("record {number}, {bytes} bytes: {text}"));
             }
             Ok(None) => return,
-            Err(error) => return tell(Kind::Record, Some(slice), format_args!("record {number}: {error}")),
+            Err(error) => return tell(EventKind::Record, Some(slice), format_args!("record {number}: {error}")),
         }
     }
 }
@@ -56,7 +56,7 @@ fn described(record: &Record<'_>) -> String {
         Record::Remap(made) => {
             format!("{}, to be repeated", call(made.number, &made.args[..made.arity], made.result))
         }
-        Record::Volatile(read) => {
+        Record::Nondeterministic(read) => {
             format!(
                 "{:?} at {:#x}: rax={:#x} rdx={:#x} rcx={:#x} rbx={:#x}",
                 read.kind, read.pc, read.rax, read.rdx, read.rcx, read.rbx
@@ -75,18 +75,18 @@ fn described(record: &Record<'_>) -> String {
 pub fn has_finished(slice: u64, is_verified: bool, recurs: bool) {
     let verified = if is_verified { "its end is verified" } else { "its end isn't verified by memory" };
     let recurs = if recurs { ", and recurs" } else { "" };
-    tell(Kind::Boundary, Some(slice), format_args!("has finished, {verified}{recurs}"));
+    tell(EventKind::Boundary, Some(slice), format_args!("has finished, {verified}{recurs}"));
 }
 
 /// The slice's process has ended too early.
 pub fn is_lost(slice: u64, why: &str) {
-    tell(Kind::Boundary, Some(slice), format_args!("is lost: {why}"));
+    tell(EventKind::Boundary, Some(slice), format_args!("is lost: {why}"));
 }
 
 #[cfg(test)]
 mod tests {
     use syscall_replay::LogWriter;
-    use syscall_replay::log::Call;
+    use syscall_replay::log::CallRecord;
 
     use super::*;
 
@@ -94,10 +94,10 @@ mod tests {
     fn records_are_described_by_what_they_say() {
         let mut bytes = vec![0; 4096];
         let mut log = LogWriter::new(&mut bytes);
-        let call = Call { number: libc::SYS_getppid as u32, args: &[], result: 7, input_hash: 0 };
+        let call = CallRecord { number: libc::SYS_getppid as u32, args: &[], result: 7, input_hash: 0 };
         log.syscall(call, &[], &machine::Here::new()).unwrap();
         let args = [1, 4096];
-        log.remap(Call { number: libc::SYS_munmap as u32, args: &args, result: 0, input_hash: 0 }, None).unwrap();
+        log.remap(CallRecord { number: libc::SYS_munmap as u32, args: &args, result: 0, input_hash: 0 }, None).unwrap();
         let len = log.len();
         let mut reader = LogReader::new(&bytes[..len]);
         let mut next = || described(&reader.next_record().unwrap().unwrap());

@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use tracee::{Exit, Running, Stop, Stopped};
+use tracee::{ExitStatus, Running, Stop, Stopped};
 
 use crate::app::kill;
-use crate::base::{Failure, Moment, Proximity};
-use crate::follow::{Birth, JobStops, Parts};
+use crate::base::{Affinity, Failure, Moment};
+use crate::follow::{JobStops, NewProcess, Resources};
 use crate::sliced::boundaries::{Cut, Then, Timer};
 use crate::sliced::master::{self, Leave, Process, Thread};
 use crate::sliced::slices::Slices;
@@ -36,13 +36,13 @@ pub(super) struct Sliced<'a> {
     pub(super) grace: Duration,
     pub(super) phase: Phase,
     pub(super) slices: Slices,
-    pub(super) proximity: Proximity,
-    pub(super) parts: Parts<'a>,
-    pub(super) births: Vec<Birth>,
+    pub(super) affinity: Affinity,
+    pub(super) resources: Resources<'a>,
+    pub(super) new_processes: Vec<NewProcess>,
     /// The master's.
     pub(super) stops: JobStops,
     pub(super) failure: Option<Failure>,
-    pub(super) exit: Option<Exit>,
+    pub(super) exit: Option<ExitStatus>,
 }
 
 impl Sliced<'_> {
@@ -106,14 +106,14 @@ impl Sliced<'_> {
                 self.phase = Phase::Running(stopped.stay_stopped()?);
                 Ok(())
             }
-            Leave::Part(stopped) => self.part(stopped),
+            Leave::Part(stopped) => self.detach(stopped),
         }
     }
 
     /// The end of a process that isn't our child won't be reported any more.
-    pub(super) fn part(&mut self, stopped: Stopped) -> Result<(), Failure> {
+    pub(super) fn detach(&mut self, stopped: Stopped) -> Result<(), Failure> {
         if !self.process.is_our_child() {
-            self.exit.get_or_insert(Exit::Code(0));
+            self.exit.get_or_insert(ExitStatus::Code(0));
         }
         Ok(stopped.detach(0)?)
     }

@@ -75,9 +75,9 @@ pub fn changes_with(number: u64) -> bool {
 ///
 /// # Errors
 /// If the process was killed, or the kernel refuses something.
-pub fn pass(process: &mut Stopped, gate: u64, scratch: u64, files: [i32; 2]) -> Result<Passed, TraceError> {
+pub fn pass(process: &mut Stopped, gadget: u64, scratch: u64, files: [i32; 2]) -> Result<Passed, TraceError> {
     let pid = process.pid();
-    let mut remote = Remote::new(process, gate)?;
+    let mut remote = Remote::new(process, gadget)?;
     let kind = (libc::SOCK_DGRAM | libc::SOCK_CLOEXEC) as u64;
     let pair = [libc::AF_UNIX as u64, kind, 0, scratch, 0, 0];
     remote.expect("make a socket in it", libc::SYS_socketpair, pair)?;

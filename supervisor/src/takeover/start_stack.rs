@@ -3,7 +3,7 @@
 use bubble::boot::INJECTED;
 use bubble::map::{ENTRY, IMAGE, STACK};
 
-use crate::command::Image;
+use crate::command::ToolImage;
 
 /// Absolute address of something in the image.
 pub(super) const fn in_image(offset: u64) -> u64 {
@@ -24,7 +24,7 @@ pub struct StartStack {
 }
 
 /// Builds it. The image's `argv[1]` is the address of the boot block.
-pub fn build(image: &Image) -> StartStack {
+pub fn build(image: &ToolImage) -> StartStack {
     let strings = format!("{INJECTED}\0{:x}\0{ENVIRONMENT}\0", ENTRY.start);
     let strings_len = strings.len().next_multiple_of(16);
     let top = STACK.end();
@@ -46,7 +46,7 @@ pub fn build(image: &Image) -> StartStack {
 }
 
 /// No AT_SYSINFO_EHDR: the image makes system calls where it needs the time.
-fn auxiliary(image: &Image, random_at: u64) -> Vec<(u64, u64)> {
+fn auxiliary(image: &ToolImage, random_at: u64) -> Vec<(u64, u64)> {
     let (headers, header_size, header_count) = image.headers;
     let mut vector = vec![
         (libc::AT_PHDR, in_image(headers)),
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn pointers_lead_to_their_strings() {
-        let stack = build(&Image::own().unwrap());
+        let stack = build(&ToolImage::own().unwrap());
         assert_eq!(stack.at % 16, 0);
         assert_eq!(stack.at + stack.bytes.len() as u64, STACK.end());
         let word = |n: usize| u64::from_le_bytes(stack.bytes[n * 8..n * 8 + 8].try_into().unwrap());

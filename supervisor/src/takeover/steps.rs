@@ -1,16 +1,16 @@
 //! The list of steps that the loader executes in a taken-over process.
 
 use bubble::map::{
-    BUBBLE, BUFFER, CACHE_ALIAS, CACHE_OWN, CACHE_SHARED, CONTROL, HEAP, IMAGE, LIBC_HEAP, LOCAL, PICTURE, RECORDS,
-    RESULT, Region, STACK, TABLES, TABLES_OWN, THREADS, file,
+    BUBBLE, BUFFER, CACHE_ALIAS, CACHE_OWN, CACHE_SHARED, CONTROL, HEAP, IMAGE, LIBC_HEAP, LOCAL, RECORDS, RESULT,
+    Region, SNAPSHOT, STACK, TABLES, TABLES_OWN, THREADS, file,
 };
-use bubble::picture::Contents;
+use bubble::snapshot::Contents;
 use machine::{Gpr, PAGE, Registers};
 
 use super::access::Passed;
 use super::loader::{COPIES, ENDS, MAY_FAIL, OPENS, STEP_BYTES, USES_AS_1ST, USES_AS_5TH, ZEROES, code};
 use super::start_stack::{self, in_image};
-use crate::command::{Image, Segment};
+use crate::command::{ImageSegment, ToolImage};
 use crate::run_memory::StepNames;
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
@@ -18,7 +18,7 @@ const READ_EXECUTE: i32 = libc::PROT_READ | libc::PROT_EXEC;
 const ANONYMOUS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
 
 /// What the steps depend on, other than the image.
-pub struct Plan<'a> {
+pub struct TakeoverPlan<'a> {
     /// Process id of the control process, whose descriptors are opened through /proc.
     pub supervisor: u32,
     /// Its descriptors of the run memory and of the image.
@@ -30,9 +30,9 @@ pub struct Plan<'a> {
     /// Whether this is a slice, which gives up what it inherited, or the app itself, which keeps it.
     pub slice: bool,
     /// What a slice before has left behind for this one to go on from.
-    pub picture: Option<Contents>,
+    pub snapshot: Option<Contents>,
     /// Whether this one is to leave that behind.
-    pub makes_picture: bool,
+    pub makes_snapshot: bool,
     /// Pages of private file mappings that are to be the file's again.
     pub file_pages: &'a [u64],
 }
@@ -116,7 +116,7 @@ fn renounce(steps: &mut Vec<Step>, passed: Option<Passed>) {
     }
 }
 
-fn map_run_memory(steps: &mut Vec<Step>, source: Source, plan: &Plan<'_>) {
+fn map_run_memory(steps: &mut Vec<Step>, source: Source, plan: &TakeoverPlan<'_>) {
     steps.push(open("open the run memory", source, libc::O_RDWR));
     steps.push(map_run("map CONTROL", CONTROL, file::CONTROL_AT));
     steps.push(map_run("map TABLES", TABLES, file::TABLES_AT));
@@ -125,22 +125,22 @@ fn map_run_memory(steps: &mut Vec<Step>, source: Source, plan: &Plan<'_>) {
     steps.push(map_file("map CACHE_SHARED", cache, READ_EXECUTE, libc::MAP_PRIVATE, file::CACHE_AT));
     steps.push(map_run("map RECORDS", RECORDS, file::records_at(plan.slot)));
     steps.push(map_run("map RESULT", RESULT, file::result_at(plan.slot)));
-    if plan.makes_picture {
-        steps.push(map_run("map PICTURE", PICTURE, file::PICTURE_AT));
+    if plan.makes_snapshot {
+        steps.push(map_run("map SNAPSHOT", SNAPSHOT, file::SNAPSHOT_AT));
     }
-    for (piece, at) in plan.picture.iter().flat_map(Contents::placed) {
+    for (piece, at) in plan.snapshot.iter().flat_map(Contents::placed) {
         let place = (piece.start, piece.len);
-        steps.push(map_file("map a piece of the picture", place, READ_WRITE, libc::MAP_PRIVATE, at));
+        steps.push(map_file("map a piece of the snapshot", place, READ_WRITE, libc::MAP_PRIVATE, at));
         if piece.zeroes > 0 {
             let args = [piece.start + piece.len, piece.zeroes, READ_WRITE as u64, 0, 0, 0];
-            steps.push(step("open memory behind a piece of the picture", libc::SYS_mprotect, args, 0));
+            steps.push(step("open memory behind a piece of the snapshot", libc::SYS_mprotect, args, 0));
         }
     }
     steps.push(close());
 }
 
-/// A picture holds the image's data as well.
-fn map_image(steps: &mut Vec<Step>, source: Source, segments: &[Segment], with_data: bool) {
+/// A snapshot holds the image's data as well.
+fn map_image(steps: &mut Vec<Step>, source: Source, segments: &[ImageSegment], with_data: bool) {
     steps.push(open("open the image", source, libc::O_RDONLY));
     for segment in segments.iter().filter(|s| with_data || s.protection & libc::PROT_WRITE == 0) {
         let start = in_image(segment.start);
@@ -178,7 +178,7 @@ fn map_private(steps: &mut Vec<Step>) {
     steps.push(step("keep the bubble out of core files", libc::SYS_madvise, advice, MAY_FAIL));
 }
 
-fn list(plan: &Plan<'_>, image: &Image, paths: [u64; 2], stack: (u64, u64, u64)) -> Vec<Step> {
+fn list(plan: &TakeoverPlan<'_>, image: &ToolImage, paths: [u64; 2], stack: (u64, u64, u64)) -> Vec<Step> {
     let mut steps = Vec::new();
     if plan.slice {
         renounce(&mut steps, plan.passed);
@@ -189,7 +189,7 @@ fn list(plan: &Plan<'_>, image: &Image, paths: [u64; 2], stack: (u64, u64, u64))
     };
     map_private(&mut steps);
     map_run_memory(&mut steps, run, plan);
-    map_image(&mut steps, program, &image.segments, plan.picture.is_none());
+    map_image(&mut steps, program, &image.segments, plan.snapshot.is_none());
     for page in plan.file_pages {
         // What the slice would see otherwise has the same meaning, but isn't shared with other slices.
         let advice = [*page, PAGE, libc::MADV_DONTNEED as u64, 0, 0, 0];
@@ -201,8 +201,8 @@ fn list(plan: &Plan<'_>, image: &Image, paths: [u64; 2], stack: (u64, u64, u64))
             steps.push(step("close a file", libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0], 0));
         }
     }
-    if let Some(picture) = plan.picture {
-        steps.push(step("go on from the picture", 0, [picture.stack, picture.resume, 0, 0, 0, 0], ENDS));
+    if let Some(snapshot) = plan.snapshot {
+        steps.push(step("go on from the snapshot", 0, [snapshot.stack, snapshot.resume, 0, 0, 0, 0], ENDS));
         return steps;
     }
     let (to, from, len) = stack;
@@ -212,7 +212,7 @@ fn list(plan: &Plan<'_>, image: &Image, paths: [u64; 2], stack: (u64, u64, u64))
 }
 
 /// Lays out code, steps, strings and the initial stack at `at`.
-pub fn assemble(at: u64, plan: &Plan<'_>, image: &Image, stack: &start_stack::StartStack) -> Loader {
+pub fn assemble(at: u64, plan: &TakeoverPlan<'_>, image: &ToolImage, stack: &start_stack::StartStack) -> Loader {
     let path = |fd: i32| format!("/proc/{}/fd/{fd}\0", plan.supervisor).into_bytes();
     let strings = plan.own.map(path);
     let code_len = (code().len() as u64).next_multiple_of(64);
@@ -240,27 +240,35 @@ mod tests {
     use super::*;
     use crate::run_memory::FAILURE_BASE;
 
-    fn names(slice: bool, picture: Option<Contents>) -> StepNames {
-        let makes_picture = slice && picture.is_none();
-        let plan =
-            Plan { supervisor: 0, own: [0; 2], passed: None, slot: 0, slice, picture, makes_picture, file_pages: &[] };
-        let image = Image::own().unwrap();
+    fn names(slice: bool, snapshot: Option<Contents>) -> StepNames {
+        let makes_snapshot = slice && snapshot.is_none();
+        let plan = TakeoverPlan {
+            supervisor: 0,
+            own: [0; 2],
+            passed: None,
+            slot: 0,
+            slice,
+            snapshot,
+            makes_snapshot,
+            file_pages: &[],
+        };
+        let image = ToolImage::own().unwrap();
         assemble(0, &plan, &image, &start_stack::build(&image)).names
     }
 
     #[test]
     fn a_failed_step_is_named_by_its_status() {
-        for picture in [None, Some(Contents::default())] {
-            let slice = names(true, picture);
+        for snapshot in [None, Some(Contents::default())] {
+            let slice = names(true, snapshot);
             assert_eq!(slice.failed(FAILURE_BASE), Some("die with superpin"));
             assert_eq!([0, 125, 255].map(|status| slice.failed(status)), [None; 3]);
             let last = FAILURE_BASE + slice.0.len() as i32 - 1;
-            assert_eq!(slice.failed(last).is_some_and(|name| name.contains("picture")), picture.is_some());
-            assert!(slice.0.contains(&"map PICTURE") != picture.is_some());
+            assert_eq!(slice.failed(last).is_some_and(|name| name.contains("snapshot")), snapshot.is_some());
+            assert!(slice.0.contains(&"map SNAPSHOT") != snapshot.is_some());
             assert!(slice.0.len() < 64);
         }
         let serial = names(false, None);
         assert_eq!(serial.failed(FAILURE_BASE), Some("reserve HEAP"));
-        assert!(!serial.0.contains(&"map PICTURE"));
+        assert!(!serial.0.contains(&"map SNAPSHOT"));
     }
 }

@@ -11,9 +11,9 @@
 
 use std::os::fd::AsRawFd;
 
-use bubble::boot::{self, BOOT_MAGIC, BootBlock, Mode, State};
+use bubble::boot::{self, BOOT_MAGIC, BootBlock, RunMode, State};
 use bubble::map::ENTRY;
-use bubble::picture::Contents;
+use bubble::snapshot::Contents;
 use machine::Memory;
 use machine::signal_area::SignalArea;
 use tracee::{Remote, Stopped, TraceError};
@@ -21,7 +21,7 @@ use tracee::{Remote, Stopped, TraceError};
 use super::start_stack::{self, in_image};
 use super::{access, limits, steps};
 use crate::base::Moment;
-use crate::command::Image;
+use crate::command::ToolImage;
 use crate::run_memory::{RunMemory, StepNames};
 
 const LOADER_AT: u64 = ENTRY.start + (64 << 10);
@@ -31,7 +31,7 @@ const CLEAN_FLAGS: u64 = 0x202;
 /// Where, and as what, the image in a taken-over process goes on. What it goes on from is a [`State`].
 pub struct Site<'a> {
     /// Serial or a slice.
-    pub mode: Mode,
+    pub mode: RunMode,
     /// The slot.
     pub slot: usize,
     /// When the fork was made, if this is one.
@@ -39,7 +39,7 @@ pub struct Site<'a> {
     /// Pages of private file mappings that are to be the file's again.
     pub file_pages: &'a [u64],
     /// What an earlier slice has left behind for this one to go on from.
-    pub picture: Option<Contents>,
+    pub snapshot: Option<Contents>,
     /// What signal frames hold of the extended state, in a serial run.
     pub signal_area: SignalArea,
 }
@@ -90,22 +90,22 @@ pub struct Entered {
 /// If the process was killed, or its memory can't be set up.
 pub fn enter(
     process: &mut Stopped,
-    gate: u64,
-    mode: Mode,
+    gadget: u64,
+    mode: RunMode,
     is_by_name: bool,
-    image: &Image,
+    image: &ToolImage,
     run: &RunMemory,
 ) -> Result<Entered, TraceError> {
     let open_files = match mode {
-        Mode::Slice => {
+        RunMode::Slice => {
             limits::lift(process.pid());
             None
         }
-        Mode::Serial => limits::lend_descriptors(process.pid()),
+        RunMode::Serial => limits::lend_descriptors(process.pid()),
     };
-    map_entry(process, gate)?;
+    map_entry(process, gadget)?;
     let own = [run.file().as_raw_fd(), image.file.as_raw_fd()];
-    let passed = if is_by_name { None } else { Some(access::pass(process, gate, LOADER_AT, own)?) };
+    let passed = if is_by_name { None } else { Some(access::pass(process, gadget, LOADER_AT, own)?) };
     Ok(Entered { passed, open_files })
 }
 
@@ -119,7 +119,7 @@ pub fn take_over(
     entered: Entered,
     state: &State,
     site: &Site<'_>,
-    image: &Image,
+    image: &ToolImage,
     run: &RunMemory,
 ) -> Result<StepNames, TraceError> {
     let mut registers = process.registers()?;
@@ -128,20 +128,20 @@ pub fn take_over(
     let Entered { passed, open_files } = entered;
     let mut boot = boot_block(state, site, passed, run);
     boot.site.open_files = open_files.unwrap_or_default();
-    if site.mode == Mode::Slice && run.wants_picture() && site.picture.is_none() {
+    if site.mode == RunMode::Slice && run.wants_snapshot() && site.snapshot.is_none() {
         boot.site.image_data = image.data().map_or([0; 2], |data| data.map(in_image));
     }
     // SAFETY: a boot block is plain data without padding that matters; it is only looked at as bytes.
     let bytes = unsafe { std::slice::from_raw_parts((&raw const *boot).cast::<u8>(), size_of::<BootBlock>()) };
     process.write(ENTRY.start, bytes).map_err(memory_failed)?;
-    let plan = steps::Plan {
+    let plan = steps::TakeoverPlan {
         supervisor: std::process::id(),
         own: [run.file().as_raw_fd(), image.file.as_raw_fd()],
         passed,
         slot: site.slot,
-        slice: site.mode == Mode::Slice,
-        picture: site.picture,
-        makes_picture: boot.site.image_data != [0; 2],
+        slice: site.mode == RunMode::Slice,
+        snapshot: site.snapshot,
+        makes_snapshot: boot.site.image_data != [0; 2],
         file_pages: site.file_pages,
     };
     let loader = steps::assemble(LOADER_AT, &plan, image, &start_stack::build(image));
@@ -173,10 +173,10 @@ fn boot_block(state: &State, site: &Site<'_>, passed: Option<access::Passed>, ru
 }
 
 /// The loader's region has to be executable while the loader runs in it.
-fn map_entry(process: &mut Stopped, gate: u64) -> Result<(), TraceError> {
+fn map_entry(process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
     let protection = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     let args = [ENTRY.start, ENTRY.size, protection as u64, flags as u64, u64::MAX, 0];
-    Remote::new(process, gate)?.expect("map the loader", libc::SYS_mmap, args)?;
+    Remote::new(process, gadget)?.expect("map the loader", libc::SYS_mmap, args)?;
     Ok(())
 }

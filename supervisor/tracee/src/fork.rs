@@ -26,21 +26,21 @@ impl Stopped {
     ///
     /// # Errors
     /// If the process was killed or can't fork (memory, limits).
-    pub fn fork(&mut self, gate: u64, parent: Parent) -> Result<Self, TraceError> {
+    pub fn fork(&mut self, gadget: u64, parent: Parent) -> Result<Self, TraceError> {
         let registers = self.registers()?;
-        let mut remote = Remote::new(self, gate)?;
+        let mut remote = Remote::new(self, gadget)?;
         let copy = match parent {
             // A sibling of the original.
             Parent::Tracer => start(&mut remote, COPY | libc::CLONE_PARENT | libc::SIGCHLD)?,
-            Parent::Other => start_orphan(&mut remote, gate)?,
+            Parent::Other => start_orphan(&mut remote, gadget)?,
         };
         let pid = copy.pid();
-        settle(copy, gate, &registers).inspect_err(|_| end(pid))
+        settle(copy, gadget, &registers).inspect_err(|_| end(pid))
     }
 }
 
 /// Waits until a copy stands still, with the registers of the original, and has it give up the original's files.
-fn settle(copy: Running, gate: u64, registers: &UserRegisters) -> Result<Stopped, TraceError> {
+fn settle(copy: Running, gadget: u64, registers: &UserRegisters) -> Result<Stopped, TraceError> {
     let pid = copy.pid();
     let (mut copy, stop) = copy.wait()?;
     if !matches!(stop, Stop::Interrupted) {
@@ -51,7 +51,7 @@ fn settle(copy: Running, gate: u64, registers: &UserRegisters) -> Result<Stopped
     // To unshare the table the kernel copies it and then closes what is in the copy: for some microseconds, or as long as the
     // copy has no processor, that holds the original's files. So the original must stand still until it is done.
     let all = [0, u64::from(u32::MAX), u64::from(libc::CLOSE_RANGE_UNSHARE), 0, 0, 0];
-    Remote::new(&mut copy, gate)?.expect("give up the original's files", libc::SYS_close_range, all)?;
+    Remote::new(&mut copy, gadget)?.expect("give up the original's files", libc::SYS_close_range, all)?;
     Ok(copy)
 }
 
@@ -62,11 +62,11 @@ fn start(remote: &mut Remote<'_>, flags: i32) -> Result<Running, TraceError> {
 
 /// A child of a child that has ended. The helper between the two shares the original's memory, which is copied once
 /// only; it sends no signal when it ends, and is reaped before the original could notice that it had a child.
-fn start_orphan(remote: &mut Remote<'_>, gate: u64) -> Result<Running, TraceError> {
+fn start_orphan(remote: &mut Remote<'_>, gadget: u64) -> Result<Running, TraceError> {
     let helper = start(remote, COPY | libc::CLONE_VM)?;
     let pid = helper.pid();
     let orphan =
-        helper.wait().and_then(|(mut helper, _)| start(&mut Remote::new(&mut helper, gate)?, COPY | libc::SIGCHLD));
+        helper.wait().and_then(|(mut helper, _)| start(&mut Remote::new(&mut helper, gadget)?, COPY | libc::SIGCHLD));
     end(pid);
     let reaped = remote.call(libc::SYS_wait4, [pid as u64, 0, libc::__WALL as u64, 0, 0, 0]);
     if let (Ok(orphan), Err(_)) = (&orphan, &reaped) {

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::TraceError;
 use crate::stop::Stop;
-use crate::stop::{Births, Mode, Running, Stopped};
+use crate::stop::{Follows, Mode, Running, Stopped};
 
 /// What to start.
 pub struct Program {
@@ -19,7 +19,7 @@ pub struct Program {
     /// Whether the kernel may place things at random addresses.
     pub randomise: bool,
     /// What it starts that is to be under control as well.
-    pub births: Births,
+    pub new_processes: Follows,
     /// The signal mask to start with.
     pub signal_mask: u64,
     /// Signals that it is to ignore, and this process doesn't.
@@ -68,7 +68,7 @@ pub fn launch(program: &Program) -> Result<Stopped, LaunchError> {
         unsafe { become_program(program, &argv, &envp, (&go_read, &go_write), &error_write) }
     }
     drop((go_read, error_write));
-    let running = match Running::seize(pid, program.births) {
+    let running = match Running::seize(pid, program.new_processes) {
         Ok(running) => running,
         Err(error) => {
             // SAFETY: `pid` is our child, which waits for its pipe and hasn't been reaped.

@@ -36,8 +36,8 @@ pub use fork::Parent;
 pub use launch::{LaunchError, Program, launch};
 pub use remote::{Remote, find_syscall_instruction};
 pub use state::UserRegisters;
-pub use stop::{Births, Change, Mode, Running, Stop, Stopped};
-pub use wait::{Exit, Report, next_report};
+pub use stop::{Change, Follows, Mode, Running, Stop, Stopped};
+pub use wait::{ExitStatus, Report, next_report};
 
 #[cfg(test)]
 suites::watch_tests!();

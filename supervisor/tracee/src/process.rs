@@ -5,13 +5,13 @@ use machine::flags::TF;
 
 use crate::TraceError;
 use crate::request::request;
-use crate::stop::{Births, Change, Mode, OPTIONS, Running, Stop, Stopped};
+use crate::stop::{Change, Follows, Mode, OPTIONS, Running, Stop, Stopped};
 use crate::wait::wait_for_stop;
 
 impl Running {
-    /// Takes a child under control, and what it starts as well if `births` says so. It keeps running.
-    pub(crate) fn seize(pid: i32, births: Births) -> Result<Self, TraceError> {
-        let options = OPTIONS | births.options();
+    /// Takes a child under control, and what it starts as well if `new_processes` says so. It keeps running.
+    pub(crate) fn seize(pid: i32, new_processes: Follows) -> Result<Self, TraceError> {
+        let options = OPTIONS | new_processes.options();
         // SAFETY: `data` is a set of options.
         unsafe { request(libc::PTRACE_SEIZE, pid, 0, options as usize, "trace it")? };
         Ok(Self::new(pid))

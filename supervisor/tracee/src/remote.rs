@@ -20,7 +20,7 @@ const ALL_SIGNALS: u64 = u64::MAX;
 /// A stopped process that executes system calls for us.
 pub struct Remote<'a> {
     process: &'a mut Stopped,
-    gate: u64,
+    gadget: u64,
     registers: UserRegisters,
     signal_mask: u64,
     held_back: Vec<i32>,
@@ -28,15 +28,15 @@ pub struct Remote<'a> {
 
 impl<'a> Remote<'a> {
     /// Borrows the process. It must not stand at a system call's entry or at a signal's delivery, where going on would
-    /// make that call or lose that signal. `gate` is the address of a `syscall` instruction.
+    /// make that call or lose that signal. `gadget` is the address of a `syscall` instruction.
     ///
     /// # Errors
     /// If the process was killed.
-    pub fn new(process: &'a mut Stopped, gate: u64) -> Result<Self, TraceError> {
+    pub fn new(process: &'a mut Stopped, gadget: u64) -> Result<Self, TraceError> {
         let registers = process.registers()?;
         let signal_mask = process.signal_mask()?;
         process.set_signal_mask(ALL_SIGNALS)?;
-        Ok(Self { process, gate, registers, signal_mask, held_back: Vec::new() })
+        Ok(Self { process, gadget, registers, signal_mask, held_back: Vec::new() })
     }
 
     /// The process, for its memory.
@@ -52,7 +52,7 @@ impl<'a> Remote<'a> {
         const ARGS: [Gpr; 6] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::R10, Gpr::R8, Gpr::R9];
         let mut registers = self.registers;
         registers.clear_trap_flag();
-        registers.set_rip(self.gate);
+        registers.set_rip(self.gadget);
         registers.set(Gpr::Rax, number as u64);
         for (gpr, value) in ARGS.into_iter().zip(args) {
             registers.set(gpr, value);

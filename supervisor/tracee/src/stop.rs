@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::wait::Exit;
+use crate::wait::ExitStatus;
 
 /// What every process under control is traced with: it dies with its tracer, exec and system calls are told apart
 /// from signals.
@@ -10,7 +10,7 @@ pub(crate) const OPTIONS: i32 = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACEEX
 
 /// What is under control besides a process, from its birth and with the same options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Births {
+pub enum Follows {
     /// Nothing.
     None,
     /// Its threads: so they die with their tracer even if the process's first thread has ended. And processes that are made as threads are,
@@ -20,12 +20,12 @@ pub enum Births {
     All,
 }
 
-impl Births {
+impl Follows {
     pub(crate) fn options(self) -> i32 {
         match self {
-            Births::None => 0,
-            Births::Threads => libc::PTRACE_O_TRACECLONE,
-            Births::All => libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK,
+            Follows::None => 0,
+            Follows::Threads => libc::PTRACE_O_TRACECLONE,
+            Follows::All => libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK,
         }
     }
 }
@@ -148,5 +148,5 @@ pub enum Change {
     /// It stands still.
     Stopped(Stopped, Stop),
     /// It is gone and reaped.
-    Ended(Exit),
+    Ended(ExitStatus),
 }

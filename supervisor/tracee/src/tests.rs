@@ -24,7 +24,7 @@ fn start(path: &str, args: &[&str]) -> Stopped {
         args,
         environment,
         randomise: false,
-        births: Births::None,
+        new_processes: Follows::None,
         signal_mask: 0,
         ignored: Vec::new(),
         limits: Vec::new(),
@@ -34,7 +34,7 @@ fn start(path: &str, args: &[&str]) -> Stopped {
 }
 
 /// The vDSO's pages, from the process's map.
-fn gate(process: &Stopped) -> u64 {
+fn gadget(process: &Stopped) -> u64 {
     let maps = std::fs::read_to_string(format!("/proc/{}/maps", process.pid())).unwrap();
     let line = maps.lines().find(|l| l.ends_with("[vdso]")).unwrap();
     let start = u64::from_str_radix(line.split('-').next().unwrap(), 16).unwrap();
@@ -42,7 +42,7 @@ fn gate(process: &Stopped) -> u64 {
 }
 
 /// Lets it run to its end and returns that.
-fn finish(process: Stopped) -> Exit {
+fn finish(process: Stopped) -> ExitStatus {
     let mut process = process;
     loop {
         let pid = process.pid();
@@ -56,11 +56,15 @@ fn finish(process: Stopped) -> Exit {
     }
 }
 
-fn reap(pid: i32) -> Exit {
+fn reap(pid: i32) -> ExitStatus {
     let mut status = 0;
     // SAFETY: `status` is a valid place; the child is ours. (`next_report` would take other tests' children.)
     assert_eq!(unsafe { libc::waitpid(pid, &mut status, libc::__WALL) }, pid);
-    if libc::WIFEXITED(status) { Exit::Code(libc::WEXITSTATUS(status)) } else { Exit::Signal(libc::WTERMSIG(status)) }
+    if libc::WIFEXITED(status) {
+        ExitStatus::Code(libc::WEXITSTATUS(status))
+    } else {
+        ExitStatus::Signal(libc::WTERMSIG(status))
+    }
 }
 
 #[test]
@@ -70,14 +74,14 @@ fn a_launched_program_stands_before_its_first_instruction() {
     assert_eq!(registers.get(Gpr::Rax), 0);
     // argc lies on top of the stack.
     assert_eq!(process.read_u64(registers.rsp()), Ok(1));
-    assert_eq!(finish(process), Exit::Code(0));
+    assert_eq!(finish(process), ExitStatus::Code(0));
 }
 
 #[test]
 fn the_end_is_told_by_status_or_signal() {
-    assert_eq!(finish(start("/bin/sh", &["-c", "exit 7"])), Exit::Code(7));
-    assert_eq!(finish(start("/bin/sh", &["-c", "kill -9 $$"])), Exit::Signal(9));
-    assert_eq!(Exit::Signal(9).shell_status(), 137);
+    assert_eq!(finish(start("/bin/sh", &["-c", "exit 7"])), ExitStatus::Code(7));
+    assert_eq!(finish(start("/bin/sh", &["-c", "kill -9 $$"])), ExitStatus::Signal(9));
+    assert_eq!(ExitStatus::Signal(9).shell_status(), 137);
 }
 
 #[test]
@@ -89,7 +93,7 @@ fn a_missing_program_is_the_kernels_error() {
         args: vec![c("x")],
         environment: vec![],
         randomise: true,
-        births: Births::None,
+        new_processes: Follows::None,
         signal_mask: 0,
         ignored: Vec::new(),
         limits: Vec::new(),
@@ -105,11 +109,11 @@ fn a_missing_program_is_the_kernels_error() {
 #[test]
 fn remote_calls_leave_no_trace() {
     let mut process = start("/bin/true", &[]);
-    let gate = gate(&process);
+    let gadget = gadget(&process);
     let before = process.registers().unwrap().app();
     let mask = process.signal_mask().unwrap();
     {
-        let mut remote = Remote::new(&mut process, gate).unwrap();
+        let mut remote = Remote::new(&mut process, gadget).unwrap();
         let parent = remote.expect("ask for its parent", libc::SYS_getppid, [0; 6]).unwrap();
         assert_eq!(parent, u64::from(std::process::id()));
         assert_eq!(remote.call(libc::SYS_close, [9999, 0, 0, 0, 0, 0]).unwrap(), i64::from(-libc::EBADF));
@@ -117,17 +121,17 @@ fn remote_calls_leave_no_trace() {
     }
     assert_eq!(process.registers().unwrap().app(), before);
     assert_eq!(process.signal_mask().unwrap(), mask);
-    assert_eq!(finish(process), Exit::Code(0));
+    assert_eq!(finish(process), ExitStatus::Code(0));
 }
 
 #[test]
 fn signals_wait_while_a_remote_call_is_made() {
     let mut process = start("/bin/cat", &[]);
-    let gate = gate(&process);
+    let gadget = gadget(&process);
     // SAFETY: kill has no memory preconditions; the child is ours.
     unsafe { libc::kill(process.pid(), libc::SIGTERM) };
     let pid = process.pid();
-    let me = Remote::new(&mut process, gate).unwrap().expect("ask for its id", libc::SYS_getpid, [0; 6]).unwrap();
+    let me = Remote::new(&mut process, gadget).unwrap().expect("ask for its id", libc::SYS_getpid, [0; 6]).unwrap();
     assert_eq!(me, pid as u64);
     let (stopped, stop) = process.resume_and_wait(Mode::Free, 0).unwrap();
     match stop {
@@ -136,15 +140,15 @@ fn signals_wait_while_a_remote_call_is_made() {
     }
     let error = stopped.resume_and_wait(Mode::Free, libc::SIGTERM).err().unwrap();
     assert!(error.is_gone());
-    assert_eq!(reap(pid), Exit::Signal(libc::SIGTERM));
+    assert_eq!(reap(pid), ExitStatus::Signal(libc::SIGTERM));
 }
 
 #[test]
 fn a_fork_has_the_same_state_and_memory_of_its_own() {
     let mut process = start("/bin/true", &[]);
-    let gate = gate(&process);
+    let gadget = gadget(&process);
     let before = process.registers().unwrap().app();
-    let mut copy = process.fork(gate, Parent::Tracer).unwrap();
+    let mut copy = process.fork(gadget, Parent::Tracer).unwrap();
     assert_ne!(copy.pid(), process.pid());
     assert_eq!(copy.read_u64(before.rsp()), Ok(1));
     assert_eq!(copy.registers().unwrap().app(), before);
@@ -154,8 +158,8 @@ fn a_fork_has_the_same_state_and_memory_of_its_own() {
     let copy_pid = copy.pid();
     // SAFETY: kill has no memory preconditions; the child is ours.
     unsafe { libc::kill(copy_pid, libc::SIGKILL) };
-    assert_eq!(reap(copy_pid), Exit::Signal(libc::SIGKILL));
-    assert_eq!(finish(process), Exit::Code(0));
+    assert_eq!(reap(copy_pid), ExitStatus::Signal(libc::SIGKILL));
+    assert_eq!(finish(process), ExitStatus::Code(0));
 }
 
 #[test]
@@ -180,7 +184,7 @@ fn a_breakpoint_stops_before_its_instruction() {
     stopped.clear_breakpoint(2).unwrap();
     let stopped = stopped.step().unwrap();
     assert_ne!(stopped.registers().unwrap().rip(), entry);
-    assert_eq!(finish(stopped), Exit::Code(0));
+    assert_eq!(finish(stopped), ExitStatus::Code(0));
 }
 
 #[test]
@@ -204,7 +208,7 @@ fn both_borders_of_a_system_call_are_seen() {
         }
         process = stopped;
     }
-    assert_eq!(finish(process), Exit::Code(0));
+    assert_eq!(finish(process), ExitStatus::Code(0));
 }
 
 #[test]
@@ -215,7 +219,7 @@ fn an_interrupt_of_a_stopped_process_comes_before_its_next_instruction() {
     let (stopped, stop) = process.resume_and_wait(Mode::Syscalls, 0).unwrap();
     assert!(matches!(stop, Stop::Interrupted));
     assert_eq!(stopped.registers().unwrap().app(), before);
-    assert_eq!(finish(stopped), Exit::Code(0));
+    assert_eq!(finish(stopped), ExitStatus::Code(0));
 }
 
 /// What the x87 unit of a process and of its copy know of their last instruction, by code that is written over theirs.
@@ -225,7 +229,7 @@ fn a_process_forgets_what_its_copy_does() {
     const CODE: [u8; 10] = [0xd9, 0xeb, 0xdd, 0xd8, 0xcc, 0xd9, 0x74, 0x24, 0x80, 0xcc];
     const ADDRESS: u64 = 12;
     let mut process = start("/bin/true", &[]);
-    let (gate, pc) = (gate(&process), process.registers().unwrap().rip());
+    let (gadget, pc) = (gadget(&process), process.registers().unwrap().rip());
     process.write(pc, &CODE).unwrap();
     let known = |process: Stopped| {
         let (process, _) = process.resume_and_wait(Mode::Free, 0).unwrap();
@@ -235,7 +239,7 @@ fn a_process_forgets_what_its_copy_does() {
     };
     let (mut process, _) = process.resume_and_wait(Mode::Free, 0).unwrap();
     process.reload_xstate().unwrap();
-    let copy = process.fork(gate, Parent::Tracer).unwrap();
+    let copy = process.fork(gadget, Parent::Tracer).unwrap();
     let (process, of_process) = known(process);
     let (copy, of_copy) = known(copy);
     assert_eq!(of_process, of_copy);

@@ -4,14 +4,14 @@ use std::io;
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum ExitStatus {
     /// By exit_group with this status.
     Code(i32),
     /// Killed by this signal.
     Signal(i32),
 }
 
-impl Exit {
+impl ExitStatus {
     /// The status that a shell would give it.
     pub fn shell_status(self) -> i32 {
         match self {
@@ -21,7 +21,7 @@ impl Exit {
     }
 }
 
-impl std::fmt::Display for Exit {
+impl std::fmt::Display for ExitStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exit status {code}"),
@@ -44,11 +44,11 @@ impl Report {
     }
 
     /// How the child ended, if that is what happened.
-    pub fn exit(&self) -> Option<Exit> {
+    pub fn exit(&self) -> Option<ExitStatus> {
         if libc::WIFEXITED(self.status) {
-            Some(Exit::Code(libc::WEXITSTATUS(self.status)))
+            Some(ExitStatus::Code(libc::WEXITSTATUS(self.status)))
         } else if libc::WIFSIGNALED(self.status) {
-            Some(Exit::Signal(libc::WTERMSIG(self.status)))
+            Some(ExitStatus::Signal(libc::WTERMSIG(self.status)))
         } else {
             None
         }
@@ -60,7 +60,7 @@ impl Report {
     }
 
     /// Whether this is the first report of a process that was born under control.
-    pub fn is_birth(&self) -> bool {
+    pub fn is_new(&self) -> bool {
         libc::WIFSTOPPED(self.status) && self.status >> 16 == libc::PTRACE_EVENT_STOP
     }
 

@@ -2,12 +2,12 @@
 
 use machine::{LaidOut, Registers};
 
-use crate::instructions::{RandomRecord, VolatileKind, VolatileRecord};
+use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
 
 /// Kind of a system call's record.
 pub const SYSCALL: u64 = 1;
 pub(super) const REMAP: u64 = 2;
-pub(super) const VOLATILE: u64 = 3;
+pub(super) const NONDETERMINISTIC: u64 = 3;
 pub(super) const RANDOM: u64 = 4;
 pub(super) const SIGNAL_RETURN: u64 = 5;
 pub(super) const SYSCALL_BEFORE_DELIVERY: u64 = 6;
@@ -16,17 +16,17 @@ pub(super) const NO_SOURCE: u64 = u64::MAX;
 /// In the first word of a system call's record: what follows shows in views of a file that the call has written.
 pub(super) const SHOWS: u64 = 1 << 16;
 
-/// First word of the record of a volatile instruction.
-pub const fn volatile_head(kind: VolatileKind) -> u64 {
-    VOLATILE | (kind as u64) << 8
+/// First word of the record of a nondeterministic instruction.
+pub const fn nondeterministic_head(kind: NondeterministicKind) -> u64 {
+    NONDETERMINISTIC | (kind as u64) << 8
 }
 
 /// Bytes of such a record.
-pub const VOLATILE_BYTES: u64 = 7 * 8;
+pub const NONDETERMINISTIC_BYTES: u64 = 7 * 8;
 
 /// What a system call was and gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call<'a> {
+pub struct CallRecord<'a> {
     /// Number.
     pub number: u32,
     /// The arguments that the kernel looks at.
@@ -44,8 +44,8 @@ pub enum Record<'a> {
     Syscall(SyscallRecord<'a>),
     /// A system call to be repeated.
     Remap(Remap),
-    /// A volatile instruction.
-    Volatile(VolatileRecord),
+    /// A nondeterministic instruction.
+    Nondeterministic(NondeterministicRecord),
     /// An instruction like `rdrand`.
     Random(RandomRecord),
     /// The return from a signal handler.

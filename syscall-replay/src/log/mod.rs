@@ -12,7 +12,7 @@
 //!                 writes: address, length, bytes                  number of the file in the run, or all ones
 //!                         (padded to 8), until the size
 //!
-//!   volatile      kind 3 | which << 8, size, pc, rax, rdx, rcx, rbx
+//!   nondeterministic      kind 3 | which << 8, size, pc, rax, rdx, rcx, rbx
 //!   random        kind 4 | register << 8, size, pc, length, value, flags
 //!   signal return kind 5, size, general registers [16], rip, flags, FS base, GS base, extended state: where components 2 to 9 are (offset | length << 32) [8], then its bytes up to the last word that isn't 0
 //!   delivery      kind 7, size, registers as above, address and length of the signal frame, its bytes (padded to 8), extended state as above
@@ -25,6 +25,9 @@ mod format;
 mod reader;
 mod writer;
 
-pub use format::{Call, Delivered, Record, Remap, SYSCALL, SignalReturn, SyscallRecord, VOLATILE_BYTES, volatile_head};
+pub use format::{
+    CallRecord, Delivered, NONDETERMINISTIC_BYTES, Record, Remap, SYSCALL, SignalReturn, SyscallRecord,
+    nondeterministic_head,
+};
 pub use reader::{LogReader, Malformed};
 pub use writer::{LogFull, LogWriter};

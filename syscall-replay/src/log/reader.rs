@@ -3,10 +3,10 @@
 use machine::{Gpr, LaidOut, Layout, Registers};
 
 use super::format::{
-    DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, Record, Remap, SHOWS, SIGNAL_RETURN, SYSCALL,
-    SYSCALL_BEFORE_DELIVERY, SignalReturn, SyscallRecord, VOLATILE, word,
+    DELIVERY, Delivered, NO_SOURCE, NONDETERMINISTIC, RANDOM, REMAP, Record, Remap, SHOWS, SIGNAL_RETURN, SYSCALL,
+    SYSCALL_BEFORE_DELIVERY, SignalReturn, SyscallRecord, word,
 };
-use crate::instructions::{RandomRecord, VolatileKind, VolatileRecord};
+use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
 
 /// The bytes are not a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,16 +85,16 @@ fn parse_xstate(bytes: &[u8]) -> Option<LaidOut<'_>> {
 
 fn parse(record: &[u8]) -> Option<Record<'_>> {
     let head = word(record, 0)?;
-    if head & 0xff == VOLATILE {
+    if head & 0xff == NONDETERMINISTIC {
         let kind = match head >> 8 & 0xff {
-            0 => VolatileKind::Rdtsc,
-            1 => VolatileKind::Rdtscp,
-            2 => VolatileKind::Cpuid,
+            0 => NondeterministicKind::Rdtsc,
+            1 => NondeterministicKind::Rdtscp,
+            2 => NondeterministicKind::Cpuid,
             _ => return None,
         };
         let [pc, rax, rdx, rcx, rbx] = [2, 3, 4, 5, 6].map(|i| word(record, i));
-        let record = VolatileRecord { kind, pc: pc?, rax: rax?, rdx: rdx?, rcx: rcx?, rbx: rbx? };
-        return Some(Record::Volatile(record));
+        let record = NondeterministicRecord { kind, pc: pc?, rax: rax?, rdx: rdx?, rcx: rcx?, rbx: rbx? };
+        return Some(Record::Nondeterministic(record));
     }
     if head & 0xff == RANDOM {
         let register = *Gpr::ALL.get((head >> 8 & 0xff) as usize)?;

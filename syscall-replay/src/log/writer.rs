@@ -3,11 +3,11 @@
 use machine::{LaidOut, Memory, Registers, XState};
 
 use super::format::{
-    Call, DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, SHOWS, SIGNAL_RETURN, SYSCALL, SYSCALL_BEFORE_DELIVERY,
-    volatile_head,
+    CallRecord, DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, SHOWS, SIGNAL_RETURN, SYSCALL, SYSCALL_BEFORE_DELIVERY,
+    nondeterministic_head,
 };
 use crate::effects::{Range, View};
-use crate::instructions::{RandomRecord, VolatileRecord};
+use crate::instructions::{NondeterministicRecord, RandomRecord};
 
 /// The log has no room for the record; nothing of it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +55,7 @@ impl<'a> LogWriter<'a> {
     ///
     /// # Errors
     /// If there is no room.
-    pub fn syscall(&mut self, call: Call<'_>, written: &[Range], memory: &dyn Memory) -> Result<(), LogFull> {
+    pub fn syscall(&mut self, call: CallRecord<'_>, written: &[Range], memory: &dyn Memory) -> Result<(), LogFull> {
         self.record(|log| {
             log.call(SYSCALL, call)?;
             written.iter().try_for_each(|range| log.bytes_of(*range, memory))
@@ -66,7 +66,7 @@ impl<'a> LogWriter<'a> {
     ///
     /// # Errors
     /// If there is no room.
-    pub fn file_write(&mut self, call: Call<'_>, views: &[View]) -> Result<(), LogFull> {
+    pub fn file_write(&mut self, call: CallRecord<'_>, views: &[View]) -> Result<(), LogFull> {
         self.record(|log| {
             log.call(SYSCALL | SHOWS, call)?;
             views.iter().try_for_each(|view| {
@@ -81,21 +81,21 @@ impl<'a> LogWriter<'a> {
     ///
     /// # Errors
     /// If there is no room.
-    pub fn remap(&mut self, call: Call<'_>, source: Option<u32>) -> Result<(), LogFull> {
+    pub fn remap(&mut self, call: CallRecord<'_>, source: Option<u32>) -> Result<(), LogFull> {
         self.record(|log| {
             log.call(REMAP, call)?;
             log.word(source.map_or(NO_SOURCE, u64::from))
         })
     }
 
-    /// Appends what a volatile instruction gave.
+    /// Appends what a nondeterministic instruction gave.
     ///
     /// # Errors
     /// If there is no room.
-    pub fn volatile(&mut self, record: VolatileRecord) -> Result<(), LogFull> {
-        let VolatileRecord { kind, pc, rax, rdx, rcx, rbx } = record;
+    pub fn nondeterministic(&mut self, record: NondeterministicRecord) -> Result<(), LogFull> {
+        let NondeterministicRecord { kind, pc, rax, rdx, rcx, rbx } = record;
         self.record(|log| {
-            log.word(volatile_head(kind))?;
+            log.word(nondeterministic_head(kind))?;
             [0, pc, rax, rdx, rcx, rbx].into_iter().try_for_each(|word| log.word(word))
         })
     }
@@ -179,7 +179,7 @@ impl<'a> LogWriter<'a> {
         outcome
     }
 
-    fn call(&mut self, kind: u64, call: Call<'_>) -> Result<(), LogFull> {
+    fn call(&mut self, kind: u64, call: CallRecord<'_>) -> Result<(), LogFull> {
         self.word(kind | (call.args.len() as u64) << 8 | u64::from(call.number) << 32)?;
         [0, call.result, call.input_hash].into_iter().try_for_each(|word| self.word(word))?;
         call.args.iter().try_for_each(|word| self.word(*word))

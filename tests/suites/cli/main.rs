@@ -244,14 +244,14 @@ fn elf_header(class: u8, machine: u16) -> Vec<u8> {
     header
 }
 
-/// A slice doesn't find the landings of indirect branches again that slices before it found.
+/// A slice doesn't find the IBL stubs of indirect branches again that slices before it found.
 #[test]
-fn slices_inherit_landings() {
-    if ![Optimisation::Inherit, Optimisation::Landings].into_iter().all(switches::is_on) {
+fn slices_inherit_ibl_stubs() {
+    if ![Optimisation::Inherit, Optimisation::IblStubs].into_iter().all(switches::is_on) {
         return;
     }
     let misses = |options: &[&str]| {
-        // Long slices have no landings.
+        // Long slices have no IBL stubs.
         let slices = ["-sp", "1", "-spsysrecs", "0", "-spmp", "1", "-spmsec", "100"];
         let counted =
             count_with("icount2", &[&slices, options].concat(), &guest::named("many_targets").job(30)).unwrap();
@@ -299,7 +299,7 @@ fn ends_in_loops_are_told_apart_inline() {
 /// Code that can be changed through another view of its memory isn't left for the runtime at each block.
 #[test]
 fn code_with_two_views_is_linked() {
-    if ![Optimisation::Inspect, Optimisation::Late].into_iter().all(switches::is_on) {
+    if ![Optimisation::SelfCheck, Optimisation::Late].into_iter().all(switches::is_on) {
         return;
     }
     let rounds = 300;
@@ -322,11 +322,11 @@ fn copying_is_not_a_slices_time() {
     assert!(copying > 1.0 && computing < copying, "{copying} {computing}");
 }
 
-/// What a slice starts is started for all slices after it. The first two may begin before there is a picture, and the third if it is the second that takes it;
+/// What a slice starts is started for all slices after it. The first two may begin before there is a snapshot, and the third if it is the second that takes it;
 /// the fourth begins when the second has ended.
 #[test]
-fn slices_go_on_from_a_picture() {
-    if !switches::is_on(Optimisation::Picture) {
+fn slices_go_on_from_a_snapshot() {
+    if !switches::is_on(Optimisation::Snapshot) {
         return;
     }
     let run = |options: &[&str]| {

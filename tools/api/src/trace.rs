@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use isa::Kind;
 use machine::AppPc;
-use translator::trace::{Buffered, Call, Point};
+use translator::trace::{AnalysisCall, Buffered, Point};
 
 use crate::arguments::{Arg, Arguments, Routine, Test};
 use crate::branch::BranchKind;
@@ -42,7 +42,7 @@ pub enum At {
 pub struct Trace<'t, L> {
     instructions: &'t [isa::Instruction],
     block_ends: &'t [usize],
-    calls: RefCell<Vec<Call>>,
+    calls: RefCell<Vec<AnalysisCall>>,
     buffered: RefCell<Vec<Buffered>>,
     local: u64,
     types: PhantomData<fn(&mut L)>,
@@ -56,7 +56,7 @@ impl<'t, L: 'static> Trace<'t, L> {
     }
 
     /// What was inserted, in order.
-    pub(crate) fn into_inserted(self) -> (Vec<Call>, Vec<Buffered>) {
+    pub(crate) fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>) {
         let mut buffered = self.buffered.into_inner();
         buffered.sort_by_key(|buffered| buffered.index);
         (self.calls.into_inner(), buffered)
@@ -89,8 +89,8 @@ impl<'t, L: 'static> Trace<'t, L> {
 
     fn insert_with(&self, point: Point, routine: usize, args: &[Arg], predicated: bool) {
         let args = args.iter().map(|arg| arg.to_engine()).collect();
-        let call = Call::new(point, routine, self.local, args);
-        self.calls.borrow_mut().push(Call { predicated, ..call });
+        let call = AnalysisCall::new(point, routine, self.local, args);
+        self.calls.borrow_mut().push(AnalysisCall { predicated, ..call });
     }
 }
 
@@ -332,8 +332,8 @@ impl<L: 'static> Instruction<'_, L> {
         }
         let to_engine = |args: Vec<Arg>| args.into_iter().map(Arg::to_engine).collect();
         let test = translator::trace::Test { routine: test.named_address(), args: to_engine(test_args) };
-        let call = Call::new(self.point(at), routine.named_address(), self.trace.local, to_engine(args));
-        self.trace.calls.borrow_mut().push(Call { test: Some(test), ..call });
+        let call = AnalysisCall::new(self.point(at), routine.named_address(), self.trace.local, to_engine(args));
+        self.trace.calls.borrow_mut().push(AnalysisCall { test: Some(test), ..call });
     }
 
     /// Writes `values` into the buffer, one word each, each time before the instruction is executed. [`crate::Tool::drain`] gets them

@@ -40,9 +40,9 @@ const _: () = assert!(size_of::<Head>() <= FIRST_ENTRY);
 
 /// The area, in a mapping of CONTROL.
 #[derive(Clone, Copy)]
-pub(super) struct Area(pub(super) *mut u8);
+pub(super) struct EventArea(pub(super) *mut u8);
 
-impl Area {
+impl EventArea {
     /// Entries that found no room.
     pub(super) fn lost(&self) -> &AtomicU64 {
         // SAFETY: whoever made the area promised a mapping of CONTROL; the word is atomic.

@@ -3,7 +3,7 @@
 /// What an event is about.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EventKind {
     /// Starts and ends of slices.
     Boundary = 0,
     /// System calls and instructions whose results are recorded.
@@ -20,7 +20,7 @@ pub enum Kind {
     Stop = 6,
 }
 
-impl Kind {
+impl EventKind {
     /// All, in the order of their numbers.
     pub const ALL: [Self; 7] =
         [Self::Boundary, Self::Record, Self::Translation, Self::Link, Self::Fault, Self::Trace, Self::Stop];
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn kinds_have_the_numbers_of_their_places() {
-        for (n, kind) in Kind::ALL.into_iter().enumerate() {
+        for (n, kind) in EventKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, n);
         }
     }

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use super::area::{Area, CHUNK, CHUNKS, ENTRY_HEAD, FIRST_ENTRY, state};
-use super::kind::Kind;
+use super::area::{CHUNK, CHUNKS, ENTRY_HEAD, EventArea, FIRST_ENTRY, state};
+use super::kind::EventKind;
 
 /// An event, as the control process reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// What it is about.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// When, see [`now`].
     pub at: u64,
     /// The process that it is from.
@@ -22,7 +22,7 @@ pub struct Event {
 
 /// Reads what the processes of a run tell.
 pub struct Reader {
-    area: Area,
+    area: EventArea,
     /// Bytes of each chunk that were read.
     read: Vec<usize>,
     lost: u64,
@@ -34,7 +34,7 @@ impl Reader {
     /// # Safety
     /// All of CONTROL is mapped there, for as long as this lives.
     pub unsafe fn new(control: *mut u8) -> Self {
-        Self { area: Area(control), read: vec![0; CHUNKS], lost: 0 }
+        Self { area: EventArea(control), read: vec![0; CHUNKS], lost: 0 }
     }
 
     /// What was told since the last call, chunk by chunk. `is_gone`: whether a process writes nothing any more.
@@ -61,7 +61,7 @@ impl Reader {
                 // SAFETY: as above; the text lies before `used`.
                 let text = unsafe { std::slice::from_raw_parts(self.area.entries(chunk, at + ENTRY_HEAD), len) };
                 let text = String::from_utf8_lossy(text).into_owned();
-                if let Some(&kind) = Kind::ALL.get(kind as usize) {
+                if let Some(&kind) = EventKind::ALL.get(kind as usize) {
                     each(Event { kind, at: time, process, slice, text });
                 }
                 self.read[chunk] = (at + ENTRY_HEAD + len).next_multiple_of(8);
@@ -126,34 +126,35 @@ mod tests {
     #[test]
     fn what_is_told_is_read_once() {
         let memory = Memory::new();
-        let (area, mut reader, [one, other]) = (Area(memory.0), memory.reader(), [const { AtomicU32::new(NONE) }; 2]);
-        write(area, &one, 3, Kind::Link, format_args!("{} to {}", 1, 2));
-        write(area, &other, SERIAL, Kind::Fault, format_args!("eight bytes: é"));
-        write(area, &one, 3, Kind::Stop, format_args!(""));
+        let (area, mut reader, [one, other]) =
+            (EventArea(memory.0), memory.reader(), [const { AtomicU32::new(NONE) }; 2]);
+        write(area, &one, 3, EventKind::Link, format_args!("{} to {}", 1, 2));
+        write(area, &other, SERIAL, EventKind::Fault, format_args!("eight bytes: é"));
+        write(area, &one, 3, EventKind::Stop, format_args!(""));
         let all = ["3 link 1 to 2".to_owned(), "3 stop ".to_owned(), format!("{SERIAL} fault eight bytes: é")];
         assert_eq!(taken(&mut reader, false), all);
         assert!(taken(&mut reader, false).is_empty());
-        write(area, &one, 3, Kind::Record, format_args!("more"));
+        write(area, &one, 3, EventKind::Record, format_args!("more"));
         assert_eq!(taken(&mut reader, true), ["3 record more"]);
         // Both chunks are free again, and nothing of what was in them is left.
         let new = AtomicU32::new(NONE);
-        write(area, &new, 4, Kind::Boundary, format_args!("new"));
+        write(area, &new, 4, EventKind::Boundary, format_args!("new"));
         assert_eq!((new.load(Ordering::Relaxed), taken(&mut reader, false)), (0, vec!["4 boundary new".to_owned()]));
     }
 
     #[test]
     fn what_is_too_much_goes_to_the_next_chunk_or_is_counted() {
         let memory = Memory::new();
-        let (area, mut reader, now) = (Area(memory.0), memory.reader(), AtomicU32::new(NONE));
+        let (area, mut reader, now) = (EventArea(memory.0), memory.reader(), AtomicU32::new(NONE));
         let long = "x".repeat(CHUNK / 2);
-        write(area, &now, 0, Kind::Trace, format_args!("{long}"));
-        write(area, &now, 0, Kind::Trace, format_args!("{long}"));
-        write(area, &now, 0, Kind::Trace, format_args!("{long}{long}{long}"));
+        write(area, &now, 0, EventKind::Trace, format_args!("{long}"));
+        write(area, &now, 0, EventKind::Trace, format_args!("{long}"));
+        write(area, &now, 0, EventKind::Trace, format_args!("{long}{long}{long}"));
         let texts = taken(&mut reader, false);
         let lens: Vec<usize> = texts.iter().map(|text| text.len() - "0 trace ".len()).collect();
         assert_eq!(lens, [long.len(), long.len(), CHUNK - FIRST_ENTRY - ENTRY_HEAD], "the last is cut");
         for _ in 0..2 * CHUNKS {
-            write(area, &now, 0, Kind::Trace, format_args!("{long}"));
+            write(area, &now, 0, EventKind::Trace, format_args!("{long}"));
         }
         let lost = reader.take_lost();
         assert_eq!(lost + taken(&mut reader, true).len() as u64, 2 * CHUNKS as u64);

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use super::area::{Area, CHUNK, CHUNKS, ENTRY_HEAD, FIRST_ENTRY, state};
-use super::kind::Kind;
+use super::area::{CHUNK, CHUNKS, ENTRY_HEAD, EventArea, FIRST_ENTRY, state};
+use super::kind::EventKind;
 use crate::map::CONTROL;
 
-/// What this process is to tell, as [`Kind::bit`]s.
+/// What this process is to tell, as [`EventKind::bit`]s.
 static WANTED: AtomicU32 = AtomicU32::new(0);
 /// The slice that it is.
 static SLICE: AtomicU64 = AtomicU64::new(0);
@@ -31,16 +31,16 @@ pub unsafe fn start(kinds: u32, slice: u64) {
 
 /// Whether events of this kind are wanted.
 #[inline]
-pub fn wants(kind: Kind) -> bool {
+pub fn wants(kind: EventKind) -> bool {
     WANTED.load(Ordering::Relaxed) & kind.bit() != 0
 }
 
 /// Tells of an event, if that is wanted. What it says is formatted only then.
 #[inline]
-pub fn tell(kind: Kind, text: fmt::Arguments<'_>) {
+pub fn tell(kind: EventKind, text: fmt::Arguments<'_>) {
     if wants(kind) {
         // SAFETY: `start` was promised that CONTROL is mapped.
-        let area = Area(CONTROL.start as *mut u8);
+        let area = EventArea(CONTROL.start as *mut u8);
         if WRITES.swap(true, Ordering::Acquire) {
             // Whoever writes was interrupted, and what has interrupted it has something to tell.
             area.lost().fetch_add(1, Ordering::Relaxed);
@@ -53,7 +53,7 @@ pub fn tell(kind: Kind, text: fmt::Arguments<'_>) {
 
 /// Writes an entry to the chunk `now`, or a new one.
 #[cold]
-pub(super) fn write(area: Area, now: &AtomicU32, slice: u64, kind: Kind, text: fmt::Arguments<'_>) {
+pub(super) fn write(area: EventArea, now: &AtomicU32, slice: u64, kind: EventKind, text: fmt::Arguments<'_>) {
     let chunk = now.load(Ordering::Relaxed);
     if chunk != NONE {
         if append(area, chunk as usize, kind, text, false) {
@@ -79,7 +79,7 @@ pub(super) fn write(area: Area, now: &AtomicU32, slice: u64, kind: Kind, text: f
 }
 
 /// Appends an entry. What doesn't fit is left out if it `may_be_cut`; otherwise nothing is written, and the answer is false.
-fn append(area: Area, chunk: usize, kind: Kind, text: fmt::Arguments<'_>, may_be_cut: bool) -> bool {
+fn append(area: EventArea, chunk: usize, kind: EventKind, text: fmt::Arguments<'_>, may_be_cut: bool) -> bool {
     let used = area.head(chunk).used.load(Ordering::Relaxed) as usize;
     let room = CHUNK - FIRST_ENTRY - used;
     if room < ENTRY_HEAD {

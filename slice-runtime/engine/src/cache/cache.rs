@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::AtomicU32;
 
 use machine::{AppPc, CachePc};
-use translator::abi::{Counters, Descriptor, SpaceId, TraceId};
+use translator::abi::{CallDescriptor, Counters, SpaceId, TraceId};
 use translator::emit::{Site, Translation};
 
 use super::layout::TraceRecord;
@@ -24,7 +24,7 @@ pub struct Full;
 pub struct Cache {
     own: CodeSpace,
     shared: Option<CodeSpace>,
-    /// Counters that have cells, if translations aren't shared.
+    /// Counters that have shards, if translations aren't shared.
     counters: Counters,
     /// Counts flushes.
     ///
@@ -66,7 +66,7 @@ impl Cache {
         }
     }
 
-    /// Counters that have cells.
+    /// Counters that have shards.
     pub fn counters(&self) -> &Counters {
         self.shared.as_ref().map_or(&self.counters, |shared| &shared.tables.header().counters)
     }
@@ -104,11 +104,11 @@ impl Cache {
     }
 
     /// The descriptor that lies at this offset of the arena, and the offset behind it.
-    pub fn descriptor(&self, space: SpaceId, at: u32) -> (Descriptor, u32) {
-        Descriptor::load(at, |offset, len| self.space(space).tables.arena(offset, len))
+    pub fn descriptor(&self, space: SpaceId, at: u32) -> (CallDescriptor, u32) {
+        CallDescriptor::load(at, |offset, len| self.space(space).tables.arena(offset, len))
     }
 
-    /// Where the next translation goes. Behind a landing that leads there without a jump one starts at once: `behind` says where that ends.
+    /// Where the next translation goes. Behind an IBL stub that leads there without a jump one starts at once: `behind` says where that ends.
     pub fn site(&self, space: SpaceId, locked: &Locked<'_>, behind: Option<(SpaceId, u32)>) -> Site {
         // Traces start at 16 bytes: cheap for the fetcher, and five bytes of a neighbour are never patched.
         let next = locked.next_code();
@@ -160,8 +160,8 @@ impl Cache {
             block_calls: made.block_calls,
             buffer_marks: made.buffer_marks,
             call_marks: made.call_marks,
-            landings: Default::default(),
-            inspects: u32::from(made.inspects),
+            ibl_stubs: Default::default(),
+            self_checks: u32::from(made.self_checks),
             code_hash: hash_of(code),
         };
         Ok(locked.publish(trace, made.stubs.len(), made.exits.len(), made.arena.len(), findable))

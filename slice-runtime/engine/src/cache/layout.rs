@@ -9,7 +9,7 @@
 //!            traces   Trace records, in the order of their code in the cache
 //!            exits    Exit records
 //!            arena    state maps and analysis-call descriptors
-//!            templates  tables of indirect branches
+//!            shared IBL tables  IBL tables
 //! ```
 //!
 //! All references are indices and offsets, never pointers.
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use bubble::code_files::{CodeFiles, OF_ONE_RUN};
 use machine::AppPc;
-use translator::abi::{Counters, Exit, IndirectTables, Level};
+use translator::abi::{Counters, IndirectTables, Level, TraceExit};
 
 use super::region_set::RegionSet;
 
@@ -37,8 +37,8 @@ pub(super) const ARENA_BYTES: usize = 256 << 20;
 /// Slices that may be looking for their end at the same time.
 pub const MAX_ENDS: usize = bubble::shared::MAX_SLOTS;
 
-/// Templates that a run has at most; a process whose mappings would need a further one has a table of its own.
-pub const MAX_TEMPLATES: usize = 16;
+/// Shared IBL tables that a run has at most; a process whose mappings would need a further one has a table of its own.
+pub const MAX_SHARED_IBL: usize = 16;
 
 /// One translated trace.
 #[repr(C)]
@@ -66,12 +66,12 @@ pub struct TraceRecord {
     pub block_calls: u32,
     /// Entries of the list of buffer marks that follows those.
     pub buffer_marks: u32,
-    /// Cache offset + 1 of the shared landings that lead to it, by their [`Level`]; 0: there is none.
-    pub landings: [AtomicU32; Level::ALL.len()],
+    /// Cache offset + 1 of the shared IBL stubs that lead to it, by their [`Level`]; 0: there is none.
+    pub ibl_stubs: [AtomicU32; Level::ALL.len()],
     /// Entries of the list of call marks that follows the buffer marks.
     pub call_marks: u32,
     /// 1 if it compares its app code itself when it is entered, see `translator`'s self-checks.
-    pub inspects: u32,
+    pub self_checks: u32,
     /// Hash of the app code that it was made from.
     pub code_hash: u64,
 }
@@ -91,14 +91,14 @@ pub struct Header {
     pub(super) arena: AtomicU64,
     /// Bits for the heads that the index has, see [`filter_of`].
     pub(super) filter: [AtomicU64; FILTER_WORDS],
-    /// Counters that have cells in the code of these tables.
+    /// Counters that have shards in the code of these tables.
     pub counters: Counters,
-    /// Cells in use, see [`crate::link`].
-    pub(super) cells: AtomicU32,
-    /// Templates in use.
-    pub(super) templates: AtomicU32,
+    /// Link words in use, see [`crate::link`].
+    pub(super) link_words: AtomicU32,
+    /// Shared IBL tables in use.
+    pub(super) shared_ibl: AtomicU32,
     /// The mappings that each is for.
-    pub(super) template_sets: [RegionSet; MAX_TEMPLATES],
+    pub(super) shared_ibl_sets: [RegionSet; MAX_SHARED_IBL],
 }
 
 /// What concerns the processes of one run.
@@ -120,15 +120,15 @@ pub(super) struct Layout {
     pub(super) index: [AtomicU32; INDEX_ENTRIES],
     pub(super) pages: [AtomicU32; PAGE_HEADS],
     pub(super) traces: [TraceRecord; MAX_TRACES],
-    pub(super) exits: [Exit; MAX_EXITS],
+    pub(super) exits: [TraceExit; MAX_EXITS],
     pub(super) arena: [u8; ARENA_BYTES],
-    pub(super) templates: [IndirectTables; MAX_TEMPLATES],
+    pub(super) shared_ibl: [IndirectTables; MAX_SHARED_IBL],
 }
 
 const _: () = assert!(size_of::<Layout>() <= bubble::map::TABLES_OWN.size as usize);
 const _: () = assert!(size_of::<Layout>() <= bubble::map::TABLES.size as usize);
 const _: () = assert!(size_of::<OfOneRun>() as u64 == OF_ONE_RUN);
-const _: () = assert!(size_of::<TraceRecord>().is_multiple_of(8) && size_of::<Exit>() == 24);
+const _: () = assert!(size_of::<TraceRecord>().is_multiple_of(8) && size_of::<TraceExit>() == 24);
 
 /// Words of a filter of heads.
 ///

@@ -47,7 +47,7 @@ impl Locator {
     pub fn is_in_parts(&self, place: CachePc) -> bool {
         self.locate(place).is_some_and(|at| {
             let tables = self.tables(at.space);
-            Records::of(&tables, at.id).calls.iter().any(|call| (call.begun..call.owed).contains(&at.inside))
+            Records::of(&tables, at.id).calls.iter().any(|call| (call.begun..call.pending).contains(&at.inside))
         })
     }
 
@@ -65,7 +65,7 @@ pub struct Records<'a> {
     pub block_calls: &'a [BlockCall],
     /// Words in the buffer.
     pub words: &'a [BufferMark],
-    /// Calls before instructions, and those that are owed.
+    /// Calls before instructions, and those that are pending.
     pub calls: &'a [CallMark],
 }
 

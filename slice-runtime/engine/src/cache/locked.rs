@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bubble::code_files::{CodeFiles, FileRegion, FileVersion};
 use machine::AppPc;
-use translator::abi::{Exit, SLOT_CELLS, TraceId};
+use translator::abi::{LINK_WORDS, TraceExit, TraceId};
 
 use super::layout::{ARENA_BYTES, MAX_EXITS, MAX_TRACES, TraceRecord, filter_of, slots_of};
 use super::tables::Tables;
@@ -63,14 +63,14 @@ impl Locked<'_> {
         unsafe { CodeFiles::add(&raw mut (*self.tables.layout).files, wanted, version, path) }
     }
 
-    /// A cell that no branch has yet, if there is one.
-    pub fn take_cell(&self) -> Option<u32> {
-        let cells = &self.tables.header().cells;
-        let number = cells.load(Ordering::Relaxed);
-        if number as usize == SLOT_CELLS {
+    /// A link word that no branch has yet, if there is one.
+    pub fn take_link_word(&self) -> Option<u32> {
+        let link_words = &self.tables.header().link_words;
+        let number = link_words.load(Ordering::Relaxed);
+        if number as usize == LINK_WORDS {
             return None;
         }
-        cells.store(number + 1, Ordering::Relaxed);
+        link_words.store(number + 1, Ordering::Relaxed);
         Some(number)
     }
 
@@ -116,12 +116,12 @@ impl Locked<'_> {
     }
 
     /// Stores exits of the next trace after the last one in use without taking them into use.
-    pub fn write_exits(&self, exits: &[Exit]) {
+    pub fn write_exits(&self, exits: &[TraceExit]) {
         let (at, from) = (self.next_exit() as usize, TraceId(self.tables.len()));
         // SAFETY: as in `write_arena`.
         let places = unsafe { &mut (&mut (*self.tables.layout).exits)[at..at + exits.len()] };
         for (place, exit) in places.iter_mut().zip(exits) {
-            *place = Exit { from, ..*exit };
+            *place = TraceExit { from, ..*exit };
         }
     }
 
@@ -143,7 +143,7 @@ impl Locked<'_> {
     pub fn publish(&self, mut trace: TraceRecord, stubs: usize, exits: usize, arena: usize, findable: bool) -> TraceId {
         let header = self.tables.header();
         let number = self.tables.len();
-        // A landing is in no list.
+        // An IBL stub is in no list.
         let page = (trace.app_len > 0).then(|| self.tables.page_head(trace.pc.0 >> 12));
         trace.next_in_page = page.map_or(0, |page| self.newest_valid(page.load(Ordering::Relaxed)));
         let (pc, code_end) = (trace.pc, u64::from(trace.start + trace.size));
@@ -216,8 +216,8 @@ mod tests {
             next_in_page: 0,
             block_calls: 0,
             buffer_marks: 0,
-            landings: Default::default(),
-            inspects: 0,
+            ibl_stubs: Default::default(),
+            self_checks: 0,
             call_marks: 0,
             code_hash: pc,
         }
@@ -226,7 +226,7 @@ mod tests {
     /// Writes what belongs to a trace of two exits. Returns its record, the number of its first exit and where its bytes of the arena are.
     fn write(pc: u64, locked: &Locked<'_>) -> (TraceRecord, u32, u32) {
         let exit =
-            |n| Exit { pc: AppPc(pc + n), kind: ExitKind::Direct, site: n as u32, argument: 0, from: TraceId(0) };
+            |n| TraceExit { pc: AppPc(pc + n), kind: ExitKind::Direct, site: n as u32, argument: 0, from: TraceId(0) };
         let (exits, arena) = (locked.next_exit(), locked.next_arena());
         locked.write_exits(&[exit(1), exit(2)]);
         locked.write_arena(&[pc as u8; ARENA]);
@@ -296,10 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn each_cell_is_taken_once() {
+    fn each_link_word_is_taken_once() {
         let tables = tables();
         let locked = tables.lock();
-        assert!((0..SLOT_CELLS as u32).all(|n| locked.take_cell() == Some(n)));
-        assert_eq!(locked.take_cell(), None);
+        assert!((0..LINK_WORDS as u32).all(|n| locked.take_link_word() == Some(n)));
+        assert_eq!(locked.take_link_word(), None);
     }
 }

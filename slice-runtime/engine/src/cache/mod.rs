@@ -24,6 +24,6 @@ pub(crate) use cache::{Cache, Found};
 pub(crate) use locate::{Locator, Records};
 pub(crate) use locked::Locked;
 pub(crate) use region_set::RegionSet;
-pub(crate) use shared_tables::TEMPLATES_AT;
+pub(crate) use shared_tables::SHARED_IBL_AT;
 pub(crate) use space::CodeSpace;
 pub(crate) use tables::Tables;

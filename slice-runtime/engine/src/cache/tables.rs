@@ -13,7 +13,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use machine::AppPc;
-use translator::abi::{Exit, TraceId};
+use translator::abi::{TraceExit, TraceId};
 
 use super::layout::{Header, INDEX_ENTRIES, Layout, OfOneRun, TraceRecord, filter_of, slots_of};
 
@@ -65,7 +65,7 @@ impl Tables {
     }
 
     /// An exit's record.
-    pub fn exit(&self, number: u32) -> Exit {
+    pub fn exit(&self, number: u32) -> TraceExit {
         // SAFETY: exits are complete before the code that names them is reachable.
         unsafe { (&(*self.layout).exits)[number as usize] }
     }
@@ -104,7 +104,7 @@ impl Tables {
         found.filter(|(_, trace)| trace.dead.load(Ordering::Acquire) == 0).map(|(id, _)| id)
     }
 
-    /// Calls `visit` for each valid trace that overlaps `start .. end`; landings and stubs, which stand for no app code, are none.
+    /// Calls `visit` for each valid trace that overlaps `start .. end`; stubs, which stand for no app code, are none.
     ///
     /// Traces are found by the page of their head, so the pages before the range that a trace can span are searched too.
     pub fn overlapping(&self, start: u64, end: u64, mut visit: impl FnMut(TraceId, &TraceRecord)) {

@@ -16,11 +16,11 @@ use bubble::code_files::FileVersion;
 use bubble::switches::{Off, Optimisation};
 use machine::mapping::{self, Answer};
 use machine::{AppPc, PAGE, flags, proc};
-use translator::liveness::{Ahead, Findings};
+use translator::liveness::{FlagLookahead, LivenessCache};
 
-use super::constants::Slots;
+use super::constants::ConstantPointers;
 use super::protection::CodePages;
-use super::region::{ANONYMOUS, COPY, Region, append, guess, is_unchanged};
+use super::region::{ANONYMOUS, AppMapping, COPY, append, guess, is_unchanged};
 use crate::cache::{RegionSet, Tables};
 
 /// The mappings as the app made them, read when first asked for and again after [`AppCode::forget`].
@@ -28,15 +28,15 @@ use crate::cache::{RegionSet, Tables};
 pub struct AppCode {
     /// Pages that the engine protects although the app can write to them.
     pages: CodePages,
-    list: Vec<Region>,
+    list: Vec<AppMapping>,
     /// Some are missing, see [`AppCode::forget_in`].
     is_partial: bool,
     /// Where code was looked at that isn't part of the trace for which it was done.
     looked_at: Vec<(u64, u64)>,
     /// What was found there.
-    findings: Findings,
+    liveness: LivenessCache,
     /// Words that indirect branches go through.
-    slots: Slots,
+    pointers: ConstantPointers,
     /// Whether translations are shared with other runs, in which files may have changed.
     outlives_run: bool,
     /// Whether this process has copies of what was shared memory.
@@ -61,26 +61,26 @@ impl AppCode {
 
     /// Arithmetic flags that may be read after the app comes to `at`, as far as code of the mapping of `from` tells.
     pub fn live_flags_at(&mut self, at: AppPc, from: AppPc, exact_faults: bool, off: Off) -> u64 {
-        if !off.leaves(Optimisation::Ahead) {
+        if !off.leaves(Optimisation::FlagLookahead) {
             return flags::ARITHMETIC;
         }
         if !self.same(at.0, from.0) {
             return flags::ARITHMETIC;
         }
         let remembers = off.leaves(Optimisation::Remember);
-        if let Some(found) = self.findings.get(at).filter(|_| remembers) {
+        if let Some(found) = self.liveness.get(at).filter(|_| remembers) {
             return found;
         }
-        let found = Ahead::new(|pc: AppPc| self.constant_code(pc.0, from.0), exact_faults).live_flags(at);
+        let found = FlagLookahead::new(|pc: AppPc| self.constant_code(pc.0, from.0), exact_faults).live_flags(at);
         if remembers {
-            self.findings.put(at, found);
+            self.liveness.put(at, found);
         }
         found
     }
 
     /// Flags that were found to be dead may be seen from now on.
     pub fn forget_flags(&mut self) {
-        self.findings.forget();
+        self.liveness.forget();
     }
 
     /// Code in `start .. end` is about to be translated. If it can be written, its pages are watched.
@@ -92,7 +92,7 @@ impl AppCode {
 
     /// The pages behind `start` can change without a write to them.
     pub fn expect_changes(&mut self, start: u64, end: u64) {
-        self.pages.distrust(start, end);
+        self.pages.mark_as_changing(start, end);
     }
 
     /// Whether translations of code in `start .. end` must be compared with it when they are entered.
@@ -142,7 +142,7 @@ impl AppCode {
     }
 
     /// The mapping that contains `address`.
-    pub fn find(&mut self, address: u64) -> Option<&Region> {
+    pub fn find(&mut self, address: u64) -> Option<&AppMapping> {
         self.position(address).map(|n| &self.list[n])
     }
 
@@ -177,7 +177,7 @@ impl AppCode {
     }
 
     /// From now on code of this file may change at any time. Gives the mappings from which it can be executed, start and end, if that is new.
-    pub fn distrust(&mut self, inode: u64) -> Vec<(u64, u64)> {
+    pub fn mark_as_changing(&mut self, inode: u64) -> Vec<(u64, u64)> {
         if !self.changing.insert(inode) {
             return Vec::new();
         }
@@ -187,22 +187,22 @@ impl AppCode {
     }
 
     /// Whether code in a mapping can change though nobody writes to that mapping.
-    pub fn may_change_elsewhere(&self, region: &Region) -> bool {
+    pub fn may_change_elsewhere(&self, region: &AppMapping) -> bool {
         !region.private && !self.is_unshared(region) || self.changing.contains(&region.file.inode)
     }
 
     /// Whether a shared mapping is of anonymous memory, no part of which is mapped twice. Then nobody else has it, but for what was there when a child was
-    /// forked: that is distrusted ([`Self::distrust`]). JIT compilers whose processes could share what they make have their code there.
-    fn is_unshared(&self, region: &Region) -> bool {
-        let object = |of: &Region| (of.file.device, of.file.inode);
-        let part = |of: &Region| (of.file.offset, of.file.offset + (of.file.end - of.file.start));
-        let overlaps = |other: &&Region| part(other).0 < part(region).1 && part(region).0 < part(other).1;
+    /// forked: that is marked as changing ([`Self::mark_as_changing`]). JIT compilers whose processes could share what they make have their code there.
+    fn is_unshared(&self, region: &AppMapping) -> bool {
+        let object = |of: &AppMapping| (of.file.device, of.file.inode);
+        let part = |of: &AppMapping| (of.file.offset, of.file.offset + (of.file.end - of.file.start));
+        let overlaps = |other: &&AppMapping| part(other).0 < part(region).1 && part(region).0 < part(other).1;
         let same = self.list.iter().filter(|other| object(other) == object(region));
         self.is_memory(region) && same.filter(overlaps).count() == 1
     }
 
     /// Whether a mapping shows memory that would be shared with children, and with nobody else.
-    fn is_memory(&self, region: &Region) -> bool {
+    fn is_memory(&self, region: &AppMapping) -> bool {
         let name = if self.has_copies { COPY } else { ANONYMOUS };
         !region.private && region.path.as_deref() == Some(name)
     }
@@ -253,29 +253,29 @@ impl AppCode {
         unsafe { std::slice::from_raw_parts(pc as *const u8, (end - pc) as usize) }
     }
 
-    /// Where a branch through the word at `slot` goes, if nothing can change that but a system call of the app's.
-    pub fn constant_target(&mut self, slot: u64) -> Option<AppPc> {
-        let at = self.position(slot)?;
-        if !self.slots.rely_on(slot, &self.list[at]) {
+    /// Where a branch through the word at `pointer` goes, if nothing can change that but a system call of the app's.
+    pub fn constant_target(&mut self, pointer: u64) -> Option<AppPc> {
+        let at = self.position(pointer)?;
+        if !self.pointers.rely_on(pointer, &self.list[at]) {
             return None;
         }
         // SAFETY: the whole word lies in a mapping that can be read.
-        let target = unsafe { (slot as *const u64).read() };
+        let target = unsafe { (pointer as *const u64).read() };
         let target = self.find(target).filter(|region| region.execute).map(|_| AppPc(target))?;
-        self.slots.remember(slot, target);
+        self.pointers.remember(pointer, target);
         Some(target)
     }
 
     /// Whether all words that [`AppCode::constant_target`] gave out still lead where they did. Forgets them otherwise.
     pub fn slots_hold(&mut self) -> bool {
-        let slots = self.slots.take_all();
-        if slots.is_empty() {
+        let pointers = self.pointers.take_all();
+        if pointers.is_empty() {
             return true;
         }
         self.forget();
-        let hold = slots.into_iter().all(|(slot, target)| self.constant_target(slot) == Some(target));
+        let hold = pointers.into_iter().all(|(pointer, target)| self.constant_target(pointer) == Some(target));
         if !hold {
-            self.slots.take_all();
+            self.pointers.take_all();
         }
         hold
     }
@@ -284,7 +284,7 @@ impl AppCode {
     pub fn take_looked_at(&mut self, start: u64, end: u64) -> bool {
         let before = self.looked_at.len();
         self.looked_at.retain(|&(s, e)| end <= s || e <= start);
-        self.slots.take(start, end) || self.looked_at.len() != before
+        self.pointers.take(start, end) || self.looked_at.len() != before
     }
 
     /// What is mapped in `start .. end` changed; nothing was found by the code there ([`AppCode::take_looked_at`]).
@@ -302,7 +302,7 @@ impl AppCode {
 
     /// Mappings changed.
     pub fn forget(&mut self) {
-        self.findings.forget();
+        self.liveness.forget();
         self.list.clear();
     }
 
@@ -317,21 +317,21 @@ impl AppCode {
         self.is_partial = false;
         self.list.clear();
         // Not by `/proc/self`, where nothing is left when the process's first thread has ended.
-        self.list.extend(mapping::all("thread-self")?.iter().map(Region::told));
+        self.list.extend(mapping::all("thread-self")?.iter().map(AppMapping::told));
         self.undo_protection();
         Ok(())
     }
 
     /// Makes the list tell what the app can write to, although pages of that are protected.
     fn undo_protection(&mut self) {
-        let mut whole: Vec<Region> = Vec::with_capacity(self.list.len());
+        let mut whole: Vec<AppMapping> = Vec::with_capacity(self.list.len());
         for region in self.list.drain(..) {
             let (start, end) = (region.file.start, region.file.end);
             let mut at = start;
             if region.execute && !region.write {
                 for page in self.pages.protected_in(start, end) {
                     append(&mut whole, region.part(at, page));
-                    append(&mut whole, Region { write: true, ..region.part(page, page + PAGE) });
+                    append(&mut whole, AppMapping { write: true, ..region.part(page, page + PAGE) });
                     at = page + PAGE;
                 }
             }
@@ -341,7 +341,7 @@ impl AppCode {
     }
 
     fn position(&mut self, address: u64) -> Option<usize> {
-        let look = |list: &[Region]| {
+        let look = |list: &[AppMapping]| {
             let n = list.partition_point(|r| r.file.end <= address);
             (n < list.len() && list[n].file.start <= address).then_some(n)
         };
@@ -362,7 +362,7 @@ impl AppCode {
         // Not by `/proc/self`, where nothing is left when the process's first thread has ended.
         let Ok(maps) = proc::open("thread-self/maps") else { return false };
         let region = match mapping::at(&maps, address) {
-            Answer::Is(mapping) if !mapping.shared => Region::told(&mapping),
+            Answer::Is(mapping) if !mapping.shared => AppMapping::told(&mapping),
             Answer::Nothing => return true,
             Answer::Is(_) | Answer::Unknown => return false,
         };

@@ -1,4 +1,4 @@
-//! Slots: words of memory that indirect branches go through and that only a system call of the app's can change.
+//! Constant pointers: words of memory that indirect branches go through and that only a system call of the app's can change.
 //!
 //! Programs whose references are bound at their start (`BIND_NOW`) have the dynamic loader write the addresses of other files' functions into a table and then make that
 //! unwritable (RELRO). A call of such a function is a jump through a word of the table, which goes to the same place each time. It is
@@ -12,17 +12,17 @@ use std::collections::HashMap;
 use machine::pagemap::{Entry, Pagemap};
 use machine::{AppPc, PAGE};
 
-use super::region::Region;
+use super::region::AppMapping;
 
-/// Changes of mappings with slots after which no more branches rely on them: each empties the cache.
+/// Changes of mappings with constant pointers after which no more branches rely on them: each empties the cache.
 const MOST_CHANGES: u32 = 16;
 
-/// What is known about slots.
+/// What is known about constant pointers.
 #[derive(Default)]
-pub struct Slots {
-    /// Mappings with slots that code was translated for.
+pub struct ConstantPointers {
+    /// Mappings with constant pointers that code was translated for.
     mappings: Vec<(u64, u64)>,
-    /// These slots, and where they lead.
+    /// These constant pointers, and where they lead.
     known: HashMap<u64, AppPc>,
     /// Pages there, by number, that are this process's own.
     pages: Vec<u64>,
@@ -30,9 +30,9 @@ pub struct Slots {
     changes: u32,
 }
 
-impl Slots {
+impl ConstantPointers {
     /// Whether the word at `address`, in `region`, stays what it is until [`Self::take`] is asked about its mapping.
-    pub fn rely_on(&mut self, address: u64, region: &Region) -> bool {
+    pub fn rely_on(&mut self, address: u64, region: &AppMapping) -> bool {
         let (start, end) = (region.file.start, region.file.end);
         let whole = address.is_multiple_of(8) && (start..end).contains(&address);
         let constant = region.private && region.read && !region.write && region.file.inode != 0;
@@ -52,9 +52,9 @@ impl Slots {
         true
     }
 
-    /// Remembers where a slot leads that is relied on.
-    pub fn remember(&mut self, slot: u64, target: AppPc) {
-        self.known.insert(slot, target);
+    /// Remembers where a constant pointer leads that is relied on.
+    pub fn remember(&mut self, pointer: u64, target: AppPc) {
+        self.known.insert(pointer, target);
     }
 
     /// Whether anything in `start .. end` was relied on. Forgets it.
@@ -63,14 +63,14 @@ impl Slots {
         self.mappings.retain(|&(s, e)| end <= s || e <= start);
         let touched = self.mappings.len() != before;
         if touched {
-            self.known.retain(|&slot, _| slot < start || end <= slot);
+            self.known.retain(|&pointer, _| pointer < start || end <= pointer);
             self.pages.clear();
             self.changes += 1;
         }
         touched
     }
 
-    /// Forgets all that was relied on, and says which slots these were.
+    /// Forgets all that was relied on, and says which constant pointers these were.
     pub fn take_all(&mut self) -> HashMap<u64, AppPc> {
         self.mappings.clear();
         self.pages.clear();

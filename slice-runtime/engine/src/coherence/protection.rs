@@ -58,7 +58,7 @@ impl CodePages {
     }
 
     /// Code in `start .. end` can change without a write to these pages.
-    pub fn distrust(&mut self, start: u64, end: u64) {
+    pub fn mark_as_changing(&mut self, start: u64, end: u64) {
         for number in numbers(start, end) {
             self.pages.entry(number).or_default().changes_elsewhere = true;
             self.compared.insert(number);
@@ -197,7 +197,7 @@ mod tests {
     fn what_changes_elsewhere_is_never_trusted() {
         let mut pages = CodePages::default();
         let start = written_often(&mut pages);
-        pages.distrust(start, start + PAGE);
+        pages.mark_as_changing(start, start + PAGE);
         assert!(pages.change_elsewhere(start - 5, start + 1) && !pages.change_elsewhere(start - 5, start));
         assert!((0..2 * LONG).all(|_| !pages.were_compared(start, start + 9, true)));
         assert!(pages.are_compared(start, start + 9));

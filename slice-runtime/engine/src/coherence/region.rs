@@ -10,7 +10,7 @@ use machine::{Here, Memory, PAGE};
 
 /// One mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Region {
+pub struct AppMapping {
     /// Place and identity of the file (zero inode for anonymous memory).
     pub file: FileRegion,
     /// Whether it can be read.
@@ -33,7 +33,7 @@ pub(super) const ANONYMOUS: &str = "/dev/zero (deleted)";
 /// What it calls the objects with the copies that a slice has of shared memory; no other process has them, nor a descriptor for them.
 pub(super) const COPY: &str = "/memfd: (deleted)";
 
-impl Region {
+impl AppMapping {
     /// What the kernel has told of it.
     pub(super) fn told(mapping: &Mapping) -> Self {
         let &Mapping { start, end, offset, device, inode, read, write, execute, shared, .. } = mapping;
@@ -75,7 +75,7 @@ pub(super) fn is_unchanged(region: &FileRegion) -> bool {
 }
 
 /// Appends what isn't empty. What can be written to and executed is one with what it goes on from: protected pages have cut it.
-pub(super) fn append(list: &mut Vec<Region>, region: Region) {
+pub(super) fn append(list: &mut Vec<AppMapping>, region: AppMapping) {
     if region.file.start == region.file.end {
         return;
     }
@@ -87,11 +87,12 @@ pub(super) fn append(list: &mut Vec<Region>, region: Region) {
 
 /// The page at `address`, where nobody tells what it is: the app sees no /proc, or has no descriptor left. If it can be read
 /// it is taken for code; what isn't faults when it is executed natively, but not here.
-pub(super) fn guess(address: u64) -> Vec<Region> {
+pub(super) fn guess(address: u64) -> Vec<AppMapping> {
     let start = address & !(PAGE - 1);
     let read = Here::new().read(start, &mut [0]).is_ok();
     let file = FileRegion { start, end: start + PAGE, offset: 0, device: 0, inode: 0 };
     // Not private: translations are compared with the code each time, since it may be writable.
-    let region = Region { file, read, write: false, execute: true, private: false, path: None, shared: Some(false) };
+    let region =
+        AppMapping { file, read, write: false, execute: true, private: false, path: None, shared: Some(false) };
     if read { vec![region] } else { Vec::new() }
 }

@@ -1,12 +1,12 @@
-//! A way round the runtime: what a guest has that does a system call's work itself, in a few instructions.
+//! A way round the runtime: what a host has that does a system call's work itself, in a few instructions.
 //!
-//! To leave translated code and to enter it again costs as much as a system call. So a guest may put a routine of its own between an exit
-//! at a system call and [`crate::Guest::syscall`]. It is jumped to as `leave` is, from translated code: GS points to the thread
+//! To leave translated code and to enter it again costs as much as a system call. So a host may put a routine of its own between an exit
+//! at a system call and [`crate::Host::syscall`]. It is jumped to as `leave` is, from translated code: GS points to the thread
 //! state, FS and all other registers are the app's, but for r11 if that is reserved. It goes one of three ways:
 //!
-//! * *given up*: with all registers as it found them, to `superpin_leave`. Then it is as if there were no shortcut.
+//! * *given up*: with all registers as it found them, to `superpin_leave`. Then it is as if there were no fast path.
 //! * *done*: rax, rcx and r11 (see [`at`]) are as the call leaves them; with r10 the app pc after it, through the table of indirect
-//!   branches. The mirrors of r10 and r9 are as they were: whoever is there takes both back.
+//!   branches. The home slots of r10 and r9 are as they were: whoever is there takes both back.
 //! * *done and interrupted*: the same, to `superpin_indirect_miss`.
 //!
 //! It may fault: then it gives up. A signal may arrive before it looks at `interrupted`; from there to the end of its *window* the handler
@@ -14,13 +14,13 @@
 
 use std::ops::Range;
 
-/// GS offsets of what a shortcut uses.
+/// GS offsets of what a fast path uses.
 pub mod at {
     use std::mem::offset_of;
 
     use bubble::map;
     use machine::{Gpr, Registers};
-    use translator::abi::{Cpu, MIRROR_R9, MIRROR_R10, SLOT_R11, ThreadState};
+    use translator::abi::{Cpu, HOME_R9, HOME_R10, SLOT_R11, ThreadState};
 
     /// Where `leave` stores a register: a place to keep it.
     pub const fn register(r: Gpr) -> usize {
@@ -28,9 +28,9 @@ pub mod at {
     }
 
     /// What r10 holds at a block's end.
-    pub const MIRRORED_R10: usize = ThreadState::spill_at(MIRROR_R10) as usize;
+    pub const R10_HOME: usize = ThreadState::spill_at(HOME_R10) as usize;
     /// What r9 holds there.
-    pub const MIRRORED_R9: usize = ThreadState::spill_at(MIRROR_R9) as usize;
+    pub const R9_HOME: usize = ThreadState::spill_at(HOME_R9) as usize;
     /// The app's r11, if that is reserved.
     pub const KEPT_R11: usize = ThreadState::spill_at(SLOT_R11) as usize;
     /// 1 if it is, 0 if r11 is the app's.
@@ -44,22 +44,22 @@ pub mod at {
     /// Addresses of the exits of each space.
     pub const EXITS: usize = offset_of!(ThreadState, exits);
     /// Words of an exit, the first of which is the app pc after the call.
-    pub const EXIT_WORDS: usize = size_of::<translator::abi::Exit>() / 8;
-    /// 1 if targets are looked up in the map of targets, 0 if in the table of landings.
+    pub const EXIT_WORDS: usize = size_of::<translator::abi::TraceExit>() / 8;
+    /// 1 if targets are looked up in the target map, 0 if in the table of IBL stubs.
     pub const LOOKS_IN_MAP: usize = offset_of!(ThreadState, looks_in_map);
     /// The bits of a target that choose its window in the map.
     pub const TARGET_BITS: usize = offset_of!(ThreadState, target_bits);
     /// The map's windows: for each value of these bits where the word of address 0 would be.
     pub const WINDOWS: usize = (map::TARGET_WINDOWS.start - map::THREADS.start) as usize;
-    /// How many of the lowest bits of a target its place in the table of indirect branches doesn't depend on, 32 bits; the next 16 say it.
+    /// How many of the lowest bits of a target its place in the IBL table doesn't depend on, 32 bits; the next 16 say it.
     pub const DROPPED_BITS: usize = offset_of!(ThreadState, dropped_bits);
     /// That table: an address for each place.
     pub const INDIRECT: u64 = ThreadState::indirect_address(0);
 }
 
-/// A shortcut's places.
+/// A fast path's places.
 #[derive(Clone, Debug)]
-pub struct Shortcut {
+pub struct FastPath {
     /// All of its code, which starts with its first instruction.
     pub code: Range<u64>,
     /// Where it goes on after a fault.
@@ -72,7 +72,7 @@ pub struct Shortcut {
     pub jump: u64,
 }
 
-impl Shortcut {
+impl FastPath {
     /// Where it goes on if `pc`, which raised a fault, is in it.
     pub fn after_fault(&self, pc: u64) -> Option<u64> {
         self.code.contains(&pc).then_some(if pc == self.jump { self.interrupted } else { self.gives_up })

@@ -13,7 +13,7 @@
 pub mod fast_path;
 mod switch;
 
-pub use fast_path::Shortcut;
+pub use fast_path::FastPath;
 pub use switch::{
     EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, INDIRECT_MISS, abandon_pc, adopt, detach, doors, enter,
     extended_state, in_enter_window, indirect_miss_pc, leave_by_stub_pc, stored_environment,

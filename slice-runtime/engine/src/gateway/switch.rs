@@ -10,7 +10,7 @@
 //!
 //! Named invariants:
 //! * *complete*: when `enter` returns, `cpu` holds all of the app's state except `rip`, which the exit tells.
-//! * *mirrors*: `enter` makes the mirrors of r10 and r9 what these are, see `translator::emit::registers::home`, and stores the app's r11, see `translator::emit::registers::r11`.
+//! * *home*: `enter` makes the home slots of r10 and r9 what these are, see `translator::emit::registers::home`, and stores the app's r11, see `translator::emit::registers::r11`.
 //! * *window*: between `enter_window` and `enter_window_end` a signal handler may redirect to `abandon`: nothing
 //!   of the app's state has been changed in memory and none is only in registers.
 
@@ -18,7 +18,7 @@ use std::arch::global_asm;
 use std::mem::offset_of;
 
 use machine::{Registers, XState};
-use translator::abi::{Cpu, Doors, MIRROR_R9, MIRROR_R10, SLOT_R11, ThreadState};
+use translator::abi::{Cpu, Doors, HOME_R9, HOME_R10, SLOT_R11, ThreadState};
 
 const REGISTERS: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers);
 const XSTATE: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, xstate) + offset_of!(XState, bytes);
@@ -104,35 +104,35 @@ global_asm!(
     "push qword ptr gs:[{rflags}]",
     "popfq",
     machine::load_registers!("gs:["),
-    "mov gs:[{mirror_r10}], r10",
-    "mov gs:[{mirror_r9}], r9",
+    "mov gs:[{home_r10}], r10",
+    "mov gs:[{home_r9}], r9",
     "mov gs:[{slot_r11}], r11",
     "mov r11, gs:[{entered_r11}]",
     "jmp qword ptr gs:[{entry}]",
     ".globl superpin_enter_window_end",
     "superpin_enter_window_end:",
-    // The same from a landing, which has the app's rcx in r9.
+    // The same from an IBL stub, which has the app's rcx in r9.
     ".balign 16",
-    ".globl superpin_landing_miss",
-    ".hidden superpin_landing_miss",
-    "superpin_landing_miss:",
+    ".globl superpin_stub_miss",
+    ".hidden superpin_stub_miss",
+    "superpin_stub_miss:",
     "mov rcx, r9",
-    // An indirect branch whose target is in r10 and not in the table. The app's r10 and r9 are in their mirrors.
+    // An indirect branch whose target is in r10 and not in the table. The app's r10 and r9 are in their home slots.
     ".globl superpin_indirect_miss",
     ".hidden superpin_indirect_miss",
     "superpin_indirect_miss:",
     "mov gs:[{target}], r10",
-    "mov r10, gs:[{mirror_r10}]",
-    "mov r9, gs:[{mirror_r9}]",
+    "mov r10, gs:[{home_r10}]",
+    "mov r9, gs:[{home_r9}]",
     "mov qword ptr gs:[{exit}], -1",
     "jmp superpin_leave",
-    // Exit stubs at a block's end bring the exit's number in r10. There the values of r10 and r9 are in their mirrors.
+    // Exit stubs at a block's end bring the exit's number in r10. There the values of r10 and r9 are in their home slots.
     ".balign 16",
     ".globl superpin_leave_by_stub",
     "superpin_leave_by_stub:",
     "mov gs:[{exit}], r10",
-    "mov r10, gs:[{mirror_r10}]",
-    "mov r9, gs:[{mirror_r9}]",
+    "mov r10, gs:[{home_r10}]",
+    "mov r9, gs:[{home_r9}]",
     // Exits with nothing borrowed jump here.
     ".globl superpin_leave",
     ".hidden superpin_leave",
@@ -217,8 +217,8 @@ global_asm!(
     entry = const offset_of!(ThreadState, entry),
     exit = const offset_of!(ThreadState, exit),
     target = const offset_of!(ThreadState, target),
-    mirror_r10 = const ThreadState::spill_at(MIRROR_R10),
-    mirror_r9 = const ThreadState::spill_at(MIRROR_R9),
+    home_r10 = const ThreadState::spill_at(HOME_R10),
+    home_r9 = const ThreadState::spill_at(HOME_R9),
     slot_r11 = const ThreadState::spill_at(SLOT_R11),
     entered_r11 = const offset_of!(ThreadState, entered_r11),
     xstate = const XSTATE,
@@ -239,7 +239,7 @@ unsafe extern "C" {
     fn superpin_enter(thread: *mut ThreadState);
     fn superpin_leave();
     fn superpin_leave_by_stub();
-    fn superpin_landing_miss();
+    fn superpin_stub_miss();
     fn superpin_indirect_miss();
     fn superpin_abandon();
     fn superpin_detach(thread: *mut ThreadState) -> !;
@@ -280,7 +280,7 @@ pub unsafe fn detach(thread: *mut ThreadState) -> ! {
 
 /// Addresses that emitted code jumps to.
 pub fn doors() -> Doors {
-    Doors { leave_by_stub: leave_by_stub_pc(), landing_miss: landing_miss_pc() }
+    Doors { leave_by_stub: leave_by_stub_pc(), stub_miss: stub_miss_pc() }
 }
 
 /// Address that a failed indirect prediction jumps to; also what empty entries of the table hold.
@@ -288,9 +288,9 @@ pub fn indirect_miss_pc() -> u64 {
     superpin_indirect_miss as *const () as u64
 }
 
-/// The same for a landing that has the app's rcx in r9.
-fn landing_miss_pc() -> u64 {
-    superpin_landing_miss as *const () as u64
+/// The same for an IBL stub that has the app's rcx in r9.
+fn stub_miss_pc() -> u64 {
+    superpin_stub_miss as *const () as u64
 }
 
 /// Address that exit stubs at a block's end jump to, with the exit's number in r10.

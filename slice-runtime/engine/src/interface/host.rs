@@ -1,13 +1,13 @@
 //! The border between the engine and what it runs for: a slice, a serial run, a test.
 //!
 //! The engine executes translated code until something comes up that translated code can't do. It then
-//! leaves the code cache, puts the app's complete state into a [`Cpu`] and asks its [`Guest`].
+//! leaves the code cache, puts the app's complete state into a [`Cpu`] and asks its [`Host`].
 
 use machine::Registers;
 use translator::abi::Cpu;
 use translator::trace::Instrument;
 
-/// What to do after a guest was asked.
+/// What to do after a host was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Go on with the state in the [`Cpu`], at its `rip`.
@@ -16,10 +16,10 @@ pub enum Flow {
     Leave,
 }
 
-/// An instruction whose result the app's state doesn't determine. Of all but `cpuid` only a guest that replays is asked, see
+/// An instruction whose result the app's state doesn't determine. Of all but `cpuid` only a host that replays is asked, see
 /// [`crate::Settings::replays`]; otherwise the instruction is executed as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Volatile {
+pub enum Nondeterministic {
     /// `rdtsc`: edx:eax.
     Rdtsc,
     /// `rdtscp`: edx:eax and ecx.
@@ -57,7 +57,7 @@ pub const TRAP_PAGE_FAULT: u64 = 14;
 /// What is said of an app that wants a trap after each instruction.
 pub const TRAP_FLAG: &str = "the app has set the trap flag, which isn't followed";
 
-/// What the guest may ask of the engine while it is being asked itself.
+/// What the host may ask of the engine while it is being asked itself.
 pub trait Control {
     /// The app's memory in `start .. start + len` was mapped, unmapped, re-protected or overwritten: translations
     /// of code there are dropped.
@@ -84,15 +84,15 @@ pub trait Control {
     /// other notice.
     fn shared_memory_may_change(&mut self);
 
-    /// From now on ask [`Guest::end_reached`] when the app is about to execute the instruction at `registers.rip` with
-    /// general registers as in `registers` (some are compared before the guest is asked, it compares the rest).
+    /// From now on ask [`Host::end_reached`] when the app is about to execute the instruction at `registers.rip` with
+    /// general registers as in `registers` (some are compared before the host is asked, it compares the rest).
     fn arm(&mut self, registers: &Registers);
 
     /// From now on the app can see its state at a fault (it handles such signals): flags and registers that are about to be
     /// overwritten are exact there too. Costs speed.
     fn expect_faults(&mut self);
 
-    /// To be called from [`Guest::end_reached`] when it was not the end: the 64-bit word at `address`, which will stay
+    /// To be called from [`Host::end_reached`] when it was not the end: the 64-bit word at `address`, which will stay
     /// mapped until the end, must be `value` there. It tells states apart that agree in all registers.
     fn require_word(&mut self, address: u64, value: u64);
 
@@ -101,15 +101,15 @@ pub trait Control {
 }
 
 /// For whom the engine runs. Every method gets the complete app state and may change it.
-pub trait Guest: Instrument {
+pub trait Host: Instrument {
     /// Takes the words that were written into the buffer since it was last asked, see [`crate::stream`].
     fn drain(&mut self, _words: &[u64]) {}
 
     /// The app executes a `syscall` instruction; `rip` is the address after it, rax the number.
     fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow;
 
-    /// The app executes a volatile instruction; `rip` is the address after it.
-    fn volatile(&mut self, what: Volatile, cpu: &mut Cpu, control: &mut dyn Control) -> Flow;
+    /// The app executes a nondeterministic instruction; `rip` is the address after it.
+    fn nondeterministic(&mut self, what: Nondeterministic, cpu: &mut Cpu, control: &mut dyn Control) -> Flow;
 
     /// The armed end may have been reached: `rip` and the quick registers match. `Continue` means it was not the end.
     fn end_reached(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow;

@@ -23,8 +23,8 @@ pub struct Settings {
     pub slot: usize,
     /// Whether the app may see its flags at a fault, see [`crate::Control::expect_faults`].
     pub exact_faults: bool,
-    /// Whether the guest replays what the app did elsewhere: it is then asked for every result that the app's state doesn't
-    /// determine, see [`crate::Volatile::Unrepeatable`].
+    /// Whether the host replays what the app did elsewhere: it is then asked for every result that the app's state doesn't
+    /// determine, see [`crate::Nondeterministic::Unrepeatable`].
     pub replays: bool,
     /// The process that has the run memory open, and its descriptor, if it can be opened by its name.
     pub run_memory: Option<(i32, i32)>,

@@ -1,4 +1,4 @@
-//! How large the windows of the map of targets are.
+//! How large the windows of the target map are.
 
 use bubble::map::{Region, TARGET_WINDOWS, TARGETS};
 use machine::AppPc;

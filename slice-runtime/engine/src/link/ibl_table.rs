@@ -1,4 +1,4 @@
-//! The landings of indirect branches: which there are, and where. See `translator`'s `branches::ibl_stub`.
+//! The IBL stubs of indirect branches: which there are, and where. See `translator`'s `branches::ibl_stub`.
 
 use std::sync::atomic::Ordering;
 
@@ -7,20 +7,20 @@ use machine::{AppPc, CachePc};
 use translator::abi::{INDIRECT_ENTRIES, IndirectTables, Level, SpaceId, ThreadState, index_of};
 use translator::emit::{self, Otherwise};
 
-use super::view::{View, is_shared_landing};
+use super::view::{View, is_shared_stub};
 use crate::cache::Cache;
 use crate::gateway;
 use crate::interface::Settings;
 
-/// Landings that an entry of the indirect-branch table has at most before it starts anew.
-const MOST_LANDINGS: u8 = 32;
+/// IBL stubs that an entry of the IBL table has at most before it starts anew.
+const MOST_STUBS: u8 = 32;
 
-/// A landing that is in the cache and not yet in the table.
+/// An IBL stub that is in the cache and not yet in the table.
 #[derive(Clone, Copy)]
 pub struct New {
     pub(super) space: SpaceId,
     target: AppPc,
-    pub(super) landing: CachePc,
+    pub(super) ibl_stub: CachePc,
     /// First address after it.
     end: CachePc,
     /// What it does with other targets.
@@ -30,7 +30,7 @@ pub struct New {
 }
 
 impl New {
-    /// Where a trace has to start so that the landing leads there without a jump.
+    /// Where a trace has to start so that the IBL stub leads there without a jump.
     pub fn behind(&self, cache: &Cache) -> Option<(SpaceId, u32)> {
         cache.space(self.space).offset(self.end).map(|offset| (self.space, offset))
     }
@@ -41,19 +41,19 @@ impl New {
     }
 }
 
-/// Where a landing of this process's own goes: before what that table has in the target's place.
+/// Where an IBL stub of this process's own goes: before what that table has in the target's place.
 #[derive(Clone, Copy)]
 pub(super) struct OwnPlace {
     pub(super) level: Level,
     pub(super) otherwise: Otherwise,
 }
 
-/// The tables of indirect branches of this process.
+/// The IBL tables of this process.
 pub struct IblTable {
     thread: *mut ThreadState,
     off: Off,
-    /// Landings in each entry of the first table.
-    landings: Vec<u8>,
+    /// IBL stubs in each entry of the first table.
+    ibl_stubs: Vec<u8>,
     /// What they have in common with those of other slices.
     pub(super) view: View,
 }
@@ -64,7 +64,7 @@ impl IblTable {
     /// # Safety
     /// It must stay mapped.
     pub unsafe fn new(thread: *mut ThreadState, settings: &Settings) -> Self {
-        Self { thread, off: settings.off, landings: vec![0; INDIRECT_ENTRIES], view: View::default() }
+        Self { thread, off: settings.off, ibl_stubs: vec![0; INDIRECT_ENTRIES], view: View::default() }
     }
 
     /// The tables themselves: other processes may add to them.
@@ -78,19 +78,19 @@ impl IblTable {
         index_of(target, self.off)
     }
 
-    /// Where a landing of this process's own goes: into the last table that branches to its target come to, before what is there already. Storing makes a
+    /// Where an IBL stub of this process's own goes: into the last table that branches to its target come to, before what is there already. Storing makes a
     /// private copy of the table's page. So as few pages as possible are stored to, and none to which other slices still add much.
     pub(super) fn own_place(&self, cache: &Cache, target: AppPc) -> OwnPlace {
         let index = self.index_of(target);
         let entry = |level| self.tables().level(level)[index].load(Ordering::Acquire);
-        let leads_on = |level| self.view.is_there() && is_shared_landing(cache, entry(level));
+        let leads_on = |level| self.view.is_there() && is_shared_stub(cache, entry(level));
         let level = Level::ALL.into_iter().find(|&level| !leads_on(level)).unwrap_or(Level::Third);
         let next = entry(level);
-        let chained = next != gateway::indirect_miss_pc() && self.landings[index] < MOST_LANDINGS;
+        let chained = next != gateway::indirect_miss_pc() && self.ibl_stubs[index] < MOST_STUBS;
         OwnPlace { level, otherwise: if chained { Otherwise::Next(CachePc(next)) } else { Otherwise::Miss } }
     }
 
-    /// A landing for `target`, whose trace starts at `entry` or else right behind.
+    /// An IBL stub for `target`, whose trace starts at `entry` or else right behind.
     pub(super) fn make(
         &self,
         cache: &Cache,
@@ -102,21 +102,21 @@ impl IblTable {
         let tables = cache.space(space).tables;
         let locked = tables.lock();
         let site = cache.site(space, &locked, None);
-        let made = emit::landing(target, entry, otherwise, site, self.off, gateway::doors());
+        let made = emit::ibl_stub(target, entry, otherwise, site, self.off, gateway::doors());
         let end = CachePc(site.pc.0 + made.code.len() as u64);
         let id = cache.keep(&site, &locked, (target, &[]), &made, false).ok()?;
         let generation = cache.generation();
-        Some(New { space, target, landing: cache.entry((space, id)), end, otherwise, generation })
+        Some(New { space, target, ibl_stub: cache.entry((space, id)), end, otherwise, generation })
     }
 
-    /// Puts a landing before those that its entry of a table already has.
+    /// Puts an IBL stub before those that its entry of a table already has.
     pub(super) fn put(&mut self, new: &New, level: Level) {
         let index = self.index_of(new.target);
-        self.landings[index] = if new.otherwise == Otherwise::Miss { 1 } else { self.landings[index] + 1 };
-        self.tables().level(level)[index].store(new.landing.0, Ordering::Relaxed);
+        self.ibl_stubs[index] = if new.otherwise == Otherwise::Miss { 1 } else { self.ibl_stubs[index] + 1 };
+        self.tables().level(level)[index].store(new.ibl_stub.0, Ordering::Relaxed);
     }
 
-    /// Takes this process's own landings out.
+    /// Takes this process's own IBL stubs out.
     pub fn clear(&mut self) {
         self.forget_own();
         if !self.view.clear() {
@@ -125,8 +125,8 @@ impl IblTable {
         }
     }
 
-    /// The entries of the first table have no landings of this process's own any more.
+    /// The entries of the first table have no IBL stubs of this process's own any more.
     pub(super) fn forget_own(&mut self) {
-        self.landings.fill(0);
+        self.ibl_stubs.fill(0);
     }
 }

@@ -23,7 +23,7 @@ impl Incoming {
     /// From now on others jump to this trace.
     pub fn note(&mut self, cache: &Cache, found: Found) {
         let trace = cache.trace(found);
-        if found.0 == SpaceId::Own && trace.inspects == 1 {
+        if found.0 == SpaceId::Own && trace.self_checks == 1 {
             let known = self.0.entry(trace.pc).or_default();
             if known.last() != Some(&found.1) {
                 known.push(found.1);
@@ -34,7 +34,7 @@ impl Incoming {
     /// This trace is the newest of its code.
     pub fn lead_to(&self, cache: &mut Cache, found: Found) {
         let newest = cache.trace(found);
-        if found.0 != SpaceId::Own || newest.inspects != 1 {
+        if found.0 != SpaceId::Own || newest.self_checks != 1 {
             return;
         }
         let entry = cache.entry(found);

@@ -1,14 +1,14 @@
-//! Link words: how shared code branches through slots (see `coherence`).
+//! Link words: how shared code branches through constant pointers (see `coherence`).
 //!
-//! Each process has its own idea of what a slot holds: another one may have the same code, and other files at other places. So a branch in shared
-//! code jumps to what its *cell* says, a word of the process's own thread state:
+//! Each process has its own idea of what a constant pointer holds: another one may have the same code, and other files at other places. So a branch in shared
+//! code jumps to what its *link word* says, a word of the process's own thread state:
 //!
 //! ```text
-//!     jmp gs:[cell]  ─► exit stub            at first: the runtime looks where the slot leads
+//!     jmp gs:[word]  ─► exit stub            at first: the runtime looks where the constant pointer leads
 //!                    ─► the target's trace   from then on, in whichever mapping that lies
-//!                    ─► the general way      if the slot can be written after all: load it, look the target up
+//!                    ─► the general way      if the constant pointer can be written after all: load it, look the target up
 //! ```
-//! All cells start anew when translations are dropped.
+//! All link words start anew when translations are dropped.
 
 use machine::CachePc;
 use translator::abi::ThreadState;
@@ -29,15 +29,15 @@ impl LinkWords {
         Self { thread }
     }
 
-    /// The branch with this cell goes there from now on.
-    pub fn lead(&mut self, cell: u32, to: CachePc) {
+    /// The branch with this link word goes there from now on.
+    pub fn lead(&mut self, word: u32, to: CachePc) {
         // SAFETY: the promise of `new`.
-        unsafe { (&raw mut (*self.thread).slots).cast::<u64>().add(cell as usize).write(to.0) };
+        unsafe { (&raw mut (*self.thread).link_words).cast::<u64>().add(word as usize).write(to.0) };
     }
 
-    /// All cells say nothing from here on.
+    /// All link words say nothing from here on.
     pub fn clear(&mut self) {
         // SAFETY: the promise of `new`.
-        unsafe { (*self.thread).slots.fill(gateway::leave_by_stub_pc()) };
+        unsafe { (*self.thread).link_words.fill(gateway::leave_by_stub_pc()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Where indirect branches go: by the map of targets, or by the tables of landings.
+//! Where indirect branches go: by the target map, or by the tables of IBL stubs.
 
 use bubble::switches::Optimisation;
 use isa::Kind;
@@ -11,7 +11,7 @@ use super::ibl_table::{IblTable, New};
 use super::incoming::Incoming;
 use super::link_words::LinkWords;
 use super::shared_table;
-use super::target_map::{Targets, may_map_more};
+use super::target_map::{TargetMap, may_map_more};
 use crate::cache::{Cache, Found};
 use crate::coherence::AppCode;
 use crate::interface::Settings;
@@ -20,8 +20,8 @@ use crate::interface::Settings;
 pub struct Links {
     thread: *mut ThreadState,
     settings: Settings,
-    /// Where indirect branches go, unless landings are used.
-    map: Targets,
+    /// Where indirect branches go, unless IBL stubs are used.
+    map: TargetMap,
     table: IblTable,
     /// Whether the tables hold anything.
     begun: bool,
@@ -39,14 +39,14 @@ impl Links {
     pub unsafe fn new(thread: *mut ThreadState, settings: Settings) -> Self {
         // SAFETY: the caller's promise.
         let (table, words) = unsafe { (IblTable::new(thread, &settings), LinkWords::new(thread)) };
-        Self { thread, settings, map: Targets::default(), table, begun: false, incoming: Incoming::default(), words }
+        Self { thread, settings, map: TargetMap::default(), table, begun: false, incoming: Incoming::default(), words }
     }
 
     /// Decides whether targets are looked up in the map: not where traces expect r10 and r9 to be loaded.
     ///
     /// In a serial run also not where memory is limited. Slices go the same way in any case, since they share translations.
     pub fn begin_map(&mut self, code: &mut AppCode) {
-        let needed = [Optimisation::Targets, Optimisation::Landings, Optimisation::Late];
+        let needed = [Optimisation::TargetMap, Optimisation::IblStubs, Optimisation::Late];
         let wanted = self.settings.linking && needed.into_iter().all(|o| self.settings.off.leaves(o));
         let slice = self.settings.replays;
         if wanted && (slice || may_map_more()) {
@@ -77,20 +77,20 @@ impl Links {
     /// How a trace's indirect branch finds its target. Where it may go, or come back to, is made ready for.
     pub fn lookup_for(&mut self, trace: &Trace) -> Lookup {
         if !self.map.are_used() {
-            return Lookup::Landings;
+            return Lookup::IblStubs;
         }
         let last = trace.instructions.last().expect("a trace has an instruction");
         self.map.expect_all(trace.head(), last.next_pc());
         let asks = self.settings.off.leaves(Optimisation::Prefetch) && matches!(last.kind(), Kind::Call { .. });
-        Lookup::Targets { ask_for: if asks { self.map.ask_for(last.next_pc()) } else { None } }
+        Lookup::TargetMap { ask_for: if asks { self.map.ask_for(last.next_pc()) } else { None } }
     }
 
-    /// Whether a landing can be made before its trace.
-    pub fn go_by_landings(&self) -> bool {
-        !self.map.are_used() && self.settings.linking && self.settings.off.leaves(Optimisation::Landings)
+    /// Whether an IBL stub can be made before its trace.
+    pub fn go_by_ibl_stubs(&self) -> bool {
+        !self.map.are_used() && self.settings.linking && self.settings.off.leaves(Optimisation::IblStubs)
     }
 
-    /// A landing for a target that has no trace yet. The trace can then lie right behind its landing: no jump, and less of the cache is touched.
+    /// An IBL stub for a target that has no trace yet. The trace can then lie right behind its IBL stub: no jump, and less of the cache is touched.
     /// `space`: where the trace will be.
     pub fn before_trace(&self, cache: &Cache, space: SpaceId, target: AppPc) -> Option<New> {
         let otherwise: Otherwise = match space {
@@ -140,7 +140,7 @@ impl Links {
         !self.settings.replays
     }
 
-    /// Looks targets up by landings from now on. All translations are to be dropped.
+    /// Looks targets up by IBL stubs from now on. All translations are to be dropped.
     pub fn leave_map(&mut self) {
         self.map.end();
     }

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   indirect branch ─► target_map      a word for each byte of app code: long slices and serial runs
-//!                   ─► ibl_table       or a table of landings, this process's own,
+//!                   ─► ibl_table       or a table of IBL stubs, this process's own,
 //!                      ─► shared_table     and tables that slices have in common, looked at through a `view`
-//!   through a slot  ─► link_words      a word of this process's own for each such branch of shared code
+//!   by a pointer    ─► link_words      a word of this process's own for each such branch of shared code
 //!   into code that compares itself ─► incoming     who jumps there
 //! ```
 //!
-//! `lookup` chooses between them: [`Links`]. Invariant *same mappings*: every landing in the view leads to code whose mapping is, in this process, the registered one.
+//! `lookup` chooses between them: [`Links`]. Invariant *same mappings*: every IBL stub in the view leads to code whose mapping is, in this process, the registered one.
 //! Invariant *exact*: see `target_map`.
 
 mod grain;

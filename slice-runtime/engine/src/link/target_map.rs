@@ -1,6 +1,6 @@
 //! Where indirect branches go: a word for each *byte* of app code.
 //!
-//! A target's word lies at a place that only that target has, so nothing has to be compared. A landing's comparison without flags costs as much as the rest
+//! A target's word lies at a place that only that target has, so nothing has to be compared. An IBL stub's comparison without flags costs as much as the rest
 //! of an indirect branch; the map spares it, and a second jump.
 //!
 //! ```text
@@ -26,7 +26,7 @@
 //! If the app maps address 0, which takes privileges, all pages of a part are put to use at once.
 //!
 //! Each process has its own map, which starts empty. So slices use it only if they are long ([`bubble::switches::TARGETS_FROM_MS`]). The others go by
-//! landings (see `translator::emit::branches::indirect`), which they have in common. Translations are shared, so all slices of a run go the same way.
+//! IBL stubs (see `translator::emit::branches::indirect`), which they have in common. Translations are shared, so all slices of a run go the same way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -54,9 +54,9 @@ pub fn mapped_later() -> u64 {
     MAPPED.load(Ordering::Relaxed)
 }
 
-/// The map of targets.
+/// The target map.
 #[derive(Default)]
-pub struct Targets {
+pub struct TargetMap {
     /// Whether it is used at all.
     used: bool,
     /// Whether there is a target that can't have a word.
@@ -168,7 +168,7 @@ fn words(place: u64) -> &'static [AtomicU64; CODE_OF_PAGE as usize] {
     unsafe { &*((place & !(PAGE - 1)) as *const [AtomicU64; CODE_OF_PAGE as usize]) }
 }
 
-impl Targets {
+impl TargetMap {
     /// Whether translated code looks targets up here.
     pub fn are_used(&self) -> bool {
         self.used
@@ -210,7 +210,7 @@ impl Targets {
         self.used && self.failed
     }
 
-    /// Translated code looks targets up by landings from now on.
+    /// Translated code looks targets up by IBL stubs from now on.
     pub fn end(&mut self) {
         self.clear();
         self.used = false;

@@ -1,4 +1,4 @@
-//! The private view of a template: its mapping in place of this process's tables of indirect branches.
+//! The private view of a shared IBL table: its mapping in place of this process's IBL tables.
 
 use std::os::fd::AsRawFd;
 
@@ -6,7 +6,7 @@ use bubble::map;
 use machine::{CachePc, proc};
 use translator::abi::{IndirectTables, ThreadState};
 
-use crate::cache::{Cache, RegionSet, TEMPLATES_AT};
+use crate::cache::{Cache, RegionSet, SHARED_IBL_AT};
 use crate::interface::Settings;
 
 /// Views that a process makes at most: each costs some system calls and page faults.
@@ -15,7 +15,7 @@ const MOST_VIEWS: u32 = 32;
 /// The view, if there is one.
 #[derive(Default)]
 pub(super) struct View {
-    template: Option<(usize, RegionSet)>,
+    shared_ibl: Option<(usize, RegionSet)>,
     /// Addresses of the mappings that it is for.
     spans: Vec<(u64, u64)>,
     /// Shared targets outside of them since it was chosen.
@@ -24,14 +24,14 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Whether the tables are a view of a template.
+    /// Whether the tables are a view of a shared IBL table.
     pub(super) fn is_there(&self) -> bool {
-        self.template.is_some()
+        self.shared_ibl.is_some()
     }
 
-    /// The template, and the mappings that it is for.
-    pub(super) fn template(&self) -> Option<(usize, RegionSet)> {
-        self.template
+    /// The shared IBL table, and the mappings that it is for.
+    pub(super) fn shared_ibl(&self) -> Option<(usize, RegionSet)> {
+        self.shared_ibl
     }
 
     /// Whether there may be one more.
@@ -55,22 +55,22 @@ impl View {
         self.outside = 0;
     }
 
-    /// Maps a template in place of the tables, whose contents are lost. False if that can't be done.
+    /// Maps a shared IBL table in place of the tables, whose contents are lost. False if that can't be done.
     pub(super) fn take(&mut self, cache: &Cache, settings: &Settings, (number, set): (usize, RegionSet)) -> bool {
         let Some((process, descriptor)) = settings.run_memory else { return false };
         let Ok(file) = proc::open(format!("{process}/fd/{descriptor}")) else { return false };
         let size = size_of::<IndirectTables>();
-        let offset = map::file::TABLES_AT + TEMPLATES_AT + (number * size) as u64;
+        let offset = map::file::TABLES_AT + SHARED_IBL_AT + (number * size) as u64;
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_FIXED);
         let flags = flags | libc::MAP_NORESERVE;
         let place = ThreadState::INDIRECT_ADDRESS as *mut libc::c_void;
         // SAFETY: the tables have pages of their own, and no translated code runs.
         let mapped = unsafe { libc::mmap(place, size, protection, flags, file.as_raw_fd(), offset as i64) } == place;
         if mapped {
-            let tables = cache.shared_tables().expect("a template is in shared tables");
+            let tables = cache.shared_tables().expect("a shared IBL table is in shared tables");
             let inside = tables.registered().iter().enumerate().filter(|&(n, _)| set.contains(n));
             self.spans = inside.map(|(_, region)| (region.start, region.end)).collect();
-            self.template = Some((number, set));
+            self.shared_ibl = Some((number, set));
         }
         self.outside = 0;
         self.views += 1;
@@ -87,7 +87,7 @@ impl View {
             // SAFETY: the tables have pages of their own, and no translated code runs.
             let mapped = unsafe { libc::mmap(place, size_of::<IndirectTables>(), protection, flags, -1, 0) };
             assert_eq!(mapped, place, "cannot leave the template: {}", std::io::Error::last_os_error());
-            self.template = None;
+            self.shared_ibl = None;
             self.spans.clear();
             self.outside = 0;
         }
@@ -96,7 +96,7 @@ impl View {
 
     /// Takes what is this process's own out of the view. False if there is none.
     pub(super) fn clear(&self) -> bool {
-        if self.template.is_none() {
+        if self.shared_ibl.is_none() {
             return false;
         }
         let place = ThreadState::INDIRECT_ADDRESS as *mut libc::c_void;
@@ -107,7 +107,7 @@ impl View {
     }
 }
 
-/// Whether an entry of the tables is a shared landing: it leads on to the next table.
-pub(super) fn is_shared_landing(cache: &Cache, entry: u64) -> bool {
+/// Whether an entry of the tables is a shared IBL stub: it leads on to the next table.
+pub(super) fn is_shared_stub(cache: &Cache, entry: u64) -> bool {
     cache.shared().is_some_and(|shared| shared.offset(CachePc(entry)).is_some())
 }

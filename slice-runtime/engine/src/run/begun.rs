@@ -18,7 +18,7 @@
 
 use bubble::map::BUFFER;
 use machine::CachePc;
-use translator::abi::{Place, SpaceId, TraceId};
+use translator::abi::{PcSource, SpaceId, TraceId};
 
 use super::next::Next;
 use crate::cache::{Cache, Found};
@@ -31,7 +31,7 @@ pub(super) struct Begun {
     single: bool,
     /// The trace of the last such instruction, and the cache's generation then.
     finishing: Option<(u32, TraceId)>,
-    /// How many of that instruction's calls have been made already; those that are corrected don't count.
+    /// How many of that instruction's calls have been made already; those that are compensated don't count.
     calls_made: usize,
     /// How many of the calls of the instruction in [`Self::finishing`] were made before that trace.
     made_before: usize,
@@ -57,11 +57,11 @@ impl Begun {
         self.finish(made);
     }
 
-    /// What the next trace is to be. `position`: that of the buffer.
-    pub(super) fn want(&self, position: u64) -> Option<Want<'static>> {
-        let left = (BUFFER.end().saturating_sub(position) / 8) as usize;
-        // SAFETY: translated code wrote the words of the instruction, where the position was taken back to, and doesn't run; behind them the buffer is mapped up to its end.
-        let written = || unsafe { std::slice::from_raw_parts(position as *const u64, left) };
+    /// What the next trace is to be. `pointer`: that of the buffer.
+    pub(super) fn want(&self, pointer: u64) -> Option<Want<'static>> {
+        let left = (BUFFER.end().saturating_sub(pointer) / 8) as usize;
+        // SAFETY: translated code wrote the words of the instruction, where the buffer pointer was taken back to, and doesn't run; behind them the buffer is mapped up to its end.
+        let written = || unsafe { std::slice::from_raw_parts(pointer as *const u64, left) };
         self.single.then(|| Want::Once { made: self.calls_made, written: written() })
     }
 
@@ -81,12 +81,12 @@ impl Begun {
     pub(super) fn is_unfinished(&self, cache: &Cache, place: CachePc) -> bool {
         cache.locate(place).is_some_and(|at| {
             let here = at.space == SpaceId::Own && self.finishing == Some((cache.generation(), at.id));
-            here && at.entry.place() == Place::Static && at.entry.pc == cache.trace((at.space, at.id)).pc.0
+            here && at.entry.source() == PcSource::Static && at.entry.pc == cache.trace((at.space, at.id)).pc.0
         })
     }
 
     /// Whether the instruction at `place`, `made` of whose calls have been made, has begun and goes on before an interruption is answered.
-    /// If it is a system call that is made for real, the guest sees to it that the app doesn't wait in it for the very signal.
+    /// If it is a system call that is made for real, the host sees to it that the app doesn't wait in it for the very signal.
     pub(super) fn is_begun(&self, cache: &Cache, place: CachePc, made: usize) -> bool {
         self.is_unfinished(cache, place) || made > 0 && cache.locate(place).is_some()
     }

@@ -2,61 +2,61 @@
 
 use bubble::switches::Optimisation;
 use machine::AppPc;
-use translator::abi::{Exit, SpaceId, TraceId};
+use translator::abi::{SpaceId, TraceExit, TraceId};
 use translator::emit;
 
 use super::next::Next;
 use super::runner::Runner;
-use crate::interface::Guest;
+use crate::interface::Host;
 use crate::link::New;
 
 impl Runner {
-    pub(super) fn after_direct(&mut self, guest: &mut dyn Guest, from: SpaceId, exit: &Exit) -> Next {
+    pub(super) fn after_direct(&mut self, host: &mut dyn Host, from: SpaceId, exit: &TraceExit) -> Next {
         self.engine.stats.entries[0] += 1;
         let generation = self.engine.cache.generation();
-        let Some(found) = self.dispatch(guest, None) else { return Next::Leave };
+        let Some(found) = self.dispatch(host, None) else { return Next::Leave };
         if self.has_come_to(exit.pc, generation) {
             self.engine.link(from, exit, found);
         }
         Next::Cache(self.engine.cache.entry(found))
     }
 
-    pub(super) fn after_stale(&mut self, guest: &mut dyn Guest, exit: &Exit) -> Next {
+    pub(super) fn after_invalid(&mut self, host: &mut dyn Host, exit: &TraceExit) -> Next {
         self.engine.stats.entries[0] += 1;
-        let stale = (if exit.site == 0 { SpaceId::Own } else { SpaceId::Shared }, TraceId(exit.argument));
+        let invalid = (if exit.site == 0 { SpaceId::Own } else { SpaceId::Shared }, TraceId(exit.argument));
         let generation = self.engine.cache.generation();
-        let Some(found) = self.dispatch(guest, None) else { return Next::Leave };
+        let Some(found) = self.dispatch(host, None) else { return Next::Leave };
         let entry = self.engine.cache.entry(found);
         if self.has_come_to(exit.pc, generation) && self.engine.may_enter_directly(found) {
-            self.engine.cache.redirect(stale, entry);
+            self.engine.cache.redirect(invalid, entry);
             self.engine.links.incoming.lead_to(&mut self.engine.cache, found);
         }
         Next::Cache(entry)
     }
 
-    pub(super) fn after_changed(&mut self, guest: &mut dyn Guest, exit: &Exit) -> Next {
+    pub(super) fn after_changed(&mut self, host: &mut dyn Host, exit: &TraceExit) -> Next {
         self.engine.stats.entries[0] += 1;
         let generation = self.engine.cache.generation();
-        let Some(found) = self.dispatch(guest, None) else { return Next::Leave };
+        let Some(found) = self.dispatch(host, None) else { return Next::Leave };
         if self.has_come_to(exit.pc, generation) {
             self.engine.links.incoming.lead_to(&mut self.engine.cache, found);
         }
         Next::Cache(self.engine.cache.entry(found))
     }
 
-    /// A branch found nothing in its cell.
-    pub(super) fn after_slot(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
+    /// A branch found nothing in its link word.
+    pub(super) fn after_constant_pointer(&mut self, host: &mut dyn Host, space: SpaceId, exit: &TraceExit) -> Next {
         self.engine.stats.entries[0] += 1;
         let branch = self.decode(exit.pc);
-        let slot = emit::slot(&branch).expect("it is a branch through a slot");
-        let Some(target) = self.engine.code.constant_target(slot) else {
+        let pointer = emit::constant_pointer(&branch).expect("it is a branch through a constant pointer");
+        let Some(target) = self.engine.code.constant_target(pointer) else {
             let otherwise = self.engine.cache.space(space).pc(exit.site);
             self.engine.links.words.lead(exit.argument, otherwise);
             return Next::Cache(otherwise);
         };
         self.cpu().registers.rip = target.0;
         let generation = self.engine.cache.generation();
-        let Some(found) = self.dispatch(guest, None) else { return Next::Leave };
+        let Some(found) = self.dispatch(host, None) else { return Next::Leave };
         let entry = self.engine.cache.entry(found);
         if self.has_come_to(target, generation) && self.engine.may_enter_directly(found) {
             self.engine.links.incoming.note(&self.engine.cache, found);
@@ -66,24 +66,25 @@ impl Runner {
     }
 
     /// An indirect branch went to the app's `rip` and found nothing.
-    pub(super) fn after_miss(&mut self, guest: &mut dyn Guest) -> Next {
+    pub(super) fn after_miss(&mut self, host: &mut dyn Host) -> Next {
         self.engine.stats.entries[1] += 1;
         let target = AppPc(self.cpu().registers.rip);
-        let ahead = self.landing_before_trace(target);
+        let ahead = self.stub_before_trace(target);
         let behind = ahead.and_then(|new| new.behind(&self.engine.cache));
-        let Some(found) = self.dispatch(guest, behind) else { return Next::Leave };
+        let Some(found) = self.dispatch(host, behind) else { return Next::Leave };
         let target = AppPc(self.cpu().registers.rip);
-        if self.engine.settings.off.leaves(Optimisation::Landings) && self.engine.may_enter_directly(found) {
+        if self.engine.settings.off.leaves(Optimisation::IblStubs) && self.engine.may_enter_directly(found) {
             self.engine.lead_to_target(target, found, ahead);
         }
         Next::Cache(self.engine.cache.entry(found))
     }
 
-    /// If there is no trace for `target` yet, it can lie right behind its landing.
-    fn landing_before_trace(&mut self, target: AppPc) -> Option<New> {
+    /// If there is no trace for `target` yet, it can lie right behind its IBL stub.
+    fn stub_before_trace(&mut self, target: AppPc) -> Option<New> {
         let engine = &mut self.engine;
-        let lasting =
-            !self.begun.is_next() && engine.links.go_by_landings() && !engine.code.are_compared(target.0, target.0 + 1);
+        let lasting = !self.begun.is_next()
+            && engine.links.go_by_ibl_stubs()
+            && !engine.code.are_compared(target.0, target.0 + 1);
         if !lasting || engine.find(target).is_some() {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use isa::Instruction;
 use machine::{AppPc, CachePc};
-use translator::abi::{Descriptor, Place};
+use translator::abi::{CallDescriptor, PcSource};
 
 use super::runner::Runner;
 use super::stream;
@@ -12,15 +12,15 @@ use crate::routines::count;
 
 impl Runner {
     /// Makes the tool's state what its routines made of it. Done whenever translated code is left, so that routines which are
-    /// called and guests never see it otherwise.
+    /// called and hosts never see it otherwise.
     pub(super) fn flush_counters(&mut self) {
         let thread = self.thread_pointer();
         // SAFETY: the thread state is mapped, and so is the tool's state, in which the words lie; no app code runs.
-        unsafe { self.engine.cache.counters().settle(&mut (*thread).cells) }
+        unsafe { self.engine.cache.counters().flush_shards(&mut (*thread).shards) }
     }
 
     /// Makes a call before the instruction at `pc`, with the app's registers as they are.
-    pub(super) fn make_call(&mut self, descriptor: &Descriptor, pc: AppPc) -> u64 {
+    pub(super) fn make_call(&mut self, descriptor: &CallDescriptor, pc: AppPc) -> u64 {
         let instruction = descriptor.needs_instruction().then(|| self.decode(pc));
         let registers = &self.cpu().registers;
         count(descriptor.routine(), || descriptor.call(registers, instruction.as_ref()))
@@ -32,23 +32,23 @@ impl Runner {
     }
 
     /// The app leaves a block at `place` before its end, with its registers in place: corrects the block-level calls that counted all of it, makes a call
-    /// that is owed, and takes back words in the buffer. Returns how many calls have been made before the instruction there, those that are corrected
+    /// that is pending, and takes back words in the buffer. Returns how many calls have been made before the instruction there, those that are compensated
     /// not counted.
     pub(super) fn leave_block(&mut self, place: CachePc) -> usize {
         let Some(at) = self.engine.cache.locate(place) else { return 0 };
         let (entry, inside) = (at.entry, at.inside);
         let tables = self.engine.cache.space(at.space).tables;
         let records = Records::of(&tables, at.id);
-        for call in records.calls.iter().filter(|call| (call.owed..call.made).contains(&inside)) {
+        for call in records.calls.iter().filter(|call| (call.pending..call.made).contains(&inside)) {
             let (descriptor, _) = self.engine.cache.descriptor(at.space, call.descriptor);
             self.flush_counters();
             self.make_call(&descriptor, AppPc(entry.pc));
         }
-        if entry.place() != Place::Static {
+        if entry.source() != PcSource::Static {
             return 0;
         }
         let thread = self.thread();
-        thread.buffer = stream::corrected(thread.buffer, records.words, entry.pc, inside);
+        thread.buffer = stream::compensated(thread.buffer, records.words, entry.pc, inside);
         for call in records.block_calls {
             if !(call.first..call.end).contains(&entry.pc) {
                 continue;
@@ -64,7 +64,7 @@ impl Runner {
         }
         let mut made = self.begun.made_before(&self.engine.cache, place);
         for call in records.calls.iter().filter(|call| call.pc == entry.pc) {
-            made = made.saturating_add(usize::from(inside >= call.owed));
+            made = made.saturating_add(usize::from(inside >= call.pending));
         }
         made
     }

@@ -1,12 +1,12 @@
-//! What a guest may ask while it is asked itself.
+//! What a host may ask while it is asked itself.
 
 use machine::Registers;
-use translator::emit::Condition;
+use translator::emit::QuickCondition;
 
 use crate::interface::Control;
 use crate::translations::Engine;
 
-/// The parts of a runner that a guest may change while it has the app's state.
+/// The parts of a runner that a host may change while it has the app's state.
 pub(super) struct Controls<'a> {
     engine: &'a mut Engine,
     to_arm: &'a mut Option<Registers>,
@@ -18,7 +18,7 @@ impl<'a> Controls<'a> {
         Self { engine, to_arm }
     }
 
-    fn require(&mut self, condition: Condition) {
+    fn require(&mut self, condition: QuickCondition) {
         if let Some(end) = self.engine.points.end_mut() {
             end.require(condition);
         }
@@ -63,10 +63,10 @@ impl Control for Controls<'_> {
     }
 
     fn require_word(&mut self, address: u64, value: u64) {
-        self.require(Condition::Word(address, value));
+        self.require(QuickCondition::Word(address, value));
     }
 
     fn require_vector(&mut self, quadword: u8, value: u64) {
-        self.require(Condition::Vector(quadword, value));
+        self.require(QuickCondition::Vector(quadword, value));
     }
 }

@@ -6,7 +6,7 @@ use translator::trace::FetchFault;
 
 use super::runner::Runner;
 use crate::cache::Found;
-use crate::interface::{Fault, Flow, Guest, TRAP_PAGE_FAULT};
+use crate::interface::{Fault, Flow, Host, TRAP_PAGE_FAULT};
 use crate::log;
 use crate::translations::{Failed, Want};
 
@@ -18,8 +18,8 @@ const SEGV_ACCERR: i32 = 2;
 const TRAP_INVALID_OPCODE: u64 = 6;
 
 impl Runner {
-    /// The trace for the app's `rip`, which is made if there is none; `None` if the guest wants to leave. `behind`: where a landing ends that leads there without a jump.
-    pub(super) fn dispatch(&mut self, guest: &mut dyn Guest, behind: Option<(SpaceId, u32)>) -> Option<Found> {
+    /// The trace for the app's `rip`, which is made if there is none; `None` if the host wants to leave. `behind`: where an IBL stub ends that leads there without a jump.
+    pub(super) fn dispatch(&mut self, host: &mut dyn Host, behind: Option<(SpaceId, u32)>) -> Option<Found> {
         self.engine.leave_failed_map();
         loop {
             let pc = AppPc(self.cpu().registers.rip);
@@ -27,15 +27,15 @@ impl Runner {
                 self.engine.settings.watched.stops_at = None;
                 log::stop(&self.cpu().registers);
             }
-            let position = self.thread().buffer;
-            let once = self.begun.want(position);
+            let pointer = self.thread().buffer;
+            let once = self.begun.want(pointer);
             if once.is_none()
                 && let Some(found) = self.engine.find(pc)
             {
                 self.engine.stats.shared_hits += u64::from(found.0 == SpaceId::Shared);
                 return Some(found);
             }
-            let failed = match self.engine.make(pc, once.unwrap_or(Want::Trace { behind }), guest) {
+            let failed = match self.engine.make(pc, once.unwrap_or(Want::Trace { behind }), host) {
                 Ok(made) => {
                     if let Some(check) = made.check {
                         self.thread().note_end(check.conditions.iter().map(|condition| condition.value()));
@@ -55,11 +55,11 @@ impl Runner {
                 Failed::Fetch(fault) => {
                     let fault = self.fetch_fault(fault, pc);
                     let (cpu, mut control) = self.ask();
-                    guest.fault(&fault, cpu, &mut control)
+                    host.fault(&fault, cpu, &mut control)
                 }
                 Failed::Untranslatable(reason) => {
                     let (cpu, mut control) = self.ask();
-                    guest.unsupported(&reason, cpu, &mut control)
+                    host.unsupported(&reason, cpu, &mut control)
                 }
             };
             if flow == Flow::Leave {

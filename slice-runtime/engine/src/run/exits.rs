@@ -2,83 +2,85 @@
 
 use isa::Instruction;
 use machine::{AppPc, CachePc, Registers};
-use translator::abi::{Exit, ExitKind, IN_TARGET, SpaceId, exit_of};
+use translator::abi::{ExitKind, IN_TARGET, SpaceId, TraceExit, exit_of};
 
 use super::next::Next;
 use super::runner::Runner;
 use super::stream;
 use crate::gateway::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, INDIRECT_MISS};
-use crate::interface::{Flow, Guest, TRAP_FLAG, Volatile};
+use crate::interface::{Flow, Host, Nondeterministic, TRAP_FLAG};
 use crate::log;
 
 impl Runner {
-    pub(super) fn after_exit(&mut self, guest: &mut dyn Guest, entry: CachePc) -> Next {
+    pub(super) fn after_exit(&mut self, host: &mut dyn Host, entry: CachePc) -> Next {
         match self.thread().exit {
             EXIT_NOT_ENTERED => {
                 self.thread().interrupted |= 1;
                 Next::Cache(entry)
             }
             EXIT_INTERRUPTED => self.after_interruption(),
-            EXIT_FAULT => self.after_fault(guest),
+            EXIT_FAULT => self.after_fault(host),
             INDIRECT_MISS => {
                 let thread = self.thread();
                 thread.cpu.registers.rip = thread.target;
-                self.after_miss(guest)
+                self.after_miss(host)
             }
             id => {
                 let (space, number) = exit_of(id);
                 let exit = self.engine.cache.space(space).tables.exit(number);
                 self.cpu().registers.rip = exit.pc.0;
-                self.after_trace_exit(guest, space, &exit)
+                self.after_trace_exit(host, space, &exit)
             }
         }
     }
 
-    fn after_trace_exit(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
+    fn after_trace_exit(&mut self, host: &mut dyn Host, space: SpaceId, exit: &TraceExit) -> Next {
         let flow = match exit.kind {
-            ExitKind::Direct => return self.after_direct(guest, space, exit),
-            ExitKind::Slot => return self.after_slot(guest, space, exit),
-            ExitKind::Changed => return self.after_changed(guest, exit),
-            ExitKind::Stale => return self.after_stale(guest, exit),
+            ExitKind::Direct => return self.after_direct(host, space, exit),
+            ExitKind::ConstantPointer => return self.after_constant_pointer(host, space, exit),
+            ExitKind::Changed => return self.after_changed(host, exit),
+            ExitKind::Invalid => return self.after_invalid(host, exit),
             ExitKind::Call => return self.after_call(space, exit),
             ExitKind::Interrupted => {
                 self.find_rip(exit);
                 return self.goes_on(space, exit);
             }
-            ExitKind::End => return self.after_end(guest, space, exit),
+            ExitKind::End => return self.after_end(host, space, exit),
             ExitKind::X87Environment => return self.before_x87_environment(space, exit),
             ExitKind::PopFlags => {
                 self.engine.stats.entries[3] += 1;
                 let (cpu, mut control) = self.ask();
-                guest.unsupported(TRAP_FLAG, cpu, &mut control)
+                host.unsupported(TRAP_FLAG, cpu, &mut control)
             }
             ExitKind::Drain => {
                 self.engine.stats.entries[4] += 1;
-                stream::take(|words| guest.drain(words));
+                stream::take(|words| host.drain(words));
                 return Next::Dispatch;
             }
             ExitKind::Syscall => {
                 self.engine.stats.entries[2] += 1;
                 let (cpu, mut control) = self.ask();
-                guest.syscall(cpu, &mut control)
+                host.syscall(cpu, &mut control)
             }
-            ExitKind::Rdtsc => self.volatile(guest, Volatile::Rdtsc),
-            ExitKind::Rdtscp => self.volatile(guest, Volatile::Rdtscp),
-            ExitKind::Cpuid => self.volatile(guest, Volatile::Cpuid),
-            ExitKind::Unrepeatable => self.volatile(guest, Volatile::Unrepeatable { len: exit.argument }),
+            ExitKind::Rdtsc => self.nondeterministic(host, Nondeterministic::Rdtsc),
+            ExitKind::Rdtscp => self.nondeterministic(host, Nondeterministic::Rdtscp),
+            ExitKind::Cpuid => self.nondeterministic(host, Nondeterministic::Cpuid),
+            ExitKind::Unrepeatable => {
+                self.nondeterministic(host, Nondeterministic::Unrepeatable { len: exit.argument })
+            }
         };
         if flow == Flow::Continue { Next::Dispatch } else { Next::Leave }
     }
 
     /// Where a trace goes on after an exit.
-    fn goes_on(&self, space: SpaceId, exit: &Exit) -> Next {
+    fn goes_on(&self, space: SpaceId, exit: &TraceExit) -> Next {
         Next::Cache(self.engine.cache.space(space).pc(exit.site))
     }
 
-    fn volatile(&mut self, guest: &mut dyn Guest, what: Volatile) -> Flow {
+    fn nondeterministic(&mut self, host: &mut dyn Host, what: Nondeterministic) -> Flow {
         self.engine.stats.entries[3] += 1;
         let (cpu, mut control) = self.ask();
-        guest.volatile(what, cpu, &mut control)
+        host.nondeterministic(what, cpu, &mut control)
     }
 
     /// A signal handler filled in the app's state.
@@ -94,7 +96,7 @@ impl Runner {
         Next::Dispatch
     }
 
-    fn before_x87_environment(&mut self, space: SpaceId, exit: &Exit) -> Next {
+    fn before_x87_environment(&mut self, space: SpaceId, exit: &TraceExit) -> Next {
         self.engine.stats.entries[3] += 1;
         let thread = self.thread();
         thread.stored_environment = thread.cpu.xstate.last_x87();
@@ -105,7 +107,7 @@ impl Runner {
         self.goes_on(space, exit)
     }
 
-    fn after_call(&mut self, space: SpaceId, exit: &Exit) -> Next {
+    fn after_call(&mut self, space: SpaceId, exit: &TraceExit) -> Next {
         self.engine.stats.entries[4] += 1;
         let goes_on = self.goes_on(space, exit);
         self.find_rip(exit);
@@ -119,18 +121,18 @@ impl Runner {
     }
 
     /// After an exit with calls of an indirect branch: makes `rip` its target.
-    fn find_rip(&mut self, exit: &Exit) {
+    fn find_rip(&mut self, exit: &TraceExit) {
         if exit.pc.0 == IN_TARGET {
             let thread = self.thread();
             thread.cpu.registers.rip = thread.target;
         }
     }
 
-    fn after_end(&mut self, guest: &mut dyn Guest, space: SpaceId, exit: &Exit) -> Next {
+    fn after_end(&mut self, host: &mut dyn Host, space: SpaceId, exit: &TraceExit) -> Next {
         self.show_flags();
         let (cpu, mut control) = self.ask();
         let pc = cpu.registers.rip;
-        let flow = guest.end_reached(cpu, &mut control);
+        let flow = host.end_reached(cpu, &mut control);
         log::end_looked_at(pc, flow);
         if flow == Flow::Leave {
             return Next::Leave;
@@ -154,7 +156,7 @@ impl Runner {
         }
     }
 
-    fn after_fault(&mut self, guest: &mut dyn Guest) -> Next {
+    fn after_fault(&mut self, host: &mut dyn Host) -> Next {
         self.engine.stats.entries[4] += 1;
         let place = self.mailbox().left_at.take().expect("the signal handler left the place");
         let fault = self.mailbox().fault.take().expect("the signal handler left the fault");
@@ -168,12 +170,12 @@ impl Runner {
             return Next::Dispatch;
         }
         if stream::is_full(&fault) {
-            stream::take(|words| guest.drain(words));
+            stream::take(|words| host.drain(words));
             return Next::Dispatch;
         }
         self.show_flags();
         let (cpu, mut control) = self.ask();
-        match guest.fault(&fault, cpu, &mut control) {
+        match host.fault(&fault, cpu, &mut control) {
             Flow::Continue => Next::Dispatch,
             Flow::Leave => Next::Leave,
         }

@@ -4,7 +4,7 @@
 //!   Runner::run ─► dispatch ─► enter ─► exits ─┬─► branch_exits     a branch found nothing: link it
 //!        ▲                                      ├─► calls            an analysis call, or its correction
 //!        │                                      ├─► stream           the buffer is handed over
-//!        └───────────── next ◄──────────────────┴─► guest            system call, fault, end …   (control: what it may ask)
+//!        └───────────── next ◄──────────────────┴─► host            system call, fault, end …   (control: what it may ask)
 //! ```
 //!
 //! `begun` knows of instructions that were begun and aren't finished; `x87` shows the app its own addresses.

@@ -8,6 +8,6 @@ pub(super) enum Next {
     Dispatch,
     /// At a place in the cache that belongs to that state.
     Cache(CachePc),
-    /// The guest wants to leave.
+    /// The host wants to leave.
     Leave,
 }

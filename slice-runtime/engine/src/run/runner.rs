@@ -10,8 +10,8 @@ use super::control::Controls;
 use super::next::Next;
 use super::x87;
 use crate::cache::{Cache, CodeSpace, Tables};
-use crate::gateway::{self, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, Shortcut};
-use crate::interface::{Control, Flow, Guest, Settings};
+use crate::gateway::{self, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, FastPath};
+use crate::interface::{Control, Flow, Host, Settings};
 use crate::link::WINDOW_BITS;
 use crate::log;
 use crate::signals::{self, Mailbox, Scene};
@@ -28,7 +28,7 @@ pub struct Runner {
     /// What handlers of signals look at. It has a place of its own, since they have its address.
     scene: *mut Scene,
     pub(super) begun: Begun,
-    /// An end that the guest named and that isn't armed yet.
+    /// An end that the host named and that isn't armed yet.
     to_arm: Option<Registers>,
 }
 
@@ -70,7 +70,7 @@ impl Runner {
             state.exits[space.id as usize] = space.tables.exits_address();
         }
         let (reserved, mailbox) = (Reserved::No, Mailbox::default());
-        let scene = Scene { thread, locator, reserved, shortcut: None, looks_in_map: false, mailbox };
+        let scene = Scene { thread, locator, reserved, fast_path: None, looks_in_map: false, mailbox };
         let scene = Box::into_raw(Box::new(scene));
         // SAFETY: the thread state stays mapped, and this is its only runner.
         let engine = unsafe { Engine::new(settings, cache, thread) };
@@ -109,28 +109,28 @@ impl Runner {
         unsafe { &mut (*self.scene).mailbox }
     }
 
-    /// Runs the app from the state in [`Runner::cpu`] until the guest says [`Flow::Leave`].
-    pub fn run(&mut self, guest: &mut dyn Guest) {
+    /// Runs the app from the state in [`Runner::cpu`] until the host says [`Flow::Leave`].
+    pub fn run(&mut self, host: &mut dyn Host) {
         self.engine.links.begin(&self.engine.cache, &mut self.engine.code);
         let mut next = Next::Dispatch;
         loop {
             if let Some(end) = self.to_arm.take() {
-                self.engine.arm(&end, guest);
+                self.engine.arm(&end, host);
             }
             // Who wants to leave isn't interrupted: the answer could only be to go on.
             if self.is_interrupted(&next) && !matches!(next, Next::Leave) {
-                next = self.answer_interrupt(guest, next);
+                next = self.answer_interrupt(host, next);
             }
             let entry = match next {
                 Next::Leave => return,
                 Next::Cache(entry) => entry,
-                Next::Dispatch => match self.dispatch(guest, None) {
+                Next::Dispatch => match self.dispatch(host, None) {
                     Some(found) => self.engine.cache.entry(found),
                     None => return,
                 },
             };
             self.enter(entry);
-            next = self.after_exit(guest, entry);
+            next = self.after_exit(host, entry);
         }
     }
 
@@ -169,7 +169,7 @@ impl Runner {
         self.begun.is_interrupted(&self.engine.cache, interrupted, next)
     }
 
-    fn answer_interrupt(&mut self, guest: &mut dyn Guest, next: Next) -> Next {
+    fn answer_interrupt(&mut self, host: &mut dyn Host, next: Next) -> Next {
         if let Next::Cache(place) = next {
             let made = self.leave_block(place);
             if self.begun.is_begun(&self.engine.cache, place, made) {
@@ -179,7 +179,7 @@ impl Runner {
         self.thread().interrupted = 0;
         let (cpu, control) = self.ask();
         log::interrupted(cpu.registers.rip);
-        match guest.interrupted(cpu, &mut { control }) {
+        match host.interrupted(cpu, &mut { control }) {
             Flow::Continue => Next::Dispatch,
             Flow::Leave => Next::Leave,
         }
@@ -193,32 +193,32 @@ impl Runner {
         Next::Dispatch
     }
 
-    /// What a guest gets that is asked: the app's state, and what it may ask itself.
+    /// What a host gets that is asked: the app's state, and what it may ask itself.
     pub(super) fn ask(&mut self) -> (&mut Cpu, Controls<'_>) {
         // SAFETY: the thread state is mapped, and nothing of the engine refers to its `cpu`.
         let cpu = unsafe { &mut (*self.thread).cpu };
         (cpu, Controls::new(&mut self.engine, &mut self.to_arm))
     }
 
-    /// Does what a guest does when it is asked, while the app doesn't run.
+    /// Does what a host does when it is asked, while the app doesn't run.
     pub fn with_cpu(&mut self, work: impl FnOnce(&mut Cpu, &mut dyn Control) -> Flow) -> Flow {
         let (cpu, mut control) = self.ask();
         work(cpu, &mut control)
     }
 
-    /// What a guest may ask, while the app doesn't run.
+    /// What a host may ask, while the app doesn't run.
     pub fn control(&mut self) -> impl Control + '_ {
         self.ask().1
     }
 
-    /// From now on exits at system calls lead to the shortcut.
+    /// From now on exits at system calls lead to the fast path.
     ///
     /// # Safety
     /// It must do what [`crate::fast_path`] says.
-    pub unsafe fn take_shortcut(&mut self, shortcut: Shortcut) {
-        self.thread().syscall = shortcut.code.start;
+    pub unsafe fn take_fast_path(&mut self, fast_path: FastPath) {
+        self.thread().syscall = fast_path.code.start;
         // SAFETY: as in `mailbox`.
-        unsafe { (*self.scene).shortcut = Some(shortcut) };
+        unsafe { (*self.scene).fast_path = Some(fast_path) };
     }
 
     /// This process looks for its end no more.

@@ -17,14 +17,14 @@ use crate::interface::{Fault, TRAP_PAGE_FAULT};
 
 const _: () = assert!(BUFFER.size.is_power_of_two() && BUFFER.start.is_multiple_of(2 * BUFFER.size));
 
-/// The buffer's position if translated code is left `inside` a trace, in the block that the app is in, before the instruction at `pc`.
-pub(super) fn corrected(position: u64, marks: &[BufferMark], pc: u64, inside: u32) -> u64 {
-    marks.iter().fold(position, |position, mark| {
+/// The buffer pointer if translated code is left `inside` a trace, in the block that the app is in, before the instruction at `pc`.
+pub(super) fn compensated(pointer: u64, marks: &[BufferMark], pc: u64, inside: u32) -> u64 {
+    marks.iter().fold(pointer, |pointer, mark| {
         let bytes = u64::from(mark.words) * WORD;
         match (inside >= mark.counted, pc > mark.pc) {
-            (false, true) => position + bytes,
-            (true, false) => position - bytes,
-            _ => position,
+            (false, true) => pointer + bytes,
+            (true, false) => pointer - bytes,
+            _ => pointer,
         }
     })
 }
@@ -32,24 +32,24 @@ pub(super) fn corrected(position: u64, marks: &[BufferMark], pc: u64, inside: u3
 /// Whether a fault says that the buffer is full.
 pub(super) fn is_full(fault: &Fault) -> bool {
     // Other faults come with the address of the last page fault. An app that reaches there by itself meets an empty buffer the second time.
-    fault.trap == TRAP_PAGE_FAULT && BUFFER_GUARD.contains(fault.address) && position() > BUFFER.start
+    fault.trap == TRAP_PAGE_FAULT && BUFFER_GUARD.contains(fault.address) && pointer() > BUFFER.start
 }
 
 /// Hands over the words in the buffer, and empties it. Only while translated code doesn't run.
 pub fn take(mut consumer: impl FnMut(&[u64])) {
-    let end = position();
+    let end = pointer();
     if end <= BUFFER.start {
         return;
     }
-    // SAFETY: translated code wrote the words up to the position, and doesn't run meanwhile.
+    // SAFETY: translated code wrote the words up to the buffer pointer, and doesn't run meanwhile.
     let words =
         unsafe { std::slice::from_raw_parts(BUFFER.start as *const u64, ((end - BUFFER.start) / WORD) as usize) };
     consumer(words);
-    // SAFETY: as in `position`.
+    // SAFETY: as in `pointer`.
     unsafe { (*ThreadState::main()).buffer = BUFFER.start };
 }
 
-fn position() -> u64 {
+fn pointer() -> u64 {
     // SAFETY: the thread state is mapped before any code is translated.
     unsafe { (*ThreadState::main()).buffer }
 }
@@ -64,9 +64,9 @@ mod tests {
 
     #[test]
     fn words_of_what_was_not_executed_are_taken_back() {
-        assert_eq!(corrected(1000, &MARKS, 1, 10), 1000);
-        assert_eq!(corrected(1000, &MARKS, 5, 50), 1000 + 2 * WORD);
-        assert_eq!(corrected(1000, &MARKS, 5, 100), 1000 - 3 * WORD);
-        assert_eq!(corrected(1000, &MARKS, 6, 120), 1000);
+        assert_eq!(compensated(1000, &MARKS, 1, 10), 1000);
+        assert_eq!(compensated(1000, &MARKS, 5, 50), 1000 + 2 * WORD);
+        assert_eq!(compensated(1000, &MARKS, 5, 100), 1000 - 3 * WORD);
+        assert_eq!(compensated(1000, &MARKS, 6, 120), 1000);
     }
 }

@@ -11,7 +11,7 @@ use translator::emit::is_lookup;
 
 use super::recover::{describe, fill_in};
 use crate::cache::Locator;
-use crate::gateway::{self, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, Shortcut};
+use crate::gateway::{self, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, FastPath};
 use crate::interface::{FAULTS, Fault, TRAP_FLAG};
 
 /// What a handler leaves for the run loop. It is full only between a handler's return and the run loop.
@@ -31,7 +31,7 @@ pub struct Scene {
     /// What r11 holds in translated code.
     pub(crate) reserved: Reserved,
     /// Places of the way round the runtime, if there is one.
-    pub(crate) shortcut: Option<Shortcut>,
+    pub(crate) fast_path: Option<FastPath>,
     /// Whether targets of indirect branches are looked up in the map.
     pub(crate) looks_in_map: bool,
     /// For the run loop.
@@ -48,7 +48,7 @@ impl Scene {
             || self.locator.locate(CachePc(pc)).is_some_and(|at| {
                 // SAFETY: the cache is mapped, and there is more of the bubble behind it.
                 let bytes = unsafe { std::slice::from_raw_parts(pc as *const u8, isa::MAX_LEN) };
-                at.entry.place() == translator::abi::Place::InR10 && is_lookup(bytes)
+                at.entry.source() == translator::abi::PcSource::InR10 && is_lookup(bytes)
             });
         looked.then(gateway::indirect_miss_pc)
     }
@@ -87,7 +87,7 @@ pub fn on_signal(hook: Hook) {
     HOOK.store(hook as *mut (), Ordering::Release);
 }
 
-/// Makes the run loop ask [`crate::Guest::interrupted`] at the next place where the app's state is complete. May
+/// Makes the run loop ask [`crate::Host::interrupted`] at the next place where the app's state is complete. May
 /// be called from the hook.
 pub fn interrupt() {
     set_interrupted(true);
@@ -117,7 +117,7 @@ pub(super) extern "C" fn handle(
     let scene = unsafe { &mut *SCENE.load(Ordering::Acquire) };
     let synchronous = FAULTS.contains(&signal) && info.si_code > 0;
     if synchronous {
-        if let Some(place) = scene.shortcut.as_ref().and_then(|shortcut| shortcut.after_fault(pc)) {
+        if let Some(place) = scene.fast_path.as_ref().and_then(|fast_path| fast_path.after_fault(pc)) {
             context.uc_mcontext.gregs[libc::REG_RIP as usize] = place as i64;
             return 0;
         }
@@ -146,7 +146,8 @@ pub(super) extern "C" fn handle(
     if wanted && gateway::in_enter_window(pc) {
         return scene.abandon(context, EXIT_NOT_ENTERED);
     }
-    if let Some(place) = scene.shortcut.as_ref().filter(|_| wanted).and_then(|shortcut| shortcut.after_interrupt(pc)) {
+    if let Some(place) = scene.fast_path.as_ref().filter(|_| wanted).and_then(|fast_path| fast_path.after_interrupt(pc))
+    {
         context.uc_mcontext.gregs[libc::REG_RIP as usize] = place as i64;
         return 0;
     }

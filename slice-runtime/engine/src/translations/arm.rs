@@ -8,10 +8,10 @@ use translator::trace::Instrument;
 
 use super::engine::Engine;
 use super::make::Want;
-use super::point::End;
+use super::point::EndPoint;
 
 impl Engine {
-    /// From now on the guest is asked before `registers.rip`.
+    /// From now on the host is asked before `registers.rip`.
     ///
     /// With a shared cache: from the moment the end is in the list, no new trace runs across it. The trace that starts at
     /// the end is made now if there is none, since another slice could make it later and link to it unseen. Then
@@ -30,12 +30,12 @@ impl Engine {
             tables.overlapping(pc, pc + 1, |id, _| found.push(id));
             for id in found {
                 self.points.hide(id);
-                self.make_stale((SpaceId::Shared, id));
+                self.invalidate((SpaceId::Shared, id));
             }
         }
         self.drop_own(pc, pc + 1);
         let dead = flags::ARITHMETIC & !self.live_flags_at(AppPc(pc));
-        self.points.set(End::new(registers, dead));
+        self.points.set(EndPoint::new(registers, dead));
     }
 
     /// This process looks for its end no more.

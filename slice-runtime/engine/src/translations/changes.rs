@@ -52,7 +52,7 @@ impl Engine {
 
     /// See [`crate::Control::file_may_change`].
     pub(crate) fn file_may_change(&mut self, inode: u64) {
-        for (start, end) in self.code.distrust(inode) {
+        for (start, end) in self.code.mark_as_changing(inode) {
             // It stays writable where it is.
             self.before_write(start, end - start);
             self.code_changed(start, end - start);

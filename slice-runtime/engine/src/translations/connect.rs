@@ -1,7 +1,7 @@
 //! Connecting traces.
 
 use machine::AppPc;
-use translator::abi::{Exit, SpaceId};
+use translator::abi::{SpaceId, TraceExit};
 
 use super::engine::Engine;
 use crate::cache::Found;
@@ -13,7 +13,7 @@ impl Engine {
     ///
     /// Shared code can't go to this process's own. But where that stands in for a hidden trace, the link may go to the hidden
     /// trace, whose entry leads on for this process.
-    pub(crate) fn link(&mut self, from: SpaceId, exit: &Exit, to: Found) {
+    pub(crate) fn link(&mut self, from: SpaceId, exit: &TraceExit, to: Found) {
         let to = match (from, to.0, self.hidden_at(exit.pc)) {
             (SpaceId::Shared, SpaceId::Own, Some(hidden)) => (SpaceId::Shared, hidden),
             _ => to,

@@ -10,12 +10,12 @@ use crate::log;
 
 impl Engine {
     /// Makes a trace's entry lead to the dispatcher.
-    pub(super) fn make_stale(&mut self, found: Found) {
+    pub(super) fn invalidate(&mut self, found: Found) {
         let pc = self.cache.trace(found).pc;
         let tables = self.cache.own().tables;
         let locked = tables.lock();
         let site = self.cache.site(SpaceId::Own, &locked, None);
-        let stub = emit::stale(pc, found.0, found.1, site);
+        let stub = emit::invalid(pc, found.0, found.1, site);
         let kept = self.cache.keep(&site, &locked, (pc, &[]), &stub, false);
         drop(locked);
         match kept {
@@ -31,7 +31,7 @@ impl Engine {
     pub(super) fn drop_trace(&mut self, id: TraceId) {
         log::dropped(id, self.cache.trace((SpaceId::Own, id)).pc);
         self.cache.own().kill(id);
-        self.make_stale((SpaceId::Own, id));
+        self.invalidate((SpaceId::Own, id));
     }
 
     /// Drops this process's own translations of code in `start .. end`.
@@ -60,11 +60,11 @@ impl Engine {
         self.cache.flush();
         self.links.clear(self.cache.shared().is_some());
         for id in self.points.hidden() {
-            self.make_stale((SpaceId::Shared, id));
+            self.invalidate((SpaceId::Shared, id));
         }
     }
 
-    /// If there are targets that the map can't have: looks all up by landings from now on.
+    /// If there are targets that the map can't have: looks all up by IBL stubs from now on.
     pub(crate) fn leave_failed_map(&mut self) {
         if self.links.have_failed() {
             self.links.leave_map();

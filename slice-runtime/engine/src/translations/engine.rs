@@ -3,8 +3,8 @@
 use bubble::shared::EngineStats;
 use machine::AppPc;
 use translator::abi::{SpaceId, ThreadState, TraceId};
-use translator::emit::Spare;
-use translator::routines::Known;
+use translator::emit::ScratchBuffers;
+use translator::routines::RoutineFacts;
 
 use super::point::Points;
 use crate::cache::{Cache, Found};
@@ -12,7 +12,7 @@ use crate::coherence::AppCode;
 use crate::interface::Settings;
 use crate::link::Links;
 
-/// What all threads of a process share: the code cache, what is known of the app's code, where branches go, and where the guest is asked.
+/// What all threads of a process share: the code cache, what is known of the app's code, where branches go, and where the host is asked.
 ///
 /// Invariant: dropped code is in no link, no table, and no point's list.
 pub struct Engine {
@@ -22,9 +22,9 @@ pub struct Engine {
     pub(crate) links: Links,
     pub(crate) points: Points,
     /// What is known of analysis routines.
-    pub(super) known: Known,
+    pub(super) known: RoutineFacts,
     /// Buffers of the next translation.
-    pub(super) spare: Spare,
+    pub(super) spare: ScratchBuffers,
     /// Counters.
     pub(crate) stats: EngineStats,
 }
@@ -42,8 +42,8 @@ impl Engine {
             // SAFETY: the caller's promise.
             links: unsafe { Links::new(thread, settings) },
             points: Points::default(),
-            known: Known::default(),
-            spare: Spare::default(),
+            known: RoutineFacts::default(),
+            spare: ScratchBuffers::default(),
             stats: EngineStats::default(),
         };
         if engine.cache.shared().is_some() {
@@ -79,7 +79,7 @@ impl Engine {
     pub(crate) fn may_enter_directly(&self, found: Found) -> bool {
         let trace = self.cache.trace(found);
         let once = found.0 == SpaceId::Own && self.cache.own().tables.find(trace.pc) != Some(found.1);
-        self.settings.linking && !once && (trace.inspects == 1 || !self.is_compared(found))
+        self.settings.linking && !once && (trace.self_checks == 1 || !self.is_compared(found))
     }
 
     /// Arithmetic flags that may be read after the app comes to `pc`.

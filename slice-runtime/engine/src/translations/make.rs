@@ -7,12 +7,12 @@ use bubble::switches::{Off, Optimisation};
 use isa::{Instruction, Kind};
 use machine::{AppPc, PAGE};
 use translator::abi::SpaceId;
-use translator::emit::{self, Check, Rules, Shape, ThroughSlot};
+use translator::emit::{self, Check, Rules, Shape, ThroughPointer};
 use translator::routines::merge_counters;
 use translator::trace::{self, FetchFault, Instrument, Limits, MAX_BYTES, Trace, leave_out};
 
 use super::engine::Engine;
-use super::point::End;
+use super::point::EndPoint;
 use crate::cache::{Found, Locked};
 use crate::coherence::code_at;
 use crate::gateway;
@@ -40,7 +40,7 @@ pub enum Failed {
 pub enum Want<'a> {
     /// A trace.
     Trace {
-        /// Space and cache offset behind a landing whose trace is to start there.
+        /// Space and cache offset behind an IBL stub whose trace is to start there.
         behind: Option<(SpaceId, u32)>,
     },
     /// What is left of one instruction that was begun: to be used once.
@@ -137,27 +137,27 @@ impl Engine {
         }
         let trace = self.select(space, pc, want, tool)?;
         let once = want.is_once();
-        let through_slot = if once { None } else { self.through_slot(space, &locked, &trace) };
+        let through_pointer = if once { None } else { self.through_pointer(space, &locked, &trace) };
         let code_len = trace.instructions.iter().map(Instruction::len).sum::<usize>();
         let code_end = pc.0 + code_len as u64;
         // An instruction that is only finished was begun elsewhere than at the end.
         let checks = space == SpaceId::Own && !once && self.points.is_end(pc);
-        let check = self.points.end().filter(|_| checks).map(End::check);
+        let check = self.points.end().filter(|_| checks).map(EndPoint::check);
         let site = self.cache.site(space, &locked, want.behind());
         let lookup = self.links.lookup_for(&trace);
         let (off, exact_faults, replays) = (self.settings.off, self.settings.exact_faults, self.settings.replays);
         // As in `may_enter_directly`. A check at the head is made each time.
         let compared = self.code.are_compared(pc.0, code_end);
         let loops = self.settings.linking && !once && check.is_none() && !compared;
-        let inspects = compared && !once && self.code.change_elsewhere(pc.0, code_end);
+        let self_checks = compared && !once && self.code.change_elsewhere(pc.0, code_end);
         // It was just decoded from there, and is used before anything can change it.
         let code_bytes = code_at(pc, code_len as u64);
-        let inspected = inspects.then_some(code_bytes);
+        let self_checked = self_checks.then_some(code_bytes);
         let code = &mut self.code;
         let live_at = &mut |at| code.live_flags_at(at, pc, exact_faults, off);
         let (counters, known) = (self.cache.counters(), &self.known);
         let rules = Rules { off, exact_faults, replays, counters, doors: gateway::doors(), known };
-        let shape = Shape { loops, once, inspected, check: check.as_ref(), lookup, through_slot };
+        let shape = Shape { loops, once, self_checked, check: check.as_ref(), lookup, through_pointer };
         let made = emit::translate(&trace, site, rules, shape, live_at, &mut self.spare)
             .map_err(|e| Failed::Untranslatable(e.to_string()))?;
         self.stats.traces += 1;
@@ -230,22 +230,22 @@ impl Engine {
         Ok(trace)
     }
 
-    /// How the trace's last instruction goes where it goes, if that is a branch through a slot.
-    fn through_slot(&mut self, space: SpaceId, locked: &Locked<'_>, trace: &Trace) -> Option<ThroughSlot> {
+    /// How the trace's last instruction goes where it goes, if that is a branch through a constant pointer.
+    fn through_pointer(&mut self, space: SpaceId, locked: &Locked<'_>, trace: &Trace) -> Option<ThroughPointer> {
         let last = trace.instructions.last()?;
-        let slot = emit::slot(last)?;
+        let pointer = emit::constant_pointer(last)?;
         let off: Off = self.settings.off;
-        if !off.leaves(Optimisation::Slots) {
+        if !off.leaves(Optimisation::ConstantPointers) {
             return None;
         }
-        let target = self.code.constant_target(slot)?;
+        let target = self.code.constant_target(pointer)?;
         match space {
-            SpaceId::Own => Some(ThroughSlot::To(target)),
-            // A call would have to push its return address before it is known that the slot can be read.
+            SpaceId::Own => Some(ThroughPointer::To(target)),
+            // A call would have to push its return address before it is known that the constant pointer can be read.
             SpaceId::Shared if last.kind() != Kind::JumpIndirect => None,
             // Whoever jumps to a trace's start has r10 free.
             SpaceId::Shared if !self.settings.linking || !off.leaves(Optimisation::Late) => None,
-            SpaceId::Shared => locked.take_cell().map(ThroughSlot::ByCell),
+            SpaceId::Shared => locked.take_link_word().map(ThroughPointer::ByLinkWord),
         }
     }
 }

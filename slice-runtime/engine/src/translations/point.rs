@@ -1,36 +1,36 @@
-//! The end of a slice, as the engine sees it: an app pc at which the guest wants to be asked.
+//! The end of a slice, as the engine sees it: an app pc at which the host wants to be asked.
 //!
 //! The check is put before the instruction at the end, for this process alone. All traces that run across the end, or start there, are *hidden*: their
 //! entries become jumps to this process's own translations, which stop before the end and check at it.
 //!
-//! The check compares a few things inline, and the guest is asked only if all agree. What is compared is learnt from the states that the guest refused: a
+//! The check compares a few things inline, and the host is asked only if all agree. What is compared is learnt from the states that the host refused: a
 //! register that differed, or, where all registers agree, a half of a vector register or a memory word.
 
 use machine::{AppPc, Gpr, Registers, flags};
 use translator::abi::{QUICK, TraceId};
-use translator::emit::{Check, Condition};
+use translator::emit::{Check, QuickCondition};
 
 /// Times that the conditions may be chosen anew: each costs a translation.
 const CHOICES: u32 = 64;
 
 /// An armed end.
 #[derive(Clone, Debug)]
-pub struct End {
+pub struct EndPoint {
     /// Registers that the end must have; `rip` is where it is.
     pub registers: Registers,
     /// Flags that the app doesn't read after it: what they are there means nothing.
     pub dead_flags: u64,
     /// What is compared inline, the most telling first.
-    quick: Vec<Condition>,
-    /// What the guest named when it refused the last state.
-    named: Option<Condition>,
+    quick: Vec<QuickCondition>,
+    /// What the host named when it refused the last state.
+    named: Option<QuickCondition>,
     choices: u32,
 }
 
-impl End {
+impl EndPoint {
     /// An end about which nothing was learnt yet: rax and rdx change often.
     pub fn new(registers: &Registers, dead_flags: u64) -> Self {
-        let quick = [Gpr::Rax, Gpr::Rdx].map(|r| Condition::Register(r, registers.get(r))).to_vec();
+        let quick = [Gpr::Rax, Gpr::Rdx].map(|r| QuickCondition::Register(r, registers.get(r))).to_vec();
         Self { registers: *registers, dead_flags, quick, named: None, choices: 0 }
     }
 
@@ -39,15 +39,15 @@ impl End {
         Check { conditions: self.quick.clone(), may_change_flags: self.dead_flags == flags::ARITHMETIC }
     }
 
-    /// To be called from [`crate::Guest::end_reached`]: the state that is about to be refused differs from the end in this.
-    pub fn require(&mut self, condition: Condition) {
+    /// To be called from [`crate::Host::end_reached`]: the state that is about to be refused differs from the end in this.
+    pub fn require(&mut self, condition: QuickCondition) {
         self.named = Some(condition);
     }
 
     /// A state passed the quick check but was refused. Returns whether there is something new to compare.
     pub fn learn(&mut self, seen: &Registers) -> bool {
         let register = Gpr::ALL.into_iter().find(|&r| seen.get(r) != self.registers.get(r));
-        let register = register.map(|r| Condition::Register(r, self.registers.get(r)));
+        let register = register.map(|r| QuickCondition::Register(r, self.registers.get(r)));
         let Some(new) = register.or(self.named.take()) else { return false };
         if self.choices == CHOICES || self.quick.contains(&new) {
             return false;
@@ -59,24 +59,24 @@ impl End {
     }
 }
 
-/// The places at which the guest is asked, in this process.
+/// The places at which the host is asked, in this process.
 ///
 /// Invariant: no trace that this process may enter runs across an armed point.
 #[derive(Default)]
 pub struct Points {
-    end: Option<End>,
+    end: Option<EndPoint>,
     /// Traces of the shared space that this process must not run, with their entries redirected.
     hidden: Vec<TraceId>,
 }
 
 impl Points {
     /// The end, if it is armed.
-    pub fn end(&self) -> Option<&End> {
+    pub fn end(&self) -> Option<&EndPoint> {
         self.end.as_ref()
     }
 
     /// The same, to learn.
-    pub fn end_mut(&mut self) -> Option<&mut End> {
+    pub fn end_mut(&mut self) -> Option<&mut EndPoint> {
         self.end.as_mut()
     }
 
@@ -86,7 +86,7 @@ impl Points {
     }
 
     /// From now on this is the end.
-    pub fn set(&mut self, end: End) {
+    pub fn set(&mut self, end: EndPoint) {
         self.end = Some(end);
     }
 
@@ -112,30 +112,33 @@ mod tests {
 
     #[test]
     fn what_differs_is_compared_next() {
-        let mut end = End::new(&Registers::default(), 0);
+        let mut end = EndPoint::new(&Registers::default(), 0);
         let mut seen = Registers::default();
         assert!(!end.learn(&seen));
         seen.set(Gpr::Rbx, 1);
         assert!(end.learn(&seen));
-        assert_eq!(end.check().conditions[0], Condition::Register(Gpr::Rbx, 0));
+        assert_eq!(end.check().conditions[0], QuickCondition::Register(Gpr::Rbx, 0));
         seen.set(Gpr::Rbx, 0);
-        end.require(Condition::Word(0x1000, 5));
+        end.require(QuickCondition::Word(0x1000, 5));
         assert!(end.learn(&seen));
-        assert_eq!(end.check().conditions[..2], [Condition::Word(0x1000, 5), Condition::Register(Gpr::Rbx, 0)]);
-        end.require(Condition::Vector(3, 7));
+        assert_eq!(
+            end.check().conditions[..2],
+            [QuickCondition::Word(0x1000, 5), QuickCondition::Register(Gpr::Rbx, 0)]
+        );
+        end.require(QuickCondition::Vector(3, 7));
         assert!(end.learn(&seen));
-        assert_eq!(end.check().conditions[..2], [Condition::Vector(3, 7), Condition::Word(0x1000, 5)]);
+        assert_eq!(end.check().conditions[..2], [QuickCondition::Vector(3, 7), QuickCondition::Word(0x1000, 5)]);
         for n in 0..QUICK as u64 {
-            end.require(Condition::Word(0x2000 + 8 * n, 0));
+            end.require(QuickCondition::Word(0x2000 + 8 * n, 0));
             assert!(end.learn(&seen));
         }
         let conditions = end.check().conditions;
-        assert_eq!((conditions.len(), conditions[QUICK - 1]), (QUICK, Condition::Word(0x2000, 0)));
+        assert_eq!((conditions.len(), conditions[QUICK - 1]), (QUICK, QuickCondition::Word(0x2000, 0)));
     }
 
     #[test]
     fn flags_are_changed_only_if_all_are_dead() {
-        let check = |dead| End::new(&Registers::default(), dead).check();
+        let check = |dead| EndPoint::new(&Registers::default(), dead).check();
         assert!(check(flags::ARITHMETIC).may_change_flags);
         assert!(!check(flags::ARITHMETIC & !flags::CF).may_change_flags);
     }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use bubble::map;
 use machine::Gpr;
 use translator::abi::ThreadState;
-use translator::trace::{Arg, Buffered, Call, Point, Trace};
+use translator::trace::{AnalysisCall, Arg, Buffered, Point, Trace};
 
 use super::translated;
 
@@ -17,10 +17,10 @@ const WORDS: usize = 5;
 
 /// Leaves room for so many words; returns how many are in front of them.
 pub fn fill_but(room: u64) -> usize {
-    let position = map::BUFFER.end() - 8 * room;
+    let pointer = map::BUFFER.end() - 8 * room;
     // SAFETY: the thread state is mapped, and translated code doesn't run.
-    unsafe { (*ThreadState::main()).buffer = position };
-    ((position - map::BUFFER.start) / 8) as usize
+    unsafe { (*ThreadState::main()).buffer = pointer };
+    ((pointer - map::BUFFER.start) / 8) as usize
 }
 
 /// Values of all kinds, for instructions that the code alone chooses.
@@ -108,7 +108,7 @@ pub fn insert_logged(trace: &mut Trace) {
     for (index, mut args) in values(trace) {
         args.insert(0, Arg::Const(args.len() as u64));
         let (point, routine) = (Point::Before(index), note as *const () as usize);
-        trace.calls.push(Call::new(point, routine, map::LOCAL.start, args));
+        trace.calls.push(AnalysisCall::new(point, routine, map::LOCAL.start, args));
     }
 }
 

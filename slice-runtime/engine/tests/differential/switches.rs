@@ -24,7 +24,7 @@ const fn way(name: &'static str, instrument: Instrument, place: Where, exact_fau
     Way { name, instrument, place, exact_faults }
 }
 
-/// Those that read what they count in place come with counters in memory; the others with tally and cells.
+/// Those that read what they count in place come with counters in memory; the others with counter register and shards.
 const WAYS: [Way; 9] = [
     way("calls", insert_calls, Where::Far, true),
     way("counters", insert_counters, Where::Near, false),
@@ -61,21 +61,21 @@ fn trials(optimisation: Optimisation) -> &'static [Trial] {
     match optimisation {
         O::Inline => &[(&[], "calls"), (&[], "tested"), (&[], "blocks")],
         O::Merge => &[(&[], "steps")],
-        O::Anywhere | O::Ahead => &[(&[], "blocks"), (&[], "words and blocks")],
-        O::Cells => &[(&[], "blocks"), (&[O::Tally], "steps")],
-        O::Tally => &[(&[], "blocks"), (&[], "steps"), (&[], "counters behind")],
-        O::Mirror | O::Late => &[(&[], "calls"), (&[], "words")],
+        O::Anywhere | O::FlagLookahead => &[(&[], "blocks"), (&[], "words and blocks")],
+        O::Shards => &[(&[], "blocks"), (&[O::CounterRegister], "steps")],
+        O::CounterRegister => &[(&[], "blocks"), (&[], "steps"), (&[], "counters behind")],
+        O::HomeSlots | O::Late => &[(&[], "calls"), (&[], "words")],
         O::Operands => &[(&[], "calls"), (&[], "words and blocks")],
-        O::Landings => &[(&[], "blocks"), (&[O::Targets], "around")],
-        O::Targets => &[(&[], "around"), (&[], "words")],
-        O::Slots => &[(&[], "blocks"), (&[O::Targets], "calls")],
-        O::Neighbours | O::Prefetch => &[(&[O::Targets], "counters"), (&[O::Targets], "tested")],
+        O::IblStubs => &[(&[], "blocks"), (&[O::TargetMap], "around")],
+        O::TargetMap => &[(&[], "around"), (&[], "words")],
+        O::ConstantPointers => &[(&[], "blocks"), (&[O::TargetMap], "calls")],
+        O::Neighbours | O::Prefetch => &[(&[O::TargetMap], "counters"), (&[O::TargetMap], "tested")],
         O::Hold => &[(&[], "words"), (&[O::Keep], "words and blocks")],
         O::Keep => &[(&[], "words"), (&[], "words and blocks")],
         O::Drain => &[(&[], "words"), (&[O::Keep], "words and blocks")],
         O::Stubs => &[(&[], "counters"), (&[], "words")],
         O::Call => &[(&[], "calls"), (&[], "around")],
-        O::Remember | O::Inherit | O::Shortcut | O::Inspect | O::Picture => &[],
+        O::Remember | O::Inherit | O::FastPath | O::SelfCheck | O::Snapshot => &[],
     }
 }
 

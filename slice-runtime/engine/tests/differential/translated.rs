@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bubble::map::{self, Region};
-use engine::{Control, Fault, Flow, Guest, Runner, Settings, Volatile};
+use engine::{Control, Fault, Flow, Host, Nondeterministic, Runner, Settings};
 use isa::Kind;
 use isa::random::Program;
 use machine::{Gpr, flags};
 use translator::abi::Cpu;
-use translator::trace::{Arg, Call, Instrument, Point, Test, Trace, has_after, may_branch};
+use translator::trace::{AnalysisCall, Arg, Instrument, Point, Test, Trace, has_after, may_branch};
 
 use crate::Outcome;
 use crate::arena::Arena;
@@ -107,7 +107,7 @@ impl Instrument for Observer {
     }
 }
 
-impl Guest for Observer {
+impl Host for Observer {
     fn drain(&mut self, words: &[u64]) {
         self.stream.extend(words);
     }
@@ -117,7 +117,7 @@ impl Guest for Observer {
         Flow::Leave
     }
 
-    fn volatile(&mut self, what: Volatile, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+    fn nondeterministic(&mut self, what: Nondeterministic, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
         panic!("{what:?} isn't generated")
     }
 
@@ -358,7 +358,7 @@ extern "C" fn count_block(l: &mut Local, n: u64) {
 
 /// Counts each instruction in one counter and each block in another; and each instruction again, in a way that nobody corrects.
 pub fn insert_counters(trace: &mut Trace) {
-    let call_with = |point, routine, arg| Call::new(point, routine, map::LOCAL.start, vec![arg]);
+    let call_with = |point, routine, arg| AnalysisCall::new(point, routine, map::LOCAL.start, vec![arg]);
     let call = |point, routine| call_with(point, routine, Arg::BlockInstructions);
     for n in 0..trace.instructions.len() {
         let inlined = !trace.instructions[n].pc().0.is_multiple_of(7);
@@ -388,7 +388,7 @@ pub fn insert_some_counters(trace: &mut Trace) {
             (count_call_out_of_line as *const (), Arg::Const(1)),
         ];
         for (routine, arg) in ways {
-            trace.calls.push(Call::new(Point::Before(n), routine as usize, map::LOCAL.start, vec![arg]));
+            trace.calls.push(AnalysisCall::new(Point::Before(n), routine as usize, map::LOCAL.start, vec![arg]));
         }
     }
 }
@@ -398,7 +398,7 @@ pub fn insert_block_counters(trace: &mut Trace) {
     for n in 0..trace.block_ends.len() {
         for routine in [count_instruction as *const (), count_block as *const ()] {
             let args = vec![Arg::BlockInstructions];
-            trace.calls.push(Call::new(Point::Anywhere(n), routine as usize, map::LOCAL.start, args));
+            trace.calls.push(AnalysisCall::new(Point::Anywhere(n), routine as usize, map::LOCAL.start, args));
         }
     }
 }
@@ -425,7 +425,7 @@ pub fn insert_steps_called(trace: &mut Trace) {
 }
 
 fn insert_each(trace: &mut Trace, routine: usize) {
-    let call = |n| Call::new(Point::Before(n), routine, map::LOCAL.start, vec![Arg::BlockInstructions]);
+    let call = |n| AnalysisCall::new(Point::Before(n), routine, map::LOCAL.start, vec![Arg::BlockInstructions]);
     trace.calls.extend((0..trace.instructions.len()).map(call));
 }
 
@@ -493,8 +493,8 @@ pub fn insert_calls(trace: &mut Trace) {
         let predicated = choice & 1 == 0;
         for routine in routines {
             let (routine, args) = (*routine as usize, args.clone());
-            let call = Call::new(Point::Before(n), routine, map::LOCAL.start, args);
-            trace.calls.push(Call { predicated, ..call });
+            let call = AnalysisCall::new(Point::Before(n), routine, map::LOCAL.start, args);
+            trace.calls.push(AnalysisCall { predicated, ..call });
         }
     }
 }
@@ -531,9 +531,9 @@ pub fn insert_tested(trace: &mut Trace) {
         let routines = [test as *const () as usize, test_out_of_line as *const () as usize];
         for (which, routine) in routines.into_iter().enumerate() {
             let args = vec![Arg::Const(which as u64), register, address];
-            let call = Call::new(Point::Before(n), tested as *const () as usize, map::LOCAL.start, args);
+            let call = AnalysisCall::new(Point::Before(n), tested as *const () as usize, map::LOCAL.start, args);
             let test = Some(Test { routine, args: vec![register, address] });
-            trace.calls.push(Call { test, ..call });
+            trace.calls.push(AnalysisCall { test, ..call });
         }
     }
 }
@@ -556,7 +556,7 @@ pub fn insert_around(trace: &mut Trace) {
         let choice = instruction.pc().0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
         let counts = [count_around as *const (), count_around_out_of_line as *const ()];
         let mut add = |point, routine, args| {
-            calls.push(Call::new(point, routine as usize, map::LOCAL.start, args));
+            calls.push(AnalysisCall::new(point, routine as usize, map::LOCAL.start, args));
         };
         let count = |which, n| vec![Arg::Const(which), n];
         let conditional = matches!(instruction.kind(), Kind::Branch { .. } | Kind::CountBranch { .. });
@@ -596,7 +596,7 @@ extern "C" fn count_behind(l: &mut Local, n: u64) {
     l.around[1] = l.around[1].wrapping_add(n);
 }
 
-/// Of these only additions of constants to counters: they may be made in a register, or in cells.
+/// Of these only additions of constants to counters: they may be made in a register, or in shards.
 pub fn insert_counters_behind(trace: &mut Trace) {
     insert_around(trace);
     let counts = [count_around as *const () as usize, count_around_out_of_line as *const () as usize];

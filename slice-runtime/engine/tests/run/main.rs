@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use bubble::map::{self, Region};
 use bubble::shared::EngineStats;
 use bubble::switches::Off;
-use engine::{Control, Fault, Flow, Guest, Runner, Settings, Volatile};
+use engine::{Control, Fault, Flow, Host, Nondeterministic, Runner, Settings};
 use machine::Gpr;
 use translator::abi::Cpu;
 use translator::trace::{self, Instrument};
@@ -83,7 +83,7 @@ impl Instrument for Counting {
     }
 }
 
-impl Guest for Counting {
+impl Host for Counting {
     fn drain(&mut self, words: &[u64]) {
         self.drained.push(words.len());
     }
@@ -93,7 +93,7 @@ impl Guest for Counting {
         Flow::Leave
     }
 
-    fn volatile(&mut self, what: Volatile, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+    fn nondeterministic(&mut self, what: Nondeterministic, _cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
         panic!("{what:?}")
     }
 
@@ -192,14 +192,14 @@ fn run(settings: Settings, function: extern "C" fn(u64) -> u64, argument: u64, c
     cpu.registers.set(Gpr::Rsp, rsp);
     // SAFETY: reading the FS base has no effect.
     unsafe { std::arch::asm!("rdfsbase {}", out(reg) cpu.registers.fs_base) };
-    let mut guest = Counting { calls, drained: Vec::new() };
-    engine.run(&mut guest);
+    let mut host = Counting { calls, drained: Vec::new() };
+    engine.run(&mut host);
     // SAFETY: LOCAL is mapped, and nothing runs that writes to it.
     let local = unsafe { *(map::LOCAL.start as *const [u64; 2]) };
     // SAFETY: the cache is mapped, and translated code doesn't run.
     let code = unsafe { std::slice::from_raw_parts(map::CACHE_OWN.start as *const u8, CODE_KEPT) }.to_vec();
     let result = engine.cpu().registers.get(Gpr::R15);
-    Run { result, local, stats: engine.stats(), drained: guest.drained, code }
+    Run { result, local, stats: engine.stats(), drained: host.drained, code }
 }
 
 fn same(function: extern "C" fn(u64) -> u64, argument: u64) {
@@ -292,7 +292,7 @@ fn count_blocks(trace: &mut trace::Trace) {
 }
 
 fn insert(trace: &mut trace::Trace, point: trace::Point, arg: trace::Arg) {
-    trace.calls.push(trace::Call::new(point, count as *const () as usize, map::LOCAL.start, vec![arg]));
+    trace.calls.push(trace::AnalysisCall::new(point, count as *const () as usize, map::LOCAL.start, vec![arg]));
 }
 
 #[test]

@@ -100,18 +100,18 @@ fn code_that_runs_again_and_again_is_linked() {
 
 #[test]
 fn counters_are_added_to_where_flags_are_dead() {
-    let base = [Optimisation::Tally];
+    let base = [Optimisation::CounterRegister];
     let placed = bytes(without(&base), flags, count_blocks);
-    let at_start = bytes(without(&[Optimisation::Tally, Optimisation::Anywhere]), flags, count_blocks);
+    let at_start = bytes(without(&[Optimisation::CounterRegister, Optimisation::Anywhere]), flags, count_blocks);
     assert!(placed < at_start, "{placed} bytes, {at_start} without");
 }
 
 #[test]
 fn equal_steps_become_one() {
-    let tally = [Optimisation::Tally];
-    let merged = bytes(without(&tally), rounds, count_steps);
-    assert_eq!(merged, bytes(without(&tally), rounds, count_blocks));
-    let each = bytes(without(&[Optimisation::Tally, Optimisation::Merge]), rounds, count_steps);
+    let register = [Optimisation::CounterRegister];
+    let merged = bytes(without(&register), rounds, count_steps);
+    assert_eq!(merged, bytes(without(&register), rounds, count_blocks));
+    let each = bytes(without(&[Optimisation::CounterRegister, Optimisation::Merge]), rounds, count_steps);
     assert!(merged < each, "{merged} bytes, {each} without");
 }
 
@@ -125,7 +125,7 @@ fn the_first_counter_is_in_a_register() {
     let lea_r11 = [0x4d, 0x8d, 0x5b, INSTRUCTIONS];
     let found = |off: &[Optimisation]| occurrences(&run(without(off), rounds, 100, count_blocks), &lea_r11);
     assert!(found(&[]) > 0);
-    assert_eq!(found(&[Optimisation::Tally]), 0);
+    assert_eq!(found(&[Optimisation::CounterRegister]), 0);
 }
 
 /// Where `add qword [rip + x], n` adds to, if `n` is small.
@@ -143,11 +143,11 @@ fn added_to(run: &Run) -> Vec<u64> {
 }
 
 #[test]
-fn counters_are_spread_over_cells() {
+fn counters_are_spread_over_shards() {
     let run = |off: &[Optimisation]| added_to(&run(without(off), collatz, 27, count_blocks));
-    let cells = run(&[Optimisation::Tally]);
-    assert!(cells.len() > 1 && cells.iter().all(|&at| map::THREADS.contains(at)), "{cells:x?}");
-    assert_eq!(run(&[Optimisation::Tally, Optimisation::Cells]), [map::LOCAL.start]);
+    let shards = run(&[Optimisation::CounterRegister]);
+    assert!(shards.len() > 1 && shards.iter().all(|&at| map::THREADS.contains(at)), "{shards:x?}");
+    assert_eq!(run(&[Optimisation::CounterRegister, Optimisation::Shards]), [map::LOCAL.start]);
 }
 
 fn call_each(trace: &mut Trace) {
@@ -217,15 +217,15 @@ fn in_slices(off: &[Optimisation]) -> [EngineStats; 3] {
 
 #[test]
 fn what_one_slice_translates_no_other_one_does() {
-    let [first, second, _] = in_slices(&[Optimisation::Targets]);
+    let [first, second, _] = in_slices(&[Optimisation::TargetMap]);
     assert!(first.traces > TARGETS && second.traces < first.traces / 10, "{first:?}\n{second:?}");
 }
 
 #[test]
 fn what_one_slice_looks_up_no_other_one_does() {
     let misses = |stats: [EngineStats; 3]| stats.map(|stats| stats.entries[1]);
-    let inherited = misses(in_slices(&[Optimisation::Targets]));
-    let own = misses(in_slices(&[Optimisation::Targets, Optimisation::Inherit]));
+    let inherited = misses(in_slices(&[Optimisation::TargetMap]));
+    let own = misses(in_slices(&[Optimisation::TargetMap, Optimisation::Inherit]));
     assert!(own.into_iter().all(|misses| misses >= TARGETS), "{own:?}");
     assert!(inherited[2] < TARGETS / 10, "{inherited:?}");
 }

@@ -5,7 +5,7 @@ use machine::AppPc;
 
 use super::condition::Condition;
 use super::instruction::Instruction;
-use super::kind::{Kind, Segment, VolatileKind, gpr};
+use super::kind::{Kind, NondeterministicKind, Segment, gpr};
 
 impl Instruction {
     /// Whether a `loop` or `jrcxz` counts in ecx: it has an address size prefix.
@@ -52,9 +52,9 @@ impl Instruction {
     /// Instructions that go on at the next one.
     fn straight_kind(&self) -> Kind {
         match self.iced.mnemonic() {
-            Mnemonic::Rdtsc => return Kind::Volatile(VolatileKind::Rdtsc),
-            Mnemonic::Rdtscp => return Kind::Volatile(VolatileKind::Rdtscp),
-            Mnemonic::Cpuid => return Kind::Volatile(VolatileKind::Cpuid),
+            Mnemonic::Rdtsc => return Kind::Nondeterministic(NondeterministicKind::Rdtsc),
+            Mnemonic::Rdtscp => return Kind::Nondeterministic(NondeterministicKind::Rdtscp),
+            Mnemonic::Cpuid => return Kind::Nondeterministic(NondeterministicKind::Cpuid),
             Mnemonic::Rdfsbase => return self.segment_base(false, Segment::Fs),
             Mnemonic::Wrfsbase => return self.segment_base(true, Segment::Fs),
             Mnemonic::Rdgsbase => return self.segment_base(false, Segment::Gs),

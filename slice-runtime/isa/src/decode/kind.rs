@@ -24,9 +24,9 @@ impl Segment {
     }
 }
 
-/// An instruction whose result the app's state doesn't determine, and which the engine asks its guest for.
+/// An instruction whose result the app's state doesn't determine, and which the engine asks its host for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VolatileKind {
+pub enum NondeterministicKind {
     /// `rdtsc`.
     Rdtsc,
     /// `rdtscp`.
@@ -74,7 +74,7 @@ pub enum Kind {
     /// `syscall`.
     Syscall,
     /// Its result must come from outside.
-    Volatile(VolatileKind),
+    Nondeterministic(NondeterministicKind),
     /// `xbegin`.
     XBegin {
         /// Where an abort goes.

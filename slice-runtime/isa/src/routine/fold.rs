@@ -5,14 +5,14 @@ use machine::Gpr;
 
 use super::branch::compared;
 use super::forms::{sign_extended, with_immediate, without_accumulator};
-use super::state::{ARGUMENT_REGISTERS, ARGUMENTS, State, Value, Way, for_each_register};
+use super::state::{ARGUMENT_REGISTERS, ARGUMENTS, RoutineState, Value, Way, for_each_register};
 use crate::decode::{Instruction, gpr};
 use crate::facts::with_info;
 use crate::write::register_64;
 
 /// Folds one routine. Templates still name the registers that the compiler chose.
-pub(super) struct Folder {
-    pub(super) state: State,
+pub(super) struct ConstantFolder {
+    pub(super) state: RoutineState,
     /// Whether a way leads to the next instruction: otherwise `state` means nothing.
     pub(super) reached: bool,
     /// Whether there was a branch: constants are loaded from there on, see `ways`.
@@ -21,8 +21,8 @@ pub(super) struct Folder {
     pub(super) templates: Vec<Iced>,
 }
 
-impl Folder {
-    pub(super) fn new(known: &[Option<u64>; ARGUMENTS]) -> Folder {
+impl ConstantFolder {
+    pub(super) fn new(known: &[Option<u64>; ARGUMENTS]) -> ConstantFolder {
         let mut values = [Value::Foreign; 16];
         for register in [Gpr::Rax, Gpr::R10, Gpr::R11] {
             values[register as usize] = Value::Undefined;
@@ -33,8 +33,8 @@ impl Folder {
                 None => Value::Dynamic,
             };
         }
-        let state = State { values, flags_valid: false, flags: None, frame: false };
-        Folder { state, reached: true, branched: false, ways: Vec::new(), templates: Vec::new() }
+        let state = RoutineState { values, flags_valid: false, flags: None, frame: false };
+        ConstantFolder { state, reached: true, branched: false, ways: Vec::new(), templates: Vec::new() }
     }
 
     /// The templates, at the routine's end. With `result` they leave its result in rax.

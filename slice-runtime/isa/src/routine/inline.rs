@@ -2,7 +2,7 @@
 
 use machine::AppPc;
 
-use super::fold::Folder;
+use super::fold::ConstantFolder;
 use super::state::ARGUMENTS;
 use super::template::Inlined;
 use crate::decode::Instruction;
@@ -22,7 +22,7 @@ pub fn inline_with_result(code: &[u8], routine_pc: u64, known: &[Option<u64>; AR
 }
 
 fn read(code: &[u8], routine_pc: u64, known: &[Option<u64>; ARGUMENTS], result: bool) -> Option<Inlined> {
-    let mut folder = Folder::new(known);
+    let mut folder = ConstantFolder::new(known);
     let mut pc = routine_pc;
     for _ in 0..=MAX_INSTRUCTIONS {
         folder.come_to(pc)?;

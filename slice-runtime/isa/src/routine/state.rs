@@ -29,7 +29,7 @@ pub(super) const ARGUMENT_REGISTERS: [Gpr; ARGUMENTS] = [Gpr::Rdi, Gpr::Rsi, Gpr
 
 /// What is known before an instruction of the routine.
 #[derive(Clone)]
-pub(super) struct State {
+pub(super) struct RoutineState {
     pub(super) values: [Value; 16],
     /// Whether the flags are those that the last flag-writing instruction of the routine left (it wasn't folded).
     pub(super) flags_valid: bool,
@@ -39,9 +39,9 @@ pub(super) struct State {
     pub(super) frame: bool,
 }
 
-impl State {
+impl RoutineState {
     /// What is known on both of two ways.
-    pub(super) fn met_by(&self, other: &State) -> Option<State> {
+    pub(super) fn met_by(&self, other: &RoutineState) -> Option<RoutineState> {
         let mut values = self.values;
         for (value, other) in values.iter_mut().zip(other.values) {
             *value = match (*value, other) {
@@ -55,7 +55,7 @@ impl State {
         }
         let flags = self.flags.filter(|_| self.flags == other.flags);
         let flags_valid = self.flags_valid && other.flags_valid;
-        (self.frame == other.frame).then_some(State { values, flags_valid, flags, frame: self.frame })
+        (self.frame == other.frame).then_some(RoutineState { values, flags_valid, flags, frame: self.frame })
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Way {
     pub(super) target: u64,
     /// The template that branches.
     pub(super) from: usize,
-    pub(super) state: State,
+    pub(super) state: RoutineState,
 }
 
 /// Calls `f` with each general register that a simple instruction names, how, and in which size.

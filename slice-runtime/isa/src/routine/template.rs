@@ -11,7 +11,7 @@ use crate::write::{Code, Fixup, register_64};
 
 /// Where a register of the routine lives when it is inlined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Location {
     /// The routine doesn't use it.
     Nowhere,
     /// In the scratch register with this index.
@@ -25,7 +25,7 @@ enum Place {
 pub struct Inlined {
     templates: Vec<Iced>,
     /// Indexed by the register that the compiler chose.
-    places: [Place; 16],
+    places: [Location; 16],
     scratch: u8,
     /// Arguments that the routine reads at run time (one bit for each).
     arguments: u8,
@@ -56,17 +56,17 @@ impl Inlined {
             flags |= rflags(template.rflags_modified());
         }
         let mut inlined =
-            Inlined { templates, places: [Place::Nowhere; 16], scratch: 0, arguments: 0, copied: 0, flags, result };
+            Inlined { templates, places: [Location::Nowhere; 16], scratch: 0, arguments: 0, copied: 0, flags, result };
         for r in Gpr::ALL.into_iter().filter(|&r| used & (1 << r as u16) != 0) {
             // A register that is written before it is read holds no argument.
             let is_read = read_first & (1 << r as u16) != 0;
             let argument = ARGUMENT_REGISTERS.iter().position(|&a| a == r).filter(|&a| is_read && known[a].is_none());
             let written = written & (1 << r as u16) != 0;
             inlined.places[r as usize] = match argument {
-                Some(a) if !written => Place::Argument(a as u8),
+                Some(a) if !written => Location::Argument(a as u8),
                 _ => {
                     inlined.scratch += 1;
-                    Place::Scratch(inlined.scratch - 1)
+                    Location::Scratch(inlined.scratch - 1)
                 }
             };
             if let Some(a) = argument {
@@ -85,7 +85,7 @@ impl Inlined {
     /// Which scratch register holds the routine's result behind it; `None` if that isn't wanted.
     pub fn result(&self) -> Option<usize> {
         match self.places[Gpr::Rax as usize] {
-            Place::Scratch(s) if self.result => Some(usize::from(s)),
+            Location::Scratch(s) if self.result => Some(usize::from(s)),
             _ => None,
         }
     }
@@ -156,7 +156,7 @@ impl Inlined {
     fn try_emit(&self, code: &mut Code, scratch: &[Gpr], arguments: &[Option<Gpr>; ARGUMENTS]) -> Option<()> {
         for (index, register) in ARGUMENT_REGISTERS.into_iter().enumerate() {
             if self.copied & (1 << index) != 0 {
-                let Place::Scratch(s) = self.places[register as usize] else { return None };
+                let Location::Scratch(s) = self.places[register as usize] else { return None };
                 code.mov(*scratch.get(usize::from(s))?, arguments[index]?);
             }
         }
@@ -189,9 +189,9 @@ impl Inlined {
         let place = |register: Register| -> Option<Register> {
             let Some(r) = gpr(register) else { return Some(register) };
             let chosen = match self.places[r as usize] {
-                Place::Nowhere => return None,
-                Place::Scratch(s) => *scratch.get(usize::from(s))?,
-                Place::Argument(a) => arguments[usize::from(a)]?,
+                Location::Nowhere => return None,
+                Location::Scratch(s) => *scratch.get(usize::from(s))?,
+                Location::Argument(a) => arguments[usize::from(a)]?,
             };
             Some(sized(chosen, register.size()))
         };

@@ -7,14 +7,14 @@
 use iced_x86::{Code, Instruction as Iced};
 
 use super::branch::jcc;
-use super::fold::Folder;
+use super::fold::ConstantFolder;
 use super::state::Way;
 use crate::decode::{Condition, Instruction, Kind};
 
 /// Behind the routine: where `ret` goes.
 const END: u64 = u64::MAX;
 
-impl Folder {
+impl ConstantFolder {
     /// The instruction at `pc` is the next one. `None`: a branch goes backwards, or into an instruction.
     pub(super) fn come_to(&mut self, pc: u64) -> Option<()> {
         if self.ways.iter().any(|way| way.target < pc) {

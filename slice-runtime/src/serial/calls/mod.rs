@@ -14,7 +14,7 @@ mod call;
 pub mod make;
 mod waits;
 
-pub use call::{Call, Underway};
+pub use call::{AppCall, Underway};
 pub(in crate::serial) use make::load_call;
 pub use make::{Unmade, abort_at, interruptible};
-pub use waits::{Lasting, Length, length_of};
+pub use waits::{LastingCall, Length, length_of};

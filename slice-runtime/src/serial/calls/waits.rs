@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::call::Call;
+use super::call::AppCall;
 
 /// How long a call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Length {
 }
 
 /// What is known of a call.
-pub fn length_of(call: &Call) -> Length {
+pub fn length_of(call: &AppCall) -> Length {
     match call.number as i64 {
         libc::SYS_futex => of_futex(call.args[1] as i32),
         libc::SYS_poll
@@ -71,12 +71,12 @@ pub fn length_of(call: &Call) -> Length {
 
 /// Calls that lasted although most of their kind are short: a read of a pipe, say, which nobody has written to. They are known by
 /// their numbers and first arguments.
-pub struct Lasting {
+pub struct LastingCall {
     /// How many more of them are taken for long ones; then one is tried again.
     left: [AtomicU8; 64],
 }
 
-impl Lasting {
+impl LastingCall {
     const TAKEN_FOR_LONG: u8 = 64;
 
     /// None has.
@@ -84,18 +84,18 @@ impl Lasting {
         Self { left: [const { AtomicU8::new(0) }; 64] }
     }
 
-    fn of(&self, call: &Call) -> &AtomicU8 {
+    fn of(&self, call: &AppCall) -> &AtomicU8 {
         let mixed = (call.number << 32 ^ call.args[0]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         &self.left[(mixed >> 58) as usize]
     }
 
     /// The call has lasted.
-    pub fn note(&self, call: &Call) {
+    pub fn note(&self, call: &AppCall) {
         self.of(call).store(Self::TAKEN_FOR_LONG, Ordering::Relaxed);
     }
 
     /// Whether the call is likely to last.
-    pub fn expects(&self, call: &Call) -> bool {
+    pub fn expects(&self, call: &AppCall) -> bool {
         let left = self.of(call);
         let before = left.load(Ordering::Relaxed);
         left.store(before.saturating_sub(1), Ordering::Relaxed);
@@ -119,19 +119,19 @@ mod tests {
 
     #[test]
     fn a_call_that_lasted_is_expected_to_for_a_while() {
-        let read = |fd: u64| Call { number: libc::SYS_read as u64, args: [fd, 0, 0, 0, 0, 0] };
-        let lasting = Lasting::new();
+        let read = |fd: u64| AppCall { number: libc::SYS_read as u64, args: [fd, 0, 0, 0, 0, 0] };
+        let lasting = LastingCall::new();
         assert!(!lasting.expects(&read(3)));
         lasting.note(&read(3));
         let expected = (0..200).take_while(|_| lasting.expects(&read(3))).count();
-        assert_eq!(expected, usize::from(Lasting::TAKEN_FOR_LONG));
+        assert_eq!(expected, usize::from(LastingCall::TAKEN_FOR_LONG));
         assert!(!lasting.expects(&read(4)));
     }
 
     #[test]
     fn a_futex_may_wait_or_wake() {
         let futex = |operation: i32| {
-            length_of(&Call { number: libc::SYS_futex as u64, args: [0, operation as u64, 0, 0, 0, 0] })
+            length_of(&AppCall { number: libc::SYS_futex as u64, args: [0, operation as u64, 0, 0, 0, 0] })
         };
         assert_eq!(futex(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG), Length::Long);
         assert_eq!(futex(libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG), Length::Instant);

@@ -3,7 +3,7 @@
 use machine::Gpr;
 use translator::abi::Cpu;
 
-use crate::serial::calls::Call;
+use crate::serial::calls::AppCall;
 
 /// How a child process starts.
 pub struct Child {
@@ -17,7 +17,7 @@ pub struct Child {
 impl Child {
     /// The state in which the call's child starts. `None` if it would run at the same time as its parent in the
     /// same memory.
-    pub fn of(call: &Call, cpu: &Cpu, memory: &dyn machine::Memory) -> Option<Self> {
+    pub fn of(call: &AppCall, cpu: &Cpu, memory: &dyn machine::Memory) -> Option<Self> {
         const CLONE_CLEAR_SIGHAND: u64 = 1 << 32;
         let mut cpu = cpu.clone();
         cpu.registers.finish_syscall(0);

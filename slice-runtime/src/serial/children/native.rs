@@ -40,14 +40,14 @@ struct Launch {
     scratch: [u64; 2],
 }
 
-struct Place(UnsafeCell<Launch>);
+struct LaunchCell(UnsafeCell<Launch>);
 
 // SAFETY: one thread prepares it and the same thread, or its child while the thread sleeps, uses it.
-unsafe impl Sync for Place {}
+unsafe impl Sync for LaunchCell {}
 
 /// Named in assembly, so that no register has to hold its address.
 #[unsafe(export_name = "superpin_launch")]
-static LAUNCH: Place = Place(UnsafeCell::new(Launch {
+static LAUNCH: LaunchCell = LaunchCell(UnsafeCell::new(Launch {
     xstate: XState { bytes: [0; machine::XSTATE_CAPACITY] },
     registers: Registers { gpr: [0; 16], rip: 0, rflags: 0, fs_base: 0, gs_base: 0 },
     calls: [[0; 5]; MOST_CALLS],

@@ -9,10 +9,10 @@ use syscall_replay::is_error;
 use syscall_replay::limits::{Limits, address_space, answer};
 
 use crate::ports::raw_syscall;
-use crate::serial::calls::Call;
+use crate::serial::calls::AppCall;
 
 /// The result of a call about a limit that is answered here.
-pub fn call(call: &Call, memory: &mut dyn Memory) -> Option<u64> {
+pub fn call(call: &AppCall, memory: &mut dyn Memory) -> Option<u64> {
     let me = raw_syscall(libc::SYS_getpid as u64, [0; 6]) as i32;
     answer((call.number, call.args), me, memory, |resource, new| {
         let own = match resource {

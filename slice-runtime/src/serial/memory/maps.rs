@@ -12,9 +12,9 @@ use bubble::map::{BUBBLE, WINDOWS};
 use machine::Memory;
 use syscall_replay::is_error;
 
-use super::own_memory::is_own_file;
+use super::self_mem::is_own_file;
 use crate::ports::raw_syscall;
-use crate::serial::calls::Call;
+use crate::serial::calls::AppCall;
 
 /// The kernel's buffer for such a file.
 const BUFFER: usize = 4096;
@@ -37,7 +37,7 @@ struct Reading {
 
 impl MapsFiles {
     /// The app has made a call that succeeded: takes note of descriptors that come and go.
-    pub fn after(&mut self, call: &Call, result: u64, memory: &dyn Memory) {
+    pub fn after(&mut self, call: &AppCall, result: u64, memory: &dyn Memory) {
         let [first, second, third, ..] = call.args;
         match call.number as i64 {
             libc::SYS_open => self.opened(first, result, memory),
@@ -61,7 +61,7 @@ impl MapsFiles {
     }
 
     /// Whether a call reads such a descriptor; then what it reads. The caller writes it to the app's buffer.
-    pub fn read(&mut self, call: &Call, maps: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
+    pub fn read(&mut self, call: &AppCall, maps: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
         if call.number as i64 != libc::SYS_read {
             return None;
         }
@@ -171,8 +171,8 @@ mod tests {
     use super::*;
     use machine::Here;
 
-    fn call(number: i64, args: [u64; 6]) -> Call {
-        Call { number: number as u64, args }
+    fn call(number: i64, args: [u64; 6]) -> AppCall {
+        AppCall { number: number as u64, args }
     }
 
     #[test]

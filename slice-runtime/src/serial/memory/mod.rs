@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * `memory`: calls that shape the address space. `maps`: what it is told of its mappings.
-//! * `written_files`, `own_memory`: writing to code by a file. `told`: writes that the engine is told of first.
+//! * `written_files`, `self_mem`: writing to code by a file. `notifying_memory`: writes that the engine is told of first.
 //! * `limits`: limits that the image has used up a part of.
 //! * `virtual_calls`: calls that never become real.
 
@@ -14,13 +14,13 @@ pub mod limits;
 mod maps;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
 pub mod memory;
-mod own_memory;
-mod told;
+mod notifying_memory;
+mod self_mem;
 mod virtual_calls;
 pub mod written_files;
 
 pub use limits::limit_open_files;
 pub use maps::MapsFiles;
-pub use own_memory::OwnMemory;
+pub use self_mem::SelfMem;
 pub use virtual_calls::VirtualCalls;
 pub use written_files::open_at_start;

@@ -5,9 +5,9 @@ use machine::Here;
 use translator::abi::Cpu;
 
 use super::maps::{self, MapsFiles};
-use super::told::Told;
+use super::notifying_memory::NotifyingMemory;
 use super::{limits, memory};
-use crate::serial::calls::Call;
+use crate::serial::calls::AppCall;
 use crate::serial::signals::Signals;
 
 /// Answers the calls that never become real: what they are about is virtual.
@@ -19,7 +19,7 @@ pub struct VirtualCalls<'a> {
 
 impl VirtualCalls<'_> {
     /// `arch_prctl` as far as it is about the segment bases.
-    fn segment_base(&mut self, call: &Call, cpu: &mut Cpu, control: &mut dyn Control) -> Option<u64> {
+    fn segment_base(&mut self, call: &AppCall, cpu: &mut Cpu, control: &mut dyn Control) -> Option<u64> {
         use machine::Memory;
         let [command, value, ..] = call.args;
         let base = match command as i32 {
@@ -40,21 +40,21 @@ impl VirtualCalls<'_> {
     }
 
     /// `read` of a descriptor that shows the app its mappings.
-    fn read_maps(&mut self, call: &Call, control: &mut dyn Control) -> Option<u64> {
+    fn read_maps(&mut self, call: &AppCall, control: &mut dyn Control) -> Option<u64> {
         let text = self.maps.read(call, || {
             // Pages that the engine protected are lines of their own.
             memory::release_all(control);
             maps::current()
         })?;
-        let mut memory = Told { memory: self.memory, control };
+        let mut memory = NotifyingMemory { memory: self.memory, control };
         let written = machine::Memory::write(&mut memory, call.args[1], &text);
         Some(if written.is_ok() { text.len() as u64 } else { -i64::from(libc::EFAULT) as u64 })
     }
 
     /// The result, if the call is one of them.
-    pub fn answer(&mut self, call: &Call, cpu: &mut Cpu, control: &mut dyn Control) -> Option<u64> {
+    pub fn answer(&mut self, call: &AppCall, cpu: &mut Cpu, control: &mut dyn Control) -> Option<u64> {
         let args = call.args;
-        let memory = &mut Told { memory: self.memory, control };
+        let memory = &mut NotifyingMemory { memory: self.memory, control };
         match call.number as i64 {
             libc::SYS_rt_sigaction => {
                 let result = self.signals.sigaction(args, memory);

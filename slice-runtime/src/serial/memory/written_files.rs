@@ -6,10 +6,10 @@ use std::fs::read_dir;
 use syscall_replay::is_error;
 
 use crate::ports::raw_syscall;
-use crate::serial::calls::Call;
+use crate::serial::calls::AppCall;
 
 /// The inode of the file that a call, which has succeeded with this result, has opened for writing.
-pub fn opened_by(call: &Call, result: u64) -> Option<u64> {
+pub fn opened_by(call: &AppCall, result: u64) -> Option<u64> {
     let flags = match call.number as i64 {
         libc::SYS_open => call.args[1],
         libc::SYS_openat | libc::SYS_open_by_handle_at => call.args[2],

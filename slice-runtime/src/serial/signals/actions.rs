@@ -10,8 +10,8 @@ use machine::Memory;
 use super::action::{Action, DEFAULT, IGNORE, SA_ONSTACK, SA_RESETHAND, UNBLOCKABLE, set_real_action};
 use super::alt_stack::AltStack;
 use super::arrivals::{Arrivals, Hook, NOBODYS};
-use super::hold::{self, Hold};
 use super::sets::{FAULTS, bit};
+use super::throttle::{self, Throttle};
 use crate::ports::raw_syscall;
 use crate::serial::calls::interruptible;
 
@@ -59,7 +59,7 @@ pub struct Signals {
     pub altstack: AltStack,
     /// What has arrived for that thread.
     pub arrivals: &'static Arrivals,
-    pub hold: Hold,
+    pub throttle: Throttle,
 }
 
 impl Signals {
@@ -74,7 +74,13 @@ impl Signals {
         }
         let mut altstack = [0; 3];
         raw_syscall(libc::SYS_sigaltstack as u64, [0, altstack.as_mut_ptr() as u64, 0, 0, 0, 0]);
-        Self { actions, mask, altstack: AltStack::from_words(altstack), arrivals: &NOBODYS, hold: Hold::default() }
+        Self {
+            actions,
+            mask,
+            altstack: AltStack::from_words(altstack),
+            arrivals: &NOBODYS,
+            throttle: Throttle::default(),
+        }
     }
 
     /// Goes on for another thread, whose part is in `other`; gives that of the last one for it.
@@ -109,7 +115,7 @@ impl Signals {
     pub fn set_mask(&mut self, mask: u64) {
         self.mask = mask & !UNBLOCKABLE;
         self.arrivals.set_blocked(self.mask);
-        hold::end();
+        throttle::end();
         let real = self.mask & !FAULTS;
         let args = [libc::SIG_SETMASK as u64, &raw const real as u64, 0, 8, 0, 0];
         // Not made if a signal has arrived: a second one would take the place of the first.
@@ -117,14 +123,14 @@ impl Signals {
     }
 
     /// A handler returns to code that blocks exactly these. Others stay blocked for a while where they would keep it from getting on.
-    pub fn return_to(&mut self, mask: u64, may_hold: bool) {
-        if !(may_hold && self.hold.begins(mask)) {
+    pub fn return_to(&mut self, mask: u64, may_throttle: bool) {
+        if !(may_throttle && self.throttle.begins(mask)) {
             return self.set_mask(mask);
         }
         self.mask = mask & !UNBLOCKABLE;
         self.arrivals.set_blocked(self.mask);
         set_real_mask(!FAULTS);
-        hold::begin(self.mask & !FAULTS);
+        throttle::begin(self.mask & !FAULTS);
     }
 
     /// What a signal that arrived leads to; a handler that is to be called once only is forgotten.
@@ -308,7 +314,7 @@ fn words(bytes: &[u8; 24]) -> [u64; 3] {
 
 /// Sets the mask that the kernel goes by, whatever waits.
 pub fn set_real_mask(mask: u64) {
-    hold::end();
+    throttle::end();
     raw_syscall(libc::SYS_rt_sigprocmask as u64, [libc::SIG_SETMASK as u64, &raw const mask as u64, 0, 8, 0, 0]);
 }
 
@@ -325,7 +331,7 @@ mod tests {
             mask: 0,
             altstack: AltStack::NONE,
             arrivals: &NOBODYS,
-            hold: Hold::default(),
+            throttle: Throttle::default(),
         }
     }
 

@@ -16,7 +16,7 @@ pub struct Arrived {
 
 /// The one place for a signal that the app hasn't got yet.
 #[derive(Debug)]
-struct Place {
+struct ArrivalCell {
     /// The signal's number, 0 if there is none.
     signal: AtomicU64,
     info: UnsafeCell<MaybeUninit<libc::siginfo_t>>,
@@ -24,9 +24,9 @@ struct Place {
 
 // SAFETY: `info` is written by the hook while `signal` is 0 and read by `take` while it isn't; both are done by the thread to which the place
 // belongs, and the hook doesn't come again before `take`.
-unsafe impl Sync for Place {}
+unsafe impl Sync for ArrivalCell {}
 
-impl Place {
+impl ArrivalCell {
     const fn new() -> Self {
         Self { signal: AtomicU64::new(0), info: UnsafeCell::new(MaybeUninit::uninit()) }
     }
@@ -59,10 +59,10 @@ impl Place {
 /// What has arrived for one thread of the app.
 #[derive(Debug)]
 pub struct Arrivals {
-    arrived: Place,
+    arrived: ArrivalCell,
     /// A fault signal that somebody sent with kill(2) while the app blocks it: it can't be blocked for real. As with
     /// the kernel's own queue of ordinary signals, a second one before the first was delivered is dropped.
-    held: Place,
+    held: ArrivalCell,
     /// The app's blocked signals, for the hook.
     blocked: AtomicU64,
 }
@@ -70,7 +70,7 @@ pub struct Arrivals {
 impl Arrivals {
     /// Nothing, for a thread that blocks nothing.
     pub const fn new() -> Self {
-        Self { arrived: Place::new(), held: Place::new(), blocked: AtomicU64::new(0) }
+        Self { arrived: ArrivalCell::new(), held: ArrivalCell::new(), blocked: AtomicU64::new(0) }
     }
 
     /// Not 0 while a signal is waiting for the app.

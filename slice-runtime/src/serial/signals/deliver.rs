@@ -31,7 +31,7 @@ pub fn arrived(
         }
         Consequence::Death => Err(Death(arrived.signal)),
         Consequence::Handler(action) => {
-            signals.hold.delivers(arrived);
+            signals.throttle.delivers(arrived);
             let blocked = waiting_mask.unwrap_or(signals.mask());
             call_handler(signals, action, arrived, [0; 3], blocked, cpu, control)
         }
@@ -88,12 +88,12 @@ fn call_handler(
     Ok(())
 }
 
-/// `rt_sigreturn`. `may_hold`: other signals may be held back.
-pub fn sigreturn(signals: &mut Signals, cpu: &mut Cpu, may_hold: bool) -> Result<(), Death> {
+/// `rt_sigreturn`. `may_throttle`: other signals may be held back.
+pub fn sigreturn(signals: &mut Signals, cpu: &mut Cpu, may_throttle: bool) -> Result<(), Death> {
     let restored = frame::restore(cpu, &Here::new()).map_err(|_| Death(libc::SIGSEGV))?;
     // A stack that can't be set is left as it is, as the kernel does.
     let _ = signals.set_altstack(restored.altstack, cpu.registers.rsp());
-    signals.return_to(restored.mask, may_hold);
+    signals.return_to(restored.mask, may_throttle);
     Ok(())
 }
 

@@ -11,11 +11,11 @@ const MOST: usize = 1 << 12;
 
 /// Calls that will be made when handlers return: the address of the instruction, by the handler's stack pointer.
 #[derive(Debug, Default)]
-pub struct Begun {
+pub struct InterruptedCall {
     calls: BTreeMap<u64, u64>,
 }
 
-impl Begun {
+impl InterruptedCall {
     /// A handler starts with this stack pointer. Whatever had its frame there is over.
     pub fn handler(&mut self, rsp: u64) {
         self.calls.remove(&rsp);
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_call_is_made_when_its_own_handler_returns() {
-        let mut begun = Begun::default();
+        let mut begun = InterruptedCall::default();
         begun.before_call(0x1000, 7);
         begun.before_call(0x800, 8);
         assert!(begun.returned(0x800, 8) && !begun.returned(0x800, 8));

@@ -9,7 +9,7 @@
 //! * `action`, `actions`: dispositions and masks. `alt_stack`: alternate stacks.
 //! * `deliver`: into a handler, and back. `frame`, `xstate_area`: what it finds on its stack.
 //! * `interrupted_calls`: calls that a handler has come before.
-//! * `hold`: the app gets on where signals come all the time.
+//! * `throttle`: the app gets on where signals come all the time.
 
 mod action;
 mod actions;
@@ -17,9 +17,9 @@ mod alt_stack;
 mod arrivals;
 pub mod deliver;
 mod frame;
-pub mod hold;
 mod interrupted_calls;
 mod sets;
+pub mod throttle;
 mod xstate_area;
 
 pub use action::{Action, set_real_action};
@@ -27,6 +27,6 @@ pub use actions::{OfThread, Signals, set_real_mask};
 pub use alt_stack::AltStack;
 pub use arrivals::Arrivals;
 pub use deliver::Death;
-pub use interrupted_calls::Begun;
+pub use interrupted_calls::InterruptedCall;
 pub use sets::{FAULTS, bit};
 pub use xstate_area::use_area;

@@ -11,25 +11,25 @@ use crate::serial::signals::FAULTS;
 
 /// The engine's hook.
 pub fn hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t) -> bool {
-    let area = of_signal_stack();
-    let has_turn = area.has_turn();
-    let is_asked = area.is_asked();
+    let block = of_signal_stack();
+    let has_turn = block.has_turn();
+    let is_asked = block.is_asked();
     if turns::is_request(signal, info, is_asked) {
         if has_turn {
             engine::interrupt();
         }
-        area.waiter.request_arrived();
+        block.waiter.request_arrived();
         return has_turn;
     }
-    if area.arrivals.holds_back(signal) {
-        area.arrivals.hold(signal, info);
+    if block.arrivals.holds_back(signal) {
+        block.arrivals.hold(signal, info);
         // It may stand for a request with the same number, which then doesn't come.
         if is_asked {
             engine::interrupt();
         }
         return is_asked;
     }
-    area.arrivals.arrive(signal, info);
+    block.arrivals.arrive(signal, info);
     block_all(context);
     let registers = &mut context.uc_mcontext.gregs;
     let [pc, rcx] = [libc::REG_RIP, libc::REG_RCX].map(|register| registers[register as usize] as u64);

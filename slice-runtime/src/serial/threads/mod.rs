@@ -1,6 +1,6 @@
 //! The app's threads. Each is a thread of the kernel's, whose code runs translated; they run in turns.
 //!
-//! One engine, one guest and one tool serve all of them, one after the other, so that tools see one stream of events and need no locks, and
+//! One engine, one host and one tool serve all of them, one after the other, so that tools see one stream of events and need no locks, and
 //! generated code can name its scratch memory by address. A system call that waits is made without the turn, so the kernel does for the
 //! app's threads what it always does: it wakes them, interrupts them, keeps their masks, and clears the word that tells others of a thread's end.
 //!
@@ -10,13 +10,13 @@
 //! ```
 //!
 //! * `waiter`, `watch`, `turns`: who has the turn.
-//! * `area`: what the runtime keeps for each thread. `start`: its first and its last instructions.
+//! * `block`: what the runtime keeps for each thread. `start`: its first and its last instructions.
 //! * `threads`: all of them. `pause`: why one leaves the engine. `arrival`: signals arrive here.
 //!
 //! An app with one thread pays for none of this: it has the turn all the time.
 
-mod area;
 mod arrival;
+mod block;
 mod pause;
 pub mod start;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
@@ -25,8 +25,8 @@ mod turns;
 mod waiter;
 mod watch;
 
-pub use area::{Area, State};
 pub use arrival::hook;
+pub use block::{ThreadBlock, ThreadContext};
 pub use pause::Pause;
 pub use start::{Begin, NewThread};
 pub use threads::{TURNS, Threads, before_exec, never_waits, of_turn};

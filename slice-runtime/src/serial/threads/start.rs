@@ -8,13 +8,13 @@ use std::arch::global_asm;
 use machine::{Gpr, Memory};
 use translator::abi::Cpu;
 
-use super::area::Area;
+use super::block::ThreadBlock;
 use crate::ports::raw_syscall;
-use crate::serial::calls::{Call, load_call};
+use crate::serial::calls::{AppCall, load_call};
 
 global_asm!(
     ".pushsection .text.superpin_threads, \"ax\", @progbits",
-    // extern "C" fn (call: *const [u64; 7], area: *const Area, begin: Begin) -> u64. Returns in the parent; the child has a stack of its own.
+    // extern "C" fn (call: *const [u64; 7], block: *const ThreadBlock, begin: Begin) -> u64. Returns in the parent; the child has a stack of its own.
     ".globl superpin_start_thread",
     "superpin_start_thread:",
     "push rbx",
@@ -47,12 +47,12 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    fn superpin_start_thread(call: *const [u64; 7], area: *const u8, begin: *const u8) -> u64;
+    fn superpin_start_thread(call: *const [u64; 7], block: *const u8, begin: *const u8) -> u64;
     fn superpin_end_thread(is_used: *mut u32, status: u64) -> !;
 }
 
-/// The first function of a thread, which gets its area.
-pub type Begin = extern "C" fn(&'static Area) -> !;
+/// The first function of a thread, which gets its thread block.
+pub type Begin = extern "C" fn(&'static ThreadBlock) -> !;
 
 /// The words of a `clone_args` that matter here.
 mod word {
@@ -70,7 +70,7 @@ const MOST_WORDS: usize = 16;
 
 /// A call that starts a thread.
 pub struct NewThread {
-    call: Call,
+    call: AppCall,
     /// What `clone3` is given; empty for `clone`.
     args: Vec<u64>,
     /// The state in which the app's thread starts.
@@ -81,7 +81,7 @@ pub struct NewThread {
 
 impl NewThread {
     /// Reads the call. `None` if its arguments can't be read, or are longer than any kernel's.
-    pub fn of(call: &Call, cpu: &Cpu, memory: &dyn Memory) -> Option<Self> {
+    pub fn of(call: &AppCall, cpu: &Cpu, memory: &dyn Memory) -> Option<Self> {
         let mut cpu = cpu.clone();
         cpu.registers.finish_syscall(0);
         let mut args = Vec::new();
@@ -110,9 +110,9 @@ impl NewThread {
 
     /// Starts it, on a stack of the runtime's. Gives what the call gives in the thread that makes it. All signals must be blocked: they are in
     /// the new one until it has a stack for them.
-    pub fn start(mut self, area: &'static Area, begin: Begin) -> u64 {
-        let (stack, size) = area.stack();
-        let Call { number, mut args } = self.call;
+    pub fn start(mut self, block: &'static ThreadBlock, begin: Begin) -> u64 {
+        let (stack, size) = block.stack();
+        let AppCall { number, mut args } = self.call;
         if self.args.is_empty() {
             args[0] &= !SETTLS;
             args[1] = stack + size;
@@ -124,18 +124,18 @@ impl NewThread {
         }
         let call = [number, args[0], args[1], args[2], args[3], args[4], args[5]];
         // SAFETY: the stack is the new thread's alone, and big enough for what runs there.
-        unsafe { superpin_start_thread(&raw const call, (area as *const Area).cast(), begin as *const u8) }
+        unsafe { superpin_start_thread(&raw const call, (block as *const ThreadBlock).cast(), begin as *const u8) }
     }
 }
 
 const SETTLS: u64 = libc::CLONE_SETTLS as u64;
 
-/// The end of the calling thread, which runs on that area's stack. It mustn't have the turn any more.
-pub fn end(area: &Area, status: u64) -> ! {
+/// The end of the calling thread, which runs on that thread block's stack. It mustn't have the turn any more.
+pub fn end(block: &ThreadBlock, status: u64) -> ! {
     // The fault signals too: a handler would run on memory that may be another thread's.
     let all = u64::MAX;
     let args = [libc::SIG_SETMASK as u64, &raw const all as u64, 0, 8, 0, 0];
     raw_syscall(libc::SYS_rt_sigprocmask as u64, args);
     // SAFETY: nothing of this thread is used any more.
-    unsafe { superpin_end_thread(area.is_used().as_ptr(), status) }
+    unsafe { superpin_end_thread(block.is_used().as_ptr(), status) }
 }

@@ -2,36 +2,36 @@
 
 use std::sync::atomic::Ordering;
 
-use super::area::Area;
+use super::block::ThreadBlock;
 use super::start::Begin;
 use super::turns::{self, Turns};
 use crate::ports::raw_syscall;
-use crate::serial::calls::{Call, Length, length_of};
+use crate::serial::calls::{AppCall, Length, length_of};
 use crate::serial::signals::{Arrivals, Signals, bit};
 
 pub static TURNS: Turns = Turns::new(turns::request);
 
-/// The threads as the guest knows them.
+/// The threads as the host knows them.
 pub struct Threads {
     /// What a new one starts with.
     pub(in crate::serial) begin: Begin,
     pub(in crate::serial) alive: usize,
-    areas: Vec<&'static Area>,
+    blocks: Vec<&'static ThreadBlock>,
     /// Started by the app.
     pub started: u64,
 }
 
-/// The area of the thread whose turn it is.
-pub fn of_turn() -> &'static Area {
-    Area::of_waiter(TURNS.holder().expect("it is some thread's turn"))
+/// The thread block of the thread whose turn it is.
+pub fn of_turn() -> &'static ThreadBlock {
+    ThreadBlock::of_waiter(TURNS.holder().expect("it is some thread's turn"))
 }
 
-/// The area of the thread whose signal handler calls this.
-pub fn of_signal_stack() -> &'static Area {
-    Area::of_this_stack()
+/// The thread block of the thread whose signal handler calls this.
+pub fn of_signal_stack() -> &'static ThreadBlock {
+    ThreadBlock::of_this_stack()
 }
 
-impl Area {
+impl ThreadBlock {
     /// Whether its thread has the turn, and isn't in a call.
     pub fn has_turn(&self) -> bool {
         TURNS.is_held_by(&self.waiter)
@@ -46,16 +46,16 @@ impl Area {
 impl Threads {
     /// The first thread, which calls this and has the turn from now on.
     pub fn first(begin: Begin) -> Self {
-        let area = Area::new();
-        area.waiter.tid.store(own_number(), Ordering::Relaxed);
-        area.take_signals();
-        TURNS.take(&area.waiter);
-        Self { begin, alive: 1, areas: vec![area], started: 0 }
+        let block = ThreadBlock::new();
+        block.waiter.tid.store(own_number(), Ordering::Relaxed);
+        block.take_signals();
+        TURNS.take(&block.waiter);
+        Self { begin, alive: 1, blocks: vec![block], started: 0 }
     }
 
     /// What has arrived for the first of them.
     pub fn first_arrivals(&self) -> &'static Arrivals {
-        &self.areas[0].arrivals
+        &self.blocks[0].arrivals
     }
 
     /// Whether there are more than one.
@@ -63,18 +63,18 @@ impl Threads {
         self.alive > 1
     }
 
-    pub(in crate::serial) fn area(&mut self) -> &'static Area {
-        let unused = self.areas.iter().copied().find(|area| area.reuse());
+    pub(in crate::serial) fn block(&mut self) -> &'static ThreadBlock {
+        let unused = self.blocks.iter().copied().find(|block| block.reuse());
         unused.unwrap_or_else(|| {
-            let new = Area::new();
-            self.areas.push(new);
+            let new = ThreadBlock::new();
+            self.blocks.push(new);
             new
         })
     }
 
     /// The signal by which the call ends the app, if it is one of several threads that makes it. The kernel ends all threads before such a call
     /// returns; if the signal went to another thread's handler, this one would go on until that one has the turn.
-    pub fn death_by(&self, call: &Call, signals: &Signals) -> Option<i32> {
+    pub fn death_by(&self, call: &AppCall, signals: &Signals) -> Option<i32> {
         let is_this = |process: u64| process == raw_syscall(libc::SYS_getpid as u64, [0; 6]);
         let [first, second, third, ..] = call.args;
         let (thread, signal) = match call.number as i64 {
@@ -84,19 +84,19 @@ impl Threads {
             _ => return None,
         };
         let me = of_turn();
-        let takes_it = |area: &&Area| {
+        let takes_it = |block: &&ThreadBlock| {
             // SAFETY: this thread has the turn.
-            let mask = if std::ptr::eq(*area, me) { Some(signals.mask()) } else { unsafe { area.mask() } };
-            let is_meant = thread.is_none_or(|thread| area.waiter.tid.load(Ordering::Relaxed) == thread);
+            let mask = if std::ptr::eq(*block, me) { Some(signals.mask()) } else { unsafe { block.mask() } };
+            let is_meant = thread.is_none_or(|thread| block.waiter.tid.load(Ordering::Relaxed) == thread);
             is_meant && mask.is_some_and(|mask| mask & bit(signal) == 0)
         };
-        let dies = self.are_many() && signals.ends_at_once(signal) && self.areas.iter().any(takes_it);
+        let dies = self.are_many() && signals.ends_at_once(signal) && self.blocks.iter().any(takes_it);
         dies.then_some(signal)
     }
 }
 
 /// Whether a call neither waits nor tells of signals that wait.
-pub fn never_waits(call: &Call) -> bool {
+pub fn never_waits(call: &AppCall) -> bool {
     length_of(call) == Length::Instant && call.number as i64 != libc::SYS_rt_sigpending
 }
 

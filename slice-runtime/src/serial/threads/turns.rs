@@ -1,4 +1,4 @@
-//! Who may use the engine, the guest and the tool: one thread of the app after the other.
+//! Who may use the engine, the host and the tool: one thread of the app after the other.
 //!
 //! A thread has the turn while it runs translated code or the runtime. It gives it up before a call that waits, and for others when it had it
 //! for long enough. Most calls are short: a thread keeps the turn meanwhile, but marks itself, and if the call lasts the first thread in the queue

@@ -1,6 +1,6 @@
 //! The memory with which the next slice starts, from wherever it is known.
 //!
-//! While the app runs that is a process, which keeps it ([`Keeper`]). A page that is the same physical page in both, or an unchanged page of the same file, isn't
+//! While the app runs that is a process, which keeps it ([`CheckpointProcess`]). A page that is the same physical page in both, or an unchanged page of the same file, isn't
 //! read. Memory that the app shares with others is in objects that slices have for themselves, or share as long as nothing has changed there: where the
 //! two have mapped different ones, it is read as a whole.
 
@@ -44,7 +44,7 @@ pub enum Pages {
 }
 
 /// A process that keeps it.
-pub struct Keeper {
+pub struct CheckpointProcess {
     pid: libc::pid_t,
     memory: Here,
     here: File,
@@ -54,7 +54,7 @@ pub struct Keeper {
     entries: [Vec<u8>; 2],
 }
 
-impl Keeper {
+impl CheckpointProcess {
     /// Process `pid`, a fork of the app.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Keeper {
     }
 }
 
-impl FirstMemory for Keeper {
+impl FirstMemory for CheckpointProcess {
     fn pieces(&mut self, line: &str, range: (u64, u64), pages: Pages) -> io::Result<Vec<((u64, u64), Pages)>> {
         let Some(mine) = Lent::parse(line) else { return Ok(Vec::from([(range, pages)])) };
         if self.maps.is_none() {

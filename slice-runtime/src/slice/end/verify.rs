@@ -1,8 +1,8 @@
 //! Proof that a slice has reached its end: its memory must be the next slice's first memory.
 //!
 //! Registers and the top of the stack can recur: a loop that changes memory only has the same signature each time round.
-//! So a process that the next slice left behind before it ran ([`bubble::shared::Slot::first_state`]) keeps the state in which the
-//! master stood at the boundary, and a match of the signature is compared with it, page by page. Which pages needn't be read its keeper
+//! So a process that the next slice left behind before it ran ([`bubble::shared::Slot::checkpoint`]) keeps the state in which the
+//! master stood at the boundary, and a match of the signature is compared with it, page by page. Which pages needn't be read its checkpoint process
 //! knows ([`FirstMemory`]). The first word that differs becomes
 //! part of what the engine compares inline, so that the same false match isn't looked at again.
 //!
@@ -159,7 +159,7 @@ impl Comparison<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::first_memory::Keeper;
+    use super::super::first_memory::CheckpointProcess;
     use super::*;
 
     /// Forks a process that waits, runs `test` with its id, and ends it.
@@ -188,10 +188,14 @@ mod tests {
             let images = Images::new();
             let end = start + 4 * PAGE;
             let compare = |pages, pushed| {
-                let mut keeper = Keeper::new(pid).unwrap();
+                let mut checkpoint = CheckpointProcess::new(pid).unwrap();
                 let apart = Apart { rsp: 0, frame: [0; 2], images: &images, pushed };
-                let mut comparison =
-                    Comparison { next: &mut keeper, apart: &apart, suspects: Vec::new(), contents: Default::default() };
+                let mut comparison = Comparison {
+                    next: &mut checkpoint,
+                    apart: &apart,
+                    suspects: Vec::new(),
+                    contents: Default::default(),
+                };
                 comparison.compare(start, end, pages).unwrap()
             };
             assert_eq!(compare(Pages::Suspect, None), None);

@@ -5,7 +5,7 @@ use std::ptr::addr_of_mut;
 use machine::x87::Lost;
 use machine::{Gpr, Here, component};
 use sigmatch::{Form, Images};
-use translator::trace::{Arg, Call, Point, Trace};
+use translator::trace::{AnalysisCall, Arg, Point, Trace};
 
 /// One for the process, at the same address in every slice: shared translations pass it to the routines.
 static mut IMAGES: Images = Images::new();
@@ -23,7 +23,7 @@ pub fn instrument(trace: &mut Trace) {
             return None;
         };
         let args = [&[Arg::MemoryAddress(0)], registers].concat();
-        Some(Call::new(Point::Before(index), routine as usize, addr_of_mut!(IMAGES) as u64, args))
+        Some(AnalysisCall::new(Point::Before(index), routine as usize, addr_of_mut!(IMAGES) as u64, args))
     });
     let calls: Vec<_> = calls.collect();
     trace.calls.extend(calls);

@@ -1,7 +1,7 @@
 //! Before a slice's first instruction.
 //!
-//! * `first_state`: a process that keeps it, so that the slice can be begun again.
+//! * `checkpoint`: a process that keeps it, so that the slice can be begun again.
 //! * `aliases`: two mappings of one object stay one memory, though a slice's is a copy.
 
 pub mod aliases;
-pub mod first_state;
+pub mod checkpoint;

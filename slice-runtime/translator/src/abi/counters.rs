@@ -1,11 +1,11 @@
-//! Counters of analysis routines, spread over cells.
+//! Counters of analysis routines, spread over shards.
 //!
 //! A tool that adds to one word in every block makes every block wait until the addition of the one before has gone through
 //! memory: about eight cycles, which is more than most blocks take. So an addition of a constant goes to one of several
-//! *cells* that stand for the word, chosen by the app's pc, and the cells are added to the word whenever translated code is left: before
-//! a routine is called that could read it, and before a guest is asked, who may hand in the tool's result.
+//! *shards* that stand for the word, chosen by the app's pc, and the shards are added to the word whenever translated code is left: before
+//! a routine is called that could read it, and before a host is asked, who may hand in the tool's result.
 //!
-//! Additions to the word that comes up first are usually made in a register, see `emit::registers::r11`, and come to its cells now and then.
+//! Additions to the word that comes up first are usually made in a register, see `emit::registers::r11`, and come to its shards now and then.
 //!
 //! A routine that is put in place and isn't such an addition could read the word unseen. Named invariant *either or*: in one
 //! run, counters are spread or such routines are put in place, whichever came up first.
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use machine::AppPc;
 
-use super::spill::{CELLS, Reserved, WORDS};
+use super::spill::{Reserved, SHARDS, WORDS};
 
 const UNDECIDED: u32 = 0;
 const SPREAD: u32 = 1;
@@ -23,18 +23,18 @@ const DIRECT: u32 = 2;
 /// Where an addition to a counter is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterPlace {
-    /// In one of its cells in the thread state.
-    Cell {
-        /// Number of the word among those that have cells.
+    /// In one of its shards in the thread state.
+    Shard {
+        /// Number of the word among those that have shards.
         word: usize,
-        /// Number of the cell.
-        cell: usize,
+        /// Number of the shard.
+        shard: usize,
     },
     /// At the word's own address.
     Word(u64),
 }
 
-/// Which words have cells: the same in all processes that share translations.
+/// Which words have shards: the same in all processes that share translations.
 #[derive(Default)]
 #[repr(C)]
 pub struct Counters {
@@ -60,33 +60,33 @@ impl Counters {
     pub fn reserved(&self) -> Reserved {
         let reserved = self.reserved.load(Ordering::Acquire);
         let is = |r: &Reserved| *r as u32 + 1 == reserved;
-        [Reserved::Tally, Reserved::Position].into_iter().find(is).unwrap_or_default()
+        [Reserved::CounterRegister, Reserved::BufferPointer].into_iter().find(is).unwrap_or_default()
     }
 
-    /// Whether additions to the word at `address` are made in the tally.
+    /// Whether additions to the word at `address` are made in the counter register.
     #[inline]
-    pub fn is_tally(&self, address: u64) -> bool {
-        self.reserved() == Reserved::Tally && self.is_first(address)
+    pub fn is_in_register(&self, address: u64) -> bool {
+        self.reserved() == Reserved::CounterRegister && self.is_first(address)
     }
 
-    /// Whether the word at `address` is the first that has cells.
+    /// Whether the word at `address` is the first that has shards.
     #[inline]
     pub fn is_first(&self, address: u64) -> bool {
         self.words[0].load(Ordering::Acquire) == address
     }
 
-    /// A cell of the first word.
-    pub fn tally_cell(pc: AppPc) -> CounterPlace {
-        CounterPlace::Cell { word: 0, cell: cell_of(pc) }
+    /// A shard of the first word.
+    pub fn register_shard(pc: AppPc) -> CounterPlace {
+        CounterPlace::Shard { word: 0, shard: shard_of(pc) }
     }
 
     /// Where code at `pc` adds to the word at `address`.
     #[inline]
     pub fn place(&self, address: u64, pc: AppPc) -> CounterPlace {
-        // Aligned words are the same or don't overlap, so cells of different words have nothing to do with each other.
+        // Aligned words are the same or don't overlap, so shards of different words have nothing to do with each other.
         let aligned = address.is_multiple_of(8);
         let word = if aligned && self.choose(SPREAD) { self.word(address) } else { None };
-        word.map_or(CounterPlace::Word(address), |word| CounterPlace::Cell { word, cell: cell_of(pc) })
+        word.map_or(CounterPlace::Word(address), |word| CounterPlace::Shard { word, shard: shard_of(pc) })
     }
 
     /// Whether a routine that may read a counter may be put in place.
@@ -94,8 +94,8 @@ impl Counters {
         self.choose(DIRECT)
     }
 
-    /// Whether counters may have cells.
-    pub fn may_have_cells(&self) -> bool {
+    /// Whether counters may have shards.
+    pub fn may_have_shards(&self) -> bool {
         self.choose(SPREAD)
     }
 
@@ -117,19 +117,19 @@ impl Counters {
         })
     }
 
-    /// Adds the cells to their words, and empties them.
+    /// Adds the shards to their words, and empties them.
     ///
     /// # Safety
-    /// The words must be mapped, and nobody else may be using them or the cells.
+    /// The words must be mapped, and nobody else may be using them or the shards.
     #[inline]
-    pub unsafe fn settle(&self, cells: &mut [[u64; CELLS]; WORDS]) {
-        for (word, cells) in self.words.iter().zip(cells) {
+    pub unsafe fn flush_shards(&self, shards: &mut [[u64; SHARDS]; WORDS]) {
+        for (word, shards) in self.words.iter().zip(shards) {
             let address = word.load(Ordering::Acquire);
             if address == 0 {
                 return;
             }
-            let sum = cells.iter().fold(0, |sum: u64, cell| sum.wrapping_add(*cell));
-            cells.fill(0);
+            let sum = shards.iter().fold(0, |sum: u64, shard| sum.wrapping_add(*shard));
+            shards.fill(0);
             let word = address as *mut u64;
             // SAFETY: the caller's promise; `place` took aligned addresses only.
             unsafe { word.write(word.read().wrapping_add(sum)) };
@@ -137,9 +137,9 @@ impl Counters {
     }
 }
 
-/// Blocks that follow each other should have different cells.
-fn cell_of(pc: AppPc) -> usize {
-    (pc.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % CELLS
+/// Blocks that follow each other should have different shards.
+fn shard_of(pc: AppPc) -> usize {
+    (pc.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % SHARDS
 }
 
 #[cfg(test)]
@@ -149,25 +149,25 @@ mod tests {
     const PC: AppPc = AppPc(0x40_1000);
 
     #[test]
-    fn cells_add_up_to_their_word() {
+    fn shards_add_up_to_their_word() {
         let (counters, mut words) = (Counters::default(), [5_u64, 7]);
         let at = words.each_ref().map(|word| std::ptr::from_ref(word) as u64);
         let places = at.map(|address| counters.place(address, PC));
         assert_ne!(places[0], places[1]);
         assert_eq!(counters.place(at[0], PC), places[0]);
-        let mut cells = [[0; CELLS]; WORDS];
-        cells[0][3] = 10;
-        cells[0][4] = u64::MAX;
-        cells[1][0] = 1;
+        let mut shards = [[0; SHARDS]; WORDS];
+        shards[0][3] = 10;
+        shards[0][4] = u64::MAX;
+        shards[1][0] = 1;
         // SAFETY: the words are local variables.
-        unsafe { counters.settle(&mut cells) };
-        // SAFETY: a live variable, which `settle` wrote through its address.
+        unsafe { counters.flush_shards(&mut shards) };
+        // SAFETY: a live variable, which `flush_shards` wrote through its address.
         assert_eq!(unsafe { (&raw mut words).read_volatile() }, [14, 8]);
-        assert_eq!(cells, [[0; CELLS]; WORDS]);
+        assert_eq!(shards, [[0; SHARDS]; WORDS]);
     }
 
     #[test]
-    fn words_beyond_the_last_and_odd_ones_have_no_cells() {
+    fn words_beyond_the_last_and_odd_ones_have_no_shards() {
         let counters = Counters::default();
         for n in 1..=WORDS as u64 {
             assert_ne!(counters.place(n * 8, PC), CounterPlace::Word(n * 8));

@@ -3,7 +3,7 @@
 use isa::{Instruction, Kind};
 use machine::{Gpr, Registers};
 
-use crate::trace::{Arg, Call, MAX_ARGS, Point, may_branch};
+use crate::trace::{AnalysisCall, Arg, MAX_ARGS, Point, may_branch};
 
 /// How one argument is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Source {
 /// A call. Its form in the arena, which other processes read, too, is words: the routine, the local state, `packed`, and the arguments that aren't
 /// constant zeroes at the end. There is one for nearly each block of the app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Descriptor {
+pub struct CallDescriptor {
     routine: u64,
     local: u64,
     predicated: bool,
@@ -42,12 +42,12 @@ pub struct Descriptor {
 /// Words of a descriptor without its arguments.
 const HEAD: usize = 3;
 
-impl Descriptor {
+impl CallDescriptor {
     /// Describes `call` before `instruction`, which belongs to a block of `block_len` instructions.
     ///
     /// # Panics
     /// If the call has more than [`MAX_ARGS`] arguments: the typed interface can't express that.
-    pub fn new(call: &Call, instruction: &Instruction, block_len: usize) -> Self {
+    pub fn new(call: &AnalysisCall, instruction: &Instruction, block_len: usize) -> Self {
         assert!(call.args.len() <= MAX_ARGS, "an analysis routine takes at most {MAX_ARGS} arguments");
         let mut args = [(Source::Value, 0); MAX_ARGS];
         for (slot, arg) in args.iter_mut().zip(&call.args) {
@@ -225,20 +225,25 @@ mod tests {
 
     #[test]
     fn what_is_stored_is_loaded() {
-        let none =
-            Descriptor { routine: 7, local: 8, predicated: false, tests: false, args: [(Source::Value, 0); MAX_ARGS] };
-        let few = Descriptor { predicated: true, ..none.as_test() };
+        let none = CallDescriptor {
+            routine: 7,
+            local: 8,
+            predicated: false,
+            tests: false,
+            args: [(Source::Value, 0); MAX_ARGS],
+        };
+        let few = CallDescriptor { predicated: true, ..none.as_test() };
         let mut args = none.args;
         args[2] = (Source::BlockInstructions, u64::MAX);
-        let some = Descriptor { args, ..few };
-        let all = Descriptor { args: std::array::from_fn(|n| (Source::ALL[n + 1], n as u64)), ..none };
+        let some = CallDescriptor { args, ..few };
+        let all = CallDescriptor { args: std::array::from_fn(|n| (Source::ALL[n + 1], n as u64)), ..none };
         let descriptors = [all, none, some, few];
         let mut words = Vec::new();
         descriptors.iter().for_each(|descriptor| descriptor.store(&mut words));
         let bytes = crate::abi::as_bytes(&words);
         let mut at = 0;
         for descriptor in descriptors {
-            let (loaded, behind) = Descriptor::load(at, |offset, len| &bytes[offset as usize..][..len]);
+            let (loaded, behind) = CallDescriptor::load(at, |offset, len| &bytes[offset as usize..][..len]);
             assert_eq!(loaded, descriptor);
             at = behind;
         }

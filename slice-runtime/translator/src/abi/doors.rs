@@ -5,6 +5,6 @@
 pub struct Doors {
     /// Where an exit stub leaves.
     pub leave_by_stub: u64,
-    /// Where a landing goes on that isn't the target's, when there is no other.
-    pub landing_miss: u64,
+    /// Where an IBL stub goes on that isn't the target's, when there is no other.
+    pub stub_miss: u64,
 }

@@ -21,8 +21,8 @@ pub struct TraceId(pub u32);
 pub enum ExitKind {
     /// To the app pc `pc`; `site` is the offset of a rel32 that may be patched to link the exit.
     Direct = 1,
-    /// A branch through a slot, at `pc`, whose cell (`argument`) says nothing yet; `site` is the offset of what does it otherwise.
-    Slot,
+    /// A branch through a constant pointer, at `pc`, whose link word (`argument`) says nothing yet; `site` is the offset of what does it otherwise.
+    ConstantPointer,
     /// A `syscall` instruction; `pc` is the address after it.
     Syscall,
     /// `rdtsc`; `pc` is the address after it.
@@ -31,7 +31,7 @@ pub enum ExitKind {
     Rdtscp,
     /// `cpuid`.
     Cpuid,
-    /// Another instruction whose result must come from the guest; `argument` is its length.
+    /// Another instruction whose result must come from the host; `argument` is its length.
     Unrepeatable,
     /// An analysis routine is called out of line; `site` is the offset where the trace goes on, `pc` the app pc,
     /// `argument` the arena offset of the descriptor.
@@ -50,13 +50,13 @@ pub enum ExitKind {
     Changed,
     /// The head of a trace that is no longer valid here: translate `pc` anew. `argument` is the trace's number, `site`
     /// its space.
-    Stale,
+    Invalid,
 }
 
 /// One way out of a trace into the runtime.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Exit {
+pub struct TraceExit {
     /// App pc, see [`ExitKind`].
     pub pc: AppPc,
     /// What it is.

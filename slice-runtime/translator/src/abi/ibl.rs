@@ -5,17 +5,17 @@ use std::sync::atomic::AtomicU64;
 use bubble::switches::{Off, Optimisation};
 use machine::AppPc;
 
-/// Cells of branches through slots: see the engine's `cells`.
-pub const SLOT_CELLS: usize = 1 << 12;
+/// Link words of branches through constant pointers: see the engine's `link_words`.
+pub const LINK_WORDS: usize = 1 << 12;
 
 /// Entries of the indirect-branch table: one for each value of 16 bits of the target.
 pub const INDIRECT_ENTRIES: usize = 1 << 16;
 
 /// The tables of indirect branches, entered by 16 bits of the target. In a slice they may be a private view of what slices have in
-/// common, see the engine's `templates`: then they have whole pages.
+/// common, see the engine's `shared_tables`: then they have whole pages.
 #[repr(C, align(4096))]
 pub struct IndirectTables {
-    /// Cache pcs of landings. Branches go to those of the first table. A shared landing that was made for another target goes on to the same place of the
+    /// Cache pcs of IBL stubs. Branches go to those of the first table. A shared IBL stub that was made for another target goes on to the same place of the
     /// next one. Outside of such a view only the first is used.
     pub(super) levels: [[AtomicU64; INDIRECT_ENTRIES]; Level::ALL.len()],
 }

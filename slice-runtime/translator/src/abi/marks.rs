@@ -1,6 +1,6 @@
 //! What a trace's records tell beside its state map: calls for whole blocks, words in the buffer, calls before instructions.
 
-/// A block-level analysis call whose count must be corrected if the block doesn't run to its end.
+/// A block-level analysis call whose count must be compensated if the block doesn't run to its end.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockCall {
@@ -22,7 +22,7 @@ pub struct BufferMark {
     pub pc: u64,
     /// How many words.
     pub words: u32,
-    /// Offset from the trace's first byte from which on the buffer's position counts them.
+    /// Offset from the trace's first byte from which on the buffer pointer counts them.
     pub counted: u32,
 }
 
@@ -30,15 +30,15 @@ pub struct BufferMark {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallMark {
-    /// App pc of the instruction; 0 if it needn't be known how often the call was made, since it is corrected.
+    /// App pc of the instruction; 0 if it needn't be known how often the call was made, since it is compensated.
     pub pc: u64,
-    /// From this offset up to `owed` only a part of the call has been done: translated code runs on, and asks for interruptions
+    /// From this offset up to `pending` only a part of the call has been done: translated code runs on, and asks for interruptions
     /// when it is complete.
     pub begun: u32,
     /// From this offset up to `made` it is still to be made.
-    pub owed: u32,
+    pub pending: u32,
     /// Offset from which on it has been made.
     pub made: u32,
-    /// Arena offset of the descriptor of what is owed.
+    /// Arena offset of the descriptor of what is pending.
     pub descriptor: u32,
 }

@@ -22,17 +22,17 @@ mod thread_state;
 
 pub use counters::{CounterPlace, Counters};
 pub use cpu::Cpu;
-pub use descriptor::{Descriptor, taken};
+pub use descriptor::{CallDescriptor, taken};
 pub use doors::Doors;
-pub use exit::{Exit, ExitKind, SpaceId, TraceId, exit_id, exit_of};
-pub use ibl::{INDIRECT_ENTRIES, IndirectTables, Level, SLOT_CELLS, dropped_bits, index_of};
+pub use exit::{ExitKind, SpaceId, TraceExit, TraceId, exit_id, exit_of};
+pub use ibl::{INDIRECT_ENTRIES, IndirectTables, LINK_WORDS, Level, dropped_bits, index_of};
 pub use marks::{BlockCall, BufferMark, CallMark};
 pub use spill::{
-    CELLS, MIRROR_R9, MIRROR_R10, MIRRORED, MUCH, QUICK, Reserved, SLOT_HELD, SLOT_R11, SLOT_SCRATCH, SPILL_SLOTS,
-    WORD, WORDS,
+    HOME_R9, HOME_R10, HOMES, MUCH, QUICK, Reserved, SHARDS, SLOT_HELD, SLOT_R11, SLOT_SCRATCH, SPILL_SLOTS, WORD,
+    WORDS,
 };
 pub use state_map::{
-    IN_R9, IN_TARGET, MapEntry, NOT_BORROWED, Place, R11, Saved, as_bytes, borrowed, borrowed_for_flags, find,
-    from_bytes, mirrored,
+    IN_R9, IN_TARGET, MapEntry, NOT_BORROWED, PcSource, R11, Saved, as_bytes, borrowed, borrowed_for_flags, find,
+    from_bytes, in_home_slots,
 };
 pub use thread_state::ThreadState;

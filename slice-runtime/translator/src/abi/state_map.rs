@@ -8,13 +8,13 @@ use std::fmt;
 
 use machine::{Gpr, Registers, flags};
 
-use super::spill::{MIRROR_R9, MIRROR_R10, MIRRORED, SLOT_HELD, SLOT_R11, SPILL_SLOTS};
+use super::spill::{HOME_R9, HOME_R10, HOMES, SLOT_HELD, SLOT_R11, SPILL_SLOTS};
 use super::thread_state::ThreadState;
 
 /// Where the app's pc is.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PcSource {
     /// It is the entry's `pc`.
     Static = 0,
     /// It is in r10: an indirect branch has taken effect.
@@ -25,7 +25,7 @@ pub enum Place {
     Left = 2,
 }
 
-/// App pc of an exit at such a place.
+/// App pc of an exit of such a source.
 pub const IN_TARGET: u64 = u64::MAX;
 
 /// What r11 holds where it is reserved, see `emit::registers::r11`. Otherwise it is the app's everywhere.
@@ -56,11 +56,11 @@ const _: () = assert!(SLOT_HELD + 2 <= WITH_FLAGS && SPILL_SLOTS <= IN_R9);
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapEntry {
-    /// App pc, see [`Place`].
+    /// App pc, see [`PcSource`].
     pub pc: u64,
     /// Offset from the trace's first byte.
     pub offset: u32,
-    /// A [`Place`], in the third and fourth bit which of r10 and r9 are absent, and in the high four bits an [`R11`].
+    /// A [`PcSource`], in the third and fourth bit which of r10 and r9 are not loaded, and in the high four bits an [`R11`].
     packed: u8,
     /// Borrowed registers: number in the high, spill slot (or [`IN_R9`]) in the low four bits; or [`NOT_BORROWED`].
     borrowed: [u8; 3],
@@ -122,14 +122,15 @@ fn flags_in(rax: u64) -> u64 {
 
 impl MapEntry {
     /// From `offset` on the app is about to execute `pc`, with these registers borrowed.
-    pub fn new(pc: u64, offset: u32, place: Place, r11: R11, borrowed: [u8; 3]) -> MapEntry {
-        MapEntry { pc, offset, packed: (r11 as u8) << 4 | place as u8, borrowed }
+    pub fn new(pc: u64, offset: u32, source: PcSource, r11: R11, borrowed: [u8; 3]) -> MapEntry {
+        MapEntry { pc, offset, packed: (r11 as u8) << 4 | source as u8, borrowed }
     }
 
-    /// The same, but these of r10 and r9 (one bit for each register) are in their mirrors.
-    pub fn with_absent(mut self, absent: u16) -> MapEntry {
-        for (n, (r, _)) in MIRRORED.into_iter().enumerate() {
-            self.packed = self.packed & !(ABSENT << n) | if absent & 1 << r as u16 == 0 { 0 } else { ABSENT << n };
+    /// The same, but these of r10 and r9 (one bit for each register) are in their home slots.
+    pub fn with_unloaded(mut self, unloaded: u16) -> MapEntry {
+        for (n, (r, _)) in HOMES.into_iter().enumerate() {
+            self.packed =
+                self.packed & !(UNLOADED << n) | if unloaded & 1 << r as u16 == 0 { 0 } else { UNLOADED << n };
         }
         self
     }
@@ -141,12 +142,12 @@ impl MapEntry {
 
     /// Where the pc is.
     #[inline]
-    pub fn place(&self) -> Place {
+    pub fn source(&self) -> PcSource {
         match self.packed & 3 {
-            0 => Place::Static,
-            1 => Place::InR10,
-            3 => Place::InTarget,
-            _ => Place::Left,
+            0 => PcSource::Static,
+            1 => PcSource::InR10,
+            3 => PcSource::InTarget,
+            _ => PcSource::Left,
         }
     }
 
@@ -167,14 +168,14 @@ impl MapEntry {
     /// Turns the machine's registers at a place that this entry covers into the app's.
     #[inline]
     pub fn recover(&self, registers: &mut Registers, thread: &ThreadState) {
-        registers.rip = match self.place() {
-            Place::Static | Place::Left => self.pc,
-            Place::InR10 => registers.get(Gpr::R10),
-            Place::InTarget => thread.target,
+        registers.rip = match self.source() {
+            PcSource::Static | PcSource::Left => self.pc,
+            PcSource::InR10 => registers.get(Gpr::R10),
+            PcSource::InTarget => thread.target,
         };
         self.give_back(registers, thread);
-        for (n, (r, slot)) in MIRRORED.into_iter().enumerate() {
-            if self.packed & ABSENT << n != 0 {
+        for (n, (r, slot)) in HOMES.into_iter().enumerate() {
+            if self.packed & UNLOADED << n != 0 {
                 registers.set(r, thread.spill[slot]);
             }
         }
@@ -198,15 +199,15 @@ impl MapEntry {
 
 impl fmt::Display for MapEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place() {
-            Place::Static => write!(f, "at {:#x}", self.pc)?,
-            Place::InR10 => f.write_str("at the address in r10")?,
-            Place::InTarget => f.write_str("at the branch's target")?,
-            Place::Left => write!(f, "at {:#x}, the block has been left", self.pc)?,
+        match self.source() {
+            PcSource::Static => write!(f, "at {:#x}", self.pc)?,
+            PcSource::InR10 => f.write_str("at the address in r10")?,
+            PcSource::InTarget => f.write_str("at the branch's target")?,
+            PcSource::Left => write!(f, "at {:#x}, the block has been left", self.pc)?,
         }
-        for (n, (r, _)) in MIRRORED.into_iter().enumerate() {
-            if self.packed & ABSENT << n != 0 {
-                write!(f, "; {} absent, in its mirror", name_of(r))?;
+        for (n, (r, _)) in HOMES.into_iter().enumerate() {
+            if self.packed & UNLOADED << n != 0 {
+                write!(f, "; {} not loaded, in its home slot", name_of(r))?;
             }
         }
         if let Some(saved) = Saved::of(self.borrowed) {
@@ -240,12 +241,12 @@ fn name_of(r: Gpr) -> String {
     format!("{r:?}").to_lowercase()
 }
 
-/// The bit in `packed` for the first of [`MIRRORED`].
-const ABSENT: u8 = 4;
+/// The bit in `packed` for the first of [`HOMES`].
+const UNLOADED: u8 = 4;
 
-/// Both mirrored registers, as `borrowed` of an entry.
-pub fn mirrored() -> [u8; 3] {
-    [borrowed(Gpr::R10, MIRROR_R10), borrowed(Gpr::R9, MIRROR_R9), NOT_BORROWED]
+/// Both registers with home slots, as `borrowed` of an entry.
+pub fn in_home_slots() -> [u8; 3] {
+    [borrowed(Gpr::R10, HOME_R10), borrowed(Gpr::R9, HOME_R9), NOT_BORROWED]
 }
 
 /// The entry that covers `offset`.
@@ -287,7 +288,7 @@ mod tests {
     fn what_was_saved_around_a_call_is_recovered() {
         use machine::flags::{CF, OF};
         let saved = Saved { registers: 1 << Gpr::Rdi as u16 | 1 << Gpr::Rsp as u16, flags: true };
-        let entry = MapEntry::new(5, 0, Place::InTarget, R11::Reserved, saved.packed());
+        let entry = MapEntry::new(5, 0, PcSource::InTarget, R11::Reserved, saved.packed());
         let mut thread = thread(&[]);
         (thread.target, thread.called_flags) = (0x77, CF << 8 | 1);
         thread.called[Gpr::Rdi as usize] = 6;
@@ -298,12 +299,12 @@ mod tests {
         let of = |r| registers.get(r);
         assert_eq!((of(Gpr::Rdi), of(Gpr::Rsp), of(Gpr::Rsi), registers.rip), (6, 7, 8, 0x77));
         assert_eq!(registers.rflags, 0x202 | CF | OF);
-        assert_eq!(Saved::of(mirrored()), None);
+        assert_eq!(Saved::of(in_home_slots()), None);
     }
 
     #[test]
     fn recovery_undoes_borrowing() {
-        let entry = MapEntry::new(5, 0, Place::InR10, R11::Reserved, mirrored());
+        let entry = MapEntry::new(5, 0, PcSource::InR10, R11::Reserved, in_home_slots());
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
         entry.recover(&mut registers, &thread(&[1, 2]));
@@ -311,19 +312,19 @@ mod tests {
     }
 
     #[test]
-    fn absent_registers_are_recovered_from_their_mirrors() {
+    fn registers_are_recovered_from_their_homes() {
         let entry =
-            MapEntry::new(5, 0, Place::InR10, R11::App, [borrowed(Gpr::Rcx, IN_R9), NOT_BORROWED, NOT_BORROWED]);
+            MapEntry::new(5, 0, PcSource::InR10, R11::App, [borrowed(Gpr::Rcx, IN_R9), NOT_BORROWED, NOT_BORROWED]);
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
         registers.set(Gpr::R9, 7);
         let thread = thread(&[1, 2]);
-        let both = entry.with_absent(1 << Gpr::R10 as u16 | 1 << Gpr::R9 as u16).with_r11(4, R11::Nothing);
+        let both = entry.with_unloaded(1 << Gpr::R10 as u16 | 1 << Gpr::R9 as u16).with_r11(4, R11::Nothing);
         both.recover(&mut registers, &thread);
         let of = |r| registers.get(r);
         assert_eq!((of(Gpr::Rcx), of(Gpr::R10), of(Gpr::R9), registers.rip), (7, 1, 2, 0x1000));
         registers.set(Gpr::R10, 0x2000);
-        both.with_absent(1 << Gpr::R9 as u16).recover(&mut registers, &thread);
+        both.with_unloaded(1 << Gpr::R9 as u16).recover(&mut registers, &thread);
         assert_eq!((registers.get(Gpr::R10), registers.rip), (0x2000, 0x2000));
     }
 
@@ -331,7 +332,7 @@ mod tests {
     fn flags_are_recovered_from_rax() {
         use machine::flags::{CF, OF, ZF};
         let [first, second] = [borrowed_for_flags(2), borrowed(Gpr::Rcx, 3)];
-        let entry = MapEntry::new(5, 0, Place::Static, R11::Reserved, [first, second, NOT_BORROWED]);
+        let entry = MapEntry::new(5, 0, PcSource::Static, R11::Reserved, [first, second, NOT_BORROWED]);
         for (al, overflow) in [(0, 0), (1, OF), (0x7f, 0), (0x80, OF)] {
             let mut registers = Registers { rflags: 0x202 | CF, ..Registers::default() };
             registers.set(Gpr::Rax, ZF << 8 | al);
@@ -343,8 +344,8 @@ mod tests {
 
     #[test]
     fn what_is_in_r9_is_recovered_before_r9() {
-        let [r10, r9, _] = mirrored();
-        let entry = MapEntry::new(5, 0, Place::InR10, R11::Reserved, [borrowed(Gpr::Rcx, IN_R9), r10, r9]);
+        let [r10, r9, _] = in_home_slots();
+        let entry = MapEntry::new(5, 0, PcSource::InR10, R11::Reserved, [borrowed(Gpr::Rcx, IN_R9), r10, r9]);
         let mut registers = Registers::default();
         registers.set(Gpr::R10, 0x1000);
         registers.set(Gpr::R9, 7);
@@ -358,15 +359,15 @@ mod tests {
         let entry = MapEntry::new(
             0x40,
             0,
-            Place::Left,
+            PcSource::Left,
             R11::App,
             [borrowed(Gpr::Rcx, IN_R9), borrowed_for_flags(2), NOT_BORROWED],
         );
-        let absent = entry.with_absent(1 << Gpr::R10 as u16);
-        let text = "at 0x40, the block has been left; r10 absent, in its mirror; rcx borrowed, in r9; rax borrowed for the flags, in slot 2; r11 the app's";
-        assert_eq!(absent.to_string(), text);
+        let unloaded = entry.with_unloaded(1 << Gpr::R10 as u16);
+        let text = "at 0x40, the block has been left; r10 not loaded, in its home slot; rcx borrowed, in r9; rax borrowed for the flags, in slot 2; r11 the app's";
+        assert_eq!(unloaded.to_string(), text);
         let saved = Saved { registers: 1 << Gpr::Rdi as u16, flags: true };
-        let call = MapEntry::new(0, 0, Place::InTarget, R11::Reserved, saved.packed());
+        let call = MapEntry::new(0, 0, PcSource::InTarget, R11::Reserved, saved.packed());
         assert_eq!(call.to_string(), "at the branch's target; saved for a call: rdi flags");
     }
 
@@ -377,7 +378,7 @@ mod tests {
         let recovered = |r11| {
             let mut registers = Registers::default();
             registers.set(Gpr::R11, 9);
-            let entry = MapEntry::new(0, 0, Place::Static, r11, [NOT_BORROWED; 3]);
+            let entry = MapEntry::new(0, 0, PcSource::Static, r11, [NOT_BORROWED; 3]);
             let held = entry.recover_with_r11(&mut registers, &thread);
             (held, registers.get(Gpr::R11))
         };

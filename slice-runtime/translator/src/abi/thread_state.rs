@@ -10,8 +10,8 @@ use bubble::map;
 use machine::Gpr;
 
 use super::cpu::Cpu;
-use super::ibl::{INDIRECT_ENTRIES, IndirectTables, Level, SLOT_CELLS};
-use super::spill::{CELLS, QUICK, Reserved, SPILL_SLOTS, WORDS};
+use super::ibl::{INDIRECT_ENTRIES, IndirectTables, LINK_WORDS, Level};
+use super::spill::{QUICK, Reserved, SHARDS, SPILL_SLOTS, WORDS};
 use crate::trace::MAX_ARGS;
 
 /// Everything that belongs to an app thread while it runs translated code.
@@ -57,9 +57,9 @@ pub struct ThreadState {
     pub leave: u64,
     /// Where exit stubs at a block's end jump to if they can't reach it.
     pub leave_by_stub: u64,
-    /// Where exits at system calls jump to: as `leave`, unless there is a shortcut, see the engine's `shortcut`.
+    /// Where exits at system calls jump to: as `leave`, unless there is a fast path, see the engine's `fast_path`.
     pub syscall: u64,
-    /// Where an indirect branch jumps to that isn't looked up, and a landing that can't reach the gateway's own place for it, when the target is another one.
+    /// Where an indirect branch jumps to that isn't looked up, and an IBL stub that can't reach the gateway's own place for it, when the target is another one.
     pub miss: u64,
     /// 1 when `engine::interrupt` was called and not yet answered.
     pub interrupted: u64,
@@ -69,18 +69,18 @@ pub struct ThreadState {
     pub is_r11_reserved: u64,
     /// See [`super::dropped_bits`].
     pub dropped_bits: u64,
-    /// 1 if targets are looked up in the map of the engine's `targets`, 0 if by landings.
+    /// 1 if targets are looked up in the target map, 0 if by IBL stubs.
     pub looks_in_map: u64,
-    /// The bits of a target that choose its window in the map of targets.
+    /// The bits of a target that choose its window in the target map.
     pub target_bits: u64,
     /// Addresses of the records of exits, by the number of their space.
     pub exits: [u64; 2],
     /// What the quick check compares with, where it may change flags.
     pub end_values: [u64; QUICK],
-    /// Cells of counters, see [`crate::abi::Counters`].
-    pub cells: [[u64; CELLS]; WORDS],
-    /// Where branches through slots in shared code go, see the engine's `cells`.
-    pub slots: [u64; SLOT_CELLS],
+    /// Shards of counters, see [`crate::abi::Counters`].
+    pub shards: [[u64; SHARDS]; WORDS],
+    /// Where branches through constant pointers in shared code go, see the engine's `link_words`.
+    pub link_words: [u64; LINK_WORDS],
     /// See [`IndirectTables`].
     pub indirect: IndirectTables,
 }
@@ -92,8 +92,8 @@ impl ThreadState {
         self.is_r11_reserved = u64::from(reserved != Reserved::No);
         self.entered_r11 = match reserved {
             Reserved::No => self.cpu.registers.get(Gpr::R11),
-            Reserved::Tally => 0,
-            Reserved::Position => self.buffer,
+            Reserved::CounterRegister => 0,
+            Reserved::BufferPointer => self.buffer,
         };
     }
 
@@ -102,8 +102,8 @@ impl ThreadState {
     pub fn store_r11(&mut self, reserved: Reserved, held: u64) {
         match reserved {
             Reserved::No => {}
-            Reserved::Tally => self.cells[0][0] = self.cells[0][0].wrapping_add(held),
-            Reserved::Position => self.buffer = held,
+            Reserved::CounterRegister => self.shards[0][0] = self.shards[0][0].wrapping_add(held),
+            Reserved::BufferPointer => self.buffer = held,
         }
     }
 
@@ -134,9 +134,9 @@ impl ThreadState {
         map::THREADS.start + Self::spill_at(slot) as u64
     }
 
-    /// Address of a counter's cell.
-    pub const fn cell_address(word: usize, cell: usize) -> u64 {
-        map::THREADS.start + (offset_of!(ThreadState, cells) + (word * CELLS + cell) * 8) as u64
+    /// Address of a counter's shard.
+    pub const fn shard_address(word: usize, shard: usize) -> u64 {
+        map::THREADS.start + (offset_of!(ThreadState, shards) + (word * SHARDS + shard) * 8) as u64
     }
 
     /// Address of a word of `end_values`.
@@ -177,9 +177,9 @@ impl ThreadState {
     pub const MISS_AT: u32 = offset_of!(ThreadState, miss) as u32;
     /// GS offset of `target_bits`.
     pub const TARGET_BITS_AT: u32 = offset_of!(ThreadState, target_bits) as u32;
-    /// GS offset of a branch's cell.
-    pub const fn slot_at(cell: u32) -> u32 {
-        offset_of!(ThreadState, slots) as u32 + cell * 8
+    /// GS offset of a branch's link word.
+    pub const fn link_word_at(word: u32) -> u32 {
+        offset_of!(ThreadState, link_words) as u32 + word * 8
     }
 
     /// GS offset of one of the tables of indirect branches.

@@ -1,7 +1,7 @@
 //! App instructions other than indirect branches.
 
 use bubble::switches::Optimisation;
-use isa::{Condition, Instruction, Kind, Segment, VolatileKind};
+use isa::{Condition, Instruction, Kind, NondeterministicKind, Segment};
 use machine::{AppPc, Gpr, flags};
 
 use crate::abi::{ExitKind, SLOT_SCRATCH, ThreadState};
@@ -70,20 +70,22 @@ impl Emitter<'_> {
                 self.calls_taken(index, block, Some(target), self.offset());
                 self.exit_jump(target);
             }
-            Kind::JumpIndirect | Kind::CallIndirect if self.branch_through_slot(index) => {}
+            Kind::JumpIndirect | Kind::CallIndirect if self.branch_through_pointer(index) => {}
             Kind::JumpIndirect => self.indirect_jump(index, block),
             Kind::CallIndirect => self.indirect_call(index, block),
             Kind::Return { extra_pop } => self.indirect_return(index, block, extra_pop),
             Kind::Syscall => self.leave_after(ExitKind::Syscall, next),
-            Kind::Volatile(VolatileKind::Rdtsc | VolatileKind::Rdtscp) if !self.rules.replays => {
+            Kind::Nondeterministic(NondeterministicKind::Rdtsc | NondeterministicKind::Rdtscp)
+                if !self.rules.replays =>
+            {
                 // It may fault, if the app wants that.
                 self.out.code.copy(instruction);
                 self.mark_left(next.0);
                 self.exit_jump(next);
             }
-            Kind::Volatile(VolatileKind::Rdtsc) => self.leave_after(ExitKind::Rdtsc, next),
-            Kind::Volatile(VolatileKind::Rdtscp) => self.leave_after(ExitKind::Rdtscp, next),
-            Kind::Volatile(VolatileKind::Cpuid) => self.leave_after(ExitKind::Cpuid, next),
+            Kind::Nondeterministic(NondeterministicKind::Rdtsc) => self.leave_after(ExitKind::Rdtsc, next),
+            Kind::Nondeterministic(NondeterministicKind::Rdtscp) => self.leave_after(ExitKind::Rdtscp, next),
+            Kind::Nondeterministic(NondeterministicKind::Cpuid) => self.leave_after(ExitKind::Cpuid, next),
             Kind::XBegin { abort } => self.transaction_start(abort),
             Kind::SegmentBase { write, segment, register, wide } => {
                 self.segment_base(instruction, write, segment, register, wide);
@@ -188,7 +190,7 @@ impl Emitter<'_> {
         let Some(r) = instruction.scratch_for_operand(self.words.held_registers() | self.reserved_registers()) else {
             return Err(untranslatable(instruction, "it leaves no register for its memory operand"));
         };
-        let (r, slot) = self.mirrored_scratch(index, block).unwrap_or_else(|| {
+        let (r, slot) = self.scratch_with_home(index, block).unwrap_or_else(|| {
             self.out.code.store_field(Field::Spill(SLOT_SCRATCH), r);
             (r, SLOT_SCRATCH)
         });
@@ -266,9 +268,9 @@ mod tests {
     use bubble::switches::Off;
     use machine::{AppPc, CachePc, flags};
 
-    use crate::abi::{Counters, Doors, MapEntry, Place, SpaceId, from_bytes};
-    use crate::emit::{Lookup, Rules, Shape, Site, Spare, translate};
-    use crate::routines::Known;
+    use crate::abi::{Counters, Doors, MapEntry, PcSource, SpaceId, from_bytes};
+    use crate::emit::{Lookup, Rules, ScratchBuffers, Shape, Site, translate};
+    use crate::routines::RoutineFacts;
     use crate::trace::{Limits, select};
 
     #[test]
@@ -278,19 +280,19 @@ mod tests {
         let trace = select(AppPc(0x1000), &[0xe2, 0, 0x90, 0x0f, 5], limits, |_| false, Vec::new()).unwrap();
         let (pc, stubs_end) = (CachePc(CACHE_OWN.start), CachePc(CACHE_OWN.start + 4096));
         let site = Site { space: SpaceId::Own, offset: 0, pc, stubs_end, first_exit: 0, arena: 0 };
-        let (counters, known) = (Counters::default(), Known::default());
+        let (counters, known) = (Counters::default(), RoutineFacts::default());
         let live_at = &mut |_| flags::ARITHMETIC;
         let off = Off::default();
-        let doors = Doors { leave_by_stub: pc.0, landing_miss: pc.0 };
+        let doors = Doors { leave_by_stub: pc.0, stub_miss: pc.0 };
         let rules = Rules { off, exact_faults: false, replays: false, counters: &counters, doors, known: &known };
-        let lookup = Lookup::Landings;
-        let shape = Shape { loops: false, once: false, inspected: None, check: None, lookup, through_slot: None };
-        let made = translate(&trace, site, rules, shape, live_at, &mut Spare::default()).unwrap();
+        let lookup = Lookup::IblStubs;
+        let shape = Shape { loops: false, once: false, self_checked: None, check: None, lookup, through_pointer: None };
+        let made = translate(&trace, site, rules, shape, live_at, &mut ScratchBuffers::default()).unwrap();
         assert_eq!(made.code[..2], [0xe2, 5], "a jump of five bytes follows");
         let len = made.map_len as usize * size_of::<MapEntry>();
         // SAFETY: the state map is made of such entries.
         let map = unsafe { from_bytes::<MapEntry>(&made.arena[made.map as usize..][..len]) };
         let at_jump = map.iter().rfind(|entry| entry.offset <= 2).unwrap();
-        assert_eq!((at_jump.place(), at_jump.pc), (Place::Left, 0x1002));
+        assert_eq!((at_jump.source(), at_jump.pc), (PcSource::Left, 0x1002));
     }
 }

@@ -118,7 +118,7 @@ impl Listing<'_> {
     fn leads(&self, instruction: &Instruction) -> String {
         let inside = instruction.pc().0 - self.site.pc.0..instruction.next_pc().0 - self.site.pc.0;
         let offset = |site: u32| u64::from(site).wrapping_sub(self.site.offset.into());
-        let exit = |exit: &crate::abi::Exit| exit.kind == ExitKind::Direct && inside.contains(&offset(exit.site));
+        let exit = |exit: &crate::abi::TraceExit| exit.kind == ExitKind::Direct && inside.contains(&offset(exit.site));
         match self.made.exits.iter().position(exit) {
             Some(n) => format!("    exit {} to {:#x}", self.site.first_exit + n as u32, self.made.exits[n].pc.0),
             None => String::new(),
@@ -144,11 +144,11 @@ mod tests {
     use bubble::switches::Off;
     use machine::{CachePc, flags};
 
-    use super::super::{Lookup, Rules, Shape, Spare, translate};
+    use super::super::{Lookup, Rules, ScratchBuffers, Shape, translate};
     use super::*;
     use crate::abi::{Counters, Doors, SpaceId};
-    use crate::routines::Known;
-    use crate::trace::{Arg, Call, Limits, select};
+    use crate::routines::RoutineFacts;
+    use crate::trace::{AnalysisCall, Arg, Limits, select};
 
     /// mov %rax,%r10; push %r10; jmp to itself.
     const CODE: [u8; 7] = [0x49, 0x89, 0xc2, 0x41, 0x52, 0xeb, 0xf9];
@@ -164,7 +164,7 @@ mod tests {
             let routine = count as *const () as usize;
             let limits = Limits { blocks: 3, instructions: 16, stop_after_write: false };
             let mut trace = select(AppPc(PC), &CODE, limits, |_| false, Vec::new()).expect("a trace");
-            trace.calls.push(Call::new(Point::Anywhere(0), routine, LOCAL.start, vec![Arg::BlockInstructions]));
+            trace.calls.push(AnalysisCall::new(Point::Anywhere(0), routine, LOCAL.start, vec![Arg::BlockInstructions]));
             let site = Site {
                 space: SpaceId::Own,
                 offset: 0x400,
@@ -173,12 +173,13 @@ mod tests {
                 first_exit: 7,
                 arena: 64,
             };
-            let (counters, known) = (Counters::default(), Known::default());
-            let doors = Doors { leave_by_stub: 0x5554_e000_1000, landing_miss: 0x5554_e000_1100 };
+            let (counters, known) = (Counters::default(), RoutineFacts::default());
+            let doors = Doors { leave_by_stub: 0x5554_e000_1000, stub_miss: 0x5554_e000_1100 };
             let rules = Rules { off, exact_faults: false, replays: false, counters: &counters, doors, known: &known };
-            let lookup = Lookup::Landings;
-            let shape = Shape { loops: false, once: false, inspected: None, check: None, lookup, through_slot: None };
-            let mut spare = Spare::default();
+            let lookup = Lookup::IblStubs;
+            let shape =
+                Shape { loops: false, once: false, self_checked: None, check: None, lookup, through_pointer: None };
+            let mut spare = ScratchBuffers::default();
             let made = translate(&trace, site, rules, shape, &mut |_| flags::ARITHMETIC, &mut spare).unwrap();
             look_at(&trace, &made, &site, routine);
         }

@@ -1,7 +1,7 @@
 //! From a trace of app instructions to machine code for the cache.
 //!
 //! Most instructions are copied as they are. What depends on its place (RIP-relative operands, branches) is rewritten, what
-//! the cache must not run (system calls, volatile instructions) becomes an exit, and analysis calls are put between.
+//! the cache must not run (system calls, nondeterministic instructions) becomes an exit, and analysis calls are put between.
 //!
 //! ```text
 //!   emitter ◄─ plan ◄─ registers ◄─ calls ◄─ branches, stream, heads ◄─ instructions ◄─ translate
@@ -11,7 +11,7 @@
 //!
 //! Named invariants:
 //! * *exact exits*: wherever a trace can be left to the runtime, its state map tells where each of the app's registers is: in place, borrowed (only between
-//!   two instructions), in its mirror (`registers::home`), or, r11, in its slot (`registers::r11`). Flags are the app's unless nobody reads them: they are
+//!   two instructions), in its home slot (`registers::home`), or, r11, in its slot (`registers::r11`). Flags are the app's unless nobody reads them: they are
 //!   changed only where the code that follows ([`crate::liveness`]) overwrites them before anything could see them.
 //! * *marks*: the state map has a mark at each place from which on another description of the app's state holds, so an
 //!   interruption anywhere can be answered.
@@ -28,9 +28,10 @@ mod registers;
 mod stream;
 mod translate;
 
-pub use branches::{Otherwise, is_lookup, landing, look_up, slot, stale};
+pub use branches::{Otherwise, constant_pointer, ibl_stub, invalid, is_lookup, look_up};
 pub use emitter::{
-    Check, Condition, Lookup, Rules, Shape, Site, Spare, ThroughSlot, Translation, Untranslatable, emptied,
+    Check, Lookup, QuickCondition, Rules, ScratchBuffers, Shape, Site, ThroughPointer, Translation, Untranslatable,
+    emptied,
 };
 pub use listing::{Listing, listing};
 pub use translate::translate;

@@ -2,7 +2,7 @@
 
 use machine::AppPc;
 
-use super::emitter::{Emitter, Rules, Shape, Site, Spare, Translation, Untranslatable};
+use super::emitter::{Emitter, Rules, ScratchBuffers, Shape, Site, Translation, Untranslatable};
 use super::plan;
 use crate::trace::Trace;
 
@@ -17,14 +17,14 @@ pub fn translate<'a>(
     rules: Rules<'a>,
     shape: Shape<'a>,
     live_at: &mut dyn FnMut(AppPc) -> u64,
-    spare: &'a mut Spare,
+    spare: &'a mut ScratchBuffers,
 ) -> Result<Translation, Untranslatable> {
     plan::choose_counters(trace, &rules);
     plan::decide(trace, &rules);
     let facts = plan::facts(trace, &rules, live_at, spare);
     let mut emitter = Emitter::new(site, rules, shape, facts, spare);
-    if let Some(code) = shape.inspected {
-        emitter.inspect(code);
+    if let Some(code) = shape.self_checked {
+        emitter.emit_self_check(code);
     }
     if let Some(check) = shape.check {
         emitter.quick_check(check);
@@ -36,18 +36,18 @@ pub fn translate<'a>(
         }
         emitter.mark(trace.instructions[index].pc().0);
         if index == 0 {
-            emitter.bring_for_loop();
+            emitter.load_for_loop();
             emitter.begin_words();
         }
-        emitter.bring_for_words(index);
+        emitter.load_for_words(index);
         emitter.r11_before(index, block);
         emitter.buffer_before(index, block);
-        emitter.bring_needed(index);
+        emitter.load_needed(index);
         emitter.calls_before(index, block);
         emitter.r11_at(index, block);
         emitter.instruction(index, block)?;
         emitter.wrote(index);
-        emitter.mirror_after(index, block);
+        emitter.store_home_after(index, block);
         emitter.calls_after(index, block);
         emitter.r11_after(index, block);
     }

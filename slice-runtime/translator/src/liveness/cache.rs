@@ -7,13 +7,13 @@ const REMEMBERED: usize = 1 << 12;
 
 /// What was found at which place, until mappings change: the same places are asked about again and again, by each trace that leads there.
 #[derive(Default)]
-pub struct Findings {
+pub struct LivenessCache {
     /// Pc, state of the mappings and flags.
     places: Vec<(AppPc, u32, u64)>,
     state: u32,
 }
 
-impl Findings {
+impl LivenessCache {
     /// The flags that were found at `pc`.
     pub fn get(&self, pc: AppPc) -> Option<u64> {
         let &(at, state, flags) = self.places.get(pc.0 as usize % REMEMBERED)?;
@@ -46,12 +46,12 @@ mod tests {
 
     #[test]
     fn findings_are_forgotten_together() {
-        let mut findings = Findings::default();
-        assert_eq!(findings.get(AppPc(0)), None);
-        findings.put(AppPc(BASE), ZF);
-        assert_eq!(findings.get(AppPc(BASE)), Some(ZF));
-        assert_eq!(findings.get(AppPc(BASE + REMEMBERED as u64)), None);
-        findings.forget();
-        assert_eq!(findings.get(AppPc(BASE)), None);
+        let mut liveness = LivenessCache::default();
+        assert_eq!(liveness.get(AppPc(0)), None);
+        liveness.put(AppPc(BASE), ZF);
+        assert_eq!(liveness.get(AppPc(BASE)), Some(ZF));
+        assert_eq!(liveness.get(AppPc(BASE + REMEMBERED as u64)), None);
+        liveness.forget();
+        assert_eq!(liveness.get(AppPc(BASE)), None);
     }
 }

@@ -21,13 +21,13 @@ pub fn may_be_seen(usage: &Usage, exact_faults: bool) -> bool {
 }
 
 /// A look at the code that follows.
-pub struct Ahead<C> {
+pub struct FlagLookahead<C> {
     /// Code from a pc on, empty if it can't be relied on.
     code: C,
     exact_faults: bool,
 }
 
-impl<C: FnMut(AppPc) -> &'static [u8]> Ahead<C> {
+impl<C: FnMut(AppPc) -> &'static [u8]> FlagLookahead<C> {
     /// Looks at `code`.
     pub fn new(code: C, exact_faults: bool) -> Self {
         Self { code, exact_faults }
@@ -85,7 +85,7 @@ mod tests {
 
     fn live(code: &'static [u8], exact_faults: bool) -> u64 {
         let from = move |pc: AppPc| code.get((pc.0 - BASE) as usize..).unwrap_or_default();
-        Ahead::new(from, exact_faults).live_flags(AppPc(BASE))
+        FlagLookahead::new(from, exact_faults).live_flags(AppPc(BASE))
     }
 
     #[test]

@@ -7,5 +7,5 @@
 mod cache;
 mod lookahead;
 
-pub use cache::Findings;
-pub use lookahead::{Ahead, may_be_seen};
+pub use cache::LivenessCache;
+pub use lookahead::{FlagLookahead, may_be_seen};

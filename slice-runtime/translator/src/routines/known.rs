@@ -9,7 +9,7 @@ use isa::routine::{ARGUMENTS, clobbers, inline};
 use machine::{Memory, PAGE};
 
 use super::routine::routine_code;
-use crate::trace::{Arg, Call};
+use crate::trace::{AnalysisCall, Arg};
 
 /// Calls that are remembered at most.
 const MOST_KNOWN: usize = 4096;
@@ -47,7 +47,7 @@ impl Hasher for Mixing {
 
 /// What is known.
 #[derive(Default)]
-pub struct Known {
+pub struct RoutineFacts {
     additions: RefCell<HashMap<Key, Option<Addition>, BuildHasherDefault<Mixing>>>,
     /// Registers that routines change, see [`clobbers`].
     changed: RefCell<HashMap<usize, Option<u16>, BuildHasherDefault<Mixing>>>,
@@ -55,7 +55,7 @@ pub struct Known {
     readable: RefCell<HashSet<u64>>,
 }
 
-impl Known {
+impl RoutineFacts {
     /// Whether the byte at `address` can be read. Memory that is taken from the app later, and whose faults the app then
     /// handles looking at a register that was about to be loaded from it, isn't foreseen.
     pub(crate) fn is_readable(&self, address: u64) -> bool {
@@ -85,7 +85,7 @@ impl Known {
     }
 
     /// The word's address and what is added, if that is all that the call does. It stands for `block_len` instructions.
-    pub(crate) fn added_by(&self, call: &Call, block_len: usize) -> Option<Addition> {
+    pub(crate) fn added_by(&self, call: &AnalysisCall, block_len: usize) -> Option<Addition> {
         let argument = match call.args.as_slice() {
             [] => None,
             [Arg::Const(value)] => Some(*value),

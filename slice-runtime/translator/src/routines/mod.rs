@@ -10,6 +10,6 @@ mod known;
 mod merge;
 mod routine;
 
-pub use known::{Addition, Known};
+pub use known::{Addition, RoutineFacts};
 pub use merge::merge_counters;
 pub use routine::{constant, routine_of, test_of};

@@ -4,24 +4,24 @@ use isa::Instruction;
 use isa::routine::{ARGUMENTS, Inlined, inline, inline_with_result};
 
 use crate::abi::taken;
-use crate::trace::{Arg, Call, Point};
+use crate::trace::{AnalysisCall, Arg, Point};
 
 /// Bytes of a routine that are looked at.
 const ROUTINE_BYTES: usize = 256;
 
 /// The call's routine with its constant arguments folded in, if it is small enough.
-pub fn routine_of(call: &Call, instruction: &Instruction, block_len: usize) -> Option<Inlined> {
+pub fn routine_of(call: &AnalysisCall, instruction: &Instruction, block_len: usize) -> Option<Inlined> {
     let known = known_arguments(call, instruction, block_len);
     inline(routine_code(call.routine), call.routine as u64, &known)
 }
 
 /// The same for a test, whose result is wanted.
-pub fn test_of(test: &Call, instruction: &Instruction) -> Option<Inlined> {
+pub fn test_of(test: &AnalysisCall, instruction: &Instruction) -> Option<Inlined> {
     let known = known_arguments(test, instruction, 1);
     inline_with_result(routine_code(test.routine), test.routine as u64, &known)
 }
 
-fn known_arguments(call: &Call, instruction: &Instruction, block_len: usize) -> [Option<u64>; ARGUMENTS] {
+fn known_arguments(call: &AnalysisCall, instruction: &Instruction, block_len: usize) -> [Option<u64>; ARGUMENTS] {
     let mut known = [None; ARGUMENTS];
     known[0] = Some(call.local);
     for (slot, arg) in known[1..].iter_mut().zip(&call.args) {

@@ -87,7 +87,7 @@ pub const MAX_ARGS: usize = 5;
 
 /// A call of an analysis routine.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct AnalysisCall {
     /// Where.
     pub point: Point,
     /// Address of an `extern "C"` function; its first argument is the local state's address.
@@ -112,20 +112,20 @@ pub struct Test {
     pub args: Vec<Arg>,
 }
 
-impl Call {
+impl AnalysisCall {
     /// A call that is always made.
     pub fn new(point: Point, routine: usize, local: u64, args: Vec<Arg>) -> Self {
         Self { point, routine, local, args, predicated: false, test: None }
     }
 
     /// The call's test as a call of its own.
-    pub(crate) fn of_test(&self) -> Option<Call> {
+    pub(crate) fn of_test(&self) -> Option<AnalysisCall> {
         let Test { routine, args } = self.test.as_ref()?;
-        Some(Call::new(self.point, *routine, self.local, args.clone()))
+        Some(AnalysisCall::new(self.point, *routine, self.local, args.clone()))
     }
 
     /// Whether the call is made again with a negative number if the app leaves the block early: see [`Arg::BlockInstructions`].
-    pub fn is_corrected(&self) -> bool {
+    pub fn is_compensated(&self) -> bool {
         self.args.contains(&Arg::BlockInstructions) && !self.predicated && self.test.is_none()
     }
 }

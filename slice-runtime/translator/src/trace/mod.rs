@@ -4,7 +4,7 @@
 //!   bytes of app code ─ select ─► Trace ─ Instrument ─► Trace with calls ─ leftover ─► what is still to be done of it
 //! ```
 //!
-//! A trace is a contiguous run of instructions with one entry and an exit at each block's end. `select` decides where it ends. A tool inserts [`Call`]s
+//! A trace is a contiguous run of instructions with one entry and an exit at each block's end. `select` decides where it ends. A tool inserts [`AnalysisCall`]s
 //! and values for the buffer ([`Buffered`]). If its only instruction was begun before, `leftover` takes out what was done then.
 
 mod call;
@@ -14,7 +14,7 @@ mod select;
 #[expect(clippy::module_inception, reason = "the file of the type Trace")]
 mod trace;
 
-pub use call::{Arg, Buffered, Call, MAX_ARGS, Point, Test, has_after, may_branch};
+pub use call::{AnalysisCall, Arg, Buffered, MAX_ARGS, Point, Test, has_after, may_branch};
 pub use instrument::Instrument;
 pub use leftover::leave_out;
 pub use select::{FetchFault, Limits, MAX_BYTES, MAX_INSTRUCTIONS, select};

@@ -5,7 +5,7 @@
 use isa::Instruction;
 use machine::AppPc;
 
-use super::call::{Buffered, Call};
+use super::call::{AnalysisCall, Buffered};
 
 /// A trace before translation: a contiguous run of app code, one entry, one exit at each block's end.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub struct Trace {
     /// Index after the last instruction of each block, ascending; the last is `instructions.len()`.
     pub block_ends: Vec<usize>,
     /// Inserted calls, in the order of insertion.
-    pub calls: Vec<Call>,
+    pub calls: Vec<AnalysisCall>,
     /// Values to be written into the buffer, by ascending index.
     pub buffered: Vec<Buffered>,
 }

@@ -21,7 +21,7 @@ use nix::sys::time::TimeSpec;
 use serde::{Deserialize, Serialize};
 
 use super::folder::{Folder, is_ours};
-use super::origins::Origin;
+use super::origins::CodeOrigin;
 use crate::run_memory::memory::RunMemory;
 
 /// Parts of the run memory, offset and length, that are kept.
@@ -37,7 +37,7 @@ const PIECE: usize = 128 << 10;
 #[derive(Serialize, Deserialize)]
 struct Head {
     key: String,
-    origins: Vec<Origin>,
+    origins: Vec<CodeOrigin>,
     /// Offsets in the run memory, and lengths.
     extents: Vec<[u64; 2]>,
 }
@@ -50,7 +50,7 @@ pub fn save(
     folder: &Folder,
     path: &Path,
     key: &str,
-    origins: Vec<Origin>,
+    origins: Vec<CodeOrigin>,
     extents: Vec<[u64; 2]>,
     memory: &RunMemory,
 ) -> io::Result<()> {
@@ -103,7 +103,7 @@ fn read(mut file: &File, key: &str, memory: &RunMemory) -> io::Result<u64> {
     let inside = |[at, len]: &[u64; 2]| {
         KEPT.iter().any(|&[start, size]| *at >= start && at.checked_add(*len).is_some_and(|end| end <= start + size))
     };
-    if head.key != key || !head.extents.iter().all(inside) || !head.origins.iter().all(Origin::is_unchanged) {
+    if head.key != key || !head.extents.iter().all(inside) || !head.origins.iter().all(CodeOrigin::is_unchanged) {
         return Ok(0);
     }
     let sum = for_each_piece(&head.extents, |at, piece| {

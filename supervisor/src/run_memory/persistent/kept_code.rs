@@ -23,7 +23,7 @@ use super::file::{self, KEPT};
 use super::folder::Folder;
 use super::{key, origins};
 use crate::base::Failure;
-use crate::command::{Image, Settings};
+use crate::command::{Settings, ToolImage};
 use crate::report::Statistics;
 use crate::run_memory::memory::RunMemory;
 
@@ -52,7 +52,7 @@ impl KeptCode {
     ///
     /// # Errors
     /// If the folder can't be used.
-    pub fn new(settings: &Settings, image: &Image, memory: &RunMemory) -> Result<Self, Failure> {
+    pub fn new(settings: &Settings, image: &ToolImage, memory: &RunMemory) -> Result<Self, Failure> {
         let folder = settings.persist.as_deref().map(Folder::open).transpose()?;
         let common = if folder.is_some() { key::common(settings, image, memory)? } else { String::new() };
         Ok(Self { folder, common, program: None })

@@ -7,14 +7,14 @@ use std::path::PathBuf;
 
 use super::origins::Identity;
 use crate::base::{Doing, Failure};
-use crate::command::{Image, Settings};
+use crate::command::{Settings, ToolImage};
 use crate::run_memory::memory::RunMemory;
 
 /// The part that is the same for all programs of a run.
 ///
 /// # Errors
 /// If the image's file can't be looked at.
-pub fn common(settings: &Settings, image: &Image, memory: &RunMemory) -> Result<String, Failure> {
+pub fn common(settings: &Settings, image: &ToolImage, memory: &RunMemory) -> Result<String, Failure> {
     let image = Identity::of(&image.file.metadata().doing("look at the tool image")?);
     let mut key = String::new();
     let mut line = |name: &str, value: &dyn std::fmt::Debug| {

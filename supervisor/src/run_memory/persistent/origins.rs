@@ -37,12 +37,12 @@ impl Identity {
 
 /// A file that code was translated from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct CodeOrigin {
     path: PathBuf,
     identity: Identity,
 }
 
-impl Origin {
+impl CodeOrigin {
     /// Whether it is still what it was.
     pub fn is_unchanged(&self) -> bool {
         std::fs::metadata(&self.path).is_ok_and(|now| Identity::of(&now) == self.identity)
@@ -53,18 +53,18 @@ impl Origin {
 ///
 /// # Errors
 /// If changes of one of them can't be told. Says why.
-pub fn of(files: &CodeFiles) -> Result<Vec<Origin>, String> {
+pub fn of(files: &CodeFiles) -> Result<Vec<CodeOrigin>, String> {
     if files.regions().is_empty() {
         return Err("of no mapped file could it be told whether it stays what it is".into());
     }
-    let mut origins = Vec::<Origin>::new();
+    let mut origins = Vec::<CodeOrigin>::new();
     for (number, (region, version)) in files.regions().iter().zip(files.versions()).enumerate() {
         let path = files.path(number).ok_or("a mapped file's path isn't known")?;
         if !is_local(&path) {
             return Err(format!("{}: on its file system, times of change may be another machine's", path.display()));
         }
         let FileRegion { device, inode, .. } = *region;
-        let origin = Origin { path, identity: Identity::new(device, inode, *version) };
+        let origin = CodeOrigin { path, identity: Identity::new(device, inode, *version) };
         if !origins.contains(&origin) {
             origins.push(origin);
         }
@@ -90,7 +90,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lib.so");
         std::fs::write(&path, "a").unwrap();
-        let origin = || Origin { identity: Identity::of(&path.metadata().unwrap()), path: path.clone() };
+        let origin = || CodeOrigin { identity: Identity::of(&path.metadata().unwrap()), path: path.clone() };
         let old = origin();
         assert!(old.is_unchanged());
         let file = File::options().write(true).open(&path).unwrap();

@@ -8,10 +8,10 @@
 //!
 //! * `decide`: the decisions. `next`: their form.
 //! * `ends`: the ends of slices.
-//! * `timer`, `copying`: how long a slice has worked, without the pages that were copied for slices.
+//! * `timer`, `copy_on_write`: how long a slice has worked, without the pages that were copied for slices.
 //! * `unfollowed`: what can't be followed in slices, and the words for it.
 
-mod copying;
+mod copy_on_write;
 pub mod decide;
 mod ends;
 mod next;

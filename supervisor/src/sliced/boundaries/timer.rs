@@ -1,4 +1,4 @@
-//! The slice timer: a signal to the control process when the master has used so much CPU time, without what [`super::copying`] leaves out.
+//! The slice timer: a signal to the control process when the master has used so much CPU time, without what [`super::copy_on_write`] leaves out.
 //!
 //! The master's CPU clock and not the wall clock: a master that waits for input or for a CPU makes no progress that
 //! would be worth a slice, and one that sleeps in a system call need not be woken.
@@ -6,12 +6,12 @@
 use std::io;
 use std::time::Duration;
 
-use super::copying::Effort;
+use super::copy_on_write::CpuUsage;
 use crate::base::Failure;
 use crate::events::{Alarm, Purpose};
 
 /// CPU time in which a program was linked and has looked at the processor, boundaries in between included.
-const YOUTH: Duration = Duration::from_millis(50);
+const LINKING_TIME: Duration = Duration::from_millis(50);
 
 /// The CPU clock of a process.
 ///
@@ -49,7 +49,7 @@ pub struct Timer {
     /// How long a slice is to work.
     wanted: Duration,
     /// Where the present one began.
-    start: Effort,
+    start: CpuUsage,
 }
 
 impl Timer {
@@ -76,7 +76,7 @@ impl Timer {
 
     /// Whether the program may still be about to be linked and to look at the processor.
     pub fn is_image_young(&self) -> bool {
-        self.now().is_some_and(|now| now.saturating_sub(self.at_exec) < YOUTH)
+        self.now().is_some_and(|now| now.saturating_sub(self.at_exec) < LINKING_TIME)
     }
 
     fn now(&self) -> Option<Duration> {
@@ -91,18 +91,18 @@ impl Timer {
     /// A slice begins that is to work for so long. The signal is sent when it may have done that.
     pub fn slice_begins(&mut self, wanted: Duration) {
         self.wanted = wanted;
-        self.start = self.effort();
+        self.start = self.usage();
         self.set(wanted);
     }
 
     /// The signal has come. Whether the slice's time is over; otherwise there will be another signal.
     pub fn is_over(&self) -> bool {
-        let more = self.effort().still_wanted(self.start, self.wanted);
+        let more = self.usage().still_wanted(self.start, self.wanted);
         more.into_iter().for_each(|more| self.set(more));
         more.is_none()
     }
 
-    fn effort(&self) -> Effort {
-        Effort::of(self.pid, self.now().unwrap_or_default())
+    fn usage(&self) -> CpuUsage {
+        CpuUsage::of(self.pid, self.now().unwrap_or_default())
     }
 }

@@ -8,7 +8,7 @@
 //! setting is undone by exec.
 
 use machine::{Gpr, Memory};
-use syscall_replay::{VolatileKind, VolatileRecord};
+use syscall_replay::{NondeterministicKind, NondeterministicRecord};
 use tracee::{Mode, Remote, Stop, Stopped, TraceError};
 
 use super::counter::Counter;
@@ -19,21 +19,21 @@ const FROM_KERNEL: i32 = libc::SI_KERNEL;
 
 /// What the app has set by PR_SET_TSC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum TscMode {
     /// Clock readings give the time.
     Readings = libc::PR_TSC_ENABLE as isize,
     /// Clock readings fault.
     Faults = libc::PR_TSC_SIGSEGV as isize,
 }
 
-impl Wish {
+impl TscMode {
     /// What a process that isn't trapped has.
-    fn of(process: &mut Stopped, gate: u64) -> Result<Self, TraceError> {
+    fn of(process: &mut Stopped, gadget: u64) -> Result<Self, TraceError> {
         /// Below the red zone: nobody's.
         const FREE: u64 = 512;
         let at = (process.registers()?.app().rsp().wrapping_sub(FREE)) & !7;
         let Ok(before) = process.read_u64(at) else { return Ok(Self::Readings) };
-        let mut remote = Remote::new(process, gate)?;
+        let mut remote = Remote::new(process, gadget)?;
         remote.call(libc::SYS_prctl, [libc::PR_GET_TSC as u64, at, 0, 0, 0, 0])?;
         let answer = remote.memory().read_u64(at).unwrap_or(0) as i32;
         // It was written a moment ago.
@@ -67,13 +67,13 @@ impl Wish {
 pub struct Tsc {
     /// They don't trap at the moment.
     is_open: bool,
-    wish: Wish,
+    mode: TscMode,
 }
 
 impl Tsc {
     /// Of a program that we have not touched.
     pub fn new() -> Self {
-        Self { is_open: true, wish: Wish::Readings }
+        Self { is_open: true, mode: TscMode::Readings }
     }
 
     /// Whether the app reads without traps.
@@ -83,15 +83,15 @@ impl Tsc {
 
     /// Whether the app wants readings to fault.
     pub fn faults(&self) -> bool {
-        self.wish == Wish::Faults
+        self.mode == TscMode::Faults
     }
 
     /// Asks the kernel for the app's setting: nothing is trapped yet.
     ///
     /// # Errors
     /// If the process was killed.
-    pub fn see(&mut self, process: &mut Stopped, gate: u64) -> Result<(), TraceError> {
-        self.wish = Wish::of(process, gate)?;
+    pub fn see(&mut self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+        self.mode = TscMode::of(process, gadget)?;
         Ok(())
     }
 
@@ -104,9 +104,9 @@ impl Tsc {
     ///
     /// # Errors
     /// If the process was killed.
-    pub fn close(&mut self, process: &mut Stopped, gate: u64) -> Result<(), TraceError> {
+    pub fn close(&mut self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
         if self.is_open {
-            trap(process, gate, true, self.wish)?;
+            trap(process, gadget, true, self.mode)?;
             self.is_open = false;
         }
         Ok(())
@@ -116,9 +116,9 @@ impl Tsc {
     ///
     /// # Errors
     /// If the process was killed.
-    pub fn open(&mut self, process: &mut Stopped, gate: u64) -> Result<(), TraceError> {
+    pub fn open(&mut self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
         if !self.is_open {
-            trap(process, gate, false, self.wish)?;
+            trap(process, gadget, false, self.mode)?;
             self.is_open = true;
         }
         Ok(())
@@ -130,19 +130,19 @@ impl Tsc {
     /// If the process was killed.
     pub fn open_at_entry(&mut self, process: Stopped) -> Result<Stopped, TraceError> {
         self.is_open = true;
-        open_at_entry(process, self.wish)
+        open_at_entry(process, self.mode)
     }
 
     /// The result of a call by which the app makes its own setting: the kernel's is ours.
     pub fn answer(&self, number: u64, args: &[u64; 6]) -> Option<i64> {
-        Wish::set_by(number, args).map(|wish| wish.err().unwrap_or(0))
+        TscMode::set_by(number, args).map(|mode| mode.err().unwrap_or(0))
     }
 
     /// A call has succeeded: it may have been such a one, or one that asks for the setting.
     pub fn after_call(&mut self, number: u64, args: &[u64; 6], memory: &mut impl Memory) {
-        self.wish.tell(number, args, memory);
-        if let Some(Ok(wish)) = Wish::set_by(number, args) {
-            self.wish = wish;
+        self.mode.tell(number, args, memory);
+        if let Some(Ok(mode)) = TscMode::set_by(number, args) {
+            self.mode = mode;
         }
     }
 
@@ -156,15 +156,15 @@ impl Tsc {
         process: &mut Stopped,
         signal: &libc::siginfo_t,
         counter: &Counter,
-    ) -> Result<Option<(ClockInstruction, VolatileRecord)>, Failure> {
-        read(process, signal, self.wish, counter)
+    ) -> Result<Option<(ClockInstruction, NondeterministicRecord)>, Failure> {
+        read(process, signal, self.mode, counter)
     }
 }
 
 /// The calls that make clock readings and `cpuid` trap (true), or leave the app what it wants. The last one may fail, see
 /// [`crate::base::can_trap_cpuid`].
-fn settings(trapped: bool, wish: Wish) -> [(i64, [u64; 2]); 2] {
-    let clock = if trapped { Wish::Faults } else { wish } as i32;
+fn settings(trapped: bool, mode: TscMode) -> [(i64, [u64; 2]); 2] {
+    let clock = if trapped { TscMode::Faults } else { mode } as i32;
     [
         (libc::SYS_prctl, [libc::PR_SET_TSC as u64, clock as u64]),
         (libc::SYS_arch_prctl, [ARCH_SET_CPUID, u64::from(!trapped)]),
@@ -172,9 +172,9 @@ fn settings(trapped: bool, wish: Wish) -> [(i64, [u64; 2]); 2] {
 }
 
 /// Makes clock readings and `cpuid` trap (true) or not, where the process can make system calls for us.
-fn trap(process: &mut Stopped, gate: u64, trapped: bool, wish: Wish) -> Result<(), TraceError> {
-    let mut remote = Remote::new(process, gate)?;
-    for (number, [a, b]) in settings(trapped, wish) {
+fn trap(process: &mut Stopped, gadget: u64, trapped: bool, mode: TscMode) -> Result<(), TraceError> {
+    let mut remote = Remote::new(process, gadget)?;
+    for (number, [a, b]) in settings(trapped, mode) {
         remote.call(number, [a, b, 0, 0, 0, 0])?;
     }
     Ok(())
@@ -182,12 +182,12 @@ fn trap(process: &mut Stopped, gate: u64, trapped: bool, wish: Wish) -> Result<(
 
 /// Allows clock readings and `cpuid` at a system call's entry, where no other call can be made: this call is turned into the
 /// ones that we need, and the `syscall` instruction is then executed again as it was.
-fn open_at_entry(mut process: Stopped, wish: Wish) -> Result<Stopped, TraceError> {
+fn open_at_entry(mut process: Stopped, mode: TscMode) -> Result<Stopped, TraceError> {
     let before = process.registers()?;
     let mut again = before;
     again.set(Gpr::Rax, before.syscall_number() as u64);
     again.rewind_syscall();
-    for (number, [a, b]) in settings(false, wish) {
+    for (number, [a, b]) in settings(false, mode) {
         let mut turned = process.registers()?;
         turned.set_syscall_number(number);
         turned.set(Gpr::Rdi, a);
@@ -215,9 +215,9 @@ fn resume_until(mut process: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<
 fn read(
     process: &mut Stopped,
     signal: &libc::siginfo_t,
-    wish: Wish,
+    mode: TscMode,
     counter: &Counter,
-) -> Result<Option<(ClockInstruction, VolatileRecord)>, Failure> {
+) -> Result<Option<(ClockInstruction, NondeterministicRecord)>, Failure> {
     if signal.si_signo != libc::SIGSEGV || signal.si_code != FROM_KERNEL {
         return Ok(None);
     }
@@ -226,7 +226,7 @@ fn read(
     let mut code = [0; 3];
     let len = process.read_prefix(pc, &mut code);
     let Some(instruction) = ClockInstruction::decode(&code[..len]) else { return Ok(None) };
-    if wish == Wish::Faults && instruction != ClockInstruction::Cpuid {
+    if mode == TscMode::Faults && instruction != ClockInstruction::Cpuid {
         return Ok(None);
     }
     let mut app = registers.app();
@@ -238,18 +238,23 @@ fn read(
     Ok(Some((instruction, record)))
 }
 
-fn execute(instruction: ClockInstruction, pc: u64, app: &machine::Registers, counter: &Counter) -> VolatileRecord {
+fn execute(
+    instruction: ClockInstruction,
+    pc: u64,
+    app: &machine::Registers,
+    counter: &Counter,
+) -> NondeterministicRecord {
     if instruction == ClockInstruction::Cpuid {
         let answer = std::arch::x86_64::__cpuid_count(app.get(Gpr::Rax) as u32, app.get(Gpr::Rcx) as u32);
         let [rax, rbx, rcx, rdx] = [answer.eax, answer.ebx, answer.ecx, answer.edx].map(u64::from);
-        return VolatileRecord { kind: VolatileKind::Cpuid, pc, rax, rdx, rcx, rbx };
+        return NondeterministicRecord { kind: NondeterministicKind::Cpuid, pc, rax, rdx, rcx, rbx };
     }
     let (ticks, processor) = counter.read();
     let kind = match instruction {
-        ClockInstruction::Rdtscp => VolatileKind::Rdtscp,
-        _ => VolatileKind::Rdtsc,
+        ClockInstruction::Rdtscp => NondeterministicKind::Rdtscp,
+        _ => NondeterministicKind::Rdtsc,
     };
-    VolatileRecord { kind, pc, rax: ticks & 0xffff_ffff, rdx: ticks >> 32, rcx: u64::from(processor), rbx: 0 }
+    NondeterministicRecord { kind, pc, rax: ticks & 0xffff_ffff, rdx: ticks >> 32, rcx: u64::from(processor), rbx: 0 }
 }
 
 /// A reading of the time stamp counter.

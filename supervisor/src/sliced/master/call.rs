@@ -2,7 +2,7 @@
 
 use bubble::shared::SharedContents;
 use machine::Registers;
-use syscall_replay::Pending;
+use syscall_replay::PendingCall;
 use syscall_replay::table::{Class, Special};
 
 use super::check_calls::Before;
@@ -10,8 +10,8 @@ use crate::sliced::boundaries::{Plan, Then};
 use crate::sliced::memory::FileWrite;
 
 /// A system call that the master is in.
-pub(in crate::sliced) struct Call {
-    pub(super) pending: Pending,
+pub(in crate::sliced) struct OpenCall {
+    pub(super) pending: PendingCall,
     pub(super) plan: Plan,
     /// What is to be known of a write to a file that is mapped.
     pub(super) file_write: Option<FileWrite>,
@@ -27,7 +27,7 @@ pub(in crate::sliced) struct Call {
     pub(super) is_second: bool,
 }
 
-impl Call {
+impl OpenCall {
     /// Whether a handler returns by it.
     pub(super) fn is_signal_return(&self) -> bool {
         self.pending.rule.class == Class::Special(Special::SignalReturn)

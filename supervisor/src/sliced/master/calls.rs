@@ -4,10 +4,10 @@ use bubble::shared::SharedContents;
 use machine::Gpr;
 use syscall_replay::effects::View;
 use syscall_replay::table::{self, Class};
-use syscall_replay::{Exit as Recorded, LogWriter, Pending, Recorder, Unrecorded, is_error, is_restart};
+use syscall_replay::{CallExit as Recorded, LogWriter, PendingCall, Recorder, Unrecorded, is_error, is_restart};
 use tracee::{Stop, Stopped};
 
-use super::call::Call;
+use super::call::OpenCall;
 use super::check_calls::Before;
 use super::interrupts::await_interrupt;
 use super::process::Process;
@@ -18,7 +18,7 @@ use crate::sliced::boundaries::{
     Cut, Next, OTHER_NUMBERS, Plan, SECOND_THREAD, SHARED_PROCESS, TRAP_FLAG, Then, call_end, decide, entry_registers,
     give_up, numbers_children_anew, replaces_registers, returned_to, shares_all, traps_itself,
 };
-use crate::sliced::memory::{Treatment, lingering};
+use crate::sliced::memory::{Treatment, busy_programs};
 use crate::sliced::slices::Recording;
 
 /// A call is about to be made.
@@ -97,7 +97,7 @@ pub(super) fn entry(
         (Then::Write { .. }, Some(entry)) => Some(call_end(entry, shared)),
         _ => None,
     };
-    thread.enters(Call { pending: entered.pending, plan, file_write, memory, entry, shared, then, is_second });
+    thread.enters(OpenCall { pending: entered.pending, plan, file_write, memory, entry, shared, then, is_second });
     match end {
         Some(_) => Ok(Next::Cut(stopped, Cut { kind: Boundary::Syscall, end, then })),
         None => Ok(Next::Resume(stopped, 0)),
@@ -115,7 +115,7 @@ pub(super) fn exit(
     let Some(call) = thread.leaves_call() else { return Ok(Next::Resume(stopped, 0)) };
     let mut result = result as u64;
     if result == -i64::from(libc::ETXTBSY) as u64 {
-        let are_there = lingering::are_there();
+        let are_there = busy_programs::are_there();
         // Those that were there in the call may be gone: the second time it would be another's program.
         if are_there || !call.is_second {
             let mut again = stopped.registers()?;
@@ -198,7 +198,7 @@ pub(super) fn exit(
 /// Records a call that is over. `views`: if it has written a file that is mapped, what shows of that, as far as it is known.
 fn record(
     process: &mut Process,
-    call: &Pending,
+    call: &PendingCall,
     result: u64,
     stopped: &Stopped,
     views: Option<&Option<Vec<View>>>,
@@ -233,18 +233,18 @@ fn made(
     process: &mut Process,
     thread: &mut Thread,
     stopped: &mut Stopped,
-    call: &Pending,
+    call: &PendingCall,
     result: u64,
 ) -> Result<(), Failure> {
-    let (number, args, gate) = (call.number, &call.args, process.gate());
+    let (number, args, gadget) = (call.number, &call.args, process.gadget());
     if !is_error(result) {
         thread.tsc.after_call(number, args, stopped);
         process.after_call(call, result);
     }
-    process.in_process.after(stopped, gate, (number, args), result)?;
+    process.in_process.after(stopped, gadget, (number, args), result)?;
     if !is_error(result) {
         if number as i64 == libc::SYS_mmap {
-            process.memory.advise(stopped, gate, args, result)?;
+            process.memory.advise(stopped, gadget, args, result)?;
         }
         process.random.after_call(stopped, number, args, result)?;
     }

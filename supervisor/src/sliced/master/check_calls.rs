@@ -7,7 +7,7 @@ use bubble::map::BUBBLE;
 use machine::Memory;
 use machine::mapping::{self, Mapping};
 use syscall_replay::effects::Range;
-use syscall_replay::{Pending, table};
+use syscall_replay::{PendingCall, table};
 use tracee::Stopped;
 
 use crate::base::Failure;
@@ -40,7 +40,7 @@ impl Before {
     pub fn compare(
         &self,
         process: &Stopped,
-        pending: &Pending,
+        pending: &PendingCall,
         result: u64,
         is_known: impl Fn(u64) -> bool,
     ) -> Result<(), Failure> {
@@ -62,7 +62,7 @@ fn is_named(named: &[Range], address: u64) -> bool {
     named.iter().any(|range| address.wrapping_sub(range.address) < range.len)
 }
 
-fn wrong_table(pending: &Pending, result: u64, address: u64) -> Failure {
+fn wrong_table(pending: &PendingCall, result: u64, address: u64) -> Failure {
     let name = table::name(pending.number);
     let args: Vec<String> = pending.args.iter().map(|arg| format!("{arg:#x}")).collect();
     let args = args.join(", ");

@@ -65,13 +65,13 @@ pub(super) fn deliver_behind_call(
         _ => return Err(not_entered()),
     };
     if is_recorded {
-        thread.hold.begin();
+        thread.throttle.begin();
         return Ok(Next::Resume(stopped, 0));
     }
     slice.take_back();
     let mut end = call_end(&entry_registers(&before, number), SharedContents::default());
     end.frame = frame_elsewhere(&stopped, end.registers.rsp())?;
-    thread.hold.expect();
+    thread.throttle.expect();
     Ok(Next::Cut(stopped, Cut { kind: Boundary::Signal, end: Some(end), then: Then::Fork }))
 }
 

@@ -1,7 +1,7 @@
 //! Instructions whose results are recorded, and calls of the vsyscall page: made for the master, at the stop before them.
 
 use machine::{Gpr, Memory};
-use syscall_replay::{Exit as Recorded, table};
+use syscall_replay::{CallExit as Recorded, table};
 use tracee::{Remote, Stopped};
 
 use super::process::Process;
@@ -60,7 +60,7 @@ pub(super) fn clock_reading(
     slice.leaves_call();
     process.in_process.was_read(instruction, record.pc);
     let is_enough = slice.is_enough_for_readings();
-    if !is_enough && slice.log(|log| log.volatile(record)).is_ok() {
+    if !is_enough && slice.log(|log| log.nondeterministic(record)).is_ok() {
         return Ok(Some(ClockReading::Recorded));
     }
     stopped.set_registers(&before)?;
@@ -84,7 +84,7 @@ fn call_of_page(process: &mut Process, slice: &mut Recording, stopped: Stopped) 
     let args = app.syscall_args();
     let back = stopped.read_u64(app.rsp()).map_err(|source| tracee::TraceError::Memory { pid, source })?;
     let entered = process.recorder.enter(number as u64, args, &stopped);
-    let result = Remote::new(&mut stopped, process.gate())?.call(number, args)?;
+    let result = Remote::new(&mut stopped, process.gadget())?.call(number, args)?;
     if result < 0 {
         // The kernel raises a signal instead.
         return Ok(Next::Resume(stopped, 0));

@@ -11,14 +11,13 @@
 //! * `process`: what its threads share. `thread`: where one stands, and what is its own, with the invariants.
 //! * `call`: a system call that it is in. `check_calls`: whether a call did what the table says.
 //! * `instructions`: those whose results are recorded, and calls of the vsyscall page.
-//! * `hold`: signals that are held back until it has got on.
+//! * `throttle`: signals that are held back until it has got on.
 
 mod call;
 mod calls;
 mod check_calls;
 mod deliveries;
 mod handlers;
-mod hold;
 mod instructions;
 mod interrupts;
 mod process;
@@ -26,6 +25,7 @@ mod signals;
 mod stops;
 mod take_back;
 mod thread;
+mod throttle;
 
 pub(in crate::sliced) use calls::exit_alone;
 pub(in crate::sliced) use handlers::{enter_handler, frame_elsewhere};

@@ -2,7 +2,7 @@
 //!
 //! Between two stops it runs natively. Where a thread stands is [`Thread`]'s; what is recorded is [`Recording`]'s.
 
-use syscall_replay::{Pending, Recorder};
+use syscall_replay::{PendingCall, Recorder};
 use tracee::{BREAKPOINTS, Mode, Parent, Stopped, TraceError};
 
 use super::thread::Thread;
@@ -10,7 +10,7 @@ use crate::app::{OwnLimits, Prepared};
 use crate::base::{Failure, Processor};
 use crate::command::Settings;
 use crate::events::{Passing, Taken};
-use crate::follow::Heritage;
+use crate::follow::InheritedState;
 use crate::sliced::instructions::RandomInstructions;
 use crate::sliced::memory::ProcessMemory;
 use crate::sliced::recorder::{InProcess, Room};
@@ -22,7 +22,7 @@ pub struct Process {
     pid: i32,
     /// Whose child it is.
     parent: Parent,
-    /// Gate and program break.
+    /// Syscall gadget and program break.
     prepared: Prepared,
     /// It has executed nothing of its program yet.
     is_new_image: bool,
@@ -57,7 +57,7 @@ impl Process {
         Self {
             pid,
             parent,
-            prepared: Prepared { gate: 0, brk: 0 },
+            prepared: Prepared { gadget: 0, brk: 0 },
             is_new_image: false,
             is_by_name: true,
             children: 0,
@@ -77,13 +77,13 @@ impl Process {
     ///
     /// # Errors
     /// If it was killed.
-    pub fn inherit(&mut self, stopped: &mut Stopped, heritage: Heritage) -> Result<(), Failure> {
-        self.prepared = heritage.prepared(stopped)?;
-        self.memory.inherit(heritage.shares_memory, heritage.unstable, heritage.kept);
-        self.limits = heritage.limits;
-        self.in_process.inherit(heritage.file_pages.clone());
+    pub fn inherit(&mut self, stopped: &mut Stopped, inherited: InheritedState) -> Result<(), Failure> {
+        self.prepared = inherited.prepared(stopped)?;
+        self.memory.inherit(inherited.shares_memory, inherited.mutable_files, inherited.kept);
+        self.limits = inherited.limits;
+        self.in_process.inherit(inherited.file_pages.clone());
         self.see_identity();
-        Ok(self.random.inherit(stopped, heritage.file_pages)?)
+        Ok(self.random.inherit(stopped, inherited.file_pages)?)
     }
 
     /// A program was loaded, and has executed nothing yet.
@@ -109,8 +109,8 @@ impl Process {
     }
 
     /// A `syscall` instruction of its.
-    pub fn gate(&self) -> u64 {
-        self.prepared.gate
+    pub fn gadget(&self) -> u64 {
+        self.prepared.gadget
     }
 
     /// Its program break.
@@ -164,11 +164,11 @@ impl Process {
     }
 
     /// What a copy of it needs to know.
-    pub fn heritage(&self, name: &str) -> Heritage {
-        Heritage {
-            gate: self.prepared.gate,
+    pub fn inherited(&self, name: &str) -> InheritedState {
+        InheritedState {
+            gadget: self.prepared.gadget,
             shares_memory: self.memory.is_shared(),
-            unstable: self.memory.unstable().clone(),
+            mutable_files: self.memory.mutable_files().clone(),
             kept: self.memory.kept(),
             limits: self.limits.clone(),
             file_pages: self.file_pages(),
@@ -184,7 +184,7 @@ impl Process {
     }
 
     /// What later forks need to know of a call that has succeeded.
-    pub(super) fn after_call(&mut self, call: &Pending, result: u64) {
+    pub(super) fn after_call(&mut self, call: &PendingCall, result: u64) {
         self.memory.after_call(call.number, &call.args, result);
         match call.number as i64 {
             libc::SYS_brk => self.prepared.brk = result,
@@ -241,7 +241,7 @@ impl Process {
     /// # Errors
     /// If it was killed, or memory or processes are short.
     pub fn fork(&mut self, stopped: &mut Stopped) -> Result<Stopped, TraceError> {
-        let forked = stopped.fork(self.prepared.gate, self.parent);
+        let forked = stopped.fork(self.prepared.gadget, self.parent);
         if !forked.as_ref().is_err_and(TraceError::is_gone) {
             self.random.set(stopped);
         }
@@ -253,7 +253,7 @@ impl Process {
     /// # Errors
     /// If the fork was killed or has no memory for that.
     pub fn make_private(&mut self, stopped: &Stopped, copy: &mut Stopped) -> Result<(), Failure> {
-        self.memory.make_private(stopped, copy, self.prepared.gate, self.is_by_name)
+        self.memory.make_private(stopped, copy, self.prepared.gadget, self.is_by_name)
     }
 
     /// A slice has begun with a fork of it. Whether that is the first one of a program.
@@ -275,7 +275,7 @@ impl Process {
         let slot = slice.slot();
         let room =
             Room { records: slice.left(), bytes: slice.bytes_left(), run: slot.run_memory(), slot: slot.index() };
-        self.in_process.arm(stopped, self.prepared.gate, &room)
+        self.in_process.arm(stopped, self.prepared.gadget, &room)
     }
 
     /// It is about to be let go for good: no breakpoint of ours is left. A signal that has waited for one comes now.

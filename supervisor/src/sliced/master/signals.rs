@@ -70,7 +70,7 @@ fn behind_string(thread: &mut Thread, slice: &mut Recording, mut stopped: Stoppe
     }
 }
 
-/// A signal that came in the middle of a repeated string instruction is put off to its end, unless the instruction itself
+/// A signal that came in the middle of a repeated string instruction is deferred to its end, unless the instruction itself
 /// raised it.
 fn must_wait(
     process: &mut Process,
@@ -107,7 +107,7 @@ fn boundary(
         Delivery::Pass => return Ok(Next::Resume(stopped, signal)),
         Delivery::Handler => {
             if !is_synchronous(signal, info.si_code) {
-                thread.hold.expect();
+                thread.throttle.expect();
             }
             (Boundary::Signal, Then::Handler(signal))
         }
@@ -137,5 +137,5 @@ const SYSCALL_BYTES: u64 = 2;
 /// What is set for its signals at the moment. Signals are rare enough to read it each time.
 fn dispositions(thread: &Thread) -> Result<Dispositions, Failure> {
     let unknown = || Failure::Unsupported("/proc/PID/status doesn't tell the app's signal handlers".into());
-    thread.hold.status().dispositions().ok_or_else(unknown)
+    thread.throttle.status().dispositions().ok_or_else(unknown)
 }

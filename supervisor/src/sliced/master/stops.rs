@@ -92,6 +92,6 @@ pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, s
 }
 
 fn let_go(process: &Process, thread: &mut Thread, mut stopped: Stopped) -> Result<Leave, Failure> {
-    thread.tsc.open(&mut stopped, process.gate())?;
+    thread.tsc.open(&mut stopped, process.gadget())?;
     Ok(Leave::Part(stopped))
 }

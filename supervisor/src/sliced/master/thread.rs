@@ -20,8 +20,8 @@ use bubble::shared::{End, SharedContents};
 use syscall_replay::{is_restart, table};
 use tracee::{Running, Stop, Stopped, TraceError};
 
-use super::call::Call;
-use super::hold::{Hold, Leaves};
+use super::call::OpenCall;
+use super::throttle::{Leaves, Throttle};
 use crate::base::Failure;
 use crate::sliced::boundaries::call_end;
 use crate::sliced::instructions::{BEHIND_STRING, Tsc};
@@ -31,7 +31,7 @@ enum At {
     /// In code of its own.
     Outside,
     /// Between a call's entry stop and its exit stop.
-    InCall(Box<Call>),
+    InCall(Box<OpenCall>),
     /// Behind a call that was broken off and will be made again, unless a handler runs before.
     BrokenOff(BrokenOff),
 }
@@ -69,14 +69,14 @@ pub struct Thread {
     /// How it reads the time stamp counter.
     pub(super) tsc: Tsc,
     /// Its signals that wait until it has got on.
-    pub(super) hold: Hold,
+    pub(super) throttle: Throttle,
 }
 
 /// Its calls.
 impl Thread {
     /// The thread of process `pid`, before its first instruction.
     pub fn new(pid: i32) -> Self {
-        Self { at: At::Outside, string: None, interrupt_sent: false, tsc: Tsc::new(), hold: Hold::none(pid) }
+        Self { at: At::Outside, string: None, interrupt_sent: false, tsc: Tsc::new(), throttle: Throttle::none(pid) }
     }
 
     /// Whether it is inside a system call.
@@ -85,7 +85,7 @@ impl Thread {
     }
 
     /// The call that it is in.
-    pub(super) fn call(&self) -> Option<&Call> {
+    pub(super) fn call(&self) -> Option<&OpenCall> {
         match &self.at {
             At::InCall(call) => Some(call),
             At::Outside | At::BrokenOff(_) => None,
@@ -103,12 +103,12 @@ impl Thread {
     }
 
     /// It is at the entry of a call that it will make.
-    pub(super) fn enters(&mut self, call: Call) {
+    pub(super) fn enters(&mut self, call: OpenCall) {
         self.at = At::InCall(Box::new(call));
     }
 
     /// It is out of the call, if it was in one.
-    pub(super) fn leaves_call(&mut self) -> Option<Call> {
+    pub(super) fn leaves_call(&mut self) -> Option<OpenCall> {
         match std::mem::replace(&mut self.at, At::Outside) {
             At::InCall(call) => Some(*call),
             other => {
@@ -136,7 +136,7 @@ impl Thread {
 
     /// Whether it is in a call before which the last slice has ended.
     pub fn is_alone(&self) -> bool {
-        self.call().is_some_and(Call::is_alone)
+        self.call().is_some_and(OpenCall::is_alone)
     }
 
     /// It was killed without another stop. Where it has killed itself the slice ends at that call.
@@ -228,7 +228,7 @@ impl Thread {
     /// # Errors
     /// If the process is gone or the kernel has no timers left.
     pub fn begin(&mut self, pid: i32) -> Result<(), Failure> {
-        self.hold = Hold::new(pid)?;
+        self.throttle = Throttle::new(pid)?;
         Ok(())
     }
 
@@ -236,17 +236,17 @@ impl Thread {
     ///
     /// # Errors
     /// If it was killed.
-    pub fn inherit(&mut self, stopped: &mut Stopped, gate: u64) -> Result<(), TraceError> {
-        self.tsc.see(stopped, gate)
+    pub fn inherit(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+        self.tsc.see(stopped, gadget)
     }
 
     /// A program was loaded. `is_first`: nothing is known of it yet.
     ///
     /// # Errors
     /// If it was killed.
-    pub fn new_image(&mut self, stopped: &mut Stopped, gate: u64, is_first: bool) -> Result<(), TraceError> {
+    pub fn new_image(&mut self, stopped: &mut Stopped, gadget: u64, is_first: bool) -> Result<(), TraceError> {
         if is_first {
-            self.tsc.see(stopped, gate)?;
+            self.tsc.see(stopped, gadget)?;
         }
         self.tsc.new_image();
         Ok(())
@@ -256,14 +256,14 @@ impl Thread {
     ///
     /// # Errors
     /// If it was killed.
-    pub fn ready_to_fork(&mut self, stopped: &mut Stopped, gate: u64) -> Result<(), TraceError> {
-        self.tsc.close(stopped, gate)
+    pub fn ready_to_fork(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+        self.tsc.close(stopped, gadget)
     }
 
     /// It was forked, and goes on after it was held up for so long. The fork has taken an interrupt that was on its way.
     pub fn forked(&mut self, held_up: Duration) {
         self.interrupt_sent = false;
-        self.hold.after_boundary(held_up);
+        self.throttle.after_boundary(held_up);
     }
 
     /// It has come to a stop.
@@ -272,12 +272,12 @@ impl Thread {
     /// If it was killed.
     pub fn comes_to(&mut self, stopped: &mut Stopped, stop: &Stop) -> Result<(), TraceError> {
         let leaves = match stop {
-            Stop::SyscallExit { .. } if self.call().is_some_and(Call::is_signal_return) => Leaves::Handler,
+            Stop::SyscallExit { .. } if self.call().is_some_and(OpenCall::is_signal_return) => Leaves::Handler,
             Stop::SyscallExit { .. } => Leaves::Call,
             Stop::Interrupted | Stop::Group(_) | Stop::Signal(_) => Leaves::TheSame,
             _ => Leaves::Code,
         };
-        self.hold.stopped(stopped, leaves)
+        self.throttle.stopped(stopped, leaves)
     }
 
     /// It is about to go on without a signal.
@@ -285,12 +285,12 @@ impl Thread {
     /// # Errors
     /// If it was killed.
     pub fn goes_on(&mut self, stopped: &mut Stopped) -> Result<(), TraceError> {
-        if self.is_in_call() { Ok(()) } else { self.hold.goes_on(stopped) }
+        if self.is_in_call() { Ok(()) } else { self.throttle.goes_on(stopped) }
     }
 
     /// Whether signals have been held back for long enough. Looks again later if not.
-    pub fn hold_is_over(&mut self) -> bool {
-        self.hold.is_over()
+    pub fn throttle_is_over(&mut self) -> bool {
+        self.throttle.is_over()
     }
 
     /// Whether the recorder may have it: it executes code of its own, reads the counter as usual, and nothing is about to happen to it.
@@ -298,7 +298,7 @@ impl Thread {
         matches!(self.at, At::Outside)
             && self.string.is_none()
             && !self.interrupt_sent
-            && !self.hold.is_on()
+            && !self.throttle.is_on()
             && !self.tsc.faults()
     }
 }

@@ -19,7 +19,7 @@ use syscall_replay::is_error;
 
 use super::holders::others_have;
 use super::notices::{Notice, Notices, Watch};
-use crate::app::{Key, Mapping, Unstable, mappings};
+use crate::app::{Key, Mapping, MutableFiles, mappings};
 
 /// Calls that write a file before it is watched.
 const FIRST: u32 = 4;
@@ -149,7 +149,7 @@ impl FileWrites {
         result: u64,
         master: &(impl Memory + ?Sized),
         pid: i32,
-        unstable: &Unstable,
+        mutable_files: &MutableFiles,
     ) -> Option<Vec<View>> {
         self.look();
         let state = self.files.get_mut(&call.file)?;
@@ -182,7 +182,7 @@ impl FileWrites {
             pieces.extend((last < first).then_some([last, last + PAGE]));
         }
         let mappings = self.mappings.get_or_insert_with(|| mappings(pid));
-        views(mappings, call.file.1, &pieces, master, unstable)
+        views(mappings, call.file.1, &pieces, master, mutable_files)
     }
 
     /// A file behind a mapping, open for reading: to open it again would seem to be somebody else's.
@@ -232,7 +232,7 @@ fn views(
     inode: u64,
     pieces: &[[u64; 2]],
     master: &(impl Memory + ?Sized),
-    unstable: &Unstable,
+    mutable_files: &MutableFiles,
 ) -> Option<Vec<View>> {
     let (mut shown, mut views) = (0, Vec::new());
     for map in mappings.iter().filter(|map| map.is_of(inode)) {
@@ -243,7 +243,7 @@ fn views(
             }
             shown += to - from;
             // Slices have nothing of their own in place of any other mapping.
-            if !unstable.has(map) || shown > MOST_SHOWN {
+            if !mutable_files.has(map) || shown > MOST_SHOWN {
                 return None;
             }
             let mut view = View { address: map.start + (from - map.offset), bytes: vec![0; (to - from) as usize] };
@@ -280,7 +280,7 @@ mod tests {
     struct Written {
         file: File,
         shown: u64,
-        unstable: Unstable,
+        mutable_files: MutableFiles,
         writes: FileWrites,
     }
 
@@ -303,9 +303,9 @@ mod tests {
             // SAFETY: a new mapping of this test's own.
             let shown =
                 unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, fd, 0) } as u64;
-            let mut unstable = Unstable::default();
-            unstable.add(std::process::id() as i32, shown);
-            Self { file, shown, unstable, writes: FileWrites::default() }
+            let mut mutable_files = MutableFiles::default();
+            mutable_files.add(std::process::id() as i32, shown);
+            Self { file, shown, mutable_files, writes: FileWrites::default() }
         }
 
         /// What is recorded of a call.
@@ -315,7 +315,7 @@ mod tests {
             let call = self.writes.begin(me, libc::SYS_pwrite64 as u64, &args);
             self.file.write_all_at(bytes, offset).unwrap();
             match call {
-                Some(call) => self.writes.end(&call, bytes.len() as u64, &Here::new(), me, &self.unstable),
+                Some(call) => self.writes.end(&call, bytes.len() as u64, &Here::new(), me, &self.mutable_files),
                 None => {
                     self.writes.before_copies();
                     None

@@ -35,14 +35,14 @@ impl HugePages {
     pub fn after_mmap(
         &self,
         process: &mut Stopped,
-        gate: u64,
+        gadget: u64,
         args: &[u64; 6],
         address: u64,
     ) -> Result<(), TraceError> {
         if self.are_for(args) {
             let advice = [address, args[1], libc::MADV_HUGEPAGE as u64, 0, 0, 0];
             // Advice that isn't taken changes nothing.
-            Remote::new(process, gate)?.call(libc::SYS_madvise, advice)?;
+            Remote::new(process, gadget)?.call(libc::SYS_madvise, advice)?;
         }
         Ok(())
     }

@@ -9,17 +9,17 @@
 //! * `whole_objects`: shared memory of which the app chooses what it maps.
 //! * `huge_pages`: advice that makes forks cheap.
 //! * `file_writes`, `holders`, `notices`: calls that write a file that is mapped, as long as nobody else writes it.
-//! * `own_memory`, `written`: the app writes its memory by a file, or a file by its name.
-//! * `lingering`: a program can't be written as long as a slice executes it.
+//! * `self_mem`, `written`: the app writes its memory by a file, or a file by its name.
+//! * `busy_programs`: a program can't be written as long as a slice executes it.
 
+pub mod busy_programs;
 mod file_writes;
 mod holders;
 mod huge_pages;
 mod layers;
-pub mod lingering;
 mod notices;
-mod own_memory;
 mod process_memory;
+mod self_mem;
 mod shared_contents;
 mod shared_copies;
 mod whole_objects;

@@ -11,11 +11,11 @@ use tracee::{Stopped, TraceError};
 
 use super::file_writes::{FileWrite, FileWrites};
 use super::huge_pages::HugePages;
-use super::own_memory::OwnMemory;
+use super::self_mem::SelfMem;
 use super::shared_copies::SharedCopies;
 use super::written;
 use crate::app::{
-    Kept, KeptFiles, Key, Unstable, is_kept_for_the_ended, is_reshaped, is_shared_with_children, others_attach,
+    Kept, KeptFiles, Key, MutableFiles, is_kept_for_the_ended, is_reshaped, is_shared_with_children, others_attach,
     written_by_others,
 };
 use crate::base::Failure;
@@ -28,13 +28,13 @@ pub struct ProcessMemory {
     is_shared: bool,
     /// Other processes may write memory that it shares with them: each call that waits for them is a boundary, so that slices see
     /// what they wrote.
-    has_company: bool,
+    has_other_writers: bool,
     /// Files whose mappings change when the app writes them.
-    unstable: Unstable,
+    mutable_files: MutableFiles,
     /// The app's calls that write these.
     file_writes: FileWrites,
     /// Whether it may write its memory by a file.
-    own_memory: OwnMemory,
+    self_mem: SelfMem,
     /// What was copied for slices of the memory that it shares.
     shared_copies: SharedCopies,
     /// Files that slices map.
@@ -58,10 +58,10 @@ impl ProcessMemory {
         Self {
             pid,
             is_shared: false,
-            has_company: false,
-            unstable: Unstable::default(),
+            has_other_writers: false,
+            mutable_files: MutableFiles::default(),
             file_writes: FileWrites::default(),
-            own_memory: OwnMemory::default(),
+            self_mem: SelfMem::default(),
             shared_copies: SharedCopies::default(),
             files: KeptFiles::new(pid),
             huge_pages: HugePages::new(huge_pages),
@@ -69,18 +69,18 @@ impl ProcessMemory {
     }
 
     /// The process is a copy of one with these.
-    pub fn inherit(&mut self, is_shared: bool, unstable: Unstable, kept: Kept) {
+    pub fn inherit(&mut self, is_shared: bool, mutable_files: MutableFiles, kept: Kept) {
         self.is_shared = is_shared;
-        self.has_company = is_shared && is_shared_with_children(self.pid);
-        self.unstable = unstable;
+        self.has_other_writers = is_shared && is_shared_with_children(self.pid);
+        self.mutable_files = mutable_files;
         self.files.inherit(kept);
     }
 
     /// Another program was loaded.
     pub fn new_image(&mut self) {
         self.is_shared = false;
-        self.has_company = false;
-        self.unstable.unmapped();
+        self.has_other_writers = false;
+        self.mutable_files.unmapped();
         self.file_writes.clear();
         self.shared_copies.clear();
     }
@@ -91,8 +91,8 @@ impl ProcessMemory {
     }
 
     /// Files whose mappings change when the app writes them.
-    pub fn unstable(&self) -> &Unstable {
-        &self.unstable
+    pub fn mutable_files(&self) -> &MutableFiles {
+        &self.mutable_files
     }
 
     /// What a copy of the process maps.
@@ -112,12 +112,12 @@ impl ProcessMemory {
 
     /// Whether system calls can be recorded in the process itself, which looks at no mappings.
     pub fn may_record_inside(&self) -> bool {
-        !self.has_company && self.unstable.is_empty()
+        !self.has_other_writers && self.mutable_files.is_empty()
     }
 
     /// The app may have opened any file without a stop.
     pub fn opens_unseen(&mut self) {
-        self.own_memory.opens_unseen();
+        self.self_mem.opens_unseen();
     }
 
     /// What is done about a call that the app is about to make, for the sake of memory. `class`: what the table says. `has_relatives`: other processes may have
@@ -136,27 +136,27 @@ impl ProcessMemory {
         }
         let mut file_write = None;
         let is_boundary = match class {
-            Class::Replay if self.has_company || self.is_shared && table::writes_elsewhere(number, args) => true,
-            Class::Replay if self.unstable.is_written(pid, number, args) => {
+            Class::Replay if self.has_other_writers || self.is_shared && table::writes_elsewhere(number, args) => true,
+            Class::Replay if self.mutable_files.is_written(pid, number, args) => {
                 file_write = (!has_relatives).then(|| self.file_writes.begin(pid, number, args)).flatten();
                 file_write.is_none()
             }
-            Class::Replay => self.own_memory.is_written(pid, number, args),
+            Class::Replay => self.self_mem.is_written(pid, number, args),
             Class::Repeat if number as i64 == libc::SYS_remap_file_pages => {
-                self.has_company || !self.shared_copies.can_show_again(pid, args)
+                self.has_other_writers || !self.shared_copies.can_show_again(pid, args)
             }
-            Class::Repeat => self.is_shared && is_reshaped(pid, number, args, &self.unstable),
+            Class::Repeat => self.is_shared && is_reshaped(pid, number, args, &self.mutable_files),
             _ => false,
         };
         let class = if is_boundary { Class::Boundary } else { class };
         let mut outcome = Treatment { class, then: Then::Fork, file_write };
-        if self.unstable.lock(pid, number, args) {
+        if self.mutable_files.lock(pid, number, args) {
             // The slices before have the file mapped, and the next one must not.
             self.is_shared = true;
             outcome = Treatment { class: Class::Boundary, then: Then::LoneFork, file_write: None };
         }
         if let Some(file) = written::by_path(stopped, pid, number, args) {
-            self.own_memory.opens(file);
+            self.self_mem.opens(file);
             if self.files.holds(file) || is_kept_for_the_ended(file) {
                 let then = Then::Write { file, number, args: *args };
                 outcome = Treatment { class: Class::Boundary, then, file_write: None };
@@ -167,7 +167,7 @@ impl ProcessMemory {
 
     /// A call is over that writes a file which is mapped: what the mappings show of that. `None` if that can't be told.
     pub fn written(&mut self, call: &FileWrite, result: u64, stopped: &Stopped) -> Option<Vec<View>> {
-        self.file_writes.end(call, result, stopped, self.pid, &self.unstable)
+        self.file_writes.end(call, result, stopped, self.pid, &self.mutable_files)
     }
 
     /// A call has succeeded that may have mapped something.
@@ -178,14 +178,14 @@ impl ProcessMemory {
                 self.is_shared |= kind == libc::MAP_SHARED || kind == libc::MAP_SHARED_VALIDATE;
                 let is_file = args[3] as i32 & libc::MAP_ANONYMOUS == 0;
                 let fd = args[4];
-                if is_file && (self.files.may_change(fd as i32) || self.unstable.is_locked(self.pid, fd)) {
-                    self.unstable.add(self.pid, result);
+                if is_file && (self.files.may_change(fd as i32) || self.mutable_files.is_locked(self.pid, fd)) {
+                    self.mutable_files.add(self.pid, result);
                     self.is_shared = true;
                 }
             }
             libc::SYS_shmat => {
                 self.is_shared = true;
-                self.has_company |= others_attach(args[0]);
+                self.has_other_writers |= others_attach(args[0]);
             }
             _ => {}
         }
@@ -195,21 +195,21 @@ impl ProcessMemory {
     ///
     /// # Errors
     /// If the process was killed.
-    pub fn advise(&self, stopped: &mut Stopped, gate: u64, args: &[u64; 6], address: u64) -> Result<(), TraceError> {
-        self.huge_pages.after_mmap(stopped, gate, args, address)
+    pub fn advise(&self, stopped: &mut Stopped, gadget: u64, args: &[u64; 6], address: u64) -> Result<(), TraceError> {
+        self.huge_pages.after_mmap(stopped, gadget, args, address)
     }
 
     /// The app has started a process.
     pub fn starts_process(&mut self) {
         // It has the app's files.
         self.file_writes.clear();
-        self.has_company |= self.is_shared && is_shared_with_children(self.pid);
+        self.has_other_writers |= self.is_shared && is_shared_with_children(self.pid);
     }
 
     /// No slice is left that may look at a file to which the app is about to get write access: its mappings show what is written from now on.
     pub fn is_to_write(&mut self, file: Key) {
         self.files.let_go(file);
-        self.is_shared |= self.unstable.add_file(self.pid, file.1);
+        self.is_shared |= self.mutable_files.add_file(self.pid, file.1);
     }
 
     /// What the app sees in memory that other processes may write.
@@ -217,7 +217,9 @@ impl ProcessMemory {
         if !self.is_shared {
             return SharedContents::default();
         }
-        match written_by_others(self.pid, self.has_company, |map| self.file_writes.opened(map).is_some()).as_slice() {
+        match written_by_others(self.pid, self.has_other_writers, |map| self.file_writes.opened(map).is_some())
+            .as_slice()
+        {
             [] => SharedContents::default(),
             ranges => sigmatch::shared_contents(ranges, stopped),
         }
@@ -232,14 +234,14 @@ impl ProcessMemory {
         &mut self,
         master: &Stopped,
         copy: &mut Stopped,
-        gate: u64,
+        gadget: u64,
         may_lend: bool,
     ) -> Result<(), Failure> {
         if !self.is_shared {
             return Ok(());
         }
         self.file_writes.before_copies();
-        self.shared_copies.make_private(master, copy, gate, &self.unstable, &self.file_writes, may_lend)
+        self.shared_copies.make_private(master, copy, gadget, &self.mutable_files, &self.file_writes, may_lend)
     }
 }
 

@@ -56,7 +56,7 @@ fn read_as_debugger(pid: i32, at: u64, buf: &mut [u8]) -> usize {
 pub fn written_parts_of(
     master: &Stopped,
     copy: &mut Stopped,
-    gate: u64,
+    gadget: u64,
     map: &Mapping,
     opened: Option<&File>,
 ) -> Result<Vec<Range<u64>>, Failure> {
@@ -66,7 +66,7 @@ pub fn written_parts_of(
     if is_told {
         return Ok(parts);
     }
-    Ok(resident_parts(copy, gate, map)?.unwrap_or(parts))
+    Ok(resident_parts(copy, gadget, map)?.unwrap_or(parts))
 }
 
 /// Whether any memory of this machine is in its swap space. Asked of the kernel itself: /proc/meminfo is a container's own story in some of them.
@@ -84,12 +84,12 @@ fn is_swapping() -> bool {
 ///
 /// # Errors
 /// If the fork was killed.
-pub fn resident_parts(copy: &mut Stopped, gate: u64, map: &Mapping) -> Result<Option<Vec<Range<u64>>>, Failure> {
+pub fn resident_parts(copy: &mut Stopped, gadget: u64, map: &Mapping) -> Result<Option<Vec<Range<u64>>>, Failure> {
     if is_swapping() {
         return Ok(None);
     }
     let (pid, page) = (copy.pid(), PAGE as u64);
-    let mut remote = Remote::new(copy, gate)?;
+    let mut remote = Remote::new(copy, gadget)?;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let place = [ENTRY.start, ENTRY.size, protection as u64, kind as u64, u64::MAX, 0];

@@ -19,7 +19,7 @@ use super::layers::{Layers, chunks};
 use super::shared_contents as contents;
 use super::shared_contents::read;
 use super::whole_objects::{self, Contents};
-use crate::app::{Mapping, Unstable, can_change, mappings};
+use crate::app::{Mapping, MutableFiles, can_change, mappings};
 use crate::base::{Doing, Failure};
 
 const CHUNK: usize = 1 << 20;
@@ -44,8 +44,8 @@ impl SharedCopies {
         &mut self,
         master: &Stopped,
         copy: &mut Stopped,
-        gate: u64,
-        unstable: &Unstable,
+        gadget: u64,
+        mutable_files: &MutableFiles,
         writes: &FileWrites,
         may_lend: bool,
     ) -> Result<(), Failure> {
@@ -54,25 +54,25 @@ impl SharedCopies {
         for map in shared {
             objects.entry(map.object.clone()).or_default().push(map);
         }
-        objects.retain(|_, maps| can_change(maps) || maps.iter().any(|map| unstable.has(map)));
+        objects.retain(|_, maps| can_change(maps) || maps.iter().any(|map| mutable_files.has(map)));
         self.layers.retain(|object, _| objects.contains_key(object));
         self.whole.clear();
         for (object, maps) in objects {
             match maps.as_slice() {
                 [map] if may_lend => {
-                    lend(self.layers.entry(object).or_default(), master, copy, gate, map, writes.opened(map))?;
+                    lend(self.layers.entry(object).or_default(), master, copy, gadget, map, writes.opened(map))?;
                 }
                 maps => {
-                    let whole = whole_objects::read(copy, gate, maps)?;
-                    replace(copy, gate, maps, whole.as_ref(), writes.opened(&maps[0]))?;
+                    let whole = whole_objects::read(copy, gadget, maps)?;
+                    replace(copy, gadget, maps, whole.as_ref(), writes.opened(&maps[0]))?;
                     self.whole.extend(whole.map(|_| object));
                 }
             }
         }
         private
             .iter()
-            .filter(|map| unstable.has(map))
-            .try_for_each(|map| replace(copy, gate, std::slice::from_ref(map), None, None))
+            .filter(|map| mutable_files.has(map))
+            .try_for_each(|map| replace(copy, gadget, std::slice::from_ref(map), None, None))
     }
 
     /// Another program was loaded: nothing is mapped any more.
@@ -97,11 +97,11 @@ fn lend(
     layers: &mut Layers,
     master: &Stopped,
     copy: &mut Stopped,
-    gate: u64,
+    gadget: u64,
     map: &Mapping,
     opened: Option<&File>,
 ) -> Result<(), Failure> {
-    let parts = contents::written_parts_of(master, copy, gate, map, opened)?;
+    let parts = contents::written_parts_of(master, copy, gadget, map, opened)?;
     let is_written = |place: &std::ops::Range<u64>| {
         let at = parts.partition_point(|part| part.end <= place.start);
         parts.get(at).is_some_and(|part| part.start < place.end)
@@ -116,12 +116,12 @@ fn lend(
     if layers.update(range, written.collect(), fill).is_err() {
         // A file of that length can't be mapped here, or there is no memory for it, as the copy will say then.
         *layers = Layers::default();
-        return replace(copy, gate, std::slice::from_ref(map), None, opened);
+        return replace(copy, gadget, std::slice::from_ref(map), None, opened);
     }
     layers.pieces(map.offset..map.offset + map.len()).into_iter().try_for_each(|(layer, pieces)| {
-        let fd = open_ours(copy, gate, &layer.file)?;
+        let fd = open_ours(copy, gadget, &layer.file)?;
         let flags = (libc::MAP_PRIVATE | UNCHARGED | libc::MAP_FIXED) as u64;
-        let mut remote = Remote::new(copy, gate)?;
+        let mut remote = Remote::new(copy, gadget)?;
         for piece in pieces {
             let (at, len) = (piece.start.wrapping_sub(to_offset), piece.end - piece.start);
             let args = [at, len, map.protection as u64, flags, fd, piece.start];
@@ -133,19 +133,19 @@ fn lend(
 }
 
 /// Opens a file of this process's in the copy.
-fn open_ours(copy: &mut Stopped, gate: u64, file: &File) -> Result<u64, Failure> {
+fn open_ours(copy: &mut Stopped, gadget: u64, file: &File) -> Result<u64, Failure> {
     let name = format!("/proc/{}/fd/{}\0", std::process::id(), file.as_raw_fd());
     let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as u64;
     with_text(copy, name.as_bytes(), |copy, at| {
         let args = [libc::AT_FDCWD as u64, at, flags, 0, 0, 0];
-        Remote::new(copy, gate)?.expect("open a slice's shared memory", libc::SYS_openat, args)
+        Remote::new(copy, gadget)?.expect("open a slice's shared memory", libc::SYS_openat, args)
     })
 }
 
 /// Replaces all mappings of one object by such of a new one.
 fn replace(
     copy: &mut Stopped,
-    gate: u64,
+    gadget: u64,
     maps: &[Mapping],
     whole: Option<&Contents>,
     opened: Option<&File>,
@@ -153,7 +153,7 @@ fn replace(
     let pid = copy.pid();
     let fd = with_text(copy, b"\0", |copy, at| {
         let args = [at, u64::from(libc::MFD_CLOEXEC), 0, 0, 0, 0];
-        Remote::new(copy, gate)?.expect("make a slice's memory", libc::SYS_memfd_create, args)
+        Remote::new(copy, gadget)?.expect("make a slice's memory", libc::SYS_memfd_create, args)
     })?;
     let object = OpenOptions::new().write(true).open(format!("/proc/{pid}/fd/{fd}")).doing("open a slice's memory")?;
     let size = maps.iter().map(|map| map.offset + map.len()).max().unwrap_or(0);
@@ -166,7 +166,7 @@ fn replace(
     }
     let kind = if maps.len() == 1 { libc::MAP_PRIVATE | UNCHARGED } else { libc::MAP_SHARED };
     let flags = (kind | libc::MAP_FIXED) as u64;
-    let mut remote = Remote::new(copy, gate)?;
+    let mut remote = Remote::new(copy, gadget)?;
     for map in maps {
         let args = [map.start, map.len(), map.protection as u64, flags, fd, map.offset];
         remote.expect("map a slice's own shared memory", libc::SYS_mmap, args)?;

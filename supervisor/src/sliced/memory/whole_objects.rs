@@ -27,10 +27,10 @@ pub const fn len() -> u64 {
 ///
 /// # Errors
 /// If the copy was killed.
-pub fn read(copy: &mut Stopped, gate: u64, maps: &[Mapping]) -> Result<Option<Contents>, Failure> {
+pub fn read(copy: &mut Stopped, gadget: u64, maps: &[Mapping]) -> Result<Option<Contents>, Failure> {
     let is_meant = maps.iter().all(|map| map.is_anonymous && map.offset + map.len() <= MOST);
     let Some(map) = maps.iter().find(|map| is_meant && map.protection & libc::PROT_READ != 0) else { return Ok(None) };
-    let mut remote = Remote::new(copy, gate)?;
+    let mut remote = Remote::new(copy, gadget)?;
     // A second mapping of the object, which then shows it from its start on.
     let start = remote.call(libc::SYS_mremap, [map.start, 0, MOST, libc::MREMAP_MAYMOVE as u64, 0, 0])?;
     if start < 0 {
@@ -41,7 +41,7 @@ pub fn read(copy: &mut Stopped, gate: u64, maps: &[Mapping]) -> Result<Option<Co
     let shows_all = remote.call(libc::SYS_remap_file_pages, from_start)? == 0;
     drop(remote);
     let whole = map.moved_to(start, MOST);
-    let parts = if shows_all { resident_parts(copy, gate, &whole)? } else { None };
+    let parts = if shows_all { resident_parts(copy, gadget, &whole)? } else { None };
     let contents = parts.map(|parts| {
         let bytes = parts.into_iter().map(|part| {
             let mut bytes = vec![0; (part.end - part.start) as usize];
@@ -51,7 +51,7 @@ pub fn read(copy: &mut Stopped, gate: u64, maps: &[Mapping]) -> Result<Option<Co
         });
         bytes.collect()
     });
-    Remote::new(copy, gate)?.expect("unmap shared memory in it", libc::SYS_munmap, [start, MOST, 0, 0, 0, 0])?;
+    Remote::new(copy, gadget)?.expect("unmap shared memory in it", libc::SYS_munmap, [start, MOST, 0, 0, 0, 0])?;
     Ok(contents)
 }
 

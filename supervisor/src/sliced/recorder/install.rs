@@ -7,22 +7,22 @@ use tracee::{Remote, Stopped};
 use super::mapping::{advise, map_shared, reserve};
 use super::shared::Shared;
 use crate::base::Failure;
-use crate::sliced::recorder::code::{CODE_AT, DATA_AT, SELECTOR, SHARED_BYTES, in_master, places};
+use crate::sliced::recorder::code::{CODE_AT, DATA_AT, SELECTOR, SHARED_BYTES, in_master, labels};
 
 /// `prctl`: system calls from elsewhere than a range of addresses raise SIGSYS.
 const PR_SET_SYSCALL_USER_DISPATCH: u64 = 59;
 const PR_SYS_DISPATCH_OFF: u64 = 0;
 const PR_SYS_DISPATCH_ON: u64 = 1;
 
-pub(super) fn map(stopped: &mut Stopped, gate: u64, shared: &Shared) -> Result<bool, Failure> {
-    let mut remote = Remote::new(stopped, gate)?;
+pub(super) fn map(stopped: &mut Stopped, gadget: u64, shared: &Shared) -> Result<bool, Failure> {
+    let mut remote = Remote::new(stopped, gadget)?;
     let fixed = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED) as u64;
     let protection = (libc::PROT_READ | libc::PROT_EXEC) as u64;
     let code = in_master(CODE_AT);
     if remote.call(libc::SYS_mmap, [code, DATA_AT, protection, fixed, u64::MAX, 0])? != code as i64 {
         return Ok(false);
     }
-    if remote.memory().write(code, places::code()).is_err() {
+    if remote.memory().write(code, labels::code()).is_err() {
         return Ok(false);
     }
     let data = Region { start: in_master(DATA_AT), size: SHARED_BYTES };
@@ -33,8 +33,8 @@ pub(super) fn map(stopped: &mut Stopped, gate: u64, shared: &Shared) -> Result<b
 }
 
 /// Makes the recorder's places a part of the reservation again.
-pub(super) fn remove(stopped: &mut Stopped, gate: u64) -> Result<(), Failure> {
-    let mut remote = Remote::new(stopped, gate)?;
+pub(super) fn remove(stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
+    let mut remote = Remote::new(stopped, gadget)?;
     remote.call(libc::SYS_prctl, [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0, 0])?;
     reserve(&mut remote, RECORDER)?;
     reserve(&mut remote, LOGS)

@@ -42,7 +42,12 @@ impl Logs {
     ///
     /// # Errors
     /// If the master was killed.
-    pub fn place(&mut self, stopped: &mut Stopped, gate: u64, room: &Room<'_>) -> Result<Option<Range<u64>>, Failure> {
+    pub fn place(
+        &mut self,
+        stopped: &mut Stopped,
+        gadget: u64,
+        room: &Room<'_>,
+    ) -> Result<Option<Range<u64>>, Failure> {
         self.to = None;
         let start = LOGS.start + room.slot as u64 * LOG_PART;
         let last = room.bytes.end.min(LOG_PART - MOST_BYTES - MOST_RECORD);
@@ -51,7 +56,7 @@ impl Logs {
         }
         if !self.mapped.contains(&room.slot) {
             let part = Region { start, size: LOG_PART };
-            let mut remote = Remote::new(stopped, gate)?;
+            let mut remote = Remote::new(stopped, gadget)?;
             if !map_shared(&mut remote, part, room.run, file::records_at(room.slot))? {
                 reserve(&mut remote, part)?;
                 self.is_impossible = true;

@@ -28,9 +28,9 @@ use crate::app::{Dispositions, all_kept};
 use crate::base::Failure;
 use crate::sliced::instructions::{ClockInstruction, Counter};
 use crate::sliced::recorder::code::{
-    AFTER, BEHIND_SHIFT, FLAGS, Instruction, NEEDED_SIGNALS, Places, RDX, RSP, SHIFT_LEN, in_master, layout, table,
+    AFTER, BEHIND_SHIFT, FLAGS, Labels, NEEDED_SIGNALS, PatchedKind, RDX, RSP, SHIFT_LEN, in_master, layout, table,
 };
-use crate::sliced::recorder::patching::{Amid, Sites};
+use crate::sliced::recorder::patching::{MidPatch, Sites};
 
 /// Longest path that is looked at.
 const MOST_PATH: usize = 4096;
@@ -39,7 +39,7 @@ const MOST_PATH: usize = 4096;
 pub struct InProcess {
     is_wanted: bool,
     pub(super) pid: i32,
-    pub(super) places: Places,
+    pub(super) labels: Labels,
     pub(super) shared: Option<Shared>,
     /// The recorder lies in the program image.
     is_set_up: bool,
@@ -78,7 +78,7 @@ impl InProcess {
         Self {
             is_wanted,
             pid,
-            places: Places::get(),
+            labels: Labels::get(),
             shared: None,
             is_set_up: false,
             is_impossible: false,
@@ -174,14 +174,14 @@ impl InProcess {
         }
     }
 
-    /// The call was made with this result. `gate`: a `syscall` instruction.
+    /// The call was made with this result. `gadget`: a `syscall` instruction.
     ///
     /// # Errors
     /// If the master was killed.
     pub fn after(
         &mut self,
         stopped: &mut Stopped,
-        gate: u64,
+        gadget: u64,
         (number, args): (u64, &[u64; 6]),
         result: u64,
     ) -> Result<(), Failure> {
@@ -205,7 +205,7 @@ impl InProcess {
             }
         }
         if self.is_set_up && (shows_maps || self.locks_memory) {
-            self.tear_down(stopped, gate)?;
+            self.tear_down(stopped, gadget)?;
         }
         match number as i64 {
             libc::SYS_rt_sigaction => self.ignored = None,
@@ -216,7 +216,7 @@ impl InProcess {
             return Ok(());
         }
         let is_takeable = table::is_taken(number, args) && (!table::needs_file(number) || self.knows_file(args[0]));
-        if self.sites.called(Instruction::Syscall, stopped.registers()?.rip()) && is_takeable {
+        if self.sites.called(PatchedKind::Syscall, stopped.registers()?.rip()) && is_takeable {
             self.policy.taken();
         } else {
             self.policy.other();
@@ -230,8 +230,8 @@ impl InProcess {
             return;
         }
         let known = match instruction {
-            ClockInstruction::Rdtsc => Some(Instruction::Rdtsc),
-            ClockInstruction::Rdtscp => Some(Instruction::Rdtscp),
+            ClockInstruction::Rdtsc => Some(PatchedKind::Rdtsc),
+            ClockInstruction::Rdtscp => Some(PatchedKind::Rdtscp),
             ClockInstruction::Cpuid => None,
         };
         if known.is_some_and(|known| self.sites.called(known, pc + instruction.len())) {
@@ -242,17 +242,17 @@ impl InProcess {
     }
 
     /// Hands the master, which stands still anywhere in the app's own code, over to the recorder, if that is worth while and possible.
-    /// `gate`: a `syscall` instruction.
+    /// `gadget`: a `syscall` instruction.
     ///
     /// # Errors
     /// If the master was killed.
-    pub fn arm(&mut self, stopped: &mut Stopped, gate: u64, room: &Room<'_>) -> Result<(), Failure> {
+    pub fn arm(&mut self, stopped: &mut Stopped, gadget: u64, room: &Room<'_>) -> Result<(), Failure> {
         let is_wanted = self.is_wanted && self.policy.is_wanted() && room.records > 0;
         let is_unwanted = !self.maps_files.is_empty() || self.locks_memory;
         if !is_wanted || self.is_impossible || is_unwanted || !self.can_stop(stopped)? {
             return Ok(());
         }
-        if !self.is_set_up && !self.set_up(stopped, gate)? {
+        if !self.is_set_up && !self.set_up(stopped, gadget)? {
             self.is_impossible = true;
             return Ok(());
         }
@@ -260,7 +260,7 @@ impl InProcess {
             self.policy.disappoint();
             return Ok(());
         }
-        let place = self.logs.place(stopped, gate, room)?;
+        let place = self.logs.place(stopped, gadget, room)?;
         let Some(shared) = &self.shared else { return Ok(()) };
         match &place {
             Some(place) => shared.begin(room.records.into(), place.start, place.end),
@@ -283,11 +283,11 @@ impl InProcess {
     fn step_aside(&self, stopped: &mut Stopped) -> Result<(), Failure> {
         let mut registers = stopped.registers()?;
         let at = registers.rip();
-        let (Some(Amid::Shift(_)), Some(shared)) = (self.sites.amid(at), &self.shared) else { return Ok(()) };
+        let (Some(MidPatch::Shift(_)), Some(shared)) = (self.sites.mid_patch(at), &self.shared) else { return Ok(()) };
         let app = registers.app();
         let words = [(AFTER, at), (BEHIND_SHIFT, at + SHIFT_LEN), (FLAGS, app.rflags), (RSP, app.rsp())];
         words.into_iter().chain([(RDX, app.get(Gpr::Rdx))]).for_each(|(offset, value)| shared.set(offset, value));
-        registers.set_rip(in_master(self.places.shifts));
+        registers.set_rip(in_master(self.labels.shifts));
         Ok(stopped.set_registers(&registers)?)
     }
 
@@ -335,16 +335,16 @@ impl InProcess {
     ///
     /// # Errors
     /// If the master was killed.
-    pub(in crate::sliced) fn set_up(&mut self, stopped: &mut Stopped, gate: u64) -> Result<bool, Failure> {
+    pub(in crate::sliced) fn set_up(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<bool, Failure> {
         if self.shared.is_none() {
             self.shared = Shared::new().ok();
         }
         let Some(shared) = &self.shared else { return Ok(false) };
         shared.set_blocking(false);
         shared.set_stop(false);
-        self.is_set_up = map(stopped, gate, shared)?;
+        self.is_set_up = map(stopped, gadget, shared)?;
         if !self.is_set_up {
-            remove(stopped, gate)?;
+            remove(stopped, gadget)?;
             return Ok(false);
         }
         self.sites.write_stubs().map_err(|source| Failure::System { action: "write the app's memory", source })?;
@@ -355,9 +355,9 @@ impl InProcess {
     ///
     /// # Errors
     /// If the master was killed.
-    pub(in crate::sliced) fn tear_down(&mut self, stopped: &mut Stopped, gate: u64) -> Result<(), Failure> {
+    pub(in crate::sliced) fn tear_down(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
         self.is_set_up = false;
         self.logs = Logs::default();
-        remove(stopped, gate)
+        remove(stopped, gadget)
     }
 }

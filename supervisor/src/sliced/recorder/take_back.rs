@@ -18,7 +18,7 @@ use syscall_replay::is_restart;
 use tracee::{Mode, Stop, Stopped, TraceError, UserRegisters};
 
 use super::recorder::InProcess;
-use crate::app::Pending;
+use crate::app::PendingSignals;
 use crate::base::Failure;
 use crate::sliced::recorder::code::{
     AFTER, CODE_END, FLAGS, NEXT, R10, R11, RBX, RCX, RDI, RDX, RESULT, ROOM, RSI, RSP, STACK_END, in_master,
@@ -52,14 +52,14 @@ impl InProcess {
         const FAULTS: u64 = 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
         let registers = stopped.registers()?;
         let at = registers.rip().wrapping_sub(RECORDER.start);
-        let is_probing = (self.places.probes..self.places.probed).contains(&at);
-        let is_amid = self.sites.amid(registers.rip()).is_some();
-        let causes = [(registers.syscall_number() >= 0, SYS), (is_amid, ILL), (is_probing, FAULTS)];
+        let is_probing = (self.labels.probes..self.labels.probed).contains(&at);
+        let is_mid_patch = self.sites.mid_patch(registers.rip()).is_some();
+        let causes = [(registers.syscall_number() >= 0, SYS), (is_mid_patch, ILL), (is_probing, FAULTS)];
         let awaited = causes.into_iter().filter(|(is, _)| *is).fold(0, |all, (_, signals)| all | signals);
         if !matches!(stop, Stop::Interrupted | Stop::Group(_)) || awaited == 0 {
             return Ok(false);
         }
-        let pending = Pending::of(self.pid)
+        let pending = PendingSignals::of(self.pid)
             .ok_or_else(|| Failure::Unsupported("/proc/PID/status doesn't tell pending signals".into()))?;
         Ok(pending.of_thread() & awaited != 0)
     }
@@ -75,15 +75,15 @@ impl InProcess {
                 stopped.set_registers(&registers)?;
                 return Ok((stopped, Came::IntoCall(number)));
             }
-            Stop::Signal(info) if is_undefined(info) && self.sites.amid(registers.rip()).is_some() => {
+            Stop::Signal(info) if is_undefined(info) && self.sites.mid_patch(registers.rip()).is_some() => {
                 return Ok((stopped, Came::ToCall));
             }
-            Stop::Signal(info) if info.si_signo == libc::SIGTRAP && at == self.places.bail_stop => {
+            Stop::Signal(info) if info.si_signo == libc::SIGTRAP && at == self.labels.bail_stop => {
                 self.to_site(&mut stopped, at)?;
                 return Ok((stopped, Came::ToCall));
             }
             Stop::Signal(info) if is_fault(info) && at < CODE_END => {
-                let Some(place) = self.places.turn(at) else {
+                let Some(place) = self.labels.turn(at) else {
                     self.as_if_called(&mut registers);
                     let result = self.shared.as_ref().map_or(0, |shared| shared.get(RESULT));
                     registers.set(Gpr::Rax, result);
@@ -96,13 +96,13 @@ impl InProcess {
                 registers.set(Gpr::Rsp, in_master(STACK_END));
                 stopped.set_registers(&registers)?;
                 let mut stopped = stopped.run_to_trap()?;
-                self.to_site(&mut stopped, self.places.bail_stop)?;
+                self.to_site(&mut stopped, self.labels.bail_stop)?;
                 return Ok((stopped, Came::ToCall));
             }
             _ if at >= CODE_END && !self.sites.is_on_the_way(registers.rip()) => return Ok((stopped, Came::Stopped)),
             _ => {}
         }
-        if at == self.places.called && registers.syscall_number() >= 0 && is_restart(registers.get(Gpr::Rax)) {
+        if at == self.labels.called && registers.syscall_number() >= 0 && is_restart(registers.get(Gpr::Rax)) {
             let number = registers.syscall_number() as u64;
             self.as_if_called(&mut registers);
             stopped.set_registers(&registers)?;
@@ -131,8 +131,8 @@ impl InProcess {
     fn run_to_stop(&self, mut stopped: Stopped, mut registers: UserRegisters) -> Result<Stopped, Failure> {
         let Some(shared) = &self.shared else { return Ok(stopped) };
         let at = registers.rip().wrapping_sub(RECORDER.start);
-        if let Some(place) = self.places.turn(at) {
-            // It has looked at our wish to stop already, and may wait in the call, or fault, if it goes on. The stack pointer may be the app's again.
+        if let Some(place) = self.labels.turn(at) {
+            // It has looked at our request to stop already, and may wait in the call, or fault, if it goes on. The stack pointer may be the app's again.
             registers.set_rip(in_master(place));
             registers.set(Gpr::Rsp, in_master(STACK_END));
             // A call of the recorder's own that was broken off isn't made again.
@@ -153,10 +153,10 @@ impl InProcess {
         let Some(shared) = &self.shared else { return Ok(()) };
         let mut registers = stopped.registers()?;
         let after = shared.get(AFTER);
-        if at == self.places.bail_stop {
+        if at == self.labels.bail_stop {
             debug_assert_eq!([registers.get(Gpr::Rcx), registers.get(Gpr::R11)], [RCX, R11].map(|at| shared.get(at)));
             registers.set_rip(self.sites.start_of(after));
-        } else if at == self.places.done_stop || at == self.places.reading_stop {
+        } else if at == self.labels.done_stop || at == self.labels.reading_stop {
             registers.set_rip(after);
         } else {
             let stop = format!("stopped at {:#x}", registers.rip());

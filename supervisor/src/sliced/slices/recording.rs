@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use syscall_replay::{Delivered, Exit as Recorded, LogWriter};
+use syscall_replay::{CallExit as Recorded, Delivered, LogWriter};
 
 use crate::base::Failure;
 use crate::command::CallLimit;
@@ -35,7 +35,7 @@ pub struct Recording {
 impl Recording {
     /// A slice without records, in the process `pid`.
     pub fn new(number: u64, pid: i32, slot: ClaimedSlot, limit: CallLimit) -> Self {
-        slot.set_runner(pid);
+        slot.set_process(pid);
         Self {
             number,
             slot,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use bubble::shared::{End, state};
-use tracee::Exit;
+use tracee::ExitStatus;
 
 use super::recording::Recording;
 use crate::app::kill;
@@ -39,13 +39,13 @@ pub struct Slices {
     /// The one that is being recorded.
     recording: Option<Recording>,
     /// A fork that never runs: it keeps the state in which the app was killed, for the last slice to compare itself with.
-    witness: Option<Recording>,
+    death_checkpoint: Option<Recording>,
     due: VecDeque<(Recording, Box<End>)>,
     running: Vec<RunningSlice>,
     /// Finished slices that the next one has not followed yet.
     finished: BTreeSet<u64>,
     /// Processes that keep first states of finished slices for the slice before.
-    keepers: BTreeMap<u64, i32>,
+    checkpoints: BTreeMap<u64, i32>,
     /// Those of them that were told to end.
     ending: BTreeSet<i32>,
     /// Why slices were begun again, the first time.
@@ -60,11 +60,11 @@ impl Slices {
             limit,
             call_limit,
             recording: None,
-            witness: None,
+            death_checkpoint: None,
             due: VecDeque::new(),
             running: Vec::new(),
             finished: BTreeSet::new(),
-            keepers: BTreeMap::new(),
+            checkpoints: BTreeMap::new(),
             ending: BTreeSet::new(),
             lost: BTreeMap::new(),
             next: 0,
@@ -83,7 +83,7 @@ impl Slices {
 
     /// Whether none is left, nor any process of one.
     pub fn are_gone(&self) -> bool {
-        self.is_empty() && self.keepers.is_empty() && self.ending.is_empty()
+        self.is_empty() && self.checkpoints.is_empty() && self.ending.is_empty()
     }
 
     /// Whether any runs, so that waiting for one makes sense.
@@ -97,9 +97,9 @@ impl Slices {
         Recording::new(self.next - 1, pid, slot, self.call_limit)
     }
 
-    /// From now on this slice is recorded. Not `is_slice`: it is the witness of the state in which the app died.
+    /// From now on this slice is recorded. Not `is_slice`: it is the death checkpoint, of the state in which the app died.
     pub fn record(&mut self, slice: Recording, is_slice: bool) -> &mut Recording {
-        let place = if is_slice { &mut self.recording } else { &mut self.witness };
+        let place = if is_slice { &mut self.recording } else { &mut self.death_checkpoint };
         place.insert(slice)
     }
 
@@ -140,39 +140,41 @@ impl Slices {
     ///
     /// # Errors
     /// If that means that a slice can't finish.
-    pub fn ended(&mut self, pid: i32, exit: Exit) -> Result<Ended, Failure> {
-        if let Some(at) = self.running.iter().position(|slice| slice.slot.take_runner(pid)) {
+    pub fn ended(&mut self, pid: i32, exit: ExitStatus) -> Result<Ended, Failure> {
+        if let Some(at) = self.running.iter().position(|slice| slice.slot.take_process(pid)) {
             let RunningSlice { number, slot } = &self.running[at];
             if slot.state() != state::FINISHED {
                 return begin_again(*number, slot, &mut self.lost, state::RELEASED, exit);
             }
             let RunningSlice { number, slot } = self.running.swap_remove(at);
             self.let_run();
-            self.settle(number, &slot);
+            self.retire(number, &slot);
             return Ok(Ended::Finished(number, slot));
         }
         let waiting = self.recording.iter().chain(self.due.iter().map(|(recording, _)| recording));
-        if let Some(slice) = waiting.into_iter().find(|slice| slice.slot.take_runner(pid)) {
+        if let Some(slice) = waiting.into_iter().find(|slice| slice.slot.take_process(pid)) {
             return begin_again(slice.number, &slice.slot, &mut self.lost, state::BOOTING, exit);
         }
-        match &self.witness {
-            Some(witness) if witness.slot.runner() == Some(pid) && witness.slot.first_state().is_none() => {
-                Err(Failure::Slice { slice: witness.number, report: why(&witness.slot, exit) })
+        match &self.death_checkpoint {
+            Some(death_checkpoint)
+                if death_checkpoint.slot.process() == Some(pid) && death_checkpoint.slot.checkpoint().is_none() =>
+            {
+                Err(Failure::Slice { slice: death_checkpoint.number, report: why(&death_checkpoint.slot, exit) })
             }
-            _ => self.keeper_ended(pid, exit),
+            _ => self.checkpoint_ended(pid, exit),
         }
     }
 
     /// First states are kept for the slice itself and for the one before.
-    fn settle(&mut self, number: u64, slot: &ClaimedSlot) {
-        if let Some(keeper) = slot.first_state() {
-            self.keepers.insert(number, keeper);
+    fn retire(&mut self, number: u64, slot: &ClaimedSlot) {
+        if let Some(checkpoint) = slot.checkpoint() {
+            self.checkpoints.insert(number, checkpoint);
         }
         let before_has_finished = number.checked_sub(1).is_none_or(|before| self.finished.remove(&before));
         let done = [before_has_finished.then_some(number), Some(number + 1)];
-        for keeper in done.into_iter().flatten().filter_map(|number| self.keepers.remove(&number)) {
-            self.ending.insert(keeper);
-            kill(keeper);
+        for checkpoint in done.into_iter().flatten().filter_map(|number| self.checkpoints.remove(&number)) {
+            self.ending.insert(checkpoint);
+            kill(checkpoint);
         }
         if !self.finished.contains(&(number + 1)) {
             self.finished.insert(number);
@@ -180,15 +182,16 @@ impl Slices {
     }
 
     /// The process may have kept a first state that is still wanted.
-    fn keeper_ended(&mut self, pid: i32, exit: Exit) -> Result<Ended, Failure> {
-        self.keepers.retain(|_, keeper| *keeper != pid);
+    fn checkpoint_ended(&mut self, pid: i32, exit: ExitStatus) -> Result<Ended, Failure> {
+        self.checkpoints.retain(|_, checkpoint| *checkpoint != pid);
         self.ending.remove(&pid);
-        let waiting = self.recording.iter().chain(&self.witness).chain(self.due.iter().map(|(slice, _)| slice));
+        let waiting =
+            self.recording.iter().chain(&self.death_checkpoint).chain(self.due.iter().map(|(slice, _)| slice));
         let all = waiting.map(|slice| (slice.number, &slice.slot));
         for (number, slot) in all.chain(self.running.iter().map(|slice| (slice.number, &slice.slot))) {
-            if slot.first_state() == Some(pid) {
-                slot.lose_first_state();
-                if slot.runner().is_none() {
+            if slot.checkpoint() == Some(pid) {
+                slot.lose_checkpoint();
+                if slot.process().is_none() {
                     return Err(Failure::Slice { slice: number, report: why(slot, exit) });
                 }
             }
@@ -199,14 +202,14 @@ impl Slices {
     /// Ends all of them.
     pub fn kill(&mut self) {
         let due = self.due.drain(..).map(|(recording, _)| recording);
-        let waiting = self.recording.take().into_iter().chain(self.witness.take()).chain(due);
+        let waiting = self.recording.take().into_iter().chain(self.death_checkpoint.take()).chain(due);
         let slots = waiting.map(|recording| recording.slot);
         for slot in slots.chain(self.running.drain(..).map(|slice| slice.slot)) {
-            // The keeper first: it could make another runner.
-            slot.first_state().into_iter().for_each(kill);
-            slot.runner().into_iter().for_each(kill);
+            // The checkpoint process first: it could make another runner.
+            slot.checkpoint().into_iter().for_each(kill);
+            slot.process().into_iter().for_each(kill);
         }
-        std::mem::take(&mut self.keepers).into_values().for_each(kill);
+        std::mem::take(&mut self.checkpoints).into_values().for_each(kill);
     }
 }
 
@@ -216,12 +219,12 @@ fn begin_again(
     slot: &ClaimedSlot,
     lost: &mut BTreeMap<u64, String>,
     from: u32,
-    exit: Exit,
+    exit: ExitStatus,
 ) -> Result<Ended, Failure> {
     let report = why(slot, exit);
     log::is_lost(slice, &report);
     let first = lost.entry(slice).or_insert_with(|| report.clone());
-    if slot.first_state().is_some() && slot.attempts() < MAX_ATTEMPTS && slot.may_be_tried_again() {
+    if slot.checkpoint().is_some() && slot.attempts() < MAX_ATTEMPTS && slot.may_be_tried_again() {
         slot.begin_again(from);
         return Ok(Ended::Again);
     }
@@ -234,10 +237,10 @@ fn begin_again(
 }
 
 /// Why a slice has not finished.
-fn why(slot: &ClaimedSlot, exit: Exit) -> String {
+fn why(slot: &ClaimedSlot, exit: ExitStatus) -> String {
     match (slot.state(), exit) {
         (state::FAILED, _) => slot.report(),
-        (state::BOOTING, Exit::Code(code)) => match slot.steps.failed(code) {
+        (state::BOOTING, ExitStatus::Code(code)) => match slot.steps.failed(code) {
             Some(step) => format!("it could not be taken over: it failed to {step}"),
             None => format!("it ended with {code} while it was being taken over"),
         },

@@ -70,6 +70,6 @@ fn flags_ahead_are_remembered() {
     for off in [Off::default(), Off::default().and(Optimisation::Remember)] {
         let mut app_code = AppCode::default();
         let found = app_code.live_flags_at(code, code, true, off);
-        assert_eq!(app_code.findings.get(code), off.leaves(Optimisation::Remember).then_some(found));
+        assert_eq!(app_code.liveness.get(code), off.leaves(Optimisation::Remember).then_some(found));
     }
 }

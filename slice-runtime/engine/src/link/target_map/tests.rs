@@ -2,7 +2,7 @@ use super::super::grain::ADDRESS_BITS;
 use super::*;
 
 /// What the lookup of `target` reads; nothing if it faults.
-fn looked_up(map: &Targets, target: u64) -> Option<u64> {
+fn looked_up(map: &TargetMap, target: u64) -> Option<u64> {
     let low = (target & ((1 << ADDRESS_BITS) - 1)) >> map.grain.bit;
     let number = (target >> 61) * map.grain.numbers() + low;
     // SAFETY: the table of windows is mapped.
@@ -14,7 +14,7 @@ fn looked_up(map: &Targets, target: u64) -> Option<u64> {
 }
 
 /// Puts these in, and tries what else could be taken for them.
-fn try_all(map: &mut Targets, targets: &[u64]) {
+fn try_all(map: &mut TargetMap, targets: &[u64]) {
     for (n, &target) in targets.iter().enumerate() {
         assert!(![Some(7), Some(8)].contains(&looked_up(map, target)));
         map.put(AppPc(target), CachePc(0x1000 + n as u64));
@@ -35,7 +35,7 @@ fn try_all(map: &mut Targets, targets: &[u64]) {
 
 #[test]
 fn a_word_is_found_for_its_own_target_only() {
-    let mut map = Targets::default();
+    let mut map = TargetMap::default();
     map.begin(false, false);
     assert!(map.used);
     let targets = [0x40_1000, 0xfff_0000_1000, 0x1000_0000_1000, 0x5555_5555_4ff8, 0x5556_0000_0000, 0x7fff_f7ab_cdef];

@@ -3,26 +3,26 @@
 use isa::{Instruction, Kind};
 use machine::{AppPc, Gpr};
 
-use crate::abi::{ExitKind, Place, ThreadState, exit_id, mirrored};
-use crate::emit::emitter::{Emitter, ThroughSlot};
+use crate::abi::{ExitKind, PcSource, ThreadState, exit_id, in_home_slots};
+use crate::emit::emitter::{Emitter, ThroughPointer};
 use crate::trace::Point;
 
 /// The word at a fixed address that an indirect branch goes through, if it does.
-pub fn slot(instruction: &Instruction) -> Option<u64> {
+pub fn constant_pointer(instruction: &Instruction) -> Option<u64> {
     let is_indirect = matches!(instruction.kind(), Kind::JumpIndirect | Kind::CallIndirect);
     instruction.rip_target().filter(|_| is_indirect && instruction.segment().is_none())
 }
 
 impl Emitter<'_> {
-    /// Emits the trace's last instruction as a branch through a slot. False if it must be emitted as any other, perhaps behind what was. Calls of
+    /// Emits the trace's last instruction as a branch through a constant pointer. False if it must be emitted as any other, perhaps behind what was. Calls of
     /// a tool's routines on its way would look for its target where other indirect branches leave it, so then it is one of those.
-    pub(in crate::emit) fn branch_through_slot(&mut self, index: usize) -> bool {
-        match self.shape.through_slot.filter(|_| !self.has_calls(Point::Taken(index))) {
-            Some(ThroughSlot::To(target)) => self.branch_to(index, target),
-            Some(ThroughSlot::ByCell(cell)) => self.jump_by_cell(index, cell),
+    pub(in crate::emit) fn branch_through_pointer(&mut self, index: usize) -> bool {
+        match self.shape.through_pointer.filter(|_| !self.has_calls(Point::Taken(index))) {
+            Some(ThroughPointer::To(target)) => self.branch_to(index, target),
+            Some(ThroughPointer::ByLinkWord(word)) => self.jump_by_link_word(index, word),
             None => return false,
         }
-        matches!(self.shape.through_slot, Some(ThroughSlot::To(_)))
+        matches!(self.shape.through_pointer, Some(ThroughPointer::To(_)))
     }
 
     fn branch_to(&mut self, index: usize, target: AppPc) {
@@ -33,13 +33,13 @@ impl Emitter<'_> {
         self.exit_jump(target);
     }
 
-    /// Jumps where the cell says. As long as that is nothing, this is an exit stub.
-    fn jump_by_cell(&mut self, index: usize, cell: u32) {
+    /// Jumps where the link word says. As long as that is nothing, this is an exit stub.
+    fn jump_by_link_word(&mut self, index: usize, word: u32) {
         let pc = self.facts.trace.instructions[index].pc();
-        self.mark_with(pc.0, Place::Static, mirrored());
-        let exit = self.out.add_exit(ExitKind::Slot, pc, cell);
+        self.mark_with(pc.0, PcSource::Static, in_home_slots());
+        let exit = self.out.add_exit(ExitKind::ConstantPointer, pc, word);
         self.out.code.mov_imm(Gpr::R10, exit_id(self.site.space, self.site.first_exit + exit as u32) as u64);
-        self.out.code.jmp_gs(ThreadState::slot_at(cell));
+        self.out.code.jmp_gs(ThreadState::link_word_at(word));
         self.resume_here(exit);
     }
 }

@@ -3,23 +3,23 @@
 //! Where targets are looked up in a map, see `target_map`. Otherwise an indirect branch goes by a table:
 //!
 //! ```text
-//!     r10 = target                       both registers were stored in their mirrors before
+//!     r10 = target                       both registers were stored in their home slots before
 //!     r9  = the target's place           see [`index_of`]
-//!     jmp gs:[r9 * 8 + table]            to a *landing*: it compares r10 with its own target
+//!     jmp gs:[r9 * 8 + table]            to an *IBL stub*: it compares r10 with its own target
 //!         same ─────► the target's trace
-//!         another ──► the next landing of this place, or of a further table ([`Level`]), at last the runtime
+//!         another ──► the next IBL stub of this place, or of a further table ([`Level`]), at last the runtime
 //! ```
 //!
-//! A landing compares in rcx, whose value is in r9 meanwhile: moving costs nothing, a store and the load after it would. r10 and r9 are loaded from their
-//! mirrors where something needs them (or here, with `no-late`). Each branch has its own indirect jump, so the hardware predicts them separately.
+//! An IBL stub compares in rcx, whose value is in r9 meanwhile: moving costs nothing, a store and the load after it would. r10 and r9 are loaded from their
+//! home slots where something needs them (or here, with `no-late`). Each branch has its own indirect jump, so the hardware predicts them separately.
 
 use bubble::switches::Optimisation;
 use isa::Instruction;
 use machine::{AppPc, CachePc, Gpr};
 
-use super::ibl_stub::{R9_AT, R10_AT, jump_to_landing};
+use super::ibl_stub::{R9_AT, R10_AT, jump_to_ibl_stub};
 use super::target_map::look_up;
-use crate::abi::{Level, Place, ThreadState, index_of, mirrored};
+use crate::abi::{Level, PcSource, ThreadState, in_home_slots, index_of};
 use crate::emit::emitter::{Emitter, Field, Fields, Lookup, bit};
 use crate::trace::Point;
 
@@ -27,7 +27,7 @@ impl Emitter<'_> {
     /// Pushes the app's return address, without touching flags. `free`: a register that may be overwritten. Without one the address becomes a literal
     /// behind the trace, which costs a cache line.
     fn push_return(&mut self, address: u64, free: Option<Gpr>) {
-        if self.rules.off.leaves(Optimisation::Prefetch) && matches!(self.shape.lookup, Lookup::Landings) {
+        if self.rules.off.leaves(Optimisation::Prefetch) && matches!(self.shape.lookup, Lookup::IblStubs) {
             self.out.code.prefetch_mem(ThreadState::indirect_address(index_of(AppPc(address), self.rules.off)));
         }
         if let Ok(immediate) = i32::try_from(address as i64) {
@@ -45,10 +45,10 @@ impl Emitter<'_> {
     /// Pushes the return address of a direct call.
     pub(in crate::emit) fn call_pushes(&mut self, index: usize) {
         let instruction = &self.facts.trace.instructions[index];
-        let free = self.absent_at_ends() != 0 && !self.has_calls(Point::Taken(index));
+        let free = self.unloaded_at_ends() != 0 && !self.has_calls(Point::Taken(index));
         if free {
-            let asked = if let Lookup::Targets { ask_for } = self.shape.lookup { ask_for } else { None };
-            self.registers.absent |= bit(Gpr::R10) | if asked.is_some() { bit(Gpr::R9) } else { 0 };
+            let asked = if let Lookup::TargetMap { ask_for } = self.shape.lookup { ask_for } else { None };
+            self.registers.unloaded |= bit(Gpr::R10) | if asked.is_some() { bit(Gpr::R9) } else { 0 };
             self.mark(instruction.pc().0);
             if let Some(place) = asked {
                 self.out.code.mov_imm(Gpr::R9, place);
@@ -60,29 +60,29 @@ impl Emitter<'_> {
 
     /// From here on r10 and r9 are borrowed.
     fn borrow_for_indirect(&mut self, pc: u64) {
-        self.mark_with(pc, Place::Static, mirrored());
+        self.mark_with(pc, PcSource::Static, in_home_slots());
     }
 
     /// The branch has taken effect; its target is in r10.
     fn go_to_r10(&mut self, index: usize, block: usize) {
-        self.mark_with(0, Place::InR10, mirrored());
+        self.mark_with(0, PcSource::InR10, in_home_slots());
         let gone = self.offset();
         if self.has_calls(Point::Taken(index)) {
             self.out.code.store_field(Field::Target, Gpr::R10);
-            self.mark_with(0, Place::InTarget, mirrored());
+            self.mark_with(0, PcSource::InTarget, in_home_slots());
             self.out.code.load_field(Gpr::R10, R10_AT);
             self.out.code.load_field(Gpr::R9, R9_AT);
-            self.registers.absent = 0;
+            self.registers.unloaded = 0;
             self.calls_taken(index, block, None, gone);
             self.out.code.load_field(Gpr::R10, Field::Target);
-            self.mark_with(0, Place::InR10, mirrored());
+            self.mark_with(0, PcSource::InR10, in_home_slots());
         }
         if self.shape.once {
             return self.out.code.jmp_gs(ThreadState::MISS_AT);
         }
         match self.shape.lookup {
-            Lookup::Landings => jump_to_landing(&mut self.out.code, self.rules.off, Level::First),
-            Lookup::Targets { .. } => look_up(&mut self.out.code),
+            Lookup::IblStubs => jump_to_ibl_stub(&mut self.out.code, self.rules.off, Level::First),
+            Lookup::TargetMap { .. } => look_up(&mut self.out.code),
         }
     }
 

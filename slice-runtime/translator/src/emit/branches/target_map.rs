@@ -1,4 +1,4 @@
-//! The three instructions that look a target up in the map of targets.
+//! The three instructions that look a target up in the target map.
 
 use bubble::map::TARGET_WINDOWS;
 use isa::{Code, Instruction};

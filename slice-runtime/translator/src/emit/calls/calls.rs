@@ -6,16 +6,16 @@ use isa::Kind;
 use machine::{AppPc, flags};
 
 use super::{InPlace, Spot};
-use crate::abi::{BlockCall, CallMark, Descriptor, IN_TARGET, Place};
+use crate::abi::{BlockCall, CallDescriptor, CallMark, IN_TARGET, PcSource};
 use crate::emit::emitter::Emitter;
-use crate::trace::{Call, Point};
+use crate::trace::{AnalysisCall, Point};
 
 impl Emitter<'_> {
     /// The calls that are made before instruction `index` of block `block`.
     pub(in crate::emit) fn calls_before(&mut self, index: usize, block: usize) {
         let pc = self.facts.trace.instructions[index].pc().0;
         let live_flags = self.facts.live_flags[index];
-        let spot = Spot { index, block, state: index, pc, place: Place::Static, live_flags };
+        let spot = Spot { index, block, state: index, pc, source: PcSource::Static, live_flags };
         for n in 0..self.facts.trace.calls.len() {
             let call = &self.facts.trace.calls[n];
             match call.point {
@@ -32,15 +32,15 @@ impl Emitter<'_> {
     }
 
     /// Emits a call that stands for the instructions in `range`.
-    fn call_before(&mut self, call: &Call, spot: Spot, range: Range<usize>) {
-        let descriptor = Descriptor::new(call, &self.facts.trace.instructions[spot.index], range.len());
+    fn call_before(&mut self, call: &AnalysisCall, spot: Spot, range: Range<usize>) {
+        let descriptor = CallDescriptor::new(call, &self.facts.trace.instructions[spot.index], range.len());
         let InPlace { begun, done } = self.emit_call(call, spot, descriptor, range.len());
-        let counts = !call.is_corrected() && matches!(call.point, Point::Before(_));
+        let counts = !call.is_compensated() && matches!(call.point, Point::Before(_));
         if begun != done || counts {
             let pc = if counts { spot.pc } else { 0 };
-            self.marks.call_marks.push(CallMark { pc, begun, owed: done, made: done, descriptor: 0 });
+            self.marks.call_marks.push(CallMark { pc, begun, pending: done, made: done, descriptor: 0 });
         }
-        if call.is_corrected() {
+        if call.is_compensated() {
             let block_call = BlockCall {
                 first: self.facts.trace.instructions[range.start].pc().0,
                 end: self.facts.trace.instructions[range.end - 1].next_pc().0,
@@ -51,7 +51,13 @@ impl Emitter<'_> {
         }
     }
 
-    fn emit_call(&mut self, call: &Call, spot: Spot, descriptor: Descriptor, instructions: usize) -> InPlace {
+    fn emit_call(
+        &mut self,
+        call: &AnalysisCall,
+        spot: Spot,
+        descriptor: CallDescriptor,
+        instructions: usize,
+    ) -> InPlace {
         let translated = self.inline_call(call, spot, instructions);
         translated.or_else(|| self.direct_call(call, spot, descriptor, instructions)).unwrap_or_else(|| {
             self.call_out_of_line(descriptor, AppPc(spot.pc));
@@ -67,19 +73,23 @@ impl Emitter<'_> {
         }
         let pc = self.facts.trace.instructions[index].next_pc().0;
         let next = self.facts.live_flags.get(index + 1);
-        let place = if next.is_some() { Place::Static } else { Place::Left };
+        let source = if next.is_some() { PcSource::Static } else { PcSource::Left };
         let live_flags = next.copied().unwrap_or(flags::ARITHMETIC);
         let executed = self.executed(index);
-        self.owed_calls(executed, Point::After(index), Spot { index, block, state: index + 1, pc, place, live_flags });
+        self.pending_calls(
+            executed,
+            Point::After(index),
+            Spot { index, block, state: index + 1, pc, source, live_flags },
+        );
     }
 
     /// The calls of a branch that has been taken since the offset `gone` and goes on at `target`; `None`: at what [`ThreadState::target`](crate::abi::ThreadState) says.
     pub(in crate::emit) fn calls_taken(&mut self, index: usize, block: usize, target: Option<AppPc>, gone: u32) {
-        let place = if target.is_some() { Place::Left } else { Place::InTarget };
+        let source = if target.is_some() { PcSource::Left } else { PcSource::InTarget };
         let pc = target.map_or(IN_TARGET, |target| target.0);
-        let spot = Spot { index, block, state: index + 1, pc, place, live_flags: flags::ARITHMETIC };
+        let spot = Spot { index, block, state: index + 1, pc, source, live_flags: flags::ARITHMETIC };
         let here = self.offset();
-        self.owed_calls([gone..here, here..here], Point::Taken(index), spot);
+        self.pending_calls([gone..here, here..here], Point::Taken(index), spot);
     }
 
     /// Where the last instruction emitted has been executed already: what it needs behind it.
@@ -94,19 +104,19 @@ impl Emitter<'_> {
         [self.marks.not_taken.take().unwrap_or(here..here), from..here]
     }
 
-    /// Emits calls that are owed from here on, and before here where it is `happened`: what they stand for has happened.
-    fn owed_calls(&mut self, happened: [Range<u32>; 2], point: Point, spot: Spot) {
+    /// Emits calls that are pending from here on, and before here where it is `happened`: what they stand for has happened.
+    fn pending_calls(&mut self, happened: [Range<u32>; 2], point: Point, spot: Spot) {
         self.mark_spot(spot, &[], false);
-        let owed = self.offset();
+        let pending = self.offset();
         for call in self.facts.trace.calls.iter().filter(|call| call.point == point) {
-            let descriptor = Descriptor::new(call, &self.facts.trace.instructions[spot.index], 1);
+            let descriptor = CallDescriptor::new(call, &self.facts.trace.instructions[spot.index], 1);
             let InPlace { begun, done } = self.emit_call(call, spot, descriptor, 1);
             let described = self.add_descriptor(descriptor);
-            self.marks.call_marks.push(CallMark { pc: 0, begun, owed: done, made: done, descriptor: 0 });
-            let earlier = happened.iter().cloned().chain(std::iter::once(owed..begun));
+            self.marks.call_marks.push(CallMark { pc: 0, begun, pending: done, made: done, descriptor: 0 });
+            let earlier = happened.iter().cloned().chain(std::iter::once(pending..begun));
             self.marks.call_marks.extend(earlier.filter(|range| !range.is_empty()).map(|range| {
-                let owed = range.start;
-                CallMark { pc: 0, begun: owed, owed, made: range.end, descriptor: described }
+                let pending = range.start;
+                CallMark { pc: 0, begun: pending, pending, made: range.end, descriptor: described }
             }));
         }
         self.mark_spot(spot, &[], false);

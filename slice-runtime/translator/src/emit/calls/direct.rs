@@ -20,10 +20,10 @@ use isa::{Condition, Segment};
 use machine::{AppPc, Gpr};
 
 use super::{InPlace, Spot};
-use crate::abi::{Descriptor, ExitKind, Saved, ThreadState};
+use crate::abi::{CallDescriptor, ExitKind, Saved, ThreadState};
 use crate::emit::emitter::{Emitter, Field, Fields, bit};
 use crate::routines::constant;
-use crate::trace::{Arg, Call};
+use crate::trace::{AnalysisCall, Arg};
 
 /// The registers of the C convention for the local state and the arguments.
 const ARGUMENTS: [Gpr; 6] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::Rcx, Gpr::R8, Gpr::R9];
@@ -32,9 +32,9 @@ impl Emitter<'_> {
     /// Emits a call of the routine from here. `None`, with nothing emitted: the runtime must make it.
     pub(in crate::emit) fn direct_call(
         &mut self,
-        call: &Call,
+        call: &AnalysisCall,
         spot: Spot,
-        descriptor: Descriptor,
+        descriptor: CallDescriptor,
         instructions: usize,
     ) -> Option<InPlace> {
         let clobbered = self.called_directly(call)?;
@@ -48,8 +48,8 @@ impl Emitter<'_> {
         if call.args.iter().any(|arg| self.asks_for_r11(*arg, spot.index)) {
             return None;
         }
-        // Cells would have to be added up before.
-        if self.rules.off.leaves(Optimisation::Cells) && !self.rules.counters.may_be_read() {
+        // Shards would have to be added up before.
+        if self.rules.off.leaves(Optimisation::Shards) && !self.rules.counters.may_be_read() {
             return None;
         }
         // All ways out of it are to find the same in r11.
@@ -57,20 +57,20 @@ impl Emitter<'_> {
         let skipped = if call.predicated { self.skip_without_effect(spot) } else { Vec::new() };
         let arguments = ARGUMENTS[..=values.len()].iter().fold(0, |all, &r| all | bit(r));
         let mut saved = Saved { registers: clobbered | arguments | bit(Gpr::Rax) | bit(Gpr::Rcx), flags: false };
-        saved.registers &= !self.registers.absent;
+        saved.registers &= !self.registers.unloaded;
         for r in registers(saved.registers) {
             self.out.code.store_field(Field::Called(r), r);
         }
         self.out.code.store_field(Field::Called(Gpr::Rsp), Gpr::Rsp);
         saved.registers |= bit(Gpr::Rsp);
-        self.mark_with(spot.pc, spot.place, saved.packed());
+        self.mark_with(spot.pc, spot.source, saved.packed());
         self.computed_arguments(call, &values, spot, saved);
         if spot.live_flags != 0 {
             self.out.code.lahf();
             self.out.code.seto_al();
             self.out.code.store_field(Field::CalledFlags, Gpr::Rax);
             saved.flags = true;
-            self.mark_with(spot.pc, spot.place, saved.packed());
+            self.mark_with(spot.pc, spot.source, saved.packed());
         }
         self.put_arguments(call, &values, saved);
         self.out.code.load_field(Gpr::Rsp, Field::RuntimeRsp);
@@ -81,7 +81,7 @@ impl Emitter<'_> {
         let argument = self.add_descriptor(descriptor);
         let mut exits = vec![self.leave(ExitKind::Call, AppPc(spot.pc), argument)];
         self.out.code.bind(forward);
-        self.mark_with(spot.pc, spot.place, saved.packed());
+        self.mark_with(spot.pc, spot.source, saved.packed());
         if self.out.code.reaches(call.routine as u64) {
             self.out.code.call(machine::CachePc(call.routine as u64));
         } else {
@@ -94,7 +94,7 @@ impl Emitter<'_> {
         self.give_back_saved(saved, spot);
         exits.push(self.leave(ExitKind::Interrupted, AppPc(spot.pc), 0));
         self.out.code.bind(go_on);
-        self.mark_with(spot.pc, spot.place, saved.packed());
+        self.mark_with(spot.pc, spot.source, saved.packed());
         self.give_back_saved(saved, spot);
         for exit in exits {
             self.resume_here(exit);
@@ -106,7 +106,7 @@ impl Emitter<'_> {
     }
 
     /// The registers that a call's routine changes, if it can be called from here.
-    pub(in crate::emit) fn called_directly(&self, call: &Call) -> Option<u16> {
+    pub(in crate::emit) fn called_directly(&self, call: &AnalysisCall) -> Option<u16> {
         self.rules.off.leaves(Optimisation::Call).then(|| self.rules.known.changed_by(call.routine)).flatten()
     }
 
@@ -126,7 +126,7 @@ impl Emitter<'_> {
     }
 
     /// Computes arguments that other registers of the app's are needed for, while they are in place. Changes rax and rcx.
-    fn computed_arguments(&mut self, call: &Call, values: &[Option<u64>], spot: Spot, saved: Saved) {
+    fn computed_arguments(&mut self, call: &AnalysisCall, values: &[Option<u64>], spot: Spot, saved: Saved) {
         let instruction = &self.facts.trace.instructions[spot.index];
         let mut intact = true;
         for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| values[n].is_none()) {
@@ -158,7 +158,7 @@ impl Emitter<'_> {
     }
 
     /// Loads the registers of the arguments.
-    fn put_arguments(&mut self, call: &Call, values: &[Option<u64>], saved: Saved) {
+    fn put_arguments(&mut self, call: &AnalysisCall, values: &[Option<u64>], saved: Saved) {
         self.out.code.mov_imm(ARGUMENTS[0], call.local);
         for (n, arg) in call.args.iter().enumerate() {
             let r = ARGUMENTS[n + 1];

@@ -1,8 +1,8 @@
 //! Analysis routines that are put into the trace instead of being called.
 //!
 //! The routine's own machine code is written in place, with constant arguments folded in and its registers chosen here. Scratch
-//! registers are spilled around it. If flags are live that it changes, a counter is added up with `lea` in a mirrored
-//! register, which leaves them alone; anything else saves them in rax.
+//! registers are spilled around it. If flags are live that it changes, a counter is added up with `lea` in a
+//! register with a home slot, which leaves them alone; anything else saves them in rax.
 
 use bubble::switches::Optimisation;
 use isa::routine::{ARGUMENTS, Inlined};
@@ -13,7 +13,7 @@ use super::{InPlace, Spot};
 use crate::abi::{CounterPlace, ExitKind, R11, SLOT_SCRATCH, SPILL_SLOTS};
 use crate::emit::emitter::{Emitter, Field, Fields};
 use crate::routines::routine_of;
-use crate::trace::{Arg, Call};
+use crate::trace::{AnalysisCall, Arg};
 
 /// Registers that hold an inlined routine's run-time arguments and scratch values.
 pub(in crate::emit) struct Chosen {
@@ -37,7 +37,12 @@ enum Computed {
 
 impl Emitter<'_> {
     /// Emits the call's routine in place if it is small enough. `None`, with nothing emitted: the routine must be called.
-    pub(in crate::emit) fn inline_call(&mut self, call: &Call, spot: Spot, block_len: usize) -> Option<InPlace> {
+    pub(in crate::emit) fn inline_call(
+        &mut self,
+        call: &AnalysisCall,
+        spot: Spot,
+        block_len: usize,
+    ) -> Option<InPlace> {
         if call.predicated || !self.rules.off.leaves(Optimisation::Inline) {
             return None;
         }
@@ -46,13 +51,13 @@ impl Emitter<'_> {
             let routine = routine_of(call, instruction, block_len)?;
             return if self.may_be_in_place(&routine) { self.emit_inlined(&routine, call, spot) } else { None };
         };
-        if self.rules.counters.is_tally(address) && self.registers.r11 == R11::Reserved {
+        if self.rules.counters.is_in_register(address) && self.registers.r11 == R11::Reserved {
             self.out.code.lea(Gpr::R11, Gpr::R11, amount);
             let done = self.offset();
             return Some(InPlace { done, begun: done });
         }
         let flags_live = spot.live_flags != 0;
-        let spread = self.rules.off.leaves(Optimisation::Cells);
+        let spread = self.rules.off.leaves(Optimisation::Shards);
         let place =
             if spread { self.rules.counters.place(address, instruction.pc()) } else { CounterPlace::Word(address) };
         if flags_live {
@@ -66,27 +71,27 @@ impl Emitter<'_> {
 
     /// What is known about registers here.
     pub(in crate::emit) fn registers(&self) -> Registers {
-        Registers { reserved: self.reserved_registers(), absent: self.registers.absent }
+        Registers { reserved: self.reserved_registers(), unloaded: self.registers.unloaded }
     }
 
     fn add_without_flags(&mut self, place: CounterPlace, amount: i32, spot: Spot) -> u32 {
-        let (r, mirror) = self.borrow_register(spot.state, spot.block);
-        self.mark_spot(spot, &[(r, mirror)], false);
+        let (r, home) = self.borrow_register(spot.state, spot.block);
+        self.mark_spot(spot, &[(r, home)], false);
         self.out.code.load_field(r, Field::Counter(place));
         self.out.code.lea(r, r, amount);
         self.out.code.store_field(Field::Counter(place), r);
         let done = self.offset();
-        self.give_back_register(r, mirror);
+        self.give_back_register(r, home);
         self.mark_spot(spot, &[], false);
         done
     }
 
     /// Whether a routine may be put in place that isn't an addition to a counter, see [`crate::abi::Counters`].
     pub(in crate::emit) fn may_be_in_place(&self, routine: &Inlined) -> bool {
-        !routine.uses_memory() || !self.rules.off.leaves(Optimisation::Cells) || self.rules.counters.may_be_read()
+        !routine.uses_memory() || !self.rules.off.leaves(Optimisation::Shards) || self.rules.counters.may_be_read()
     }
 
-    fn emit_inlined(&mut self, routine: &Inlined, call: &Call, spot: Spot) -> Option<InPlace> {
+    fn emit_inlined(&mut self, routine: &Inlined, call: &AnalysisCall, spot: Spot) -> Option<InPlace> {
         let in_parts = !routine.works_at_once();
         // Asking for interruptions changes all of them.
         let written = if in_parts { flags::ARITHMETIC } else { routine.flags_written() };
@@ -142,7 +147,7 @@ impl Emitter<'_> {
             .copied()
             .chain(chosen.computed.iter().map(|&(r, _)| r))
             .chain(chosen.save_flags.then_some(Gpr::Rax))
-            .filter(|&r| !self.is_absent(r))
+            .filter(|&r| !self.is_unloaded(r))
             .zip(SLOT_SCRATCH..)
             .collect();
         for &(r, slot) in &borrowed {
@@ -190,16 +195,16 @@ pub(in crate::emit) struct Registers {
     /// Can't be borrowed.
     pub(in crate::emit) reserved: u16,
     /// Holds nothing that would have to be kept.
-    pub(in crate::emit) absent: u16,
+    pub(in crate::emit) unloaded: u16,
 }
 
 /// Registers for the routine; `None` if there aren't enough or an argument can't be had inline.
 pub(in crate::emit) fn choose(
     routine: &Inlined,
-    call: &Call,
+    call: &AnalysisCall,
     instruction: &Instruction,
     save_flags: bool,
-    Registers { reserved, absent }: Registers,
+    Registers { reserved, unloaded }: Registers,
 ) -> Option<Chosen> {
     let mut arguments = [None; ARGUMENTS];
     let mut used = reserved | 1 << Gpr::Rsp as u16 | u16::from(save_flags) << Gpr::Rax as u16;
@@ -216,7 +221,7 @@ pub(in crate::emit) fn choose(
     let mut computed = Vec::new();
     let take = |used: &mut u16| {
         let taken = *used | instruction.usage().gpr_read;
-        let r = isa::free_gpr(taken | !absent).or_else(|| isa::free_gpr(taken))?;
+        let r = isa::free_gpr(taken | !unloaded).or_else(|| isa::free_gpr(taken))?;
         *used |= 1 << r as u16;
         Some(r)
     };
@@ -240,7 +245,8 @@ pub(in crate::emit) fn choose(
         computed.push((r, what));
     }
     let scratch: Vec<Gpr> = (0..routine.scratch_count()).map(|_| take(&mut used)).collect::<Option<_>>()?;
-    let kept = scratch.iter().chain(computed.iter().map(|(r, _)| r)).filter(|&&r| absent & 1 << r as u16 == 0).count();
+    let kept =
+        scratch.iter().chain(computed.iter().map(|(r, _)| r)).filter(|&&r| unloaded & 1 << r as u16 == 0).count();
     let borrowed = kept + usize::from(save_flags);
     // A mark describes three borrowed registers.
     (borrowed <= 3 && SLOT_SCRATCH + borrowed <= SPILL_SLOTS).then_some(Chosen {

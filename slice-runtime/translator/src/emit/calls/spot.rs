@@ -2,7 +2,7 @@
 
 use machine::Gpr;
 
-use crate::abi::{self, NOT_BORROWED, Place, borrowed_for_flags};
+use crate::abi::{self, NOT_BORROWED, PcSource, borrowed_for_flags};
 use crate::emit::emitter::Emitter;
 
 /// A routine that was put in place.
@@ -20,12 +20,12 @@ pub(in crate::emit) struct Spot {
     pub(in crate::emit) index: usize,
     /// Its block.
     pub(in crate::emit) block: usize,
-    /// Index of the instruction before which the mirrors are what they are here.
+    /// Index of the instruction before which the home slots are what they are here.
     pub(in crate::emit) state: usize,
-    /// Where the app goes on: see [`Place`].
+    /// Where the app goes on: see [`PcSource`].
     pub(in crate::emit) pc: u64,
     /// Where that is.
-    pub(in crate::emit) place: Place,
+    pub(in crate::emit) source: PcSource,
     /// Flags that must be preserved.
     pub(in crate::emit) live_flags: u64,
 }
@@ -38,6 +38,6 @@ impl Emitter<'_> {
             let holds_flags = flags_in_rax && r == Gpr::Rax;
             *place = if holds_flags { borrowed_for_flags(slot) } else { abi::borrowed(r, slot) };
         }
-        self.mark_with(spot.pc, spot.place, packed);
+        self.mark_with(spot.pc, spot.source, packed);
     }
 }

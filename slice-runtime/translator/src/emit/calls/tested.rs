@@ -6,43 +6,43 @@
 //! ```text
 //! begun:   test, in borrowed registers
 //!          jz no
-//! owed:    give back what is borrowed; leave for the call, which goes on at `end`
+//! pending: give back what is borrowed; leave for the call, which goes on at `end`
 //! made:    give back what is borrowed; leave to the runtime      (if the test writes memory)
 //! no:      interrupted? then leave                               (if the test writes memory)
 //!          give back what is borrowed
 //! end:
 //! ```
 //!
-//! A test that changed its state can't be asked again, so an interruption between `begun` and `owed` is answered behind it.
+//! A test that changed its state can't be asked again, so an interruption between `begun` and `pending` is answered behind it.
 
 use bubble::switches::Optimisation;
 use isa::Condition;
 
 use super::Spot;
 use super::inline::choose;
-use crate::abi::{CallMark, Descriptor, ExitKind};
+use crate::abi::{CallDescriptor, CallMark, ExitKind};
 use crate::emit::emitter::{Emitter, Field, Fields};
 use crate::routines::test_of;
-use crate::trace::Call;
+use crate::trace::AnalysisCall;
 
 impl Emitter<'_> {
     /// Emits a call that has the test `test`, with their descriptors.
-    pub(in crate::emit) fn tested_call(&mut self, test: &Call, call: &Call, spot: Spot) {
+    pub(in crate::emit) fn tested_call(&mut self, test: &AnalysisCall, call: &AnalysisCall, spot: Spot) {
         let instruction = &self.facts.trace.instructions[spot.index];
         let pc = instruction.pc();
-        let describe = |call: &Call| Descriptor::new(call, instruction, 1);
+        let describe = |call: &AnalysisCall| CallDescriptor::new(call, instruction, 1);
         let (described_test, described_call) = (describe(test).as_test(), describe(call));
         if self.test_in_place(test, described_call, spot).is_none() {
             let argument = self.add_descriptor(described_test);
             self.add_descriptor(described_call);
             self.leave_for_call(pc, argument);
             let done = self.offset();
-            self.marks.call_marks.push(CallMark { pc: pc.0, begun: done, owed: done, made: done, descriptor: 0 });
+            self.marks.call_marks.push(CallMark { pc: pc.0, begun: done, pending: done, made: done, descriptor: 0 });
         }
     }
 
     /// Emits the test in place, and the call, which is made if it says yes. `None`, with nothing emitted, if the test must be called.
-    fn test_in_place(&mut self, test: &Call, call: Descriptor, spot: Spot) -> Option<()> {
+    fn test_in_place(&mut self, test: &AnalysisCall, call: CallDescriptor, spot: Spot) -> Option<()> {
         if !self.rules.off.leaves(Optimisation::Inline) {
             return None;
         }
@@ -59,7 +59,7 @@ impl Emitter<'_> {
         let borrowed = self.put_in_place(&routine, &chosen, spot)?;
         self.out.code.test(result, result);
         let no = self.out.code.jcc_near(Condition::E);
-        let owed = self.offset();
+        let pending = self.offset();
         self.give_back_borrowed(&chosen, &borrowed, spot);
         let descriptor = self.add_descriptor(call);
         let mut exits = vec![self.leave(ExitKind::Call, pc, descriptor)];
@@ -80,8 +80,8 @@ impl Emitter<'_> {
         for exit in exits {
             self.resume_here(exit);
         }
-        let begun = if in_parts { begun } else { owed };
-        self.marks.call_marks.push(CallMark { pc: pc.0, begun, owed, made, descriptor });
+        let begun = if in_parts { begun } else { pending };
+        self.marks.call_marks.push(CallMark { pc: pc.0, begun, pending, made, descriptor });
         Some(())
     }
 }

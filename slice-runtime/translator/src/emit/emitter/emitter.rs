@@ -6,8 +6,8 @@ use machine::{AppPc, CachePc, Gpr};
 use super::marks::Marks;
 use super::output::Output;
 use super::registers::Registers;
-use super::{Rules, Shape, Site, Spare, WordsState};
-use crate::abi::{Descriptor, ExitKind, MapEntry, NOT_BORROWED, Place, borrowed};
+use super::{Rules, ScratchBuffers, Shape, Site, WordsState};
+use crate::abi::{CallDescriptor, ExitKind, MapEntry, NOT_BORROWED, PcSource, borrowed};
 use crate::trace::{Point, Trace};
 
 /// What is known of a trace before its first byte is written.
@@ -33,7 +33,7 @@ pub(in crate::emit) struct Emitter<'a> {
     /// What is held while words are written.
     pub(in crate::emit) words: WordsState,
     /// Where buffers go back to.
-    pub(in crate::emit) spare: &'a mut Spare,
+    pub(in crate::emit) spare: &'a mut ScratchBuffers,
 }
 
 impl<'a> Emitter<'a> {
@@ -43,7 +43,7 @@ impl<'a> Emitter<'a> {
         rules: Rules<'a>,
         shape: Shape<'a>,
         facts: Facts<'a>,
-        spare: &'a mut Spare,
+        spare: &'a mut ScratchBuffers,
     ) -> Self {
         Self {
             out: Output::new(&site, spare),
@@ -65,12 +65,12 @@ impl<'a> Emitter<'a> {
 
     /// From here on the app is about to execute `pc`, with all registers in place.
     pub(in crate::emit) fn mark(&mut self, pc: u64) {
-        self.mark_with(pc, Place::Static, [NOT_BORROWED; 3]);
+        self.mark_with(pc, PcSource::Static, [NOT_BORROWED; 3]);
     }
 
     /// From here on the app goes on at `pc`, with all registers in place; the block before is complete.
     pub(in crate::emit) fn mark_left(&mut self, pc: u64) {
-        self.mark_with(pc, Place::Left, [NOT_BORROWED; 3]);
+        self.mark_with(pc, PcSource::Left, [NOT_BORROWED; 3]);
     }
 
     /// From here on these registers are borrowed.
@@ -79,14 +79,14 @@ impl<'a> Emitter<'a> {
         for (slot, &(r, spill)) in packed.iter_mut().zip(registers) {
             *slot = borrowed(r, spill);
         }
-        self.mark_with(pc, Place::Static, packed);
+        self.mark_with(pc, PcSource::Static, packed);
     }
 
     /// From here on these registers are borrowed, packed as in a [`MapEntry`].
-    pub(in crate::emit) fn mark_with(&mut self, pc: u64, place: Place, borrowed: [u8; 3]) {
+    pub(in crate::emit) fn mark_with(&mut self, pc: u64, source: PcSource, borrowed: [u8; 3]) {
         let borrowed = self.words.with_held(borrowed);
-        let entry = MapEntry::new(pc, self.offset(), place, self.registers.r11, borrowed);
-        self.marks.push(entry.with_absent(self.registers.absent));
+        let entry = MapEntry::new(pc, self.offset(), source, self.registers.r11, borrowed);
+        self.marks.push(entry.with_unloaded(self.registers.unloaded));
     }
 
     /// `jmp` to the app pc `target`: to an exit stub until it is linked.
@@ -111,7 +111,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Arena offset that the descriptor will have.
-    pub(in crate::emit) fn add_descriptor(&mut self, descriptor: Descriptor) -> u32 {
+    pub(in crate::emit) fn add_descriptor(&mut self, descriptor: CallDescriptor) -> u32 {
         self.site.arena + self.out.add_descriptor(descriptor)
     }
 

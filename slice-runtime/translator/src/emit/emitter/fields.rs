@@ -25,11 +25,11 @@ pub(in crate::emit) enum Field {
     Target,
     /// Whether an interruption came.
     Interrupted,
-    /// The buffer's position.
+    /// The buffer pointer.
     Buffer,
     /// What a quick check compares with.
     EndValue(usize),
-    /// A counter's cell, or its own word.
+    /// A counter's shard, or its own word.
     Counter(CounterPlace),
 }
 
@@ -45,7 +45,7 @@ impl Field {
             Field::Interrupted => ThreadState::INTERRUPTED,
             Field::Buffer => ThreadState::BUFFER_ADDRESS,
             Field::EndValue(n) => ThreadState::end_value_address(n),
-            Field::Counter(CounterPlace::Cell { word, cell }) => ThreadState::cell_address(word, cell),
+            Field::Counter(CounterPlace::Shard { word, shard }) => ThreadState::shard_address(word, shard),
             Field::Counter(CounterPlace::Word(address)) => address,
         }
     }

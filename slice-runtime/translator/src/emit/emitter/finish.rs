@@ -23,7 +23,7 @@ impl Emitter<'_> {
         if apart {
             self.out.stubs.base = CachePc(start);
         }
-        self.registers.absent = BOTH;
+        self.registers.unloaded = BOTH;
         let pending = std::mem::take(&mut self.out.pending);
         for &(exit, at) in &pending {
             let here = if apart { self.out.stubs.here() } else { self.out.code.here() };
@@ -85,7 +85,7 @@ impl Emitter<'_> {
             block_calls: self.marks.block_calls.len() as u32,
             buffer_marks: self.marks.words.len() as u32,
             call_marks: self.marks.call_marks.len() as u32,
-            inspects: self.out.inspects,
+            self_checks: self.out.self_checks,
         }
     }
 }

@@ -12,7 +12,7 @@ pub(in crate::emit) type Borrowed = (Gpr, usize);
 #[derive(Clone, Copy)]
 pub(in crate::emit) struct Held {
     /// Where words are written to.
-    pub(in crate::emit) position: Borrowed,
+    pub(in crate::emit) pointer: Borrowed,
     /// Whether that is the register that is reserved for it.
     pub(in crate::emit) reserved: bool,
     /// In which addresses are computed, if there is need for that.
@@ -26,7 +26,7 @@ impl Held {
 
     /// Those that are borrowed.
     pub(in crate::emit) fn registers(&self) -> impl Iterator<Item = Borrowed> {
-        Some(self.position).filter(|_| !self.reserved).into_iter().chain(self.scratch)
+        Some(self.pointer).filter(|_| !self.reserved).into_iter().chain(self.scratch)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Spare, emptied};
+use super::{ScratchBuffers, emptied};
 use crate::abi::{BlockCall, BufferMark, CallMark, MapEntry};
 
 /// The state map and what goes with it, in the order of the code.
@@ -17,7 +17,7 @@ pub(in crate::emit) struct Marks {
 
 impl Marks {
     /// None, with room for a trace's calls.
-    pub(super) fn new(spare: &mut Spare, calls: usize) -> Self {
+    pub(super) fn new(spare: &mut ScratchBuffers, calls: usize) -> Self {
         Self {
             map: emptied(&mut spare.map),
             block_calls: Vec::with_capacity(calls),

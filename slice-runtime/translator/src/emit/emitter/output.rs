@@ -3,14 +3,14 @@
 use isa::Code;
 use machine::AppPc;
 
-use super::{Site, Spare, emptied};
-use crate::abi::{Descriptor, Exit, ExitKind, TraceId, as_bytes};
+use super::{ScratchBuffers, Site, emptied};
+use crate::abi::{CallDescriptor, ExitKind, TraceExit, TraceId, as_bytes};
 
 /// Code, stubs, exits and descriptors.
 pub(in crate::emit) struct Output {
     pub(in crate::emit) code: Code,
     pub(in crate::emit) stubs: Code,
-    pub(in crate::emit) exits: Vec<Exit>,
+    pub(in crate::emit) exits: Vec<TraceExit>,
     /// Exits whose stub is still to be written: number, and offset in `code` of the rel32 that goes to it.
     pub(in crate::emit) pending: Vec<(usize, usize)>,
     /// Offsets in `code` of RIP displacements that name a return address, with the address.
@@ -18,12 +18,12 @@ pub(in crate::emit) struct Output {
     /// As they are stored.
     pub(in crate::emit) descriptors: Vec<u64>,
     /// Whether the trace compares its app code, see `heads::self_check`.
-    pub(in crate::emit) inspects: bool,
+    pub(in crate::emit) self_checks: bool,
 }
 
 impl Output {
     /// Nothing yet, at a site.
-    pub(super) fn new(site: &Site, spare: &mut Spare) -> Self {
+    pub(super) fn new(site: &Site, spare: &mut ScratchBuffers) -> Self {
         Self {
             code: Code { bytes: emptied(&mut spare.code), base: site.pc },
             stubs: Code { bytes: emptied(&mut spare.stubs), base: site.stubs_end },
@@ -31,7 +31,7 @@ impl Output {
             pending: emptied(&mut spare.pending),
             returns: Vec::new(),
             descriptors: emptied(&mut spare.descriptors),
-            inspects: false,
+            self_checks: false,
         }
     }
 
@@ -42,7 +42,7 @@ impl Output {
 
     /// Notes an exit, and gives its number in this trace.
     pub(in crate::emit) fn add_exit(&mut self, kind: ExitKind, pc: AppPc, argument: u32) -> usize {
-        self.exits.push(Exit { pc, kind, site: 0, argument, from: TraceId(0) });
+        self.exits.push(TraceExit { pc, kind, site: 0, argument, from: TraceId(0) });
         self.exits.len() - 1
     }
 
@@ -55,7 +55,7 @@ impl Output {
     }
 
     /// Adds a descriptor, and gives the offset in the trace's part of the arena that it will have.
-    pub(in crate::emit) fn add_descriptor(&mut self, descriptor: Descriptor) -> u32 {
+    pub(in crate::emit) fn add_descriptor(&mut self, descriptor: CallDescriptor) -> u32 {
         let at = as_bytes(&self.descriptors).len();
         descriptor.store(&mut self.descriptors);
         at as u32

@@ -10,11 +10,11 @@ pub(in crate::emit) const fn bit(r: Gpr) -> u16 {
     1 << r as u16
 }
 
-/// The mirrored registers, one bit for each.
+/// The registers with home slots, one bit for each.
 pub(in crate::emit) const BOTH: u16 = bit(Gpr::R10) | bit(Gpr::R9);
 
-/// Those of r10 and r9 that are absent at the start of a trace, and may be at the end of a block.
-pub(in crate::emit) fn absent_at_ends(off: Off) -> u16 {
+/// Those of r10 and r9 that are not loaded at the start of a trace, and may be at the end of a block.
+pub(in crate::emit) fn unloaded_at_ends(off: Off) -> u16 {
     if off.leaves(Optimisation::Late) { BOTH } else { 0 }
 }
 
@@ -22,8 +22,8 @@ pub(in crate::emit) fn absent_at_ends(off: Off) -> u16 {
 ///
 /// Invariant *exact exits*: each change is followed by a mark that says the same.
 pub(in crate::emit) struct Registers {
-    /// Those of r10 and r9 whose values are only in their mirrors: one bit for each register.
-    pub(in crate::emit) absent: u16,
+    /// Those of r10 and r9 whose values are only in their home slots: one bit for each register.
+    pub(in crate::emit) unloaded: u16,
     /// Where a branch back to the trace's head goes if something was loaded there.
     pub(in crate::emit) top: Option<CachePc>,
     /// What r11 is for.
@@ -37,6 +37,6 @@ pub(in crate::emit) struct Registers {
 impl Registers {
     /// As they are at the start of a trace.
     pub(in crate::emit) fn at_head(off: Off, reserved: Reserved) -> Self {
-        Self { absent: absent_at_ends(off), top: None, reserved, r11: R11::Reserved, r11_changed: false }
+        Self { unloaded: unloaded_at_ends(off), top: None, reserved, r11: R11::Reserved, r11_changed: false }
     }
 }

@@ -4,7 +4,7 @@ use bubble::switches::Off;
 use machine::{AppPc, CachePc, Gpr};
 
 use crate::abi::{Counters, Doors, SpaceId};
-use crate::routines::Known;
+use crate::routines::RoutineFacts;
 
 /// Where a translation will lie.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub struct Site {
 
 /// Something that must hold at a slice's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub enum QuickCondition {
     /// A register has a value.
     Register(Gpr, u64),
     /// The 64-bit word at an address, which is mapped, has a value.
@@ -34,7 +34,7 @@ pub enum Condition {
     Vector(u8, u64),
 }
 
-impl Condition {
+impl QuickCondition {
     /// The register that it is about.
     pub(in crate::emit) fn register(self) -> Option<Gpr> {
         match self {
@@ -51,11 +51,11 @@ impl Condition {
     }
 }
 
-/// What is compared at a slice's end before the guest is asked.
+/// What is compared at a slice's end before the host is asked.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// All of these must hold.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<QuickCondition>,
     /// Whether the app reads no flags after it that it doesn't set.
     pub may_change_flags: bool,
 }
@@ -63,10 +63,10 @@ pub struct Check {
 /// How an indirect branch finds the translation of its target.
 #[derive(Clone, Copy, Debug)]
 pub enum Lookup {
-    /// By landings, see `branches::ibl_stub`.
-    Landings,
-    /// By the map of targets, see `branches::target_map`.
-    Targets {
+    /// By IBL stubs, see `branches::ibl_stub`.
+    IblStubs,
+    /// By the target map, see `branches::target_map`.
+    TargetMap {
         /// Where the word of the call's return is, if it is to be asked for.
         ask_for: Option<u64>,
     },
@@ -81,12 +81,12 @@ pub struct Rules<'a> {
     pub exact_faults: bool,
     /// Whether the results of instructions that aren't determined by the app's state come from whoever runs it.
     pub replays: bool,
-    /// Counters that have cells.
+    /// Counters that have shards.
     pub counters: &'a Counters,
     /// Where code leaves to the runtime.
     pub doors: Doors,
     /// What was found out about routines.
-    pub known: &'a Known,
+    pub known: &'a RoutineFacts,
 }
 
 /// What holds for one trace, decided by whoever makes it.
@@ -97,20 +97,20 @@ pub struct Shape<'a> {
     /// Whether the trace is left behind its only instruction, wherever that goes, see [`crate::trace::leave_out`].
     pub once: bool,
     /// The trace's app code, if it is to be compared when the trace is entered, see `heads::self_check`.
-    pub inspected: Option<&'a [u8]>,
+    pub self_checked: Option<&'a [u8]>,
     /// What is compared before its first instruction, if that is an end.
     pub check: Option<&'a Check>,
     /// How an indirect branch finds its target.
     pub lookup: Lookup,
-    /// How the trace's last instruction goes where it goes, if it is a branch through a slot, see `branches::constant`.
-    pub through_slot: Option<ThroughSlot>,
+    /// How the trace's last instruction goes where it goes, if it is a branch through a constant pointer, see `branches::constant`.
+    pub through_pointer: Option<ThroughPointer>,
 }
 
-/// How a branch through a slot goes where it goes.
+/// How a branch through a constant pointer goes where it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ThroughSlot {
+pub enum ThroughPointer {
     /// Directly.
     To(AppPc),
-    /// Where the cell of this number says, see [`crate::abi::SLOT_CELLS`]. A jump.
-    ByCell(u32),
+    /// Where the link word of this number says, see [`crate::abi::LINK_WORDS`]. A jump.
+    ByLinkWord(u32),
 }

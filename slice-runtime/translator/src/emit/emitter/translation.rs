@@ -2,7 +2,7 @@
 
 use machine::AppPc;
 
-use crate::abi::Exit;
+use crate::abi::TraceExit;
 
 /// A finished translation, to be written at its site.
 pub struct Translation {
@@ -11,7 +11,7 @@ pub struct Translation {
     /// Exit stubs, which lie elsewhere so that code which runs lies close together.
     pub stubs: Vec<u8>,
     /// Exits, in the order of their numbers.
-    pub exits: Vec<Exit>,
+    pub exits: Vec<TraceExit>,
     /// Bytes for the arena: descriptors, state map, block-level calls.
     pub arena: Vec<u8>,
     /// Arena offset of the state map.
@@ -25,7 +25,7 @@ pub struct Translation {
     /// Call marks after those.
     pub call_marks: u32,
     /// Whether it compares its app code itself when it is entered.
-    pub inspects: bool,
+    pub self_checks: bool,
 }
 
 /// An instruction that can't be translated, with the reason. The app's pc and text are in it.

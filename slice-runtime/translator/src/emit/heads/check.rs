@@ -4,7 +4,7 @@ use isa::Fixup;
 use machine::Gpr;
 
 use crate::abi::{ExitKind, Reserved, SLOT_R11, SLOT_SCRATCH};
-use crate::emit::emitter::{Check, Condition, Emitter, Field, Fields, bit};
+use crate::emit::emitter::{Check, Emitter, Field, Fields, QuickCondition, bit};
 
 /// Where rcx is while the check uses it.
 const RCX_AT: Field = Field::Spill(SLOT_SCRATCH);
@@ -17,7 +17,7 @@ impl Emitter<'_> {
         let pc = self.facts.trace.head();
         self.mark(pc.0);
         let registers = check.conditions.iter().filter_map(|condition| condition.register());
-        self.bring(registers.fold(0, |all, r| all | bit(r)), 0);
+        self.load_if_needed(registers.fold(0, |all, r| all | bit(r)), 0);
         let differs = if check.may_change_flags {
             self.compare_by_flags(&check.conditions)
         } else {
@@ -35,13 +35,13 @@ impl Emitter<'_> {
     }
 
     /// Goes on behind itself if the conditions hold, and jumps if one doesn't.
-    fn compare_by_flags(&mut self, conditions: &[Condition]) -> Vec<Fixup> {
+    fn compare_by_flags(&mut self, conditions: &[QuickCondition]) -> Vec<Fixup> {
         let pc = self.facts.trace.head().0;
         let mut differs = Vec::new();
         for (n, &condition) in conditions.iter().enumerate() {
             let value_at = Field::EndValue(n);
             match condition {
-                Condition::Register(r, _) if !self.is_elsewhere(r) => self.out.code.cmp_field(r, value_at),
+                QuickCondition::Register(r, _) if !self.is_elsewhere(r) => self.out.code.cmp_field(r, value_at),
                 _ => {
                     self.out.code.store_field(RCX_AT, Gpr::Rcx);
                     self.mark_borrowed(pc, &[(Gpr::Rcx, SLOT_SCRATCH)]);
@@ -57,14 +57,14 @@ impl Emitter<'_> {
     }
 
     /// The same, but where one doesn't hold rcx is borrowed.
-    fn compare_without_flags(&mut self, conditions: &[Condition]) -> Vec<Fixup> {
+    fn compare_without_flags(&mut self, conditions: &[QuickCondition]) -> Vec<Fixup> {
         let pc = self.facts.trace.head().0;
         self.out.code.store_field(RCX_AT, Gpr::Rcx);
         self.mark_borrowed(pc, &[(Gpr::Rcx, SLOT_SCRATCH)]);
         let mut differs = Vec::new();
         for &condition in conditions {
             match condition {
-                Condition::Register(r, value) if r != Gpr::Rcx && !self.is_elsewhere(r) => {
+                QuickCondition::Register(r, value) if r != Gpr::Rcx && !self.is_elsewhere(r) => {
                     self.out.code.mov_imm(Gpr::Rcx, value.wrapping_neg());
                     self.out.code.lea_sum(Gpr::Rcx, r, Gpr::Rcx);
                 }
@@ -88,18 +88,18 @@ impl Emitter<'_> {
     }
 
     /// Loads what the condition is about into rcx, which is borrowed.
-    fn load_for_check(&mut self, condition: Condition) {
+    fn load_for_check(&mut self, condition: QuickCondition) {
         match condition {
-            Condition::Register(Gpr::Rcx, _) => self.out.code.load_field(Gpr::Rcx, RCX_AT),
-            Condition::Register(r, _) if self.is_elsewhere(r) => {
+            QuickCondition::Register(Gpr::Rcx, _) => self.out.code.load_field(Gpr::Rcx, RCX_AT),
+            QuickCondition::Register(r, _) if self.is_elsewhere(r) => {
                 self.out.code.load_field(Gpr::Rcx, Field::Spill(SLOT_R11));
             }
-            Condition::Register(r, _) => self.out.code.mov(Gpr::Rcx, r),
-            Condition::Word(address, _) => {
+            QuickCondition::Register(r, _) => self.out.code.mov(Gpr::Rcx, r),
+            QuickCondition::Word(address, _) => {
                 self.out.code.mov_imm(Gpr::Rcx, address);
                 self.out.code.load(Gpr::Rcx, Gpr::Rcx, 0);
             }
-            Condition::Vector(quadword, _) => self.out.code.vector_quadword(Gpr::Rcx, quadword),
+            QuickCondition::Vector(quadword, _) => self.out.code.vector_quadword(Gpr::Rcx, quadword),
         }
     }
 

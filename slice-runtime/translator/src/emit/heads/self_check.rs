@@ -7,7 +7,7 @@
 //! ```text
 //!     mov  [slot], rcx
 //!     rcx = code[0..4] - expected        each piece of four bytes: 0 if it is the same
-//!     r9  = code[4..8] - expected        r9 and r10 are free: their values are in their mirrors
+//!     r9  = code[4..8] - expected        r9 and r10 are free: their values are in their home slots
 //!     rcx = rcx + r9                     in 64 bits: the sum is 0 only if all pieces are
 //!     jrcxz same ; leave to the runtime
 //! ```
@@ -25,11 +25,11 @@ const RCX_AT: Field = Field::Spill(SLOT_SCRATCH);
 
 impl Emitter<'_> {
     /// Before the first instruction: leaves if the app's code isn't `code` any more.
-    pub(in crate::emit) fn inspect(&mut self, code: &[u8]) {
-        if !self.rules.off.leaves(Optimisation::Inspect) || self.registers.absent != BOTH {
+    pub(in crate::emit) fn emit_self_check(&mut self, code: &[u8]) {
+        if !self.rules.off.leaves(Optimisation::SelfCheck) || self.registers.unloaded != BOTH {
             return;
         }
-        self.out.inspects = true;
+        self.out.self_checks = true;
         let pc = self.facts.trace.head();
         let rcx = [(Gpr::Rcx, SLOT_SCRATCH)];
         self.mark(pc.0);

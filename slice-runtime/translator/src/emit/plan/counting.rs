@@ -4,16 +4,17 @@ use bubble::switches::Optimisation;
 
 use crate::abi::{CounterPlace, Counters, Reserved};
 use crate::emit::emitter::Rules;
-use crate::routines::{Known, routine_of, test_of};
-use crate::trace::{Call, Point, Trace};
+use crate::routines::{RoutineFacts, routine_of, test_of};
+use crate::trace::{AnalysisCall, Point, Trace};
 
-/// The first calls of a run decide what is done about counters: if one of this trace may read a counter in place, none has cells.
+/// The first calls of a run decide what is done about counters: if one of this trace may read a counter in place, none has shards.
 pub(in crate::emit) fn choose_counters(trace: &Trace, rules: &Rules<'_>) {
     if !rules.counters.is_undecided() {
         return;
     }
-    let is_counter = |call: &Call| !call.predicated && call.test.is_none() && rules.known.added_by(call, 1).is_some();
-    let reads = |call: &Call| {
+    let is_counter =
+        |call: &AnalysisCall| !call.predicated && call.test.is_none() && rules.known.added_by(call, 1).is_some();
+    let reads = |call: &AnalysisCall| {
         let index = match call.point {
             Point::Anywhere(block) => trace.block(block).start,
             point => point.index().expect("a point at an instruction"),
@@ -29,7 +30,7 @@ pub(in crate::emit) fn choose_counters(trace: &Trace, rules: &Rules<'_>) {
         rules.counters.may_be_read();
     } else if rules.off.leaves(Optimisation::Inline) && trace.calls.iter().any(is_counter) {
         // Not whatever is called before the counter is come to.
-        rules.counters.may_have_cells();
+        rules.counters.may_have_shards();
     }
 }
 
@@ -37,7 +38,7 @@ pub(in crate::emit) fn choose_counters(trace: &Trace, rules: &Rules<'_>) {
 pub(in crate::emit) fn decide(trace: &Trace, rules: &Rules<'_>) {
     let on = |all: &[Optimisation]| all.iter().all(|&optimisation| rules.off.leaves(optimisation));
     rules.counters.reserve(|| {
-        let counts = |call: &Call| {
+        let counts = |call: &AnalysisCall| {
             let word = if call.predicated || call.test.is_some() { None } else { rules.known.added_by(call, 1) };
             word.is_some_and(|(address, _)| {
                 rules.counters.place(address, trace.head()) != CounterPlace::Word(address)
@@ -45,22 +46,26 @@ pub(in crate::emit) fn decide(trace: &Trace, rules: &Rules<'_>) {
             })
         };
         if !trace.buffered.is_empty() && on(&[Optimisation::Keep, Optimisation::Hold]) {
-            Reserved::Position
-        } else if on(&[Optimisation::Tally, Optimisation::Cells, Optimisation::Inline])
+            Reserved::BufferPointer
+        } else if on(&[Optimisation::CounterRegister, Optimisation::Shards, Optimisation::Inline])
             && trace.calls.iter().any(counts)
         {
-            Reserved::Tally
+            Reserved::CounterRegister
         } else {
             Reserved::No
         }
     });
 }
 
-/// Whether the call does nothing but add to the word that has the tally.
-pub(in crate::emit) fn adds_to_tally(call: &Call, known: &Known, counters: &Counters) -> bool {
-    let is_tally = |(address, _)| counters.is_tally(address);
+/// Whether the call does nothing but add to the word that has the counter register.
+pub(in crate::emit) fn adds_to_counter_register(
+    call: &AnalysisCall,
+    known: &RoutineFacts,
+    counters: &Counters,
+) -> bool {
+    let is_in_register = |(address, _)| counters.is_in_register(address);
     !call.predicated
         && call.test.is_none()
-        && counters.reserved() == Reserved::Tally
-        && known.added_by(call, 1).is_some_and(is_tally)
+        && counters.reserved() == Reserved::CounterRegister
+        && known.added_by(call, 1).is_some_and(is_in_register)
 }

@@ -3,5 +3,5 @@
 mod counting;
 mod placement;
 
-pub(in crate::emit) use counting::{adds_to_tally, choose_counters, decide};
+pub(in crate::emit) use counting::{adds_to_counter_register, choose_counters, decide};
 pub(in crate::emit) use placement::{facts, may_drain};

@@ -6,17 +6,17 @@ use bubble::switches::{Off, Optimisation};
 use isa::{Instruction, Kind, Usage};
 use machine::{AppPc, flags};
 
-use super::counting::adds_to_tally;
-use crate::emit::emitter::{Facts, Rules, Spare, emptied};
+use super::counting::adds_to_counter_register;
+use crate::emit::emitter::{Facts, Rules, ScratchBuffers, emptied};
 use crate::liveness::may_be_seen;
-use crate::trace::{Call, Point, Trace};
+use crate::trace::{AnalysisCall, Point, Trace};
 
 /// What is known of a trace before its first byte is written.
 pub(in crate::emit) fn facts<'a>(
     trace: &'a Trace,
     rules: &Rules<'_>,
     live_at: &mut dyn FnMut(AppPc) -> u64,
-    spare: &mut Spare,
+    spare: &mut ScratchBuffers,
 ) -> Facts<'a> {
     let mut usages = emptied(&mut spare.usages);
     usages.extend(trace.instructions.iter().map(Instruction::usage));
@@ -42,13 +42,13 @@ fn find_live_flags(
     for block in (0..trace.block_ends.len()).rev() {
         let range = trace.block(block);
         scan(trace, usages, range.clone(), flags::ARITHMETIC, rules.exact_faults, live);
-        let in_block = |call: &&Call| match call.point {
+        let in_block = |call: &&AnalysisCall| match call.point {
             Point::Anywhere(other) => other == block,
             point => point.index().is_some_and(|index| range.contains(&index) && live[index] != 0),
         };
         let mut here = trace.calls.iter().filter(in_block);
         let looks = block == 0 && live[0] != 0 && may_drain(trace, rules.off);
-        let wanted = looks || here.any(|call| !adds_to_tally(call, rules.known, rules.counters));
+        let wanted = looks || here.any(|call| !adds_to_counter_register(call, rules.known, rules.counters));
         if wanted && range.clone().all(|i| live[i] != 0) {
             let after = live_after(trace, range.end, live, live_at);
             scan(trace, usages, range, after, rules.exact_faults, live);
@@ -108,7 +108,7 @@ fn place(trace: &Trace, live: &[u64], rules: &Rules<'_>) -> Vec<Option<usize>> {
         .calls
         .iter()
         .map(|call| match call.point {
-            Point::Anywhere(block) if adds_to_tally(call, rules.known, rules.counters) => {
+            Point::Anywhere(block) if adds_to_counter_register(call, rules.known, rules.counters) => {
                 Some(trace.block(block).start)
             }
             Point::Anywhere(block) => Some(at(block)),

@@ -5,20 +5,20 @@ use machine::Gpr;
 
 use crate::abi::{R11, Reserved};
 use crate::emit::emitter::{BOTH, Emitter, bit};
-use crate::emit::plan::adds_to_tally;
-use crate::trace::{Arg, Call, Point};
+use crate::emit::plan::adds_to_counter_register;
+use crate::trace::{AnalysisCall, Arg, Point};
 
 const BIT: u16 = 1 << Gpr::R11 as u16;
 
 impl Emitter<'_> {
-    /// The mirrored registers that must be in place before an instruction and what belongs to it.
+    /// The registers with home slots that must be in place before an instruction and what belongs to it.
     pub(in crate::emit) fn needs(&self, index: usize) -> u16 {
         let usage = &self.facts.usages[index];
         let own = BOTH & (usage.gpr_read | usage.gpr_written & !usage.gpr_killed);
         if self.facts.trace.calls.is_empty() && self.facts.trace.buffered.is_empty() {
             return own;
         }
-        let is_here = |(n, call): &(usize, &Call)| match call.point {
+        let is_here = |(n, call): &(usize, &AnalysisCall)| match call.point {
             Point::Anywhere(_) => self.facts.placed[*n] == Some(index),
             point => point.index() == Some(index),
         };
@@ -71,9 +71,9 @@ impl Emitter<'_> {
         !matches!(self.facts.trace.instructions[index].kind(), Kind::Plain | Kind::Trap | Kind::SegmentBase { .. })
     }
 
-    /// Whether r11 holds the buffer's position now.
+    /// Whether r11 holds the buffer pointer now.
     pub(in crate::emit) fn has_position(&self) -> bool {
-        self.registers.reserved == Reserved::Position && self.registers.r11 == R11::Reserved
+        self.registers.reserved == Reserved::BufferPointer && self.registers.r11 == R11::Reserved
     }
 
     /// Registers that can't be borrowed.
@@ -81,8 +81,8 @@ impl Emitter<'_> {
         if self.registers.reserved == Reserved::No { 0 } else { BIT }
     }
 
-    /// Whether the call is an addition to the tally, or to a cell of its word.
-    pub(in crate::emit) fn is_tallied(&self, call: &Call) -> bool {
-        adds_to_tally(call, self.rules.known, self.rules.counters)
+    /// Whether the call is an addition to the counter register, or to a shard of its word.
+    pub(in crate::emit) fn is_tallied(&self, call: &AnalysisCall) -> bool {
+        adds_to_counter_register(call, self.rules.known, self.rules.counters)
     }
 }

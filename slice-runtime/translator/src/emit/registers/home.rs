@@ -22,54 +22,54 @@ use bubble::switches::Optimisation;
 use isa::{Condition, Kind};
 use machine::{AppPc, CachePc, Gpr};
 
-use crate::abi::{MIRRORED, SLOT_SCRATCH};
-use crate::emit::emitter::{Emitter, Field, Fields, absent_at_ends, bit};
+use crate::abi::{HOMES, SLOT_SCRATCH};
+use crate::emit::emitter::{Emitter, Field, Fields, bit, unloaded_at_ends};
 
 impl Emitter<'_> {
-    /// Whether a register's value is only in its mirror.
-    pub(in crate::emit) fn is_absent(&self, r: Gpr) -> bool {
-        self.registers.absent & bit(r) != 0
+    /// Whether a register's value is only in its home slot.
+    pub(in crate::emit) fn is_unloaded(&self, r: Gpr) -> bool {
+        self.registers.unloaded & bit(r) != 0
     }
 
-    /// What is absent at the start of a trace and may be absent at the end of a block.
-    pub(in crate::emit) fn absent_at_ends(&self) -> u16 {
-        absent_at_ends(self.rules.off)
+    /// What is not loaded at the start of a trace and may be so at the end of a block.
+    pub(in crate::emit) fn unloaded_at_ends(&self) -> u16 {
+        unloaded_at_ends(self.rules.off)
     }
 
-    /// Loads those of the registers that are absent, before an instruction.
-    pub(in crate::emit) fn bring(&mut self, registers: u16, index: usize) {
-        let wanted = self.registers.absent & registers;
+    /// Loads those of the registers that are not loaded, before an instruction.
+    pub(in crate::emit) fn load_if_needed(&mut self, registers: u16, index: usize) {
+        let wanted = self.registers.unloaded & registers;
         if wanted == 0 {
             return;
         }
-        self.load_absent(registers);
-        self.registers.absent &= !wanted;
+        self.load_homes(registers);
+        self.registers.unloaded &= !wanted;
         self.mark(self.facts.trace.instructions[index].pc().0);
     }
 
-    /// Loads those of the registers that are absent. That they aren't any more is for the caller to say, if this is the way that the trace goes on.
-    pub(in crate::emit) fn load_absent(&mut self, wanted: u16) {
-        for (r, slot) in MIRRORED.into_iter().filter(|&(r, _)| self.registers.absent & wanted & bit(r) != 0) {
+    /// Loads those of the registers that are not loaded. That they aren't any more is for the caller to say, if this is the way that the trace goes on.
+    pub(in crate::emit) fn load_homes(&mut self, wanted: u16) {
+        for (r, slot) in HOMES.into_iter().filter(|&(r, _)| self.registers.unloaded & wanted & bit(r) != 0) {
             self.out.code.load_field(r, Field::Spill(slot));
         }
     }
 
     /// Loads what the words before an instruction are made of. Nothing that is held is among it.
-    pub(in crate::emit) fn bring_for_words(&mut self, index: usize) {
-        if self.registers.absent != 0 && !self.facts.trace.buffered.is_empty() {
-            self.bring(self.needed_for_words(index), index);
+    pub(in crate::emit) fn load_for_words(&mut self, index: usize) {
+        if self.registers.unloaded != 0 && !self.facts.trace.buffered.is_empty() {
+            self.load_if_needed(self.needed_for_words(index), index);
         }
     }
 
     /// Loads what an instruction and the calls that belong to it need.
-    pub(in crate::emit) fn bring_needed(&mut self, index: usize) {
-        if self.registers.absent != 0 {
-            self.bring(self.needs(index), index);
+    pub(in crate::emit) fn load_needed(&mut self, index: usize) {
+        if self.registers.unloaded != 0 {
+            self.load_if_needed(self.needs(index), index);
         }
     }
 
     /// In a loop: loads at its head what is needed in it.
-    pub(in crate::emit) fn bring_for_loop(&mut self) {
+    pub(in crate::emit) fn load_for_loop(&mut self) {
         let head = self.facts.trace.head();
         let back = |kind| matches!(kind, Kind::Branch { target, .. } | Kind::Jump { target } if target == head);
         let Some(last) =
@@ -82,8 +82,8 @@ impl Emitter<'_> {
             needed |= self.needs(index) & !killed;
             killed |= self.facts.usages[index].gpr_killed;
         }
-        if needed & self.registers.absent != 0 {
-            self.bring(needed, 0);
+        if needed & self.registers.unloaded != 0 {
+            self.load_if_needed(needed, 0);
             self.registers.top = Some(self.out.code.here());
         }
     }
@@ -102,27 +102,26 @@ impl Emitter<'_> {
 
     /// An instruction has been executed: what it wrote is in place.
     pub(in crate::emit) fn wrote(&mut self, index: usize) {
-        self.registers.absent &= !self.facts.usages[index].gpr_written;
+        self.registers.unloaded &= !self.facts.usages[index].gpr_written;
     }
 
     /// Loads a register that was borrowed.
     pub(in crate::emit) fn give_back_register(&mut self, r: Gpr, slot: usize) {
-        if !self.is_absent(r) {
+        if !self.is_unloaded(r) {
             self.out.code.load_field(r, Field::Spill(slot));
         }
     }
 
-    /// A register that can be borrowed before an instruction and only needs to be loaded from its mirror afterwards.
-    pub(in crate::emit) fn mirrored_register(&mut self, index: usize, block: usize) -> (Gpr, usize) {
-        if !self.rules.off.leaves(Optimisation::Mirror) {
+    /// A register that can be borrowed before an instruction and only needs to be loaded from its home slot afterwards.
+    pub(in crate::emit) fn register_with_home(&mut self, index: usize, block: usize) -> (Gpr, usize) {
+        if !self.rules.off.leaves(Optimisation::HomeSlots) {
             self.out.code.store_field(Field::Spill(SLOT_SCRATCH), Gpr::Rcx);
             return (Gpr::Rcx, SLOT_SCRATCH);
         }
-        if let Some(same) = self.cheapest_first().into_iter().find(|&(r, _)| !self.differs_from_mirror(r, index, block))
-        {
+        if let Some(same) = self.cheapest_first().into_iter().find(|&(r, _)| !self.differs_from_home(r, index, block)) {
             return same;
         }
-        let (r, slot) = MIRRORED[0];
+        let (r, slot) = HOMES[0];
         self.out.code.store_field(Field::Spill(slot), r);
         (r, slot)
     }
@@ -131,42 +130,42 @@ impl Emitter<'_> {
     pub(in crate::emit) fn borrow_register(&mut self, index: usize, block: usize) -> (Gpr, usize) {
         let held = self.words.held_registers();
         if held == 0 {
-            return self.mirrored_register(index, block);
+            return self.register_with_home(index, block);
         }
-        self.mirrored_scratch(index, block).unwrap_or_else(|| {
+        self.scratch_with_home(index, block).unwrap_or_else(|| {
             let r = isa::free_gpr(held | self.reserved_registers()).expect("two are held at most");
             self.out.code.store_field(Field::Spill(SLOT_SCRATCH), r);
             (r, SLOT_SCRATCH)
         })
     }
 
-    /// A mirrored register, equal to its mirror, that isn't used by an instruction whose memory operand is to be rewritten.
-    pub(in crate::emit) fn mirrored_scratch(&self, index: usize, block: usize) -> Option<(Gpr, usize)> {
+    /// A register with a home slot, equal to its home slot, that isn't used by an instruction whose memory operand is to be rewritten.
+    pub(in crate::emit) fn scratch_with_home(&self, index: usize, block: usize) -> Option<(Gpr, usize)> {
         let usage = &self.facts.usages[index];
         let used = usage.gpr_read | usage.gpr_written | self.words.held_registers();
-        let free = |&(r, _): &(Gpr, usize)| used & (1 << r as u16) == 0 && !self.differs_from_mirror(r, index, block);
+        let free = |&(r, _): &(Gpr, usize)| used & (1 << r as u16) == 0 && !self.differs_from_home(r, index, block);
         let nameable =
-            self.rules.off.leaves(Optimisation::Mirror) && !self.facts.trace.instructions[index].uses_high_byte();
+            self.rules.off.leaves(Optimisation::HomeSlots) && !self.facts.trace.instructions[index].uses_high_byte();
         self.cheapest_first().into_iter().filter(|_| nameable).find(free)
     }
 
-    /// The mirrored registers, those first that needn't be loaded after they were borrowed.
+    /// The registers with home slots, those first that needn't be loaded after they were borrowed.
     pub(in crate::emit) fn cheapest_first(&self) -> [(Gpr, usize); 2] {
-        let [r10, r9] = MIRRORED;
-        if self.is_absent(r10.0) && !self.is_absent(r9.0) { [r10, r9] } else { [r9, r10] }
+        let [r10, r9] = HOMES;
+        if self.is_unloaded(r10.0) && !self.is_unloaded(r9.0) { [r10, r9] } else { [r9, r10] }
     }
 
-    /// Whether a register may hold something else than its mirror before an instruction.
-    pub(in crate::emit) fn differs_from_mirror(&self, r: Gpr, index: usize, block: usize) -> bool {
+    /// Whether a register may hold something else than its home slot before an instruction.
+    pub(in crate::emit) fn differs_from_home(&self, r: Gpr, index: usize, block: usize) -> bool {
         let range = self.facts.trace.block(block);
         let writes = |i: usize| self.facts.usages[i].gpr_written & (1 << r as u16) != 0;
         (range.start..index).any(writes) && (index..range.end).any(writes)
     }
 
-    /// After an instruction that is the last of its block to write a mirrored register: stores it.
-    pub(in crate::emit) fn mirror_after(&mut self, index: usize, block: usize) {
+    /// After an instruction that is the last of its block to write a register with a home slot: stores it.
+    pub(in crate::emit) fn store_home_after(&mut self, index: usize, block: usize) {
         let rest = index + 1..self.facts.trace.block(block).end;
-        for (r, slot) in MIRRORED {
+        for (r, slot) in HOMES {
             let writes = |i: usize| self.facts.usages[i].gpr_written & (1 << r as u16) != 0;
             if writes(index) && !rest.clone().any(writes) {
                 let pc = self.facts.trace.instructions[index].next_pc().0;

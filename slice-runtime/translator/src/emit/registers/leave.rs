@@ -2,14 +2,14 @@
 
 use machine::AppPc;
 
-use crate::abi::{Descriptor, ExitKind, ThreadState, exit_id};
+use crate::abi::{CallDescriptor, ExitKind, ThreadState, exit_id};
 use crate::emit::emitter::{BOTH, Emitter};
 
 impl Emitter<'_> {
     /// Leaves to the runtime right here, with all registers in place.
     pub(in crate::emit) fn leave(&mut self, kind: ExitKind, pc: AppPc, argument: u32) -> usize {
         self.take_r11();
-        self.load_absent(BOTH);
+        self.load_homes(BOTH);
         let exit = self.out.add_exit(kind, pc, argument);
         let id = exit_id(self.site.space, self.site.first_exit + exit as u32);
         self.out.code.store_gs_imm32(ThreadState::EXIT_AT, id);
@@ -20,7 +20,7 @@ impl Emitter<'_> {
     }
 
     /// Leaves for a call before the instruction at `pc`.
-    pub(in crate::emit) fn call_out_of_line(&mut self, descriptor: Descriptor, pc: AppPc) {
+    pub(in crate::emit) fn call_out_of_line(&mut self, descriptor: CallDescriptor, pc: AppPc) {
         let argument = self.add_descriptor(descriptor);
         self.leave_for_call(pc, argument);
     }

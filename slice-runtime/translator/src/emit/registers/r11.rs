@@ -1,11 +1,11 @@
 //! r11 is used for what a tool does most, as long as translated code runs.
 //!
-//! * The *tally*: additions to the counter that comes up first. That is one `lea` for each block, which is short, leaves flags alone
+//! * The *counter register*: additions to the counter that comes up first. That is one `lea` for each block, which is short, leaves flags alone
 //!   and doesn't touch memory: a third of what counting in memory costs is left.
-//! * The buffer's *position*, see `stream::words`: in memory each trace would wait for its store by the trace before.
+//! * The *buffer pointer*, see `stream::words`: in memory each trace would wait for its store by the trace before.
 //!
 //! r11 is what compilers use least. The app's value of it is in a slot of the thread state; around instructions that name it, up to the end of
-//! their block at most, r11 is the app's. The position is in memory meanwhile. The tally has been added to a cell of its word (see
+//! their block at most, r11 is the app's. The buffer pointer is in memory meanwhile. The counter register has been added to a shard of its word (see
 //! [`crate::abi::Counters`]) and begins anew: nothing is loaded again that was stored shortly before, which would make blocks wait for each other.
 //!
 //! What r11 is for is decided by the first trace of a run: all of its code goes by the same rule.
@@ -45,19 +45,19 @@ impl Emitter<'_> {
             return;
         }
         let pc = self.facts.trace.instructions[index].pc();
-        let cell = Field::Counter(Counters::tally_cell(pc));
-        if self.registers.reserved == Reserved::Position {
+        let shard = Field::Counter(Counters::register_shard(pc));
+        if self.registers.reserved == Reserved::BufferPointer {
             self.out.code.store_field(Field::Buffer, Gpr::R11);
             self.registers.r11 = R11::Nothing;
         } else if self.facts.live_flags[index] == 0 {
-            self.out.code.add_field(cell, Gpr::R11);
+            self.out.code.add_field(shard, Gpr::R11);
             self.registers.r11 = R11::Nothing;
         } else {
             let (r, slot) = self.borrow_register(index, block);
             self.mark_borrowed(pc.0, &[(r, slot)]);
-            self.out.code.load_field(r, cell);
+            self.out.code.load_field(r, shard);
             self.out.code.lea_sum(r, r, Gpr::R11);
-            self.out.code.store_field(cell, r);
+            self.out.code.store_field(shard, r);
             self.registers.r11 = R11::Nothing;
             self.mark_borrowed(pc.0, &[(r, slot)]);
             self.give_back_register(r, slot);
@@ -78,7 +78,7 @@ impl Emitter<'_> {
             self.out.code.store_field(APP_AT, Gpr::R11);
         }
         match self.registers.reserved {
-            Reserved::Position => self.out.code.load_field(Gpr::R11, Field::Buffer),
+            Reserved::BufferPointer => self.out.code.load_field(Gpr::R11, Field::Buffer),
             _ => self.out.code.mov_imm(Gpr::R11, 0),
         }
         self.registers.r11 = R11::Reserved;

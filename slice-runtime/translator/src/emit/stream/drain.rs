@@ -17,7 +17,7 @@ impl Emitter<'_> {
             return;
         }
         match self.words.held {
-            Some(held) => self.out.code.test32(held.position.0, MUCH),
+            Some(held) => self.out.code.test32(held.pointer.0, MUCH),
             None if self.has_position() => self.out.code.test32(Gpr::R11, MUCH),
             None => self.out.code.test_field32(Field::Buffer, MUCH),
         }
@@ -31,7 +31,7 @@ impl Emitter<'_> {
         let head = self.facts.trace.head();
         self.out.code.bind(jump);
         self.words.held = held;
-        self.registers.absent = self.absent_at_ends();
+        self.registers.unloaded = self.unloaded_at_ends();
         // Nothing of this trace is counted, or everything of its last round.
         self.mark_left(head.0);
         if let Some(held) = held {

@@ -1,14 +1,14 @@
 //! Writing words into the buffer, see [`ThreadState::buffer`].
 //!
-//! The buffer's position is held in a register, from a trace's first instruction that writes words to the last; so is a scratch register, in which addresses
+//! The buffer pointer is held in a register, from a trace's first instruction that writes words to the last; so is a scratch register, in which addresses
 //! are computed. Both are chosen so that none of these instructions uses them, if there are such. The registers of `registers::home` come first: they needn't
 //! be stored.
 //!
-//! The position is moved on once for each block. Loading it is what a trace waits for of the trace before. So two kinds of branches keep both registers:
+//! The pointer is moved on once for each block. Loading it is what a trace waits for of the trace before. So two kinds of branches keep both registers:
 //! * a conditional branch that is probably not taken: who takes it gives the registers back on the way out;
 //! * a branch back to the trace's own head: it goes to where they are held already.
 //!
-//! Usually r11 is reserved for the position, see `registers::r11`. Then it stays there from trace to trace, and only the other register is held.
+//! Usually r11 is reserved for the pointer, see `registers::r11`. Then it stays there from trace to trace, and only the other register is held.
 
 use bubble::switches::Optimisation;
 use isa::{Condition, Instruction, Kind, MemoryOperand, Segment};
@@ -16,7 +16,7 @@ use machine::{AppPc, Gpr};
 
 use crate::abi::{BufferMark, R11, SLOT_HELD, SLOT_R11, ThreadState, taken};
 use crate::emit::emitter::{Borrowed, Emitter, Field, Fields, Held, bit};
-use crate::trace::{Arg, Buffered, Call, Point};
+use crate::trace::{AnalysisCall, Arg, Buffered, Point};
 
 impl Emitter<'_> {
     /// Before the words and calls of an instruction: a block's last one leaves with what r11 is reserved for, and words find the app's
@@ -114,7 +114,7 @@ impl Emitter<'_> {
         self.words.words = 0;
         self.mark(self.facts.trace.instructions[index].pc().0);
         if !held.reserved {
-            self.out.code.load_field(held.position.0, Field::Buffer);
+            self.out.code.load_field(held.pointer.0, Field::Buffer);
         }
         held
     }
@@ -133,7 +133,7 @@ impl Emitter<'_> {
             Kind::Branch { target, .. } => is_seldom_taken(instruction, target),
             _ => false,
         };
-        let is_here = |(n, call): (usize, &Call)| match call.point {
+        let is_here = |(n, call): (usize, &AnalysisCall)| match call.point {
             Point::Before(_) | Point::Anywhere(_) if self.is_tallied(call) => false,
             Point::Anywhere(_) => self.facts.placed[n] == Some(index),
             point => point.index() == Some(index),
@@ -161,15 +161,15 @@ impl Emitter<'_> {
     fn choose_held(&self, used: u16, index: usize, block: usize) -> Held {
         let used = used | self.reserved_registers();
         let free = |r: Gpr| used & (1 << r as u16) == 0;
-        let mirrors = self.rules.off.leaves(Optimisation::Mirror);
-        let same = |&(r, _): &Borrowed| mirrors && free(r) && !self.differs_from_mirror(r, index, block);
-        let mirrored: Vec<Borrowed> = self.cheapest_first().into_iter().filter(same).collect();
-        let others = Gpr::ALL.into_iter().filter(|&r| free(r) && mirrored.iter().all(|&(m, _)| m != r));
-        let mut all = mirrored.iter().copied().chain(others.zip(SLOT_HELD..));
+        let homes = self.rules.off.leaves(Optimisation::HomeSlots);
+        let same = |&(r, _): &Borrowed| homes && free(r) && !self.differs_from_home(r, index, block);
+        let in_home_slots: Vec<Borrowed> = self.cheapest_first().into_iter().filter(same).collect();
+        let others = Gpr::ALL.into_iter().filter(|&r| free(r) && in_home_slots.iter().all(|&(m, _)| m != r));
+        let mut all = in_home_slots.iter().copied().chain(others.zip(SLOT_HELD..));
         let mut next = || all.next().expect("no instruction uses fourteen registers");
         let reserved = self.has_position();
-        let position = if reserved { (Gpr::R11, SLOT_R11) } else { next() };
-        Held { position, reserved, scratch: Some(next()) }
+        let pointer = if reserved { (Gpr::R11, SLOT_R11) } else { next() };
+        Held { pointer, reserved, scratch: Some(next()) }
     }
 
     pub(in crate::emit) fn give_back(&mut self, index: usize) {
@@ -180,13 +180,13 @@ impl Emitter<'_> {
         self.mark(self.facts.trace.instructions[index].pc().0);
     }
 
-    /// Makes the buffer's position count what was written.
+    /// Makes the buffer pointer count what was written.
     fn move_on(&mut self, held: Held) {
-        let position = held.position.0;
+        let pointer = held.pointer.0;
         if self.words.words > 0 {
-            self.out.code.lea(position, position, (self.words.words * size_of::<u64>()) as i32);
+            self.out.code.lea(pointer, pointer, (self.words.words * size_of::<u64>()) as i32);
             if !held.reserved {
-                self.out.code.store_field(Field::Buffer, position);
+                self.out.code.store_field(Field::Buffer, pointer);
             }
         }
         let counted = self.offset();
@@ -211,7 +211,7 @@ impl Emitter<'_> {
             self.out.code.jcc(condition, top);
             return true;
         }
-        let borrows = held.registers().any(|(r, _)| self.absent_at_ends() & bit(r) == 0);
+        let borrows = held.registers().any(|(r, _)| self.unloaded_at_ends() & bit(r) == 0);
         if borrows {
             let jump = self.out.code.jcc_near(condition);
             self.words.ways_out.push((jump, target, held));
@@ -223,7 +223,7 @@ impl Emitter<'_> {
     pub(in crate::emit) fn give_back_at_end(&mut self) {
         if let Some(held) = self.words.held {
             self.move_on(held);
-            self.registers.absent |= self.absent_at_ends();
+            self.registers.unloaded |= self.unloaded_at_ends();
             self.load_back(held);
             self.words.held = None;
         }
@@ -235,7 +235,7 @@ impl Emitter<'_> {
         for (jump, target, held) in std::mem::take(&mut self.words.ways_out) {
             self.out.code.bind(jump);
             self.words.held = Some(held);
-            self.registers.absent = self.absent_at_ends();
+            self.registers.unloaded = self.unloaded_at_ends();
             self.mark_left(target.0);
             self.load_back(held);
             self.words.held = None;
@@ -245,14 +245,14 @@ impl Emitter<'_> {
     }
 
     fn write_word(&mut self, word: Arg, index: usize, held: Held) {
-        let position = held.position.0;
+        let pointer = held.pointer.0;
         let at = (self.words.words * size_of::<u64>()) as i32;
         let constant = match word {
-            Arg::Register(r) => return self.out.code.store(position, at, r),
+            Arg::Register(r) => return self.out.code.store(pointer, at, r),
             Arg::MemoryAddress(n) => {
                 let operand = self.facts.trace.instructions[index].memory_operands()[n];
                 let r = self.address_of(&operand, index, held);
-                return self.out.code.store(position, at, r);
+                return self.out.code.store(pointer, at, r);
             }
             Arg::Const(value) => value,
             Arg::BlockInstructions => 1,
@@ -267,11 +267,11 @@ impl Emitter<'_> {
             }
         };
         match i32::try_from(constant as i64) {
-            Ok(small) => self.out.code.store_imm32(position, at, small),
+            Ok(small) => self.out.code.store_imm32(pointer, at, small),
             Err(_) => {
                 let scratch = held.scratch_register();
                 self.out.code.mov_imm(scratch, constant);
-                self.out.code.store(position, at, scratch);
+                self.out.code.store(pointer, at, scratch);
             }
         }
     }
@@ -283,7 +283,7 @@ impl Emitter<'_> {
         };
         let scratch = held.scratch_register();
         self.out.code.set_condition(condition, scratch);
-        self.out.code.store(held.position.0, at, scratch);
+        self.out.code.store(held.pointer.0, at, scratch);
     }
 
     /// The register that holds the operand's address: its base, if that is all, or the scratch register.
@@ -291,7 +291,7 @@ impl Emitter<'_> {
         if let Some(base) = only_a_base(operand) {
             return base;
         }
-        let (position, scratch) = (held.position.0, held.scratch_register());
+        let (pointer, scratch) = (held.pointer.0, held.scratch_register());
         let Some(segment) = operand.segment else {
             self.out.code.lea_memory(scratch, operand);
             return scratch;
@@ -302,17 +302,17 @@ impl Emitter<'_> {
             self.out.code.lea(scratch, scratch, offset);
             return scratch;
         }
-        // The position's register is needed for a moment.
+        // The pointer's register is needed for a moment.
         let pc = self.facts.trace.instructions[index].pc().0;
         self.out.code.lea_memory(scratch, operand);
         if held.reserved {
-            self.out.code.store_field(Field::Buffer, position);
+            self.out.code.store_field(Field::Buffer, pointer);
             self.registers.r11 = R11::Nothing;
             self.mark(pc);
         }
-        self.read_base(position, segment);
-        self.out.code.lea_sum(scratch, scratch, position);
-        self.out.code.load_field(position, Field::Buffer);
+        self.read_base(pointer, segment);
+        self.out.code.lea_sum(scratch, scratch, pointer);
+        self.out.code.load_field(pointer, Field::Buffer);
         if held.reserved {
             self.registers.r11 = R11::Reserved;
             self.mark(pc);

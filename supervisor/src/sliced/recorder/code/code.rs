@@ -8,15 +8,15 @@
 
 use std::arch::global_asm;
 
-use syscall_replay::VolatileKind;
+use syscall_replay::NondeterministicKind;
 use syscall_replay::effects::HASHED;
 use syscall_replay::hash::{FACTOR, ROTATION, SEED};
-use syscall_replay::log::{VOLATILE_BYTES, volatile_head};
+use syscall_replay::log::{NONDETERMINISTIC_BYTES, nondeterministic_head};
 
 use super::border::{enter_assembly, leave_assembly};
 use super::conditions::conditions_assembly;
 use super::descriptors::descriptors_assembly;
-use super::entries::Instruction;
+use super::entries::PatchedKind;
 use super::events::events_assembly;
 use super::layout::{
     AFTER, BEHIND_SHIFT, CLOSED, CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CPU_NODE, CREATES, DEVICES, ENTRY, FILES,
@@ -401,12 +401,12 @@ global_asm!(
     NS = const NS,
     PER_NS = const PER_NS,
     TICKS = const TICKS,
-    RDTSC = const volatile_head(VolatileKind::Rdtsc),
-    RDTSCP = const volatile_head(VolatileKind::Rdtscp),
-    RDTSC_LEN = const Instruction::Rdtsc.len(),
+    RDTSC = const nondeterministic_head(NondeterministicKind::Rdtsc),
+    RDTSCP = const nondeterministic_head(NondeterministicKind::Rdtscp),
+    RDTSC_LEN = const PatchedKind::Rdtsc.len(),
     READING = const READING,
     BEHIND_SHIFT = const BEHIND_SHIFT,
     SHIFT_LEN = const SHIFT_LEN,
-    READING_BYTES = const VOLATILE_BYTES,
+    READING_BYTES = const NONDETERMINISTIC_BYTES,
     WRITES = const WRITES,
 );

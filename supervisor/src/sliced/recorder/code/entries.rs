@@ -1,7 +1,7 @@
 //! Stubs: the last step of the way from a patched site to the recorder's code, which tells it the site.
 
+use super::labels::Labels;
 use super::layout::{CODE_AT, RCX};
-use super::places::Places;
 
 /// The stub for the site whose instruction ends at `after`, which the recorder's code from `entry` on carries out; `at` is the stub's offset as
 /// `entry` is the code's. `displaced`: an instruction that it executes first.
@@ -22,7 +22,7 @@ pub fn stub(at: u64, after: u64, displaced: &[u8], entry: u64) -> Vec<u8> {
 
 /// What the recorder carries out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Instruction {
+pub enum PatchedKind {
     /// A system call.
     #[default]
     Syscall,
@@ -32,7 +32,7 @@ pub enum Instruction {
     Rdtscp,
 }
 
-impl Instruction {
+impl PatchedKind {
     pub(in crate::sliced::recorder) const fn bytes(self) -> &'static [u8] {
         match self {
             Self::Syscall => &[0x0f, 0x05],
@@ -50,8 +50,8 @@ impl Instruction {
     pub(in crate::sliced::recorder) fn entry(self) -> u64 {
         match self {
             Self::Syscall => CODE_AT,
-            Self::Rdtsc => Places::get().rdtsc,
-            Self::Rdtscp => Places::get().rdtscp,
+            Self::Rdtsc => Labels::get().rdtsc,
+            Self::Rdtscp => Labels::get().rdtscp,
         }
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! * `layout`: offsets of all that both sides know. `table`: what is done with each system call.
 //! * `code`: the main line. `border`, `conditions`, `paths`, `descriptors`, `events`, `sockets`, `readings`: its parts.
-//! * `places`: where in it what is. `entries`: where it is entered, and the stubs that lead there.
+//! * `labels`: where in it what is. `entries`: where it is entered, and the stubs that lead there.
 
 mod border;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
@@ -16,14 +16,15 @@ mod conditions;
 mod descriptors;
 pub mod entries;
 mod events;
+pub mod labels;
 pub mod layout;
 mod paths;
-pub mod places;
 mod readings;
 mod sockets;
 pub mod table;
 
-pub use entries::Instruction;
+pub use entries::PatchedKind;
+pub use labels::Labels;
 pub use layout::{
     AFTER, BEHIND_SHIFT, CLOSED, CODE_AT, CODE_END, DATA_AT, DEVICES, ENOUGH_BYTES, FILES, FLAGS, KEPT, KEPT_BITS,
     LIMIT, MAX_DEVICES, MAX_FILES, MAX_SITES, MOST_BYTES, MOST_RECORD, NEEDED_SIGNALS, NEXT, NS, PER_NS, R10, R11, RBX,
@@ -31,4 +32,3 @@ pub use layout::{
     STACK_END, STOP, STUB_BYTES, STUBS_AT, TABLE_AT, TICKS, WAITS, in_master,
 };
 pub(in crate::sliced::recorder) use layout::{NULL_DEVICE, TERMINALS, TERMINALS_MASK, ZERO_DEVICE};
-pub use places::Places;

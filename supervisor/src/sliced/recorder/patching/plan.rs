@@ -2,27 +2,27 @@
 //!
 //! ```text
 //!   mov eax, number; syscall   becomes  jmp stub; syscall, or jmp far; syscall
-//!   syscall                    becomes  jmp hole     (two bytes for two: no instruction around it changes; so with rdtsc, and rdtscp has a third)
-//!   lfence; rdtsc              becomes  jmp hole     where no hole is near: the rdtsc begins at the last two bytes of the jump's five
-//!   rdtscp; shl rdx, 32        becomes  jmp hole     the same with the shl
-//!   hole                       jmp stub              (sometimes by way of smaller holes), or, where that is too far away, jmp far
-//!   far                        jmp [stub's address]  at the end of the mapping's last page, or in a large hole
+//!   syscall                    becomes  jmp gap      (two bytes for two: no instruction around it changes; so with rdtsc, and rdtscp has a third)
+//!   lfence; rdtsc              becomes  jmp gap      where no gap is near: the rdtsc begins at the last two bytes of the jump's five
+//!   rdtscp; shl rdx, 32        becomes  jmp gap      the same with the shl
+//!   gap                         jmp stub              (sometimes by way of smaller gaps), or, where that is too far away, jmp far
+//!   far                        jmp [stub's address]  at the end of the mapping's last page, or in a large gap
 //! ```
 
 use std::ops::Range;
 
-use super::holes::{NEAR_JUMP, SHORT_JUMP, Text};
-use crate::sliced::recorder::code::{Instruction, Places, SHIFT_LEN, entries, in_master};
+use super::padding::{NEAR_JUMP, SHORT_JUMP, Text};
+use crate::sliced::recorder::code::{Labels, PatchedKind, SHIFT_LEN, entries, in_master};
 
 /// Where in a guarded jump an instruction of the app's begins: at its last two bytes. Both are 0xff, which is no instruction, if the jump leads
 /// back by no more than [`GUARDED`] bytes. So who comes there by another way stops with SIGILL.
-const AMID: u64 = 3;
-/// See [`AMID`].
+const MID_PATCH: u64 = 3;
+/// See [`MID_PATCH`].
 const GUARDED: u64 = 1 << 16;
 
 /// Bytes that are put where others were.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct PatchedBytes {
     /// Address.
     pub at: u64,
     /// The bytes.
@@ -31,7 +31,7 @@ pub struct Written {
     pub old: Vec<u8>,
 }
 
-impl Written {
+impl PatchedBytes {
     /// Where they lie.
     pub fn range(&self) -> Range<u64> {
         self.at..self.at + self.new.len() as u64
@@ -41,18 +41,18 @@ impl Written {
 /// A site that can be patched.
 pub struct Patch {
     /// What is written to the site itself, as long as the master is in the recorder's care.
-    pub jump: Written,
+    pub jump: PatchedBytes,
     /// What leads from it to the stub.
-    pub way: Vec<Written>,
+    pub route: Vec<PatchedBytes>,
     /// The stub's address and code.
     pub stub: (u64, Vec<u8>),
     /// Where an instruction begins in the midst of the jump.
-    pub amid: Option<Amid>,
+    pub mid_patch: Option<MidPatch>,
 }
 
 /// An instruction that begins in the midst of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amid {
+pub enum MidPatch {
     /// The reading itself, after a fence.
     Reading(u64),
     /// What shifts rdx, after the reading.
@@ -77,17 +77,17 @@ impl Goal<'_> {
 
 impl Text {
     /// What to write so that the instruction that ends at `after` leads to a stub, which is to lie at the offset `stub`.
-    pub fn plan(&self, instruction: Instruction, after: u64, stub: u64, used: &[Range<u64>]) -> Option<Patch> {
+    pub fn plan(&self, instruction: PatchedKind, after: u64, stub: u64, used: &[Range<u64>]) -> Option<Patch> {
         let site = after - instruction.len();
         if self.read(site..after)? != instruction.bytes() {
             return None;
         }
         let goal = Goal { stub, after, used };
         match instruction {
-            Instruction::Syscall if let Some(load) = self.load_before(after) => {
+            PatchedKind::Syscall if let Some(load) = self.load_before(after) => {
                 let stub = goal.stub(self.read(load..load + NEAR_JUMP)?, instruction.entry());
-                let (jump, way) = self.leads(load, &goal, &[])?;
-                Some(Patch { jump, way, stub, amid: None })
+                let (jump, route) = self.leads(load, &goal, &[])?;
+                Some(Patch { jump, route, stub, mid_patch: None })
             }
             _ => {
                 self.by_short_jumps(site, instruction, &goal).or_else(|| self.by_guarded_jump(site, instruction, &goal))
@@ -95,46 +95,46 @@ impl Text {
         }
     }
 
-    fn by_short_jumps(&self, site: u64, instruction: Instruction, goal: &Goal<'_>) -> Option<Patch> {
+    fn by_short_jumps(&self, site: u64, instruction: PatchedKind, goal: &Goal<'_>) -> Option<Patch> {
         let places = self.near(site + SHORT_JUMP, goal.used)?;
-        let hole = *places.last()?;
+        let gap = *places.last()?;
         let mut jumps = std::iter::once(&site).chain(&places).zip(&places).map(|(&at, &to)| {
             let distance = to.wrapping_sub(at + SHORT_JUMP) as i8;
             self.written(at, vec![0xeb, distance as u8])
         });
         let jump = jumps.next()??;
-        let mut way = jumps.collect::<Option<Vec<_>>>()?;
-        let (last, far) = self.leads(hole, goal, &places)?;
-        way.extend(far);
-        way.push(last);
-        Some(Patch { jump, way, stub: goal.stub(&[], instruction.entry()), amid: None })
+        let mut route = jumps.collect::<Option<Vec<_>>>()?;
+        let (last, far) = self.leads(gap, goal, &places)?;
+        route.extend(far);
+        route.push(last);
+        Some(Patch { jump, route, stub: goal.stub(&[], instruction.entry()), mid_patch: None })
     }
 
-    fn by_guarded_jump(&self, site: u64, instruction: Instruction, goal: &Goal<'_>) -> Option<Patch> {
-        const FENCE: [u8; AMID as usize] = [0x0f, 0xae, 0xe8];
+    fn by_guarded_jump(&self, site: u64, instruction: PatchedKind, goal: &Goal<'_>) -> Option<Patch> {
+        const FENCE: [u8; MID_PATCH as usize] = [0x0f, 0xae, 0xe8];
         const SHIFT_RDX: [u8; SHIFT_LEN as usize] = [0x48, 0xc1, 0xe2, 32];
-        let fence = site.checked_sub(AMID)?;
+        let fence = site.checked_sub(MID_PATCH)?;
         let shift = goal.after..goal.after + SHIFT_LEN;
-        let (start, displaced, entry, amid) = match instruction {
-            Instruction::Rdtsc | Instruction::Rdtscp
+        let (start, displaced, entry, mid_patch) = match instruction {
+            PatchedKind::Rdtsc | PatchedKind::Rdtscp
                 if self.read(fence..site) == Some(&FENCE[..]) && self.is_start(fence) =>
             {
-                (fence, &FENCE[..], instruction.entry(), Amid::Reading(site))
+                (fence, &FENCE[..], instruction.entry(), MidPatch::Reading(site))
             }
-            Instruction::Rdtscp if self.read(shift) == Some(&SHIFT_RDX[..]) => {
-                (site, &[][..], Places::get().rdtscp_shift, Amid::Shift(site + AMID))
+            PatchedKind::Rdtscp if self.read(shift) == Some(&SHIFT_RDX[..]) => {
+                (site, &[][..], Labels::get().rdtscp_shift, MidPatch::Shift(site + MID_PATCH))
             }
             _ => return None,
         };
-        let hole = self.before(start + NEAR_JUMP - GUARDED.min(start)..start, goal.used)?;
-        let (last, mut way) = self.leads(hole, goal, &[hole])?;
-        way.push(last);
-        let jump = self.near_jump(start, hole)?;
-        Some(Patch { jump, way, stub: goal.stub(displaced, entry), amid: Some(amid) })
+        let gap = self.before(start + NEAR_JUMP - GUARDED.min(start)..start, goal.used)?;
+        let (last, mut route) = self.leads(gap, goal, &[gap])?;
+        route.push(last);
+        let jump = self.near_jump(start, gap)?;
+        Some(Patch { jump, route, stub: goal.stub(displaced, entry), mid_patch: Some(mid_patch) })
     }
 
     /// A [`NEAR_JUMP`] from there to the goal, and what else it needs, which lies in no place that is taken, nor in one such jump at any of `own`.
-    fn leads(&self, from: u64, goal: &Goal<'_>, own: &[u64]) -> Option<(Written, Vec<Written>)> {
+    fn leads(&self, from: u64, goal: &Goal<'_>, own: &[u64]) -> Option<(PatchedBytes, Vec<PatchedBytes>)> {
         let target = in_master(goal.stub);
         if let Some(jump) = self.near_jump(from, target) {
             return Some((jump, Vec::new()));
@@ -145,7 +145,7 @@ impl Text {
         Some((self.near_jump(from, far.at)?, vec![far]))
     }
 
-    fn near_jump(&self, from: u64, to: u64) -> Option<Written> {
+    fn near_jump(&self, from: u64, to: u64) -> Option<PatchedBytes> {
         let distance = i32::try_from(to.wrapping_sub(from + NEAR_JUMP) as i64).ok()?;
         self.written(from, [&[0xe9][..], &distance.to_le_bytes()].concat())
     }
@@ -155,9 +155,9 @@ impl Text {
         self.bytes.get(at(range.start)?..at(range.end)?)
     }
 
-    fn written(&self, at: u64, new: Vec<u8>) -> Option<Written> {
+    fn written(&self, at: u64, new: Vec<u8>) -> Option<PatchedBytes> {
         let old = self.read(at..at + new.len() as u64)?.to_vec();
-        Some(Written { at, new, old })
+        Some(PatchedBytes { at, new, old })
     }
 }
 
@@ -181,31 +181,31 @@ mod tests {
         let stub = in_master(STUBS_AT);
         let near_start = stub - 0x10_0000;
         let near =
-            Text::new(near_start, bytes.clone()).plan(Instruction::Syscall, near_start + 0x47, STUBS_AT, &[]).unwrap();
+            Text::new(near_start, bytes.clone()).plan(PatchedKind::Syscall, near_start + 0x47, STUBS_AT, &[]).unwrap();
         assert_eq!(
             (near.jump.at, &near.jump.new[..], &near.jump.old[..]),
-            (near_start + 0x45, &[0xeb, 1][..], Instruction::Syscall.bytes())
+            (near_start + 0x45, &[0xeb, 1][..], PatchedKind::Syscall.bytes())
         );
-        assert_eq!(near.way.len(), 1);
-        assert_eq!(near.way[0].new[1..], (0x10_0000_i32 - 0x4d).to_le_bytes());
+        assert_eq!(near.route.len(), 1);
+        assert_eq!(near.route[0].new[1..], (0x10_0000_i32 - 0x4d).to_le_bytes());
         let text_far = Text::new(0x40_0000, bytes);
-        let far = text_far.plan(Instruction::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
-        assert_eq!((far.way[0].at, far.way[0].new.len()), (0x40_0ff0, 14));
-        assert_eq!(far.way[1].new[1..], (0xff0_i32 - 0x4d).to_le_bytes());
-        assert!(text_far.plan(Instruction::Syscall, 0x40_0048, STUBS_AT, &[]).is_none());
-        // One hole is large enough for either jump, not for both.
+        let far = text_far.plan(PatchedKind::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
+        assert_eq!((far.route[0].at, far.route[0].new.len()), (0x40_0ff0, 14));
+        assert_eq!(far.route[1].new[1..], (0xff0_i32 - 0x4d).to_le_bytes());
+        assert!(text_far.plan(PatchedKind::Syscall, 0x40_0048, STUBS_AT, &[]).is_none());
+        // One gap is large enough for either jump, not for both.
         let mut bytes = vec![0x90; 0x4000];
         let padding = [0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0];
         bytes[0x3f..0x50].copy_from_slice(&[&[0x0f, 5, 0xc3][..], &padding].concat());
         let one = Text::new(0x40_0000, bytes);
         assert_eq!(one.far(0x40_003f, &[]), Some(0x40_0042));
         assert!(
-            one.near(0x40_0041, &[]).is_some() && one.plan(Instruction::Syscall, 0x40_0041, STUBS_AT, &[]).is_none()
+            one.near(0x40_0041, &[]).is_some() && one.plan(PatchedKind::Syscall, 0x40_0041, STUBS_AT, &[]).is_none()
         );
         // The instruction that loads the number has room for a jump.
         let bytes = text(&[0xb8, 110, 0, 0, 0, 0x0f, 5, 0xc3, 0x90]);
-        let load = Text::new(0x40_0000, bytes).plan(Instruction::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
-        assert_eq!((load.jump.at, &load.jump.old[..], load.way.len()), (0x40_0040, &[0xb8, 110, 0, 0, 0][..], 1));
+        let load = Text::new(0x40_0000, bytes).plan(PatchedKind::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
+        assert_eq!((load.jump.at, &load.jump.old[..], load.route.len()), (0x40_0040, &[0xb8, 110, 0, 0, 0][..], 1));
         assert_eq!(load.jump.new[1..], (0xff0_i32 - 0x45).to_le_bytes());
         assert_eq!(load.stub.1[..5], load.jump.old);
     }
@@ -223,22 +223,26 @@ mod tests {
     #[test]
     fn who_comes_into_the_midst_of_a_guarded_jump_finds_no_instruction() {
         let nops = [0x90; 50];
-        let sites: [(&[u8], Instruction, u64, u64, Amid); 3] = [
-            (&[0x0f, 0xae, 0xe8, 0x0f, 0x31], Instruction::Rdtsc, 0, 5, Amid::Reading(0x40_2035)),
-            (&[0x0f, 0xae, 0xe8, 0x0f, 0x01, 0xf9], Instruction::Rdtscp, 0, 6, Amid::Reading(0x40_2035)),
-            (&[0x0f, 0x01, 0xf9, 0x48, 0xc1, 0xe2, 32], Instruction::Rdtscp, 0, 3, Amid::Shift(0x40_2035)),
+        let sites: [(&[u8], PatchedKind, u64, u64, MidPatch); 3] = [
+            (&[0x0f, 0xae, 0xe8, 0x0f, 0x31], PatchedKind::Rdtsc, 0, 5, MidPatch::Reading(0x40_2035)),
+            (&[0x0f, 0xae, 0xe8, 0x0f, 0x01, 0xf9], PatchedKind::Rdtscp, 0, 6, MidPatch::Reading(0x40_2035)),
+            (&[0x0f, 0x01, 0xf9, 0x48, 0xc1, 0xe2, 32], PatchedKind::Rdtscp, 0, 3, MidPatch::Shift(0x40_2035)),
         ];
-        for (code, instruction, start, end, amid) in sites {
+        for (code, instruction, start, end, mid_patch) in sites {
             let (text, function) = crowded(&[&nops[..], code].concat());
             let site = function + nops.len() as u64;
             let patch = text.plan(instruction, site + end, STUBS_AT, &[]).unwrap();
-            assert_eq!((patch.jump.at, patch.amid, patch.jump.old.as_slice()), (site + start, Some(amid), &code[..5]));
-            assert_eq!((patch.jump.new[0], &patch.jump.new[AMID as usize..]), (0xe9, &[0xff, 0xff][..]));
-            assert!(
-                isa::Instruction::decode(&[&patch.jump.new[AMID as usize..], &code[5..]].concat(), AppPc(0)).is_err()
+            assert_eq!(
+                (patch.jump.at, patch.mid_patch, patch.jump.old.as_slice()),
+                (site + start, Some(mid_patch), &code[..5])
             );
-            let hole = patch.way.last().unwrap().at;
-            assert!((0x40_0002..=0x40_000b).contains(&hole), "{hole:#x}");
+            assert_eq!((patch.jump.new[0], &patch.jump.new[MID_PATCH as usize..]), (0xe9, &[0xff, 0xff][..]));
+            assert!(
+                isa::Instruction::decode(&[&patch.jump.new[MID_PATCH as usize..], &code[5..]].concat(), AppPc(0))
+                    .is_err()
+            );
+            let gap = patch.route.last().unwrap().at;
+            assert!((0x40_0002..=0x40_000b).contains(&gap), "{gap:#x}");
         }
     }
 
@@ -249,7 +253,7 @@ mod tests {
             let (text, function) = crowded(&[&nops[..], code].concat());
             let after =
                 function + (nops.len() + code.windows(2).position(|two| two == [0x0f, 0x31]).unwrap()) as u64 + 2;
-            assert!(text.plan(Instruction::Rdtsc, after, STUBS_AT, &[]).is_none());
+            assert!(text.plan(PatchedKind::Rdtsc, after, STUBS_AT, &[]).is_none());
         }
     }
 }

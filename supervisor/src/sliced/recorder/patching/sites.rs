@@ -14,9 +14,9 @@ use machine::pagemap::Pagemap;
 use machine::{Memory, PAGE};
 use tracee::Stopped;
 
-use super::holes::Text;
-use super::plan::{Amid, Patch, Written};
-use crate::sliced::recorder::code::{CODE_END, Instruction, MAX_SITES, STUB_BYTES, STUBS_AT};
+use super::padding::Text;
+use super::plan::{MidPatch, Patch, PatchedBytes};
+use crate::sliced::recorder::code::{CODE_END, MAX_SITES, PatchedKind, STUB_BYTES, STUBS_AT};
 
 /// Larger mappings aren't searched for places.
 const LARGEST: u64 = 64 << 20;
@@ -25,8 +25,8 @@ const SEEN: u32 = 4;
 
 /// Where such an instruction is.
 #[derive(Default)]
-struct Site {
-    instruction: Instruction,
+struct PatchSite {
+    instruction: PatchedKind,
     calls: u32,
     /// Whether it can be patched, once that was looked at.
     patch: Option<Option<Patch>>,
@@ -36,7 +36,7 @@ struct Site {
 #[derive(Default)]
 pub struct Sites {
     /// By the address after the instruction.
-    sites: HashMap<u64, Site>,
+    sites: HashMap<u64, PatchSite>,
     stubs: usize,
     /// Pages of files that differ from their files by our bytes alone.
     pages: Vec<u64>,
@@ -48,11 +48,11 @@ pub struct Sites {
 
 impl Sites {
     /// The instruction that ends at `after` has done what the recorder could have done. Whether it could be patched, as far as that is known.
-    pub fn called(&mut self, instruction: Instruction, after: u64) -> bool {
+    pub fn called(&mut self, instruction: PatchedKind, after: u64) -> bool {
         let site = self.sites.entry(after).or_default();
         if site.instruction != instruction && !matches!(site.patch, Some(Some(_))) {
             // Other code lies there now.
-            *site = Site { instruction, ..Site::default() };
+            *site = PatchSite { instruction, ..PatchSite::default() };
         }
         site.calls += 1;
         !matches!(site.patch, Some(None))
@@ -60,7 +60,7 @@ impl Sites {
 
     /// Where the instruction of the site begins that ends at `after`.
     pub fn start_of(&self, after: u64) -> u64 {
-        let instruction = self.sites.get(&after).map_or(Instruction::Syscall, |site| site.instruction);
+        let instruction = self.sites.get(&after).map_or(PatchedKind::Syscall, |site| site.instruction);
         after - instruction.len()
     }
 
@@ -85,27 +85,27 @@ impl Sites {
     }
 
     /// The instruction at `address`, if it begins in the midst of a patched site's jump.
-    pub fn amid(&self, address: u64) -> Option<Amid> {
+    pub fn mid_patch(&self, address: u64) -> Option<MidPatch> {
         let patches = self.sites.values().filter_map(|site| site.patch.as_ref()?.as_ref());
-        let mut amid = patches.filter_map(|patch| patch.amid);
-        amid.find(|amid| matches!(amid, Amid::Reading(at) | Amid::Shift(at) if *at == address))
+        let mut mid_patch = patches.filter_map(|patch| patch.mid_patch);
+        mid_patch.find(|mid_patch| matches!(mid_patch, MidPatch::Reading(at) | MidPatch::Shift(at) if *at == address))
     }
 
     /// Whether `address` lies on the way from a site to the recorder.
     pub fn is_on_the_way(&self, address: u64) -> bool {
         let patches = self.sites.values().filter_map(|site| site.patch.as_ref()?.as_ref());
-        patches.flat_map(|patch| &patch.way).any(|written| written.range().contains(&address))
+        patches.flat_map(|patch| &patch.route).any(|written| written.range().contains(&address))
     }
 
     /// Whether any site that can be patched reads the time stamp counter.
     pub fn any_reading(&self) -> bool {
-        self.sites.values().any(|site| site.instruction != Instruction::Syscall && matches!(site.patch, Some(Some(_))))
+        self.sites.values().any(|site| site.instruction != PatchedKind::Syscall && matches!(site.patch, Some(Some(_))))
     }
 
     /// Looks at sites that have made some calls and weren't looked at yet. Whether any site can be patched.
     pub fn prepare(&mut self, process: &mut Stopped) -> bool {
-        let is_new = |site: &Site| site.patch.is_none() && site.calls >= SEEN;
-        let new: Vec<(u64, Instruction)> = self
+        let is_new = |site: &PatchSite| site.patch.is_none() && site.calls >= SEEN;
+        let new: Vec<(u64, PatchedKind)> = self
             .sites
             .iter()
             .filter(|(_, site)| is_new(site))
@@ -124,7 +124,7 @@ impl Sites {
 
     fn patch(
         &mut self,
-        instruction: Instruction,
+        instruction: PatchedKind,
         after: u64,
         search: &mut Search,
         process: &mut Stopped,
@@ -134,16 +134,16 @@ impl Sites {
         }
         let used: Vec<Range<u64>> = {
             let patches = self.sites.values().filter_map(|site| site.patch.as_ref()?.as_ref());
-            patches.flat_map(|patch| patch.way.iter().map(Written::range)).collect()
+            patches.flat_map(|patch| patch.route.iter().map(PatchedBytes::range)).collect()
         };
         let stub = STUBS_AT + self.stubs as u64 * STUB_BYTES;
         let patch = search.text(after, process)?.plan(instruction, after, stub, &used)?;
-        let all = || patch.way.iter().chain([&patch.jump]);
+        let all = || patch.route.iter().chain([&patch.jump]);
         if !all().flat_map(pages).all(|page| self.pages.contains(&page) || search.is_unchanged(page)) {
             return None;
         }
         // The code may have been looked at some time ago.
-        let holds = |written: &Written| {
+        let holds = |written: &PatchedBytes| {
             let mut bytes = vec![0; written.old.len()];
             process.read(written.at, &mut bytes).is_ok_and(|()| bytes == written.old)
         };
@@ -158,7 +158,7 @@ impl Sites {
             }
         };
         memory.write_all_at(&patch.stub.1, patch.stub.0).ok()?;
-        for written in &patch.way {
+        for written in &patch.route {
             memory.write_all_at(&written.new, written.at).ok()?;
         }
         self.stubs += 1;
@@ -174,7 +174,7 @@ impl Sites {
     pub fn set_patched(&self, patched: bool) -> std::io::Result<()> {
         let Some(memory) = &self.memory else { return Ok(()) };
         let patches = self.sites.values().filter_map(|site| site.patch.as_ref()?.as_ref());
-        for Written { at, new, old } in patches.map(|patch| &patch.jump) {
+        for PatchedBytes { at, new, old } in patches.map(|patch| &patch.jump) {
             memory.write_all_at(if patched { new } else { old }, *at)?;
         }
         Ok(())
@@ -189,7 +189,7 @@ impl Sites {
         }
         if let Some(memory) = &self.memory {
             let patches = self.sites.values().filter_map(|site| site.patch.as_ref()?.as_ref());
-            for written in patches.flat_map(|patch| &patch.way) {
+            for written in patches.flat_map(|patch| &patch.route) {
                 // It fails only if the master was killed.
                 let _ = memory.write_all_at(&written.old, written.at);
             }
@@ -234,7 +234,7 @@ impl Search {
 }
 
 /// The pages that hold any of these bytes.
-fn pages(written: &Written) -> impl Iterator<Item = u64> + use<> {
+fn pages(written: &PatchedBytes) -> impl Iterator<Item = u64> + use<> {
     let range = written.range();
     (range.start / PAGE..=(range.end - 1) / PAGE).map(|page| page * PAGE)
 }

@@ -8,13 +8,13 @@ use super::mappings::{Mapping, is_inode, mappings};
 /// Files that the app has mapped and may write, by device and inode as /proc/PID/maps has them; and those that it has locked by
 /// their open files: a lock is gone when the last mapping is, so slices mustn't have any.
 #[derive(Clone, Default)]
-pub struct Unstable {
+pub struct MutableFiles {
     objects: BTreeSet<String>,
     /// Inodes of files that were locked, mapped or not.
     locked: BTreeSet<u64>,
 }
 
-impl Unstable {
+impl MutableFiles {
     /// The app has mapped such a file at `address`.
     pub fn add(&mut self, pid: i32, address: u64) {
         let at = |map: &Mapping| (map.start..map.end).contains(&address);
@@ -92,7 +92,7 @@ fn locks(number: u64, args: &[u64; 6]) -> bool {
 
 /// Whether a call changes memory of which slices have copies: what it does there it doesn't do to a copy. `MADV_DONTNEED` leaves shared
 /// memory as it is and makes a private mapping show the file again, `mremap` can make a second mapping of shared memory.
-pub fn is_reshaped(pid: i32, number: u64, args: &[u64; 6], unstable: &Unstable) -> bool {
+pub fn is_reshaped(pid: i32, number: u64, args: &[u64; 6], mutable_files: &MutableFiles) -> bool {
     let [address, len, new_len, ..] = *args;
     let len = match number as i64 {
         libc::SYS_madvise => len,
@@ -100,7 +100,7 @@ pub fn is_reshaped(pid: i32, number: u64, args: &[u64; 6], unstable: &Unstable) 
         _ => return false,
     };
     let is_meant = |map: &Mapping| map.start < address.saturating_add(len) && address < map.end;
-    mappings(pid).iter().any(|map| (map.is_shared || unstable.has(map)) && is_meant(map))
+    mappings(pid).iter().any(|map| (map.is_shared || mutable_files.has(map)) && is_meant(map))
 }
 
 #[cfg(test)]
@@ -124,12 +124,13 @@ mod tests {
         assert!(can_change(&[map]) && !can_change(std::slice::from_ref(&readable)));
         assert!(can_change(&[readable, writable]));
         let private = parse("7ffff7fb6000-7ffff7fb7000 rw-p 00000000 fe:00 99   /tmp/a file").unwrap();
-        let mut unstable = Unstable::default();
-        assert!(!private.is_shared && !unstable.has(&private));
-        unstable.objects.insert("fe:00 99".into());
+        let mut mutable_files = MutableFiles::default();
+        assert!(!private.is_shared && !mutable_files.has(&private));
+        mutable_files.objects.insert("fe:00 99".into());
         assert!(is_inode("fe:00 99", 99) && !is_inode("fe:00 199", 99));
-        assert!(unstable.has(&private) && !unstable.has(&parse(anonymous).unwrap()));
-        let truncating = |flags: i32| unstable.is_written(1, libc::SYS_openat as u64, &[0, 0, flags as u64, 0, 0, 0]);
+        assert!(mutable_files.has(&private) && !mutable_files.has(&parse(anonymous).unwrap()));
+        let truncating =
+            |flags: i32| mutable_files.is_written(1, libc::SYS_openat as u64, &[0, 0, flags as u64, 0, 0, 0]);
         assert!(truncating(libc::O_RDWR | libc::O_TRUNC) && !truncating(libc::O_RDWR));
     }
 }

@@ -8,32 +8,32 @@ use std::time::Duration;
 
 use tracee::{Stopped, next_report};
 
-use super::early_stops::Cradle;
+use super::early_stops::EarlyStops;
 use super::job_control::{Followed, Job};
-use super::member::{Member, Verdict};
-use super::vfork_child::{Borrowed, Borrower, has_other_numbers};
+use super::member::{Conclusion, Member};
+use super::vfork_child::{VforkChild, VforkStop, has_other_numbers};
 use crate::app::name_of;
 use crate::base::{Doing, Failure, Moment, OWN_FAILURE};
-use crate::command::{Image, Settings};
+use crate::command::{Settings, ToolImage};
 use crate::events::{Event, Events, Taken};
-use crate::follow::{Birth, Follower, Kind, Origin, Parts};
+use crate::follow::{Follower, NewProcess, Origin, ProcessKind, Resources};
 use crate::report::log;
 
 /// All that are followed.
-pub struct Family<'a> {
+pub struct Processes<'a> {
     settings: &'a Settings,
-    image: &'a Image,
+    image: &'a ToolImage,
     members: Vec<Member<'a>>,
-    borrowers: BTreeMap<i32, Borrower>,
-    cradle: Cradle,
+    vfork_children: BTreeMap<i32, VforkChild>,
+    early_stops: EarlyStops,
     status: Option<Result<i32, Failure>>,
     has_failed: bool,
     job: Job,
 }
 
-impl<'a> Family<'a> {
+impl<'a> Processes<'a> {
     /// None yet.
-    pub fn new(settings: &'a Settings, image: &'a Image) -> Self {
+    pub fn new(settings: &'a Settings, image: &'a ToolImage) -> Self {
         if settings.follow {
             // SAFETY: this call takes no pointer. Kernels before 3.4 don't know it, and superpin doesn't run there.
             unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
@@ -42,8 +42,8 @@ impl<'a> Family<'a> {
             settings,
             image,
             members: Vec::new(),
-            borrowers: BTreeMap::new(),
-            cradle: Cradle::default(),
+            vfork_children: BTreeMap::new(),
+            early_stops: EarlyStops::default(),
             status: None,
             has_failed: false,
             job: Job::default(),
@@ -54,12 +54,12 @@ impl<'a> Family<'a> {
     ///
     /// # Errors
     /// If the app has no result.
-    pub fn run(mut self, app: Stopped, parts: Parts<'a>, events: &Events) -> Result<i32, Failure> {
-        self.members.push(Member::new(app, Origin::Image, true, self.settings, parts));
+    pub fn run(mut self, app: Stopped, resources: Resources<'a>, events: &Events) -> Result<i32, Failure> {
+        self.members.push(Member::new(app, Origin::Image, true, self.settings, resources));
         loop {
             self.drain()?;
             self.conclude();
-            if self.members.is_empty() && self.borrowers.is_empty() {
+            if self.members.is_empty() && self.vfork_children.is_empty() {
                 break;
             }
             let most = self.stop_with_app();
@@ -78,7 +78,7 @@ impl<'a> Family<'a> {
     fn stop_with_app(&mut self) -> Option<Duration> {
         let (first, others): (Vec<_>, Vec<_>) = self.members.iter().partition(|member| member.is_first);
         let others = others.into_iter().map(|member| (member.pid, member.job_stop().is_some()));
-        let others = others.chain(self.borrowers.keys().map(|pid| (*pid, false)));
+        let others = others.chain(self.vfork_children.keys().map(|pid| (*pid, false)));
         let others: Vec<Followed> = others.map(|(pid, is_stopped)| Followed { pid, is_stopped }).collect();
         let first = first.first()?;
         self.job.is_now(first.pid, first.job_stop(), &others)
@@ -88,7 +88,7 @@ impl<'a> Family<'a> {
         match events.wait(most) {
             Event::Child | Event::Nothing => {}
             Event::Timer { process } => self.of_process(process, |follower| follower.time_is_over()),
-            Event::Hold { process } => self.of_process(process, |follower| follower.hold_is_over()),
+            Event::Throttle { process } => self.of_process(process, |follower| follower.throttle_is_over()),
             Event::Collector => self.members.iter_mut().for_each(Member::collector_answered),
             Event::Signal(info) if self.job.is_of_waker(&info) => {}
             Event::Signal(info) => {
@@ -113,62 +113,62 @@ impl<'a> Family<'a> {
         while let Some(report) = next_report().doing("wait for processes")? {
             let pid = report.pid();
             if let Some(member) = self.members.iter_mut().find(|member| member.follows(pid)) {
-                let births = member.observe(report);
+                let new_processes = member.observe(report);
                 let parent = member.pid;
-                births.into_iter().for_each(|birth| self.bear(birth, parent));
+                new_processes.into_iter().for_each(|new_process| self.begin(new_process, parent));
             } else if let Some(exit) = report.exit() {
-                self.borrowers.remove(&pid);
+                self.vfork_children.remove(&pid);
                 self.members.iter_mut().for_each(|member| member.other_ended(pid, exit));
-            } else if let Some(borrower) = self.borrowers.remove(&pid) {
-                self.borrowed(pid, borrower.observe(report));
-            } else if report.is_birth() {
-                self.cradle.keep(report);
+            } else if let Some(vfork_child) = self.vfork_children.remove(&pid) {
+                self.vfork_stopped(pid, vfork_child.observe(report));
+            } else if report.is_new() {
+                self.early_stops.keep(report);
             }
         }
         Ok(())
     }
 
-    fn borrowed(&mut self, pid: i32, borrowed: Result<Borrowed, Failure>) {
-        match borrowed {
-            Ok(Borrowed::Still(borrower)) => {
-                self.borrowers.insert(pid, borrower);
+    fn vfork_stopped(&mut self, pid: i32, vfork_stopped: Result<VforkStop, Failure>) {
+        match vfork_stopped {
+            Ok(VforkStop::Still(vfork_child)) => {
+                self.vfork_children.insert(pid, vfork_child);
             }
-            Ok(Borrowed::Parent(borrower, birth)) => {
-                self.borrowers.insert(pid, borrower);
-                self.bear(birth, pid);
+            Ok(VforkStop::Parent(vfork_child, new_process)) => {
+                self.vfork_children.insert(pid, vfork_child);
+                self.begin(new_process, pid);
             }
-            Ok(Borrowed::Program(process)) => self.follow(process, Origin::Image),
+            Ok(VforkStop::Program(process)) => self.follow(process, Origin::Image),
             // It has ended.
             Err(_) => {}
         }
     }
 
-    fn bear(&mut self, birth: Birth, parent: i32) {
+    fn begin(&mut self, new_process: NewProcess, parent: i32) {
         // An error means that it has been killed.
-        let Ok(process) = self.cradle.take(birth.child) else { return };
+        let Ok(process) = self.early_stops.take(new_process.child) else { return };
         let pid = process.pid();
-        match birth.kind {
-            Kind::Stranger => drop(process.detach(0)),
-            Kind::Thread => {
+        match new_process.kind {
+            ProcessKind::Unfollowed => drop(process.detach(0)),
+            ProcessKind::Thread => {
                 if let Some(member) = self.members.iter_mut().find(|member| member.pid == parent) {
                     member.adopt_thread(process);
                 }
             }
             _ if !self.settings.follow || has_other_numbers(pid) => drop(process.detach(0)),
-            Kind::Borrower => {
-                if let Ok(borrower) = Borrower::start(process) {
-                    self.borrowers.insert(pid, borrower);
+            ProcessKind::VforkChild => {
+                if let Ok(vfork_child) = VforkChild::start(process) {
+                    self.vfork_children.insert(pid, vfork_child);
                 }
             }
-            Kind::Copy(heritage) => self.follow(process, Origin::Copy(heritage)),
+            ProcessKind::Copy(inherited) => self.follow(process, Origin::Copy(inherited)),
         }
     }
 
     fn follow(&mut self, process: Stopped, origin: Origin) {
-        match Parts::new(self.settings, self.image, Some(process.pid())) {
-            Ok(parts) => {
-                parts.memory.watch(log::watched());
-                self.members.push(Member::new(process, origin, false, self.settings, parts));
+        match Resources::new(self.settings, self.image, Some(process.pid())) {
+            Ok(resources) => {
+                resources.memory.watch(log::watched());
+                self.members.push(Member::new(process, origin, false, self.settings, resources));
             }
             Err(failure) => {
                 self.failed(process.pid(), &name_of(process.pid()), &failure);
@@ -189,12 +189,12 @@ impl<'a> Family<'a> {
         for member in std::mem::take(&mut self.members) {
             let (is_first, pid) = (member.is_first, member.pid);
             match member.conclude(self.settings) {
-                Verdict::Later(member) => self.members.push(member),
-                Verdict::Done { result, .. } if is_first => {
+                Conclusion::Later(member) => self.members.push(member),
+                Conclusion::Done { result, .. } if is_first => {
                     self.status = Some(result.map(|end| if end.is_right { end.status } else { OWN_FAILURE }));
                 }
-                Verdict::Done { result: Ok(end), .. } => self.has_failed |= !end.is_right,
-                Verdict::Done { result: Err(failure), name } => self.failed(pid, &name, &failure),
+                Conclusion::Done { result: Ok(end), .. } => self.has_failed |= !end.is_right,
+                Conclusion::Done { result: Err(failure), name } => self.failed(pid, &name, &failure),
             }
         }
     }

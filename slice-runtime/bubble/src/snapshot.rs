@@ -1,21 +1,21 @@
-//! The picture: what an image's memory holds once its libc and what all slices need alike have started.
+//! The snapshot: what an image's memory holds once its libc and what all slices need alike have started.
 //!
-//! The first slice of a run starts the image as a program starts, and leaves a picture of its private memory behind in the run memory. Later slices
+//! The first slice of a run starts the image as a program starts, and leaves a snapshot of its private memory behind in the run memory. Later slices
 //! have that mapped (privately: they change copies of their own) and go on from where it was taken.
 //!
 //! ```text
-//!   CONTROL ... slots | PictureHeader          file::PICTURE_AT: the pieces, one behind the other
+//!   CONTROL ... slots | SnapshotHeader          file::SNAPSHOT_AT: the pieces, one behind the other
 //! ```
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::map::{CONTROL, PICTURE, file};
+use crate::map::{CONTROL, SNAPSHOT, file};
 use crate::shared::{MAX_SLOTS, slot_at};
 
-/// Pieces that a picture has: the image's data, its libc's heap, its heap, its stack.
+/// Pieces that a snapshot has: the image's data, its libc's heap, its heap, its stack.
 pub const PIECES: usize = 4;
 
-/// States of a picture.
+/// States of a snapshot.
 mod state {
     pub const NONE: u32 = 0;
     pub const BEING_MADE: u32 = 1;
@@ -34,7 +34,7 @@ pub struct Piece {
     pub zeroes: u64,
 }
 
-/// What has to be known to go on from a picture.
+/// What has to be known to go on from a snapshot.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
@@ -49,7 +49,7 @@ pub struct Contents {
 impl Contents {
     /// Each piece, with where its contents lie in the run memory.
     pub fn placed(&self) -> impl Iterator<Item = (Piece, u64)> {
-        let mut at = file::PICTURE_AT;
+        let mut at = file::SNAPSHOT_AT;
         self.pieces.into_iter().map(move |piece| {
             let here = at;
             at += piece.len;
@@ -62,15 +62,15 @@ impl Contents {
         self.pieces.iter().map(|piece| piece.len).sum()
     }
 
-    /// Whether it is no picture of anything.
+    /// Whether it is no snapshot of anything.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The shared face of the picture.
+/// The shared face of the snapshot.
 #[repr(C)]
-pub struct PictureHeader {
+pub struct SnapshotHeader {
     state: AtomicU32,
     contents: Contents,
 }
@@ -78,10 +78,10 @@ pub struct PictureHeader {
 /// Offset of the header in CONTROL.
 pub const HEADER_AT: usize = slot_at(MAX_SLOTS).next_multiple_of(64);
 
-const _: () = assert!(HEADER_AT + size_of::<PictureHeader>() <= CONTROL.size as usize);
+const _: () = assert!(HEADER_AT + size_of::<SnapshotHeader>() <= CONTROL.size as usize);
 
-impl PictureHeader {
-    /// The contents, if the picture is complete.
+impl SnapshotHeader {
+    /// The contents, if the snapshot is complete.
     ///
     /// # Safety
     /// `header` points to the header in a mapping of CONTROL.
@@ -90,14 +90,14 @@ impl PictureHeader {
         unsafe { ((*header).state.load(Ordering::Acquire) == state::DONE).then(|| (*header).contents) }
     }
 
-    /// Has `take` write the pieces, if nobody has begun to and they fit. If this process dies meanwhile, there will be no picture.
+    /// Has `take` write the pieces, if nobody has begun to and they fit. If this process dies meanwhile, there will be no snapshot.
     ///
     /// # Safety
     /// `header` points to the header in a mapping of CONTROL.
     pub unsafe fn make(header: *mut Self, contents: Contents, take: impl FnOnce(&Contents)) {
         // SAFETY: the caller's promise.
         let state = unsafe { &(*header).state };
-        if contents.len() > PICTURE.size
+        if contents.len() > SNAPSHOT.size
             || state.compare_exchange(state::NONE, state::BEING_MADE, Ordering::Acquire, Ordering::Relaxed).is_err()
         {
             return;
@@ -114,29 +114,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_made_once() {
-        let mut header = PictureHeader { state: AtomicU32::new(state::NONE), contents: Contents::default() };
+    fn a_snapshot_is_made_once() {
+        let mut header = SnapshotHeader { state: AtomicU32::new(state::NONE), contents: Contents::default() };
         let header = &raw mut header;
         let piece = |start, len| Piece { start, len, zeroes: 0 };
         let pieces = [piece(0x1000, 0x2000), piece(0x8000, 0x1000), piece(0x9000, 0x3000), piece(0xf000, 0x1000)];
         let contents = Contents { pieces, resume: 1, stack: 2 };
         // SAFETY: a local variable.
         unsafe {
-            assert_eq!(PictureHeader::read(header), None);
-            PictureHeader::make(header, contents, |_| assert_eq!(PictureHeader::read(header), None));
-            assert_eq!(PictureHeader::read(header), Some(contents));
-            PictureHeader::make(header, Contents::default(), |_| panic!("made twice"));
+            assert_eq!(SnapshotHeader::read(header), None);
+            SnapshotHeader::make(header, contents, |_| assert_eq!(SnapshotHeader::read(header), None));
+            assert_eq!(SnapshotHeader::read(header), Some(contents));
+            SnapshotHeader::make(header, Contents::default(), |_| panic!("made twice"));
         }
-        let offsets: Vec<u64> = contents.placed().map(|(_, at)| at - file::PICTURE_AT).collect();
+        let offsets: Vec<u64> = contents.placed().map(|(_, at)| at - file::SNAPSHOT_AT).collect();
         assert_eq!(offsets, [0, 0x2000, 0x3000, 0x6000]);
     }
 
     #[test]
     fn what_does_not_fit_is_not_made() {
-        let mut header = PictureHeader { state: AtomicU32::new(state::NONE), contents: Contents::default() };
-        let large = Piece { start: 0, len: PICTURE.size + 1, zeroes: 0 };
+        let mut header = SnapshotHeader { state: AtomicU32::new(state::NONE), contents: Contents::default() };
+        let large = Piece { start: 0, len: SNAPSHOT.size + 1, zeroes: 0 };
         let contents = Contents { pieces: [large; PIECES], ..Contents::default() };
         // SAFETY: a local variable.
-        unsafe { PictureHeader::make(&raw mut header, contents, |_| panic!("it can't be written")) };
+        unsafe { SnapshotHeader::make(&raw mut header, contents, |_| panic!("it can't be written")) };
     }
 }

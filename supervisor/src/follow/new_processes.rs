@@ -3,36 +3,36 @@
 use bubble::map::BUBBLE;
 use tracee::{Mode, Remote, Running, Stop, Stopped, TraceError, is_breakpoint};
 
-use crate::app::{Kept, OwnLimits, Prepared, Unstable};
+use crate::app::{Kept, MutableFiles, OwnLimits, Prepared};
 
 /// A process that a followed one has started. It is under control and hasn't executed anything yet.
-pub struct Birth {
+pub struct NewProcess {
     /// It.
     pub child: Running,
     /// What becomes of it.
-    pub kind: Kind,
+    pub kind: ProcessKind,
 }
 
 /// What becomes of a new process.
-pub enum Kind {
+pub enum ProcessKind {
     /// It has a copy of its parent's memory and is followed.
-    Copy(Box<Heritage>),
+    Copy(Box<InheritedState>),
     /// It uses its parent's memory, and its parent waits (vfork): it is followed from its exec on.
-    Borrower,
+    VforkChild,
     /// It is no process, but a thread of a followed one.
     Thread,
     /// Nobody follows its parent: nor is it.
-    Stranger,
+    Unfollowed,
 }
 
 /// What is known of a copy from its parent.
-pub struct Heritage {
+pub struct InheritedState {
     /// A `syscall` instruction for remote calls.
-    pub gate: u64,
+    pub gadget: u64,
     /// Whether it may have shared mappings.
     pub shares_memory: bool,
     /// Files whose mappings change when they are written.
-    pub unstable: Unstable,
+    pub mutable_files: MutableFiles,
     /// Files that it has mapped and that must not change.
     pub kept: Kept,
     /// Resource limits that it has set for itself.
@@ -50,18 +50,18 @@ pub enum Origin {
     /// A program before its first instruction.
     Image,
     /// A copy of a process, at an instruction of the app's.
-    Copy(Box<Heritage>),
+    Copy(Box<InheritedState>),
 }
 
-impl Heritage {
+impl InheritedState {
     /// Asks for what changes with each system call.
     ///
     /// # Errors
     /// If the process was killed.
     pub fn prepared(&self, process: &mut Stopped) -> Result<Prepared, TraceError> {
-        let mut remote = Remote::new(process, self.gate)?;
+        let mut remote = Remote::new(process, self.gadget)?;
         let brk = remote.expect("ask for its program break", libc::SYS_brk, [0; 6])?;
-        Ok(Prepared { gate: self.gate, brk })
+        Ok(Prepared { gadget: self.gadget, brk })
     }
 
     /// Makes the bubble what it is in a program that nobody has taken over.
@@ -71,7 +71,7 @@ impl Heritage {
     pub fn clear_bubble(&self, process: &mut Stopped) -> Result<(), TraceError> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
         let args = [BUBBLE.start, BUBBLE.size, libc::PROT_NONE as u64, flags as u64, u64::MAX, 0];
-        Remote::new(process, self.gate)?.expect("clear the bubble", libc::SYS_mmap, args)?;
+        Remote::new(process, self.gadget)?.expect("clear the bubble", libc::SYS_mmap, args)?;
         Ok(())
     }
 }

@@ -1,30 +1,30 @@
 //! What the engine asks while it runs the app: the answers of a serial run.
 
-use engine::{Control, Fault, Flow, Guest, Volatile};
+use engine::{Control, Fault, Flow, Host, Nondeterministic};
 use machine::Gpr;
 use syscall_replay::table::{self, Class, Special};
 use translator::abi::Cpu;
 use translator::trace::{Instrument, Trace};
 
 use super::ending::Ending;
-use super::host::SerialGuest;
+use super::host::SerialHost;
 use crate::ports::execute_cpuid;
-use crate::serial::calls::Call;
+use crate::serial::calls::AppCall;
 use crate::serial::signals::deliver;
 
-impl Instrument for SerialGuest {
+impl Instrument for SerialHost {
     fn instrument(&self, trace: &mut Trace) {
         self.tool.instrument(trace);
     }
 }
 
-impl Guest for SerialGuest {
+impl Host for SerialHost {
     fn drain(&mut self, words: &[u64]) {
         self.tool.drain(words);
     }
 
     fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        let call = Call { number: cpu.registers.get(Gpr::Rax), args: cpu.registers.syscall_args() };
+        let call = AppCall { number: cpu.registers.get(Gpr::Rax), args: cpu.registers.syscall_args() };
         let rule = table::lookup(call.number, &call.args, &self.memory);
         match rule.class {
             Class::Refuse { result } => self.finished(result as u64, cpu),
@@ -37,7 +37,7 @@ impl Guest for SerialGuest {
             Class::Special(Special::StartThread) => self.start_thread(call, cpu, control),
             Class::Special(Special::SignalReturn) => self.return_from_handler(cpu, control),
             Class::Replay | Class::Repeat | Class::Boundary => {
-                self.signals.hold.sees(&call);
+                self.signals.throttle.sees(&call);
                 if let Some(result) = self.virtual_calls().answer(&call, cpu, control) {
                     self.let_signals_in();
                     self.finished(result, cpu)
@@ -52,10 +52,10 @@ impl Guest for SerialGuest {
         }
     }
 
-    fn volatile(&mut self, what: Volatile, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+    fn nondeterministic(&mut self, what: Nondeterministic, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
         match what {
-            Volatile::Cpuid => execute_cpuid(&mut cpu.registers),
-            Volatile::Rdtsc | Volatile::Rdtscp | Volatile::Unrepeatable { .. } => {
+            Nondeterministic::Cpuid => execute_cpuid(&mut cpu.registers),
+            Nondeterministic::Rdtsc | Nondeterministic::Rdtscp | Nondeterministic::Unrepeatable { .. } => {
                 unreachable!("the engine executes it where nothing is replayed")
             }
         }

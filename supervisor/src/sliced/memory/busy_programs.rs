@@ -16,7 +16,7 @@ use machine::{Status, mapping};
 /// Whether there are programs that slices execute and nobody else does. Slices come to their ends by themselves.
 pub fn are_there() -> bool {
     let own = std::process::id();
-    let (mut lingering, mut executed) = (BTreeSet::new(), BTreeSet::new());
+    let (mut busy_programs, mut executed) = (BTreeSet::new(), BTreeSet::new());
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     for pid in processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
         let is_own = is_running_child(pid);
@@ -28,13 +28,13 @@ pub fn are_there() -> bool {
             }
             continue;
         };
-        let programs = if is_own && is_slice(pid, own) { &mut lingering } else { &mut executed };
+        let programs = if is_own && is_slice(pid, own) { &mut busy_programs } else { &mut executed };
         programs.insert((program.dev(), program.ino()));
     }
-    lingering.difference(&executed).next().is_some()
+    busy_programs.difference(&executed).next().is_some()
 }
 
-/// A slice, or the keeper of its first state, is a child of this process that isn't under control and has been given a boot block.
+/// A slice, or the checkpoint process of its first state, is a child of this process that isn't under control and has been given a boot block.
 fn is_slice(pid: u32, own: u32) -> bool {
     if tracer_and_parent(pid) != Some((0, own)) {
         return false;

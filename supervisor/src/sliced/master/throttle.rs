@@ -56,7 +56,7 @@ pub(in crate::sliced) enum Leaves {
 }
 
 /// Whether signals of the master are held back.
-pub(in crate::sliced) struct Hold {
+pub(in crate::sliced) struct Throttle {
     pid: i32,
     status: SignalStatus,
     clock: libc::clockid_t,
@@ -71,7 +71,7 @@ pub(in crate::sliced) struct Hold {
     lets_through: bool,
 }
 
-impl Hold {
+impl Throttle {
     /// Nothing is held back, or can be.
     pub(in crate::sliced) fn none(pid: i32) -> Self {
         let (status, alarm) = (SignalStatus::new(pid), Alarm::default());
@@ -86,7 +86,7 @@ impl Hold {
     /// # Errors
     /// If the process is gone or the kernel has no timers left.
     pub(in crate::sliced) fn new(pid: i32) -> Result<Self, Failure> {
-        let alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Hold, pid)?;
+        let alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Throttle, pid)?;
         Ok(Self { clock: cpu_clock(pid)?, alarm, ..Self::none(pid) })
     }
 

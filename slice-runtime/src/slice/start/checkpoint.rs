@@ -15,7 +15,7 @@ const PR_SET_PTRACER: i32 = 0x5961_6d61;
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Forks the keeper, and returns in the slice: now, and in another process each time that the slice is begun again.
+/// Forks the checkpoint process, and returns in the slice: now, and in another process each time that the slice is begun again.
 /// Their parent is the control process, which reaps them, and they die with it.
 pub fn keep(slot: OwnSlot, supervisor: i32) {
     let attempt = slot.attempt();
@@ -24,9 +24,9 @@ pub fn keep(slot: OwnSlot, supervisor: i32) {
             depend_on(supervisor);
             stay(slot, supervisor, attempt);
         }
-        Ok(pid) => slot.set_first_state(Some(pid)),
+        Ok(pid) => slot.set_checkpoint(Some(pid)),
         // Without it the slice can still do its work, unless the one before needs the comparison.
-        Err(_) => slot.set_first_state(None),
+        Err(_) => slot.set_checkpoint(None),
     }
 }
 
@@ -39,12 +39,12 @@ fn stay(slot: OwnSlot, supervisor: i32, mut attempt: u32) {
                 Ok(0) => {
                     depend_on(supervisor);
                     // SAFETY: getpid has no preconditions.
-                    slot.enter_runner(unsafe { libc::syscall(libc::SYS_getpid) } as i32);
+                    slot.enter_process(unsafe { libc::syscall(libc::SYS_getpid) } as i32);
                     return;
                 }
                 Ok(pid) if is_reported(slot, pid) => break,
                 Ok(_) => {}
-                // The control process notices that the keeper has ended.
+                // The control process notices that the checkpoint process has ended.
                 Err(error) => slot.fail(&format_args!("it can't be begun again: no new process ({error})")),
             }
         }
@@ -54,10 +54,10 @@ fn stay(slot: OwnSlot, supervisor: i32, mut attempt: u32) {
 /// Tells that process `pid` runs the slice. False if it has been killed before that was known: then the control process, which
 /// takes the report on the end of a process that it knows as a runner, has missed it.
 fn is_reported(slot: OwnSlot, pid: i32) -> bool {
-    slot.enter_runner(pid);
+    slot.enter_process(pid);
     // SAFETY: kill has no memory preconditions; signal 0 only asks.
     let is_there = unsafe { libc::syscall(libc::SYS_kill, pid, 0) } == 0;
-    is_there || !slot.take_runner(pid)
+    is_there || !slot.take_process(pid)
 }
 
 /// A fork, as soon as there may be another process: others end.

@@ -19,21 +19,21 @@ use syscall_replay::is_error;
 use super::arrivals::Arrived;
 use super::sets::{FAULTS, bit};
 use crate::ports::{OwnSlot, raw_syscall};
-use crate::serial::calls::Call;
+use crate::serial::calls::AppCall;
 
 /// A handler that took longer has left the timer time enough. The control process looks after signals that are held back for longer than that since the last one.
 const LONG_NS: u64 = 100_000_000;
 
 /// What is known of the signals that come.
 #[derive(Default)]
-pub struct Hold {
+pub struct Throttle {
     /// Those of which the last one came from a timer or from another process.
     foreign: u64,
     /// When the last one came, in nanoseconds.
     since: u64,
 }
 
-impl Hold {
+impl Throttle {
     /// A signal is about to be delivered.
     pub fn delivers(&mut self, arrived: &Arrived) {
         if is_foreign(arrived) {
@@ -45,7 +45,7 @@ impl Hold {
     }
 
     /// The app makes this call: what it sends itself has to come when the call is over, or when it lets it in.
-    pub fn sees(&mut self, call: &Call) {
+    pub fn sees(&mut self, call: &AppCall) {
         if sends(call.number) {
             self.foreign = 0;
         }
@@ -146,18 +146,18 @@ mod tests {
 
     #[test]
     fn what_the_app_sends_itself_is_not_held_back() {
-        let mut hold = Hold::default();
-        hold.delivers(&arrived(libc::SIGALRM, libc::SI_KERNEL));
-        hold.delivers(&arrived(libc::SIGTERM, libc::SI_KERNEL));
-        assert_eq!(hold.foreign, bit(libc::SIGALRM));
-        hold.delivers(&arrived(libc::SIGUSR1, libc::SI_TIMER));
-        assert_eq!(hold.foreign, bit(libc::SIGALRM) | bit(libc::SIGUSR1));
-        let call = |number: i64| Call { number: number as u64, args: [0; 6] };
-        hold.sees(&call(libc::SYS_getpid));
-        assert_ne!(hold.foreign, 0);
-        hold.sees(&call(libc::SYS_tgkill));
-        assert_eq!(hold.foreign, 0);
+        let mut throttle = Throttle::default();
+        throttle.delivers(&arrived(libc::SIGALRM, libc::SI_KERNEL));
+        throttle.delivers(&arrived(libc::SIGTERM, libc::SI_KERNEL));
+        assert_eq!(throttle.foreign, bit(libc::SIGALRM));
+        throttle.delivers(&arrived(libc::SIGUSR1, libc::SI_TIMER));
+        assert_eq!(throttle.foreign, bit(libc::SIGALRM) | bit(libc::SIGUSR1));
+        let call = |number: i64| AppCall { number: number as u64, args: [0; 6] };
+        throttle.sees(&call(libc::SYS_getpid));
+        assert_ne!(throttle.foreign, 0);
+        throttle.sees(&call(libc::SYS_tgkill));
+        assert_eq!(throttle.foreign, 0);
         // Nothing waits in this thread.
-        assert!(!hold.begins(0) && !waits(0));
+        assert!(!throttle.begins(0) && !waits(0));
     }
 }

@@ -1,24 +1,24 @@
 //! What the engine asks while it runs a slice.
 
 use bubble::shared::EndKind;
-use engine::{Control, Fault, Flow, Guest, Volatile};
+use engine::{Control, Fault, Flow, Host, Nondeterministic};
 use sigmatch::Verdict;
-use syscall_replay::{Replayed, VolatileKind};
+use syscall_replay::{NondeterministicKind, Replayed};
 use translator::abi::Cpu;
 use translator::trace::{Instrument, Trace};
 
-use super::host::{KERNEL, SliceGuest};
+use super::host::{KERNEL, SliceHost};
 use crate::slice::end::{deadline, recurrence, xsave_images};
 use crate::slice::replay::SliceSpace;
 
-impl Instrument for SliceGuest {
+impl Instrument for SliceHost {
     fn instrument(&self, trace: &mut Trace) {
         self.tool.instrument(trace);
         xsave_images::instrument(trace);
     }
 }
 
-impl Guest for SliceGuest {
+impl Host for SliceHost {
     fn drain(&mut self, words: &[u64]) {
         self.tool.drain(words);
     }
@@ -45,24 +45,24 @@ impl Guest for SliceGuest {
         }
     }
 
-    fn volatile(&mut self, what: Volatile, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+    fn nondeterministic(&mut self, what: Nondeterministic, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if self.watch.is_some() {
             return Flow::Leave;
         }
         let (kind, len) = match what {
-            Volatile::Rdtsc => (VolatileKind::Rdtsc, 2),
-            Volatile::Rdtscp => (VolatileKind::Rdtscp, 3),
-            Volatile::Cpuid if self.cpuid.is_recorded() => (VolatileKind::Cpuid, 2),
-            Volatile::Cpuid => {
+            Nondeterministic::Rdtsc => (NondeterministicKind::Rdtsc, 2),
+            Nondeterministic::Rdtscp => (NondeterministicKind::Rdtscp, 3),
+            Nondeterministic::Cpuid if self.cpuid.is_recorded() => (NondeterministicKind::Cpuid, 2),
+            Nondeterministic::Cpuid => {
                 if !self.cpuid.answer(&mut cpu.registers) {
                     self.fail(&"this processor has more to answer to `cpuid` than there is room for");
                 }
                 return Flow::Continue;
             }
-            Volatile::Unrepeatable { len } => return self.random(len.into(), cpu, control),
+            Nondeterministic::Unrepeatable { len } => return self.random(len.into(), cpu, control),
         };
         let pc = cpu.registers.rip.wrapping_sub(len);
-        match self.replaying.replay(|log| log.volatile(kind, pc, &mut cpu.registers)) {
+        match self.replaying.replay(|log| log.nondeterministic(kind, pc, &mut cpu.registers)) {
             Ok(Replayed::Done | Replayed::Restored(_)) => {
                 self.arm_if_exhausted(control);
                 Flow::Continue

@@ -13,7 +13,7 @@ const MOST: u32 = 4;
 
 /// CPU time and faults of a process so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::sliced) struct Effort {
+pub(in crate::sliced) struct CpuUsage {
     /// CPU time.
     pub cpu: Duration,
     /// What of it was spent in the kernel. It advances in hundredths of a second.
@@ -22,7 +22,7 @@ pub(in crate::sliced) struct Effort {
     pub faults: u64,
 }
 
-impl Effort {
+impl CpuUsage {
     /// What a process has done that has used this much CPU time. Without /proc nothing else is known.
     pub(in crate::sliced) fn of(pid: i32, cpu: Duration) -> Self {
         let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -62,8 +62,8 @@ mod tests {
     }
 
     fn after(cpu: u64, kernel: u64, faults: u64) -> Option<Duration> {
-        let start = Effort { cpu: ms(1000), kernel: ms(100), faults: 7 };
-        Effort { cpu: ms(1000 + cpu), kernel: ms(100 + kernel), faults: 7 + faults }.still_wanted(start, ms(50))
+        let start = CpuUsage { cpu: ms(1000), kernel: ms(100), faults: 7 };
+        CpuUsage { cpu: ms(1000 + cpu), kernel: ms(100 + kernel), faults: 7 + faults }.still_wanted(start, ms(50))
     }
 
     #[test]
@@ -84,10 +84,10 @@ mod tests {
     #[test]
     fn a_line_of_proc_is_read() {
         let line = "7 (a) b) S 1 2 3 4 5 6 8765 8 9 10 11 12 13";
-        let effort = Effort::parse(line, ms(3)).unwrap();
-        assert_eq!((effort.cpu, effort.kernel, effort.faults), (ms(3), ms(120), 8765));
-        assert!(Effort::parse("7 (a", ms(3)).is_none());
-        let me = Effort::of(std::process::id() as i32, ms(3));
+        let usage = CpuUsage::parse(line, ms(3)).unwrap();
+        assert_eq!((usage.cpu, usage.kernel, usage.faults), (ms(3), ms(120), 8765));
+        assert!(CpuUsage::parse("7 (a", ms(3)).is_none());
+        let me = CpuUsage::of(std::process::id() as i32, ms(3));
         assert!(me.faults > 0);
     }
 }

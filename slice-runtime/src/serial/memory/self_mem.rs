@@ -4,17 +4,17 @@
 use syscall_replay::is_error;
 
 use crate::ports::raw_syscall;
-use crate::serial::calls::Call;
+use crate::serial::calls::AppCall;
 
 /// Whether the app may have the file of its memory open for writing.
 #[derive(Default)]
-pub struct OwnMemory {
+pub struct SelfMem {
     is_open: bool,
 }
 
-impl OwnMemory {
+impl SelfMem {
     /// The app has made a call that succeeded: takes note of that file. What the app's program had before an exec is the memory of the program that it was then.
-    pub fn after(&mut self, call: &Call, result: u64) {
+    pub fn after(&mut self, call: &AppCall, result: u64) {
         let flags = match call.number as i64 {
             libc::SYS_open => call.args[1],
             libc::SYS_openat => call.args[2],
@@ -26,7 +26,7 @@ impl OwnMemory {
     }
 
     /// Whether a call may write the app's memory in such a way.
-    pub fn is_written_by(&self, call: &Call) -> bool {
+    pub fn is_written_by(&self, call: &AppCall) -> bool {
         let descriptor = match call.number as i64 {
             libc::SYS_process_vm_writev => return call.args[0] as i32 == own_number(),
             _ if !self.is_open => return false,

@@ -4,12 +4,12 @@ use engine::Control;
 use machine::Here;
 
 /// The app's memory, with the engine told before each write.
-pub(super) struct Told<'a> {
+pub(super) struct NotifyingMemory<'a> {
     pub(super) memory: Here,
     pub(super) control: &'a mut dyn Control,
 }
 
-impl machine::Memory for Told<'_> {
+impl machine::Memory for NotifyingMemory<'_> {
     fn read(&self, address: u64, buf: &mut [u8]) -> Result<(), machine::MemoryError> {
         self.memory.read(address, buf)
     }

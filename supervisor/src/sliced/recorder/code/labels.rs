@@ -35,15 +35,15 @@ pub fn code() -> &'static [u8] {
     unsafe { std::slice::from_raw_parts(start, offset(&raw const superpin_recorder_end) as usize) }
 }
 
-/// From the code's start to one of its places.
+/// From the code's start to one of its labels.
 fn offset(place: *const u8) -> u64 {
     place as u64 - &raw const superpin_recorder_start as u64
 }
 
-/// Places in the code, as offsets from its start.
+/// Labels in the code, as offsets from its start.
 #[derive(Clone, Copy, Debug)]
-pub struct Places {
-    /// The control process's wish to stop was looked at: what comes after it makes the call.
+pub struct Labels {
+    /// The control process's request to stop was looked at: what comes after it makes the call.
     pub decided: u64,
     /// From here on, up to `probes`, it looks at the descriptor that the call is about.
     pub knows: u64,
@@ -57,7 +57,7 @@ pub struct Places {
     pub calls: u64,
     /// Behind the call.
     pub called: u64,
-    /// The wish was looked at for the last time.
+    /// The request was looked at for the last time.
     pub leaves: u64,
     /// Behind the way back to the app.
     pub left: u64,
@@ -77,11 +77,11 @@ pub struct Places {
     pub rdtscp: u64,
     /// Entry for `rdtscp` and the shift of rdx behind it.
     pub rdtscp_shift: u64,
-    /// The wish to stop was looked at, and what comes next is the record's place.
+    /// The request to stop was looked at, and what comes next is the record's place.
     pub begins_reading: u64,
     /// It is there. From here on the counter is read, and nothing keeps it from going on.
     pub reads: u64,
-    /// The wish was looked at for the last time.
+    /// The request was looked at for the last time.
     pub leaves_reading: u64,
     /// That shift.
     pub shifts: u64,
@@ -91,7 +91,7 @@ pub struct Places {
     pub reading_stop: u64,
 }
 
-impl Places {
+impl Labels {
     /// Where they are.
     pub fn get() -> Self {
         Self {
@@ -121,7 +121,7 @@ impl Places {
         }
     }
 
-    /// Where it goes on from the place `at` if it is to stop, and wouldn't come there by itself: it has looked at our wish to stop for the last time before
+    /// Where it goes on from the place `at` if it is to stop, and wouldn't come there by itself: it has looked at our request to stop for the last time before
     /// the call, which it may wait in, or before it goes back.
     pub fn turn(&self, at: u64) -> Option<u64> {
         let Self {
@@ -149,15 +149,15 @@ mod tests {
     #[test]
     fn who_is_to_stop_makes_no_call_first() {
         const SYSCALL: [u8; 2] = [0x0f, 0x05];
-        let places = Places::get();
+        let labels = Labels::get();
         let calls: Vec<usize> =
             code().windows(2).enumerate().filter(|(_, w)| *w == SYSCALL).map(|(at, _)| at).collect();
-        let is_for_reading = |at: usize| (places.reads..places.leaves_reading).contains(&(at as u64));
+        let is_for_reading = |at: usize| (labels.reads..labels.leaves_reading).contains(&(at as u64));
         let (own, calls): (Vec<_>, Vec<_>) = calls.into_iter().partition(|at| is_for_reading(*at));
         assert_eq!(own.len(), 1);
-        assert!(calls.len() >= 5 && calls.iter().all(|at| places.turn(*at as u64).is_some()), "{calls:x?}");
-        let go_on = [places.called, places.behind, places.done, places.reads, places.left_reading];
-        assert!(go_on.into_iter().all(|at| places.turn(at).is_none()));
+        assert!(calls.len() >= 5 && calls.iter().all(|at| labels.turn(*at as u64).is_some()), "{calls:x?}");
+        let go_on = [labels.called, labels.behind, labels.done, labels.reads, labels.left_reading];
+        assert!(go_on.into_iter().all(|at| labels.turn(at).is_none()));
     }
 
     #[test]

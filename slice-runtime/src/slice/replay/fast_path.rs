@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use engine::Runner;
-use engine::fast_path::{Shortcut, at};
+use engine::fast_path::{FastPath, at};
 use machine::Gpr;
 use syscall_replay::effects::HASHED;
 use syscall_replay::hash::{FACTOR, ROTATION, SEED};
@@ -51,13 +51,13 @@ static CURSOR: Cursor = Cursor { next: AtomicU64::new(0), end: AtomicU64::new(0)
 static INPUTS: [std::sync::atomic::AtomicU8; CALLS] = [const { std::sync::atomic::AtomicU8::new(OTHER) }; CALLS];
 
 global_asm!(
-    ".pushsection .text.superpin_shortcut, \"ax\", @progbits",
+    ".pushsection .text.superpin_fast_path, \"ax\", @progbits",
     ".irp place,start,window,window_end,interrupted,gives_up,end",
-    ".globl superpin_shortcut_\\place",
-    ".hidden superpin_shortcut_\\place",
+    ".globl superpin_fast_path_\\place",
+    ".hidden superpin_fast_path_\\place",
     ".endr",
     ".balign 64",
-    "superpin_shortcut_start:",
+    "superpin_fast_path_start:",
     "mov gs:[{rax}], rax",
     "mov gs:[{rcx}], rcx",
     "mov gs:[{rdx}], rdx",
@@ -164,7 +164,7 @@ global_asm!(
     "imul rdx, rdx, {EXIT_BYTES}",
     "mov rcx, [rcx + rdx]",
     "mov r10, rcx",
-    // r9: the address of the target's word, in the map of targets or in the table of landings, see `translator::abi::index_of`.
+    // r9: the address of the target's word, in the target map or in the table of IBL stubs, see `translator::abi::index_of`.
     "cmp qword ptr gs:[{looks_in_map}], 0",
     "je 33f",
     "pext r9, r10, gs:[{target_bits}]",
@@ -189,15 +189,15 @@ global_asm!(
     "mov rsi, gs:[{rsi}]",
     "mov rdi, gs:[{rdi}]",
     "mov r8, gs:[{r8}]",
-    "superpin_shortcut_window:",
+    "superpin_fast_path_window:",
     "cmp qword ptr gs:[{interrupted}], 0",
-    "jne superpin_shortcut_interrupted",
+    "jne superpin_fast_path_interrupted",
     "popfq",
     "mov rsp, gs:[{rsp}]",
-    "superpin_shortcut_jump:",
+    "superpin_fast_path_jump:",
     "jmp qword ptr [r9]",
-    "superpin_shortcut_window_end:",
-    "superpin_shortcut_interrupted:",
+    "superpin_fast_path_window_end:",
+    "superpin_fast_path_interrupted:",
     "mov rsp, gs:[{runtime_rsp}]",
     "lea rsp, [rsp - 8]",
     "popfq",
@@ -255,7 +255,7 @@ global_asm!(
     "jmp 20b",
     // The runtime does it.
     "90:",
-    "superpin_shortcut_gives_up:",
+    "superpin_fast_path_gives_up:",
     "mov rsp, gs:[{runtime_rsp}]",
     "lea rsp, [rsp - 8]",
     "popfq",
@@ -266,11 +266,11 @@ global_asm!(
     "mov rsi, gs:[{rsi}]",
     "mov rdi, gs:[{rdi}]",
     "mov r8, gs:[{r8}]",
-    "mov r9, gs:[{mirrored_r9}]",
-    "mov r10, gs:[{mirrored_r10}]",
+    "mov r9, gs:[{r9_home}]",
+    "mov r10, gs:[{r10_home}]",
     "mov rsp, gs:[{rsp}]",
     "jmp superpin_leave",
-    "superpin_shortcut_end:",
+    "superpin_fast_path_end:",
     ".popsection",
     BYTES = const BYTES,
     CALLS = const CALLS,
@@ -296,8 +296,8 @@ global_asm!(
     is_r11_reserved = const at::IS_R11_RESERVED,
     kept_r11 = const at::KEPT_R11,
     last = const offset_of!(Cursor, end),
-    mirrored_r10 = const at::MIRRORED_R10,
-    mirrored_r9 = const at::MIRRORED_R9,
+    r10_home = const at::R10_HOME,
+    r9_home = const at::R9_HOME,
     next = const offset_of!(Cursor, next),
     r8 = const at::register(Gpr::R8),
     rax = const at::register(Gpr::Rax),
@@ -312,16 +312,16 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    static superpin_shortcut_start: u8;
-    static superpin_shortcut_window: u8;
-    static superpin_shortcut_window_end: u8;
-    static superpin_shortcut_interrupted: u8;
-    static superpin_shortcut_jump: u8;
-    static superpin_shortcut_gives_up: u8;
-    static superpin_shortcut_end: u8;
+    static superpin_fast_path_start: u8;
+    static superpin_fast_path_window: u8;
+    static superpin_fast_path_window_end: u8;
+    static superpin_fast_path_interrupted: u8;
+    static superpin_fast_path_jump: u8;
+    static superpin_fast_path_gives_up: u8;
+    static superpin_fast_path_end: u8;
 }
 
-/// A slice's replayer, which the shortcut shares.
+/// A slice's replayer, which the fast path shares.
 pub struct Replaying {
     replayer: Replayer<'static>,
     start: u64,
@@ -333,7 +333,7 @@ impl Replaying {
         Self { replayer: Replayer::new(log), start: log.as_ptr() as u64 }
     }
 
-    /// From now on system calls take the shortcut.
+    /// From now on system calls take the fast path.
     pub fn shorten(&self, log: &'static [u8], engine: &mut Runner) {
         for (number, input) in INPUTS.iter().enumerate() {
             let known = match row(number as u64).map(|row| row.inputs) {
@@ -347,18 +347,18 @@ impl Replaying {
         CURSOR.next.store(self.start, Relaxed);
         CURSOR.end.store(self.start + log.len() as u64, Relaxed);
         let at = |place: *const u8| place as u64;
-        let shortcut = Shortcut {
-            code: at(&raw const superpin_shortcut_start)..at(&raw const superpin_shortcut_end),
-            gives_up: at(&raw const superpin_shortcut_gives_up),
-            window: at(&raw const superpin_shortcut_window)..at(&raw const superpin_shortcut_window_end),
-            interrupted: at(&raw const superpin_shortcut_interrupted),
-            jump: at(&raw const superpin_shortcut_jump),
+        let fast_path = FastPath {
+            code: at(&raw const superpin_fast_path_start)..at(&raw const superpin_fast_path_end),
+            gives_up: at(&raw const superpin_fast_path_gives_up),
+            window: at(&raw const superpin_fast_path_window)..at(&raw const superpin_fast_path_window_end),
+            interrupted: at(&raw const superpin_fast_path_interrupted),
+            jump: at(&raw const superpin_fast_path_jump),
         };
         // SAFETY: it does what the engine asks for.
-        unsafe { engine.take_shortcut(shortcut) };
+        unsafe { engine.take_fast_path(fast_path) };
     }
 
-    /// Whether the last record was used. The shortcut doesn't use it.
+    /// Whether the last record was used. The fast path doesn't use it.
     pub fn is_exhausted(&self) -> bool {
         self.replayer.is_exhausted()
     }

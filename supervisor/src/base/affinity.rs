@@ -22,7 +22,7 @@ const STOPS: u32 = 128;
 const FREQUENT: Duration = Duration::from_micros(500);
 
 /// Where the control process may run.
-pub struct Proximity {
+pub struct Affinity {
     master: i32,
     stops: u32,
     since: Moment,
@@ -40,7 +40,7 @@ pub fn leave() {
     }
 }
 
-impl Proximity {
+impl Affinity {
     /// Of this process to the process `master`: anywhere for now.
     pub fn new(master: i32) -> Self {
         Self { master, stops: 0, since: Moment::now() }
@@ -55,14 +55,14 @@ impl Proximity {
         let frequent = self.since.elapsed() < FREQUENT * STOPS;
         (self.stops, self.since) = (0, Moment::now());
         if frequent {
-            self.come_near(processor);
+            self.share_processor(processor);
         } else {
             leave();
             processor.stay_no_longer();
         }
     }
 
-    fn come_near(&self, masters: &mut Processor) {
+    fn share_processor(&self, masters: &mut Processor) {
         let me = Pid::from_raw(0);
         let Some(processor) = processor_of(self.master) else { return };
         let own = OWN.get_or_init(|| sched_getaffinity(me).unwrap_or_default());
@@ -87,15 +87,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_comes_near_and_leaves_again() {
+    fn it_shares_a_processor_and_leaves_again() {
         let me = Pid::from_raw(0);
         let before = sched_getaffinity(me).unwrap();
-        let proximity = Proximity::new(std::process::id() as i32);
+        let affinity = Affinity::new(std::process::id() as i32);
         let mut processor = Processor::new(0);
-        proximity.come_near(&mut processor);
+        affinity.share_processor(&mut processor);
         let near = sched_getaffinity(me).unwrap();
         assert_eq!((0..CpuSet::count()).filter(|&n| near.is_set(n).unwrap()).count(), 1);
-        proximity.come_near(&mut processor);
+        affinity.share_processor(&mut processor);
         processor.give_back();
         leave();
         assert!(sched_getaffinity(me).unwrap() == before);

@@ -83,8 +83,8 @@ impl Text {
         let ends = (0..).map(|n| range.end.saturating_sub(n * WINDOW));
         let windows = ends.take_while(|&end| end > range.start.max(self.start));
         windows.map(|end| end.saturating_sub(WINDOW).max(range.start).max(self.start)..end).find_map(|window| {
-            let holes = self.holes(window);
-            let mut places = holes.iter().rev().flat_map(|hole| hole.start..(hole.end + 1).saturating_sub(NEAR_JUMP));
+            let gaps = self.gaps(window);
+            let mut places = gaps.iter().rev().flat_map(|gap| gap.start..(gap.end + 1).saturating_sub(NEAR_JUMP));
             places.find(|&place| is_free(&(place..place + NEAR_JUMP), used))
         })
     }
@@ -92,39 +92,39 @@ impl Text {
     /// Places for 8-bit jumps, of which the first is reached by an 8-bit jump that ends at `after` and each other by the one before,
     /// and then one for a [`NEAR_JUMP`]. Mostly that one alone.
     pub fn near(&self, after: u64, used: &[Range<u64>]) -> Option<Vec<u64>> {
-        let holes = self.holes(after.saturating_sub(SURROUNDINGS)..after + SURROUNDINGS);
+        let gaps = self.gaps(after.saturating_sub(SURROUNDINGS)..after + SURROUNDINGS);
         let reached = |from: u64, len: u64| {
-            let places = holes.iter().flat_map(move |hole| hole.start..(hole.end + 1).saturating_sub(len));
+            let places = gaps.iter().flat_map(move |gap| gap.start..(gap.end + 1).saturating_sub(len));
             let near = places.filter(move |place| SHORT.contains(&(place.wrapping_sub(from) as i64)));
             near.filter(move |&place| is_free(&(place..place + len), used))
         };
         // Each way is tried up to its end, the shortest first.
-        let mut ways: Vec<Vec<u64>> = vec![Vec::new()];
+        let mut routes: Vec<Vec<u64>> = vec![Vec::new()];
         let mut next = 0;
-        while next < ways.len() {
-            let way = ways[next].clone();
-            let from = way.last().map_or(after, |hop| hop + SHORT_JUMP);
-            let hops: Vec<Range<u64>> = way.iter().map(|&hop| hop..hop + SHORT_JUMP).collect();
+        while next < routes.len() {
+            let route = routes[next].clone();
+            let from = route.last().map_or(after, |hop| hop + SHORT_JUMP);
+            let hops: Vec<Range<u64>> = route.iter().map(|&hop| hop..hop + SHORT_JUMP).collect();
             if let Some(place) = reached(from, NEAR_JUMP).find(|&place| is_free(&(place..place + NEAR_JUMP), &hops)) {
-                return Some([way, vec![place]].concat());
+                return Some([route, vec![place]].concat());
             }
-            let seen = |place: u64| ways.iter().any(|way| way.last() == Some(&place));
+            let seen = |place: u64| routes.iter().any(|route| route.last() == Some(&place));
             let more: Vec<u64> = reached(from, SHORT_JUMP)
                 .filter(|&place| !seen(place) && is_free(&(place..place + SHORT_JUMP), &hops))
                 .collect();
-            ways.extend(more.into_iter().map(|hop| [&way[..], &[hop]].concat()));
+            routes.extend(more.into_iter().map(|hop| [&route[..], &[hop]].concat()));
             next += 1;
         }
         None
     }
 
-    /// The holes that start in a range.
-    fn holes(&self, around: Range<u64>) -> Vec<Range<u64>> {
+    /// The gaps that start in a range.
+    fn gaps(&self, around: Range<u64>) -> Vec<Range<u64>> {
         let ranges = around.map(|place| place..place.next_multiple_of(ALIGNMENT));
-        ranges.filter(|range| range.end - range.start >= SHORT_JUMP && self.is_hole(range)).collect()
+        ranges.filter(|range| range.end - range.start >= SHORT_JUMP && self.is_free_gap(range)).collect()
     }
 
-    /// A place for a jump to any address: at the end, or in a large hole, the nearest to `site` first.
+    /// A place for a jump to any address: at the end, or in a large gap, the nearest to `site` first.
     pub fn far(&self, site: u64, used: &[Range<u64>]) -> Option<u64> {
         let zeroes = self.bytes.iter().rev().take_while(|&&byte| byte == 0).count();
         let places = if zeroes < FILLED { 0 } else { zeroes as u64 / ALIGNMENT };
@@ -136,12 +136,12 @@ impl Text {
                 [site + far..site + far + WINDOW, site.saturating_sub(far + WINDOW)..site.saturating_sub(far)]
             });
             let inside = windows.filter(|window| window.start >= self.start && window.end <= self.end());
-            let mut holes = inside.flat_map(|window| self.holes(window));
-            holes.find(|hole| hole.end - hole.start >= FAR_JUMP && free(&hole.start)).map(|hole| hole.start)
+            let mut gaps = inside.flat_map(|window| self.gaps(window));
+            gaps.find(|gap| gap.end - gap.start >= FAR_JUMP && free(&gap.start)).map(|gap| gap.start)
         })
     }
 
-    fn is_hole(&self, range: &Range<u64>) -> bool {
+    fn is_free_gap(&self, range: &Range<u64>) -> bool {
         range.end < self.end()
             && self.is_padding(range.start, range.end)
             && !range.clone().any(|place| self.is_target(place))
@@ -190,13 +190,13 @@ impl Text {
     }
 
     /// Whether a direct jump from nearby leads there.
-    fn is_short_target(&self, hole: &Range<u64>) -> bool {
+    fn is_short_target(&self, gap: &Range<u64>) -> bool {
         const REACH: u64 = 160;
-        let before = STARTS.flat_map(|more| self.walk(hole.start.saturating_sub(REACH + more), hole.start));
-        let mut short = before.chain(self.walk(hole.end, hole.end + REACH));
+        let before = STARTS.flat_map(|more| self.walk(gap.start.saturating_sub(REACH + more), gap.start));
+        let mut short = before.chain(self.walk(gap.end, gap.end + REACH));
         let jumps_there = |found: Instruction| match found.kind() {
             Kind::Jump { target } | Kind::Branch { target, .. } | Kind::CountBranch { target } => {
-                hole.contains(&target.0)
+                gap.contains(&target.0)
             }
             _ => false,
         };
@@ -285,10 +285,10 @@ mod tests {
     }
 
     #[test]
-    fn a_small_hole_leads_to_a_larger_one() {
+    fn a_small_gap_leads_to_a_larger_one() {
         let mut text = text(&[0x31, 0xc0, 0x31, 0xc0, 0xc3, 0x66, 0x90, 0x90]);
         assert_eq!(text.near(AFTER, &[]), None);
-        // A function ends where only the small hole's jump reaches.
+        // A function ends where only the small gap's jump reaches.
         text.bytes[0xca] = 0xc3;
         assert_eq!(text.near(AFTER, &[]), Some(vec![AFTER + 6, START + 0xcb]));
     }
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_hole_is_found_where_the_end_is_in_use() {
+    fn a_large_gap_is_found_where_the_end_is_in_use() {
         let mut text = text(&LONG_NOP);
         text.bytes.resize(0x4000, 0x90);
         text.bytes[0x1041] = 0xc3;

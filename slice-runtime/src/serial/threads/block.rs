@@ -1,13 +1,13 @@
 //! What the runtime keeps for a thread of the app: its signals, its state while another one has the turn, and two stacks.
 //!
 //! ```text
-//!   + 0         Area
+//!   + 0         Thread block
 //!   + ...       signal stack
 //!   + 128 KiB   a page that nobody can use
 //!               the runtime's stack, for all threads but the first
 //!   + 1 MiB
 //! ```
-//! It lies at a multiple of its size, so that a handler finds it by its own stack pointer. Areas are used again and never given back.
+//! It lies at a multiple of its size, so that a handler finds it by its own stack pointer. Thread blocks are used again and never given back.
 
 use std::alloc::{Layout, alloc};
 use std::cell::UnsafeCell;
@@ -17,51 +17,51 @@ use translator::abi::Cpu;
 
 use super::waiter::Waiter;
 use crate::ports::raw_syscall;
-use crate::serial::signals::{Arrivals, Begun, OfThread};
+use crate::serial::signals::{Arrivals, InterruptedCall, OfThread};
 
 const SIZE: usize = 1 << 20;
 const SIGNAL_STACK_END: usize = 128 << 10;
 const PAGE: usize = machine::PAGE as usize;
 
 /// A thread's state while it isn't the one for which the engine runs.
-pub struct State {
+pub struct ThreadContext {
     pub cpu: Cpu,
     pub signals: OfThread,
-    pub begun: Begun,
+    pub begun: InterruptedCall,
 }
 
 /// See the module's documentation.
 #[repr(C)]
-pub struct Area {
+pub struct ThreadBlock {
     /// First, so that it is found by that.
     pub waiter: Waiter,
     pub arrivals: Arrivals,
     /// 0 once its thread has gone.
     is_used: AtomicU32,
-    state: UnsafeCell<Option<Box<State>>>,
+    state: UnsafeCell<Option<Box<ThreadContext>>>,
 }
 
 // SAFETY: `state` is used by who has the turn, or before the thread exists.
-unsafe impl Sync for Area {}
+unsafe impl Sync for ThreadBlock {}
 
-impl Area {
+impl ThreadBlock {
     /// A new one, which is used.
-    pub fn new() -> &'static Area {
+    pub fn new() -> &'static ThreadBlock {
         let layout = Layout::from_size_align(SIZE, SIZE).expect("the size is a power of two");
         // SAFETY: the layout has a size.
         let start = unsafe { alloc(layout) };
         assert!(!start.is_null(), "no memory for another thread");
-        let area = start.cast::<Area>();
+        let block = start.cast::<ThreadBlock>();
         // SAFETY: the memory is large enough, aligned, and nobody else's; the page holds nothing.
         unsafe {
-            area.write(Area {
+            block.write(ThreadBlock {
                 waiter: Waiter::new(),
                 arrivals: Arrivals::new(),
                 is_used: AtomicU32::new(1),
                 state: UnsafeCell::new(None),
             });
             libc::mprotect(start.add(SIGNAL_STACK_END).cast(), PAGE, libc::PROT_NONE);
-            &*area
+            &*block
         }
     }
 
@@ -74,23 +74,23 @@ impl Area {
         is_free
     }
 
-    /// Nobody uses it. Of an area whose thread runs on it this is written by that thread's last instructions.
+    /// Nobody uses it. Of a thread block whose thread runs on it this is written by that thread's last instructions.
     pub fn is_used(&self) -> &AtomicU32 {
         &self.is_used
     }
 
-    /// The area whose signal stack or runtime's stack this is called on.
-    pub fn of_this_stack() -> &'static Area {
+    /// The thread block whose signal stack or runtime's stack this is called on.
+    pub fn of_this_stack() -> &'static ThreadBlock {
         let here = 0_u8;
         let start = (&raw const here as usize) & !(SIZE - 1);
-        // SAFETY: both stacks lie in an area, by the caller's word; areas stay.
-        unsafe { &*(start as *const Area) }
+        // SAFETY: both stacks lie in a thread block, by the caller's word; thread blocks stay.
+        unsafe { &*(start as *const ThreadBlock) }
     }
 
-    /// The area of a thread as turns know it.
-    pub fn of_waiter(waiter: &'static Waiter) -> &'static Area {
-        // SAFETY: every waiter in a process that runs an app is the first field of an area.
-        unsafe { &*(waiter as *const Waiter).cast::<Area>() }
+    /// The thread block of a thread as turns know it.
+    pub fn of_waiter(waiter: &'static Waiter) -> &'static ThreadBlock {
+        // SAFETY: every waiter in a process that runs an app is the first field of a thread block.
+        unsafe { &*(waiter as *const Waiter).cast::<ThreadBlock>() }
     }
 
     /// Makes its signal stack that of the calling thread.
@@ -111,8 +111,8 @@ impl Area {
     /// Keeps a state.
     ///
     /// # Safety
-    /// The caller has the turn, or the area's thread doesn't exist yet.
-    pub unsafe fn put(&self, state: Box<State>) {
+    /// The caller has the turn, or the thread block's thread doesn't exist yet.
+    pub unsafe fn put(&self, state: Box<ThreadContext>) {
         // SAFETY: the caller's promise.
         unsafe { *self.state.get() = Some(state) };
     }
@@ -130,7 +130,7 @@ impl Area {
     ///
     /// # Safety
     /// The caller has the turn.
-    pub unsafe fn take(&self) -> Option<Box<State>> {
+    pub unsafe fn take(&self) -> Option<Box<ThreadContext>> {
         // SAFETY: the caller's promise.
         unsafe { (*self.state.get()).take() }
     }
@@ -142,12 +142,12 @@ mod tests {
 
     #[test]
     fn areas_are_used_again_when_they_were_given_back() {
-        let area = Area::new();
-        assert!(!area.reuse());
-        area.is_used().store(0, Ordering::Release);
-        assert!(area.reuse() && !area.reuse());
-        let (start, size) = area.stack();
-        assert_eq!(start + size, area as *const Area as u64 + SIZE as u64);
-        assert!(std::ptr::eq(Area::of_waiter(&area.waiter), area));
+        let block = ThreadBlock::new();
+        assert!(!block.reuse());
+        block.is_used().store(0, Ordering::Release);
+        assert!(block.reuse() && !block.reuse());
+        let (start, size) = block.stack();
+        assert_eq!(start + size, block as *const ThreadBlock as u64 + SIZE as u64);
+        assert!(std::ptr::eq(ThreadBlock::of_waiter(&block.waiter), block));
     }
 }

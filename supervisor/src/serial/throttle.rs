@@ -1,5 +1,5 @@
 //! Ends the holding back of signals that the runtime of a serial run has begun because they came all the time: what is done there is told in
-//! `slice_runtime::serial::signals::hold`.
+//! `slice_runtime::serial::signals::throttle`.
 
 use std::time::Duration;
 
@@ -19,18 +19,18 @@ const LONGEST: Duration = Duration::from_secs(1);
 
 /// Looks after it.
 #[derive(Default)]
-pub struct Hold {
+pub struct Throttle {
     alarm: Alarm,
     next: Duration,
     /// The app is to stop at the entry of its next call.
     goes_to_call: bool,
 }
 
-impl Hold {
+impl Throttle {
     /// # Errors
     /// If the kernel has no timers left.
     pub fn new(pid: i32) -> Result<Self, Failure> {
-        Ok(Self { alarm: Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Hold, pid)?, next: LEAST, goes_to_call: false })
+        Ok(Self { alarm: Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Throttle, pid)?, next: LEAST, goes_to_call: false })
     }
 
     /// A signal is delivered.
@@ -52,7 +52,7 @@ impl Hold {
     }
 }
 
-impl Hold {
+impl Throttle {
     /// The app has stopped. Whether that is all that the stop is for.
     ///
     /// # Errors

@@ -8,11 +8,11 @@ use crate::app::Key;
 
 /// Whether the app may have that file open for writing.
 #[derive(Default)]
-pub struct OwnMemory {
+pub struct SelfMem {
     is_open: bool,
 }
 
-impl OwnMemory {
+impl SelfMem {
     /// The app is about to open a file for writing.
     pub fn opens(&mut self, (device, _): Key) {
         static PROC: LazyLock<Option<u64>> = LazyLock::new(|| fs::metadata("/proc").ok().map(|proc| proc.dev()));
@@ -51,18 +51,18 @@ mod tests {
         let pid = std::process::id() as i32;
         let own = OpenOptions::new().write(true).open("/proc/self/mem").unwrap();
         let other = File::open("/proc/self/maps").unwrap();
-        let written = |memory: &OwnMemory, file: &File| {
+        let written = |memory: &SelfMem, file: &File| {
             let args = [file.as_raw_fd() as u64, 0, 0, 0, 0, 0];
             memory.is_written(pid, libc::SYS_pwrite64 as u64, &args)
         };
-        let mut memory = OwnMemory::default();
+        let mut memory = SelfMem::default();
         let elsewhere = fs::metadata(std::env::temp_dir()).unwrap();
         memory.opens((elsewhere.dev(), elsewhere.ino()));
         assert!(!written(&memory, &own), "it wasn't opened");
         let metadata = own.metadata().unwrap();
         memory.opens((metadata.dev(), metadata.ino()));
         assert!(written(&memory, &own) && !written(&memory, &other));
-        let mut unseen = OwnMemory::default();
+        let mut unseen = SelfMem::default();
         unseen.opens_unseen();
         assert!(written(&unseen, &own) && !written(&unseen, &other));
         assert!(!memory.is_written(pid, libc::SYS_read as u64, &[own.as_raw_fd() as u64, 0, 0, 0, 0, 0]));
