@@ -454,7 +454,7 @@ fn hard_limits_that_are_too_low_are_named() {
     };
     for sliced in ["0", "1"] {
         for (option, value) in
-            [("v", "80000000"), ("v", "324000000"), ("d", "10000"), ("d", "1300000"), ("n", "8"), ("n", "10")]
+            [("v", "80000000"), ("v", "1397751808"), ("d", "10000"), ("d", "1300000"), ("n", "8"), ("n", "10")]
         {
             let run = limited(option, value, sliced);
             let told = text(&run.stderr);
@@ -462,8 +462,8 @@ fn hard_limits_that_are_too_low_are_named() {
             assert!(run.status.code() == Some(125) && told.contains(&expected), "{option} {value}: {told}");
             assert!(run.stdout.is_empty(), "the app ran");
         }
-        // What README says is enough.
-        for (option, value) in [("v", "325058560"), ("d", "1468006")] {
+        // What docs/limits.md says is enough.
+        for (option, value) in [("v", "1398800384"), ("d", "1468006")] {
             let run = limited(option, value, sliced);
             assert_eq!(run.status.code(), Some(0), "{option} {value}: {}", text(&run.stderr));
         }
