@@ -19,8 +19,15 @@ fn name(space: SpaceId) -> &'static str {
     }
 }
 
-/// A trace was translated.
-pub(crate) fn translated(watched: &Watched, id: TraceId, trace: &Trace, made: &Translation, site: &Site) {
+/// A trace was translated. `place`: tells where in which file its first instruction is.
+pub(crate) fn translated(
+    watched: &Watched,
+    id: TraceId,
+    trace: &Trace,
+    made: &Translation,
+    site: &Site,
+    place: impl FnOnce() -> Option<String>,
+) {
     let pc = trace.head().0;
     let end = trace.instructions.last().map_or(pc, |last| last.next_pc().0);
     tell(
@@ -35,7 +42,8 @@ pub(crate) fn translated(watched: &Watched, id: TraceId, trace: &Trace, made: &T
         ),
     );
     if watched.written_out.is_some_and(|pc| trace.instructions.iter().any(|instruction| instruction.pc().0 == pc)) {
-        tell(EventKind::Trace, format_args!("{}", listing(trace, made, site)));
+        let place = place().unwrap_or_else(|| "memory without a file".into());
+        tell(EventKind::Trace, format_args!("{} the code at {pc:#x} is {place}", listing(trace, made, site)));
     }
 }
 

@@ -65,6 +65,9 @@ fn a_trace_is_written_out_where_it_is_asked_for() {
         let told = text(&outcome.stderr);
         let at = told.find(" trace of 0x").unwrap_or_else(|| panic!("{options:?}: {told}"));
         let who = if options[1] == "0" { " serial trace of" } else { " slice:" };
+        let place = format!(" is {}+0x", env!("CARGO_BIN_EXE_oracle"));
+        let placed = told.lines().find(|line| line.contains(" the code at 0x"));
+        assert!(placed.is_some_and(|line| line.contains(&place)), "{options:?}: {told}");
         assert!(
             told.contains(who) && told[at..].contains("-- at 0x") && told[at..].contains("call of routine"),
             "{told}"

@@ -42,6 +42,12 @@ impl AppMapping {
         Self { file, read, write, execute, private: !shared, path, shared: None }
     }
 
+    /// The file and the place in it that an address shows, as `FILE+0x1234`.
+    pub fn place(&self, address: u64) -> Option<String> {
+        let offset = self.file.offset + (address - self.file.start);
+        self.path.as_ref().map(|path| format!("{path}+{offset:#x}"))
+    }
+
     /// A part of it.
     pub(super) fn part(&self, start: u64, end: u64) -> Self {
         let offset = if self.file.inode == 0 { 0 } else { self.file.offset + (start - self.file.start) };

@@ -165,7 +165,8 @@ impl Engine {
         let kept = self.cache.keep(&site, &locked, (pc, code_bytes), &made, !once);
         let id = kept.map_err(|_| Failed::Full)?;
         drop(locked);
-        log::translated(&self.settings.watched, id, &trace, &made, &site);
+        let place = || self.code.find(pc.0).and_then(|region| region.place(pc.0));
+        log::translated(&self.settings.watched, id, &trace, &made, &site, place);
         self.spare.take_back(made);
         self.spare.instructions = trace.instructions;
         if let Some(start) = start {
