@@ -9,6 +9,7 @@ pub mod deadline;
 pub mod guest;
 pub mod libraries;
 pub mod oracle;
+pub mod path;
 pub mod random;
 pub mod run;
 pub mod selection;

@@ -209,15 +209,26 @@ pub fn command() -> Vec<OsString> {
     std::iter::once(binary().into()).chain(switches::options().into_iter().map(Into::into)).collect()
 }
 
+/// The tool image of an example of `superpin-tool`, brought up to date.
+pub fn example(name: &str) -> PathBuf {
+    cargo_builds(&["--package", "superpin-tool", "--example", name]);
+    artifacts().join("examples").join(name)
+}
+
 fn build(package: &str) {
+    cargo_builds(&["--package", package]);
+}
+
+fn cargo_builds(what: &[&str]) {
     let profile = if artifacts().ends_with("debug") { "dev" } else { "release" };
     let target = artifacts().ancestors().nth(2).expect("TARGET/TRIPLE/PROFILE").to_owned();
     let status = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()))
-        .args(["build", "--quiet", "--package", package, "--profile", profile, "--target-dir"])
+        .args(["build", "--quiet", "--profile", profile, "--target-dir"])
         .arg(target)
+        .args(what)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();
-    assert!(status.is_ok_and(|s| s.success()), "cargo can't build {package}");
+    assert!(status.is_ok_and(|s| s.success()), "cargo can't build {what:?}");
 }
 
 #[cfg(test)]
