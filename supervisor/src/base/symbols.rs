@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use isa::routine::{Obstacle, followed};
+use machine::mapping::{self, Mapping};
 use object::{Object, ObjectSymbol};
 
 /// How addresses of the image are written in reports of slices.
@@ -86,24 +87,17 @@ fn at(offset: u64) -> *const u8 {
 
 /// Bytes of this program in memory, without what is written to. Between two of its segments there may be a page that is nobody's.
 fn len_of_image() -> u64 {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let maps = mapping::all("self").unwrap_or_default();
     let start = at(0) as u64;
     image_end(&maps, start).map_or(0, |end| end - start)
 }
 
 /// Where the file's last mapping ends whose first one begins at `start`.
-fn image_end(maps: &str, start: u64) -> Option<u64> {
-    let number = |text| u64::from_str_radix(text, 16).ok();
-    let parsed = maps.lines().filter_map(|line| {
-        let mut words = line.split_ascii_whitespace();
-        let (from, to) = words.next()?.split_once('-')?;
-        // Behind permissions and offset: the device, and the file's number on it.
-        let file = [words.nth(2)?, words.next()?];
-        Some((number(from)?, number(to)?, file))
-    });
-    let mut rest = parsed.skip_while(|(from, ..)| *from != start);
-    let (_, end, image) = rest.next()?;
-    Some(rest.take_while(|(_, _, file)| *file == image).last().map_or(end, |(_, end, _)| end))
+fn image_end(maps: &[Mapping], start: u64) -> Option<u64> {
+    let file = |map: &Mapping| (map.device, map.inode);
+    let first = maps.iter().position(|map| map.start == start)?;
+    let image = maps[first..].iter().take_while(|map| file(map) == file(&maps[first]));
+    image.last().map(|map| map.end)
 }
 
 /// What is known of routines that left the code cache, of all slices together.
@@ -174,7 +168,8 @@ mod tests {
 9000-a000 r--p 00004000 fe:00 7 /bin/a
 a000-b000 rw-p 00000000 00:00 0 [heap]
 ";
-        assert_eq!((image_end(maps, 0x4000), image_end(maps, 0x5000)), (Some(0xa000), None));
+        let maps: Vec<Mapping> = maps.lines().filter_map(Mapping::parse).collect();
+        assert_eq!((image_end(&maps, 0x4000), image_end(&maps, 0x5000)), (Some(0xa000), None));
     }
 
     #[test]

@@ -4,22 +4,19 @@
 //! read. Memory that the app shares with others is in objects that slices have for themselves, or share as long as nothing has changed there: where the
 //! two have mapped different ones, it is read as a whole.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
-use machine::{Here, Memory, proc};
-
-/// Bytes of a page.
-pub const PAGE: u64 = 4096;
+use machine::mapping::{self, Mapping};
+use machine::pagemap::{Entries, Entry, Pagemap};
+use machine::{Here, Memory, PAGE};
 
 /// A source of the pages with which the next slice starts.
 pub trait FirstMemory {
-    /// A mapping of this process, a line of its /proc/PID/maps, in pieces: which pages of each are to be looked at, where it would be `pages` by this process alone.
+    /// A mapping of this process in pieces: which pages of each are to be looked at, where it would be `pages` by this process alone.
     ///
     /// # Errors
     /// If the source can't be looked at.
-    fn pieces(&mut self, line: &str, range: (u64, u64), pages: Pages) -> io::Result<Vec<((u64, u64), Pages)>>;
+    fn pieces(&mut self, mapping: &Mapping, pages: Pages) -> io::Result<Vec<((u64, u64), Pages)>>;
 
     /// Appends, for each of `count` pages from number `page` on, whether it may differ from this process's.
     ///
@@ -47,11 +44,11 @@ pub enum Pages {
 pub struct CheckpointProcess {
     pid: libc::pid_t,
     memory: Here,
-    here: File,
-    there: File,
+    here: Pagemap,
+    there: Pagemap,
     /// Its mappings, once they were needed.
-    maps: Option<String>,
-    entries: [Vec<u8>; 2],
+    maps: Option<Vec<Mapping>>,
+    entries: [Entries; 2],
 }
 
 impl CheckpointProcess {
@@ -60,27 +57,27 @@ impl CheckpointProcess {
     /// # Errors
     /// If it can't be looked at.
     pub fn new(pid: libc::pid_t) -> io::Result<Self> {
-        let (here, there) = (proc::open("self/pagemap")?, proc::open(format!("{pid}/pagemap"))?);
+        let (here, there) = (Pagemap::open("self")?, Pagemap::open(pid)?);
         Ok(Self { pid, memory: Here::of(pid), here, there, maps: None, entries: Default::default() })
     }
 }
 
 impl FirstMemory for CheckpointProcess {
-    fn pieces(&mut self, line: &str, range: (u64, u64), pages: Pages) -> io::Result<Vec<((u64, u64), Pages)>> {
-        let Some(mine) = Lent::parse(line) else { return Ok(Vec::from([(range, pages)])) };
-        if self.maps.is_none() {
-            self.maps = Some(proc::read_to_string(format!("{}/maps", self.pid))?);
+    fn pieces(&mut self, mapping: &Mapping, pages: Pages) -> io::Result<Vec<((u64, u64), Pages)>> {
+        if !is_lent(mapping) {
+            return Ok(Vec::from([((mapping.start, mapping.end), pages)]));
         }
-        Ok(mine.pieces(self.maps.iter().flat_map(|maps| maps.lines()).filter_map(Lent::parse)))
+        if self.maps.is_none() {
+            self.maps = Some(mapping::all(self.pid)?);
+        }
+        Ok(pieces_of_lent(mapping, self.maps.iter().flatten()))
     }
 
     fn suspects(&mut self, page: u64, count: u64, suspects: &mut Vec<bool>) -> io::Result<()> {
         let [mine, theirs] = &mut self.entries;
-        read_entries(&self.here, page, count, mine)?;
-        read_entries(&self.there, page, count, theirs)?;
-        let entry = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        let pairs = mine.chunks_exact(8).zip(theirs.chunks_exact(8));
-        suspects.extend(pairs.map(|(mine, theirs)| may_differ(entry(mine), entry(theirs))));
+        self.here.read(page * PAGE, count, mine)?;
+        self.there.read(page * PAGE, count, theirs)?;
+        suspects.extend(mine.iter().zip(theirs.iter()).map(|(mine, theirs)| may_differ(mine, theirs)));
         Ok(())
     }
 
@@ -90,58 +87,33 @@ impl FirstMemory for CheckpointProcess {
     }
 }
 
-/// A private mapping of memory that was copied for slices.
-struct Lent<'a> {
-    range: (u64, u64),
-    /// Offset of address 0, if it were mapped as well.
-    bias: u64,
-    object: (&'a str, &'a str),
+/// Whether it is a private mapping of memory that was copied for slices.
+fn is_lent(mapping: &Mapping) -> bool {
+    !mapping.shared && mapping.name.starts_with("/memfd:")
 }
 
-impl<'a> Lent<'a> {
-    fn parse(line: &'a str) -> Option<Self> {
-        let mut fields = line.split_ascii_whitespace();
-        let (start, end) = fields.next()?.split_once('-')?;
-        let hex = |text| u64::from_str_radix(text, 16).ok();
-        let (start, end) = (hex(start)?, hex(end)?);
-        let is_private = fields.next()?.ends_with('p');
-        let offset = hex(fields.next()?)?;
-        let object = (fields.next()?, fields.next()?);
-        let is_memory = fields.next().is_some_and(|name| name.starts_with("/memfd:"));
-        (is_private && is_memory).then_some(Self { range: (start, end), bias: offset.wrapping_sub(start), object })
-    }
-
-    /// What of it is the same piece of the same object in another process, which has these mappings in order, and what isn't.
-    fn pieces<'b>(&self, theirs: impl Iterator<Item = Lent<'b>>) -> Vec<((u64, u64), Pages)> {
-        let (mut at, end) = self.range;
-        let mut pieces = Vec::new();
-        for same in theirs.filter(|other| other.object == self.object && other.bias == self.bias) {
-            let (from, to) = (same.range.0.max(at), same.range.1.min(end));
-            if from < to {
-                pieces.extend([((at, from), Pages::All), ((from, to), Pages::Suspect)]);
-                at = to;
-            }
+/// What of such a mapping is the same piece of the same object in another process, which has `theirs` in order, and what isn't.
+fn pieces_of_lent<'a>(mine: &Mapping, theirs: impl Iterator<Item = &'a Mapping>) -> Vec<((u64, u64), Pages)> {
+    // The object, and the offset of address 0 in it, if that were mapped as well.
+    let shown = |map: &Mapping| (map.device, map.inode, map.offset.wrapping_sub(map.start));
+    let (mut at, end) = (mine.start, mine.end);
+    let mut pieces = Vec::new();
+    for same in theirs.filter(|other| is_lent(other) && shown(other) == shown(mine)) {
+        let (from, to) = (same.start.max(at), same.end.min(end));
+        if from < to {
+            pieces.extend([((at, from), Pages::All), ((from, to), Pages::Suspect)]);
+            at = to;
         }
-        pieces.push(((at, end), Pages::All));
-        pieces.retain(|((from, to), _)| from < to);
-        pieces
     }
-}
-
-fn read_entries(file: &File, page: u64, count: u64, entries: &mut Vec<u8>) -> io::Result<()> {
-    entries.resize(count as usize * 8, 0);
-    file.read_exact_at(entries, page * 8)
+    pieces.push(((at, end), Pages::All));
+    pieces.retain(|((from, to), _)| from < to);
+    pieces
 }
 
 /// Whether a page can differ, by both processes' page map entries: not if it is absent in both, a file's own page in both, or
-/// the same physical page (whose number only a privileged process is told).
-fn may_differ(a: u64, b: u64) -> bool {
-    const FRAME: u64 = (1 << 55) - 1;
-    const FILE_PAGE: u64 = 1 << 61;
-    const THERE: u64 = 3 << 62;
-    let anonymous = |entry: u64| entry & THERE != 0 && entry & FILE_PAGE == 0;
-    let same_frame = a & THERE == b & THERE && a & FRAME == b & FRAME && a & FRAME != 0;
-    (anonymous(a) || anonymous(b)) && !same_frame
+/// the same physical page.
+fn may_differ(a: Entry, b: Entry) -> bool {
+    (a.is_own() || b.is_own()) && !a.is_same_page(b)
 }
 
 #[cfg(test)]
@@ -159,7 +131,8 @@ mod tests {
             line("405000-406000 rw-p 00015000", 7),
             line("406000-407000 rw-s 00016000", 7),
         ];
-        let pieces = Lent::parse(&mine).unwrap().pieces(theirs.iter().filter_map(|line| Lent::parse(line)));
+        let theirs = theirs.map(|line| Mapping::parse(&line).unwrap());
+        let pieces = pieces_of_lent(&Mapping::parse(&mine).unwrap(), theirs.iter());
         let expected = [
             ((0x40_0000, 0x40_2000), Pages::Suspect),
             ((0x40_2000, 0x40_5000), Pages::All),
@@ -167,6 +140,6 @@ mod tests {
             ((0x40_6000, 0x40_9000), Pages::All),
         ];
         assert_eq!(pieces, expected);
-        assert!(Lent::parse("400000-401000 rw-p 00000000 fe:00 1 /bin/x").is_none());
+        assert!(!is_lent(&Mapping::parse("400000-401000 rw-p 00000000 fe:00 1 /bin/x").unwrap()));
     }
 }

@@ -14,10 +14,11 @@
 use std::io;
 
 use bubble::map::BUBBLE;
-use machine::{Here, Memory, proc};
+use machine::mapping::{self, Mapping};
+use machine::{Here, Memory, PAGE};
 use sigmatch::Images;
 
-use super::first_memory::{FirstMemory, PAGE, Pages};
+use super::first_memory::{FirstMemory, Pages};
 
 /// Pages whose state is read at a time.
 const BATCH: u64 = 4096;
@@ -52,11 +53,11 @@ pub struct Apart<'a> {
 /// # Errors
 /// If that can't be looked at.
 pub fn compare(next: &mut dyn FirstMemory, apart: &Apart<'_>) -> io::Result<Option<Difference>> {
-    let maps = proc::read_to_string("self/maps")?;
+    let maps = mapping::all("self")?;
     let mut comparison = Comparison { next, apart, suspects: Vec::new(), contents: Default::default() };
-    for line in maps.lines() {
-        let Some((range, pages)) = comparable(line) else { continue };
-        for (range, pages) in comparison.next.pieces(line, range, pages)? {
+    for mapping in &maps {
+        let Some(pages) = comparable(mapping) else { continue };
+        for (range, pages) in comparison.next.pieces(mapping, pages)? {
             let parts = without(range, apart.frame).into_iter().flat_map(|part| without_dead_stack(part, apart.rsp));
             for (start, end) in parts {
                 if let Some(difference) = comparison.compare(start, end, pages)? {
@@ -68,17 +69,12 @@ pub fn compare(next: &mut dyn FirstMemory, apart: &Apart<'_>) -> io::Result<Opti
     Ok(None)
 }
 
-/// Start and end of a readable mapping of the app's.
-fn comparable(line: &str) -> Option<((u64, u64), Pages)> {
-    let mut fields = line.split_ascii_whitespace();
-    let (start, end) = fields.next()?.split_once('-')?;
-    let permissions = fields.next()?.as_bytes();
-    let name = fields.nth(3).unwrap_or("");
-    let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
-    let pages = if name.starts_with("/memfd:") { Pages::All } else { Pages::Suspect };
-    let own = permissions[3] == b'p' || pages == Pages::All;
-    let app = permissions[0] == b'r' && own && !name.starts_with("[v");
-    (app && !BUBBLE.overlaps(start, end - start)).then_some(((start, end), pages))
+/// Which pages are looked at, if it is a readable mapping of the app's.
+fn comparable(mapping: &Mapping) -> Option<Pages> {
+    let pages = if mapping.name.starts_with("/memfd:") { Pages::All } else { Pages::Suspect };
+    let own = !mapping.shared || pages == Pages::All;
+    let app = mapping.read && own && !mapping.name.starts_with("[v");
+    (app && !BUBBLE.overlaps(mapping.start, mapping.size())).then_some(pages)
 }
 
 /// The range without what lies below the red zone of a stack pointer in it, in whole pages (the page of the red zone is
@@ -218,8 +214,8 @@ mod tests {
     }
 
     impl FirstMemory for Table {
-        fn pieces(&mut self, _line: &str, range: (u64, u64), pages: Pages) -> io::Result<Vec<((u64, u64), Pages)>> {
-            Ok(vec![(range, pages)])
+        fn pieces(&mut self, mapping: &Mapping, pages: Pages) -> io::Result<Vec<((u64, u64), Pages)>> {
+            Ok(vec![((mapping.start, mapping.end), pages)])
         }
 
         fn suspects(&mut self, page: u64, count: u64, suspects: &mut Vec<bool>) -> io::Result<()> {
@@ -256,10 +252,9 @@ mod tests {
 
     #[test]
     fn only_the_slices_own_memory_is_compared() {
-        let suspect = Some(((0x40_0000, 0x40_1000), Pages::Suspect));
-        assert_eq!(comparable("400000-401000 r-xp 00000000 fe:00 1 /bin/x"), suspect);
-        let all = Some(((0x40_0000, 0x40_1000), Pages::All));
-        assert_eq!(comparable("400000-401000 rw-s 00000000 00:01 1 /memfd: (deleted)"), all);
+        let comparable = |line: &str| comparable(&Mapping::parse(line).unwrap());
+        assert_eq!(comparable("400000-401000 r-xp 00000000 fe:00 1 /bin/x"), Some(Pages::Suspect));
+        assert_eq!(comparable("400000-401000 rw-s 00000000 00:01 1 /memfd: (deleted)"), Some(Pages::All));
         assert!(comparable("400000-401000 rw-s 00000000 fe:00 1 /bin/x").is_none());
         assert!(comparable("7ffff7fc1000-7ffff7fc5000 r--p 00000000 00:00 0 [vvar]").is_none());
         let bubble = format!("{:x}-{:x} rw-p 00000000 00:00 0", BUBBLE.start, BUBBLE.start + PAGE);

@@ -3,16 +3,8 @@
 
 use std::fs::File;
 
-use machine::mapping::{self, Answer};
-use machine::{Here, Memory, MemoryError, proc};
-
-const PAGE: u64 = 4096;
-
-/// A mapping of the slice's own, from an address on.
-struct Own {
-    end: u64,
-    protection: i32,
-}
+use machine::mapping::{self, Answer, Mapping};
+use machine::{Here, Memory, MemoryError, PAGE, proc};
 
 /// Writes to memory that the app can't write at the moment, and leaves its protection as it is.
 ///
@@ -23,8 +15,9 @@ pub fn write_protected(memory: &mut Here, address: u64, bytes: &[u8]) -> Result<
     let maps = proc::open("thread-self/maps").map_err(|_| failed)?;
     let (mut at, mut rest) = (address, bytes);
     while !rest.is_empty() {
-        let Own { end, protection } = own_at(&maps, at).ok_or(failed)?;
-        let (part, behind) = rest.split_at(rest.len().min((end - at) as usize));
+        let own = own_at(&maps, at).ok_or(failed)?;
+        let protection = own.protection();
+        let (part, behind) = rest.split_at(rest.len().min((own.end - at) as usize));
         let first = at / PAGE * PAGE;
         let pages = (first, (at + part.len() as u64).next_multiple_of(PAGE) - first);
         protect(pages, protection | libc::PROT_READ | libc::PROT_WRITE).ok_or(failed)?;
@@ -41,33 +34,23 @@ fn protect((start, len): (u64, u64), protection: i32) -> Option<()> {
     (unsafe { libc::mprotect(start as *mut libc::c_void, len as usize, protection) } == 0).then_some(())
 }
 
-fn own_at(maps: &File, address: u64) -> Option<Own> {
-    match mapping::at(maps, address) {
-        Answer::Is(map) => {
-            let bits = [(map.read, libc::PROT_READ), (map.write, libc::PROT_WRITE), (map.execute, libc::PROT_EXEC)];
-            let protection = bits.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();
-            is_own(map.shared, &map.name).then_some(Own { end: map.end, protection })
-        }
+/// The mapping of the slice's own that contains the address.
+fn own_at(maps: &File, address: u64) -> Option<Mapping> {
+    let mapping = match mapping::at(maps, address) {
+        Answer::Is(mapping) => Some(mapping),
         Answer::Nothing => None,
-        Answer::Unknown => proc::read_to_string("thread-self/maps").ok()?.lines().find_map(|line| parse(line, address)),
-    }
+        Answer::Unknown => containing(mapping::all("thread-self").ok()?, address),
+    };
+    mapping.filter(is_own)
+}
+
+fn containing(all: Vec<Mapping>, address: u64) -> Option<Mapping> {
+    all.into_iter().find(|map| (map.start..map.end).contains(&address))
 }
 
 /// A shared mapping of anything but memory that was made for this slice might show elsewhere what is written to it.
-fn is_own(shared: bool, name: &str) -> bool {
-    !shared || name.starts_with("/memfd:")
-}
-
-/// What a line of /proc/PID/maps tells of a mapping that contains the address.
-fn parse(line: &str, address: u64) -> Option<Own> {
-    let mut fields = line.split_ascii_whitespace();
-    let (start, end) = fields.next()?.split_once('-')?;
-    let hex = |text| u64::from_str_radix(text, 16).ok();
-    let (start, end, permissions) = (hex(start)?, hex(end)?, fields.next()?);
-    let bits = [('r', libc::PROT_READ), ('w', libc::PROT_WRITE), ('x', libc::PROT_EXEC)];
-    let protection = bits.iter().filter(|(c, _)| permissions.contains(*c)).map(|(_, bit)| bit).sum();
-    let name = fields.nth(3).unwrap_or("");
-    ((start..end).contains(&address) && is_own(permissions.ends_with('s'), name)).then_some(Own { end, protection })
+fn is_own(mapping: &Mapping) -> bool {
+    !mapping.shared || mapping.name.starts_with("/memfd:")
 }
 
 #[cfg(test)]
@@ -109,9 +92,10 @@ mod tests {
         let start = pages(libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1);
         assert!(write_protected(&mut here, start, b"x").is_err());
         let line = |kind: &str, name: &str| format!("400000-401000 r-x{kind} 00000000 00:01 7 {name}");
-        let known = |line: &str, at: u64| parse(line, at).map(|own| (own.end, own.protection));
-        let own = Some((0x40_1000, libc::PROT_READ | libc::PROT_EXEC));
-        assert_eq!([known(&line("p", "/x"), 0x40_0fff), known(&line("s", "/memfd: (deleted)"), 0x40_0000)], [own; 2]);
-        assert_eq!([known(&line("s", "/x"), 0x40_0000), known(&line("p", "/x"), 0x40_1000)], [None; 2]);
+        let at = |address| containing(Mapping::parse(&line("p", "/x")).into_iter().collect(), address).is_some();
+        assert_eq!([0x3f_ffff, 0x40_0000, 0x40_0fff, 0x40_1000].map(at), [false, true, true, false]);
+        let is_own = |line: &str| is_own(&Mapping::parse(line).unwrap());
+        assert!(is_own(&line("p", "/x")) && is_own(&line("s", "/memfd: (deleted)")));
+        assert!(!is_own(&line("s", "/x")));
     }
 }

@@ -12,30 +12,18 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 
 use bubble::map::BUBBLE;
-use machine::{Here, Memory, proc};
+use machine::mapping::{self, Mapping};
+use machine::pagemap::{Entry, Pagemap};
+use machine::{Here, Memory, PAGE};
 
-const PAGE: usize = 4096;
 /// As far from its start an object is copied where it isn't mapped: as far as the control process has copied it, which takes less.
 const MOST_UNMAPPED: u64 = 64 << 20;
-
-/// One shared mapping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mapping {
-    start: u64,
-    end: u64,
-    protection: i32,
-    offset: u64,
-}
 
 /// Whether this process has looked at any page from `start` to `end` since [`make_own`], or at one near it: a page of its copies
 /// is mapped when it is touched. True if that can't be found out.
 pub fn is_touched((start, end): (u64, u64)) -> bool {
-    const PAGE: u64 = self::PAGE as u64;
-    const THERE: u64 = 3 << 62;
-    let mut entries = vec![0; ((end - start) / PAGE * 8) as usize];
-    let read = proc::open("self/pagemap").and_then(|file| file.read_exact_at(&mut entries, start / PAGE * 8));
-    let is_there = |entry: &[u8]| u64::from_le_bytes(entry.try_into().expect("eight bytes")) & THERE != 0;
-    read.is_err() || entries.chunks_exact(8).any(is_there)
+    let pages = Pagemap::open("self").and_then(|pagemap| pagemap.range(start, end));
+    pages.map_or(true, |pages| pages.iter().any(Entry::is_there))
 }
 
 /// Gives this process its own objects.
@@ -43,49 +31,37 @@ pub fn is_touched((start, end): (u64, u64)) -> bool {
 /// # Errors
 /// If there is no memory for them.
 pub fn make_own() -> io::Result<()> {
-    let maps = proc::read_to_string("self/maps")?;
-    let mut objects: BTreeMap<String, Vec<Mapping>> = BTreeMap::new();
-    for (object, mapping) in maps.lines().filter_map(parse) {
-        objects.entry(object).or_default().push(mapping);
+    let mut objects: BTreeMap<_, Vec<Mapping>> = BTreeMap::new();
+    for mapping in mapping::all("self")?.into_iter().filter(is_meant) {
+        objects.entry((mapping.device, mapping.inode)).or_default().push(mapping);
     }
     objects.values().try_for_each(|mappings| replace(mappings))
 }
 
-/// Object and place, if this line is a shared mapping of memory that was made for this slice.
-fn parse(line: &str) -> Option<(String, Mapping)> {
-    let mut fields = line.split_ascii_whitespace();
-    let (start, end) = fields.next()?.split_once('-')?;
-    let permissions = fields.next()?;
-    let hex = |text| u64::from_str_radix(text, 16).ok();
-    let (start, end, offset) = (hex(start)?, hex(end)?, hex(fields.next()?)?);
-    let (device, inode, name) = (fields.next()?, fields.next()?, fields.next()?);
-    if !permissions.ends_with('s') || !name.starts_with("/memfd:") || BUBBLE.overlaps(start, end - start) {
-        return None;
-    }
-    let bits = [('r', libc::PROT_READ), ('w', libc::PROT_WRITE), ('x', libc::PROT_EXEC)];
-    let protection = bits.iter().filter(|(c, _)| permissions.contains(*c)).map(|(_, bit)| bit).sum();
-    Some((format!("{device} {inode}"), Mapping { start, end, protection, offset }))
+/// Whether it is a shared mapping of memory that was made for this slice.
+fn is_meant(mapping: &Mapping) -> bool {
+    mapping.shared && mapping.name.starts_with("/memfd:") && !BUBBLE.overlaps(mapping.start, mapping.size())
 }
 
 fn replace(mappings: &[Mapping]) -> io::Result<()> {
     // SAFETY: the name is a C string; the descriptor is new and nobody else owns it.
     let object =
         unsafe { File::from_raw_fd(checked(libc::memfd_create(c"".as_ptr(), libc::MFD_CLOEXEC).into())? as i32) };
-    let len = mappings.iter().map(|map| map.offset + (map.end - map.start)).max().unwrap_or(0);
+    let len = mappings.iter().map(|map| map.offset + map.size()).max().unwrap_or(0);
     object.set_len(len.max(MOST_UNMAPPED))?;
     copy_unmapped(mappings, &object)?;
-    for map in mappings.iter().filter(|map| map.protection & libc::PROT_READ != 0) {
+    for map in mappings.iter().filter(|map| map.read) {
         // SAFETY: the mapping is readable to its end: the object behind it was made that long.
-        let bytes = unsafe { std::slice::from_raw_parts(map.start as *const u8, (map.end - map.start) as usize) };
+        let bytes = unsafe { std::slice::from_raw_parts(map.start as *const u8, map.size() as usize) };
         object.write_all_at(bytes, map.offset)?;
     }
     for map in mappings {
         let flags = libc::MAP_SHARED | libc::MAP_FIXED;
-        let len = (map.end - map.start) as usize;
+        let len = map.size() as usize;
         // SAFETY: the app's mapping is replaced by one with the same contents; nothing of the runtime's lies there.
         let mapped = unsafe {
             let (start, offset) = (map.start as *mut libc::c_void, map.offset as i64);
-            libc::mmap(start, len, map.protection, flags, object.as_raw_fd(), offset)
+            libc::mmap(start, len, map.protection(), flags, object.as_raw_fd(), offset)
         };
         checked(mapped as i64)?;
     }
@@ -94,10 +70,10 @@ fn replace(mappings: &[Mapping]) -> io::Result<()> {
 
 /// What the object holds where nothing of it is mapped: the app may map it again.
 fn copy_unmapped(mappings: &[Mapping], object: &File) -> io::Result<()> {
-    let readable = || mappings.iter().filter(|map| map.protection & libc::PROT_READ != 0);
+    let readable = || mappings.iter().filter(|map| map.read);
     let Some(map) = readable().next() else { return Ok(()) };
     let len = MOST_UNMAPPED as usize;
-    let mut there = vec![0_u8; len / PAGE];
+    let mut there = vec![0_u8; len / PAGE as usize];
     // SAFETY: a second mapping of the object, at an address of the kernel's choice, which shows it from its start on; it is unmapped below. The list has a byte for
     // each page. Nothing is kept of the structure, which is plain data.
     let (start, is_swapping) = unsafe {
@@ -107,10 +83,10 @@ fn copy_unmapped(mappings: &[Mapping], object: &File) -> io::Result<()> {
         let mut told: libc::sysinfo = std::mem::zeroed();
         (start as u64, libc::sysinfo(&raw mut told) != 0 || told.totalswap != told.freeswap)
     };
-    let is_copied = |offset: u64| readable().any(|map| offset.wrapping_sub(map.offset) < map.end - map.start);
-    let mut page = [0; PAGE];
+    let is_copied = |offset: u64| readable().any(|map| offset.wrapping_sub(map.offset) < map.size());
+    let mut page = [0; PAGE as usize];
     for (number, there) in there.iter().enumerate() {
-        let offset = (number * PAGE) as u64;
+        let offset = number as u64 * PAGE;
         // What is in swap space doesn't seem to be there. Behind the object's end nothing can be read.
         let is_needed = (is_swapping || there & 1 != 0) && !is_copied(offset);
         if is_needed && Here::new().read(start + offset, &mut page).is_ok() {
@@ -132,16 +108,11 @@ mod tests {
     #[test]
     fn only_the_apps_shared_memory_is_meant() {
         let line = "7ffff7fb6000-7ffff7fb7000 rw-s 00001000 00:01 1026     /memfd: (deleted)";
-        let expected = Mapping {
-            start: 0x7fff_f7fb_6000,
-            end: 0x7fff_f7fb_7000,
-            protection: libc::PROT_READ | libc::PROT_WRITE,
-            offset: 0x1000,
-        };
-        assert_eq!(parse(line), Some(("00:01 1026".to_owned(), expected)));
-        assert_eq!(parse(&line.replace("rw-s", "rw-p")), None);
-        assert_eq!(parse(&line.replace("/memfd:", "/tmp/x")), None);
-        let run_memory = format!("{:x}-{:x} rw-s 0 00:01 7 /memfd:superpin-run", BUBBLE.start, BUBBLE.start + 4096);
-        assert_eq!(parse(&run_memory), None);
+        let is_meant = |line: &str| is_meant(&Mapping::parse(line).unwrap());
+        assert!(is_meant(line));
+        assert!(!is_meant(&line.replace("rw-s", "rw-p")));
+        assert!(!is_meant(&line.replace("/memfd:", "/tmp/x")));
+        let run_memory = format!("{:x}-{:x} rw-s 0 00:01 7 /memfd:superpin-run", BUBBLE.start, BUBBLE.start + PAGE);
+        assert!(!is_meant(&run_memory));
     }
 }

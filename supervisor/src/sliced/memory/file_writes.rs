@@ -12,7 +12,7 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use machine::Memory;
+use machine::{Memory, PAGE};
 use nix::sys::statfs::{BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, FsType, TMPFS_MAGIC, XFS_SUPER_MAGIC, fstatfs};
 use syscall_replay::effects::View;
 use syscall_replay::is_error;
@@ -29,7 +29,6 @@ const MOST: u32 = 256;
 const MOST_SHOWN: u64 = 1 << 20;
 /// File systems of this machine alone, on which a file's mappings show at once what is written to it.
 const LOCAL: [FsType; 4] = [TMPFS_MAGIC, EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC];
-const PAGE: u64 = 4096;
 
 /// How a file's calls are taken.
 enum State {

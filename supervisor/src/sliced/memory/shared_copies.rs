@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 
-use machine::Memory;
+use machine::{Memory, PAGE};
 use tracee::{Remote, Stopped, TraceError};
 
 use super::file_writes::FileWrites;
@@ -83,7 +83,6 @@ impl SharedCopies {
 
     /// Whether a slice can make a `remap_file_pages` with these arguments again: it has the object, and what the call is to show of it.
     pub fn can_show_again(&self, pid: i32, [start, len, protection, page, ..]: &[u64; 6]) -> bool {
-        const PAGE: u64 = 4096;
         let end = page.checked_mul(PAGE).and_then(|offset| offset.checked_add(len.checked_next_multiple_of(PAGE)?));
         let is_known = *protection == 0 && end.is_some_and(|end| end <= whole_objects::len());
         is_known
