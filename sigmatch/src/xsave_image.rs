@@ -14,10 +14,10 @@
 
 use std::collections::VecDeque;
 
-use machine::{Memory, XState, component};
+use machine::{ComponentPlace, Memory, XState, component};
 
 use crate::extended::initial_components;
-use crate::xsave_layout::{Form, MXCSR, extended_place, places};
+use crate::xsave_layout::{Form, MXCSR, places};
 
 /// Images, and environments, that are kept.
 const MOST: usize = 256;
@@ -68,8 +68,9 @@ impl Images {
         if open == 0 {
             return;
         }
-        let places =
-            (0..64).filter(|bit| open >> bit & 1 != 0).flat_map(|bit| places(bit, form, requested, &extended_place));
+        let places = (0..64)
+            .filter(|bit| open >> bit & 1 != 0)
+            .flat_map(|bit| places(bit, form, requested, &ComponentPlace::own));
         let parts = places.map(|(at, len)| {
             let mut before = vec![0; len];
             let readable = memory.read_prefix(start.wrapping_add(at as u64), &mut before);

@@ -3,17 +3,14 @@
 //! Where a component lies in an XSAVE area differs between processors, of one vendor even. So whatever is kept of such an area for others, in a
 //! boundary's state, in a slice's end or in a log, says where its components are: whoever reads it has them at other places, perhaps, or lacks one.
 
-use std::arch::x86_64::__cpuid_count;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::{XSTATE_CAPACITY, XState, component};
+use crate::{ComponentPlace, EXTENDED_AT, XSTATE_CAPACITY, XState, component};
 
 /// Components have bits below this. x87 and SSE, the first two, are at the same places everywhere.
 const BITS: usize = 10;
 const FIRST: usize = 2;
-/// What is at the same places everywhere: the legacy region and the header.
-const COMMON: usize = 576;
 
 /// Where the components of an area in the standard form are that are kept.
 #[repr(C)]
@@ -33,10 +30,9 @@ impl Layout {
         OWN.get_or_init(|| {
             let mut own = Self::default();
             for (place, bit) in own.places.iter_mut().zip(FIRST as u32..) {
-                let answer = __cpuid_count(0xd, bit);
-                let fits = (answer.ebx + answer.eax) as usize <= XSTATE_CAPACITY;
-                if component::KEPT >> bit & 1 != 0 && fits {
-                    *place = [answer.ebx, answer.eax];
+                let there = ComponentPlace::own(bit);
+                if component::KEPT >> bit & 1 != 0 && there.range().end <= XSTATE_CAPACITY {
+                    *place = [there.start as u32, there.len as u32];
                 }
             }
             own
@@ -83,7 +79,7 @@ impl<'a> LaidOut<'a> {
             state.bytes.get_mut(..self.bytes.len())?.copy_from_slice(self.bytes);
             return Some(state);
         }
-        let common = self.bytes.len().min(COMMON);
+        let common = self.bytes.len().min(EXTENDED_AT);
         state.bytes[..common].copy_from_slice(&self.bytes[..common]);
         let in_use = state.xstate_bv() & !(component::X87 | component::SSE);
         for bit in (0..u64::BITS).filter(|bit| in_use >> bit & 1 != 0) {

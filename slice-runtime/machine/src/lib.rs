@@ -6,6 +6,7 @@
 
 mod address;
 mod assembly;
+mod component_place;
 pub mod cpuid;
 pub mod in_use;
 mod layout;
@@ -18,6 +19,7 @@ pub mod x87;
 mod xstate;
 
 pub use address::{AppPc, CachePc};
+pub use component_place::{ComponentPlace, EXTENDED_AT};
 pub use layout::{LaidOut, Layout, SavedXState};
 pub use memory::{Here, Memory, MemoryError};
 pub use page::PAGE;

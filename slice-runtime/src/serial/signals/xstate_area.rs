@@ -1,10 +1,9 @@
 //! The extended state in signal frames: what the kernel puts there, and what it takes from there.
 
-use std::arch::x86_64::__cpuid_count;
 use std::sync::OnceLock;
 
 use machine::signal_area::SignalArea;
-use machine::{Memory, MemoryError, XSTATE_CAPACITY, XState, component};
+use machine::{ComponentPlace, EXTENDED_AT, Memory, MemoryError, XSTATE_CAPACITY, XState, component};
 
 const MAGIC1: u32 = 0x4650_5853;
 
@@ -28,10 +27,10 @@ pub(super) fn put_area(area: &mut [u8], state: &XState, size: usize) {
 /// What is written of an area: x87 and SSE, the software bytes, the header, and each component that it has room for.
 fn written(size: usize) -> Vec<(usize, usize)> {
     let components = (2..63).filter(|bit| features() >> bit & 1 != 0).map(|bit| {
-        let place = __cpuid_count(0xd, bit);
-        (place.ebx as usize, (place.ebx + place.eax) as usize)
+        let place = ComponentPlace::own(bit).range();
+        (place.start, place.end)
     });
-    let legacy = [(0, 416), (464, 576)];
+    let legacy = [(0, 416), (464, EXTENDED_AT)];
     legacy.into_iter().chain(components).filter(|(_, end)| *end <= size.min(XSTATE_CAPACITY)).collect()
 }
 
@@ -49,10 +48,9 @@ fn explicit(state: &XState) -> XState {
         explicit.bytes[160..416].fill(0);
     }
     for bit in (2..63).filter(|bit| present >> bit & 1 == 0 && features() >> bit & 1 != 0) {
-        let place = __cpuid_count(0xd, bit);
-        let (start, end) = (place.ebx as usize, (place.ebx + place.eax) as usize);
-        if end <= XSTATE_CAPACITY {
-            explicit.bytes[start..end].fill(0);
+        let place = ComponentPlace::own(bit).range();
+        if place.end <= XSTATE_CAPACITY {
+            explicit.bytes[place].fill(0);
         }
     }
     let present = present | component::X87 | component::SSE;
@@ -67,7 +65,7 @@ pub(super) fn take_area(address: u64, memory: &dyn Memory) -> Result<XState, Mem
     memory.read(address, &mut state.bytes[..512])?;
     let half = |state: &XState, at: usize| u32::from_le_bytes(state.bytes[at..at + 4].try_into().expect("four bytes"));
     let size = half(&state, 480) as usize;
-    let extended = half(&state, 464) == MAGIC1 && (576..=area_size()).contains(&size);
+    let extended = half(&state, 464) == MAGIC1 && (EXTENDED_AT..=area_size()).contains(&size);
     let mut magic = [0; 4];
     let whole = extended
         && memory.read(address + size as u64, &mut magic).is_ok()
@@ -75,7 +73,7 @@ pub(super) fn take_area(address: u64, memory: &dyn Memory) -> Result<XState, Mem
         && memory.read(address, &mut state.bytes[..size.min(XSTATE_CAPACITY)]).is_ok();
     let present =
         if whole { state.xstate_bv() & features() & component::KEPT } else { component::X87 | component::SSE };
-    state.bytes[464..576].fill(0);
+    state.bytes[464..EXTENDED_AT].fill(0);
     state.bytes[512..520].copy_from_slice(&present.to_le_bytes());
     let mxcsr = half(&state, 24) & 0xffff;
     state.bytes[24..28].copy_from_slice(&mxcsr.to_le_bytes());
