@@ -102,9 +102,10 @@ impl Table {
                 }
             }
             let beyond = base + (1 << RANGE) - 16;
+            let answer = ask(beyond, 0);
             let same = |subleaf| ask(beyond, subleaf) == ask(table.last_basic, subleaf);
-            let is_last_basic = (same(0) && same(1) && ask(beyond, 0) != [0; 4]).into();
-            table.outside[range as usize] = Outside { is_last_basic, answer: ask(beyond, 0) };
+            let is_last_basic = (answer != [0; 4] && same(0) && same(1)).into();
+            table.outside[range as usize] = Outside { is_last_basic, answer };
         }
         table
     }
@@ -115,8 +116,8 @@ impl Table {
         let kind = if counts { Kind::RestCounted } else { Kind::Rest };
         let rest = Entry { leaf, subleaf: 0, kind, answer: rest };
         let mut gap = 0;
-        // The components are 63.
-        for subleaf in 0..64 {
+        let parts = if leaf == XSAVE { components(ask) } else { u64::MAX };
+        for subleaf in (0..64).filter(|subleaf| parts >> subleaf & 1 != 0) {
             let answer = ask(leaf, subleaf);
             if answer == rest.of_subleaf(subleaf) {
                 gap += 1;
@@ -176,6 +177,12 @@ impl Entry {
     }
 }
 
+/// Subleaves that the components' leaf has: the first two name the others, of the app's and of the kernel's.
+fn components(ask: &impl Fn(u32, u32) -> Answer) -> u64 {
+    let [[eax, _, _, edx], [_, _, low, high]] = [0, 1].map(|subleaf| ask(XSAVE, subleaf));
+    u64::from(edx | high) << 32 | u64::from(eax | low) | 3
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,7 +194,9 @@ mod tests {
             (4, 0..=3) => [subleaf + 1, 2, 3, 4],
             (0xb, 0) => [1, 2, 0x100, 77],
             (0xb, _) => [0, 0, subleaf & 0xff, 77],
-            (0xd, 0 | 1 | 2 | 9 | 18) => [subleaf, 5, 6, 7],
+            (0xd, 0) => [7 | 1 << 9, 5, 6, 0],
+            (0xd, 1) => [1, 5, 1 << 18, 0],
+            (0xd, 2 | 9 | 18) => [subleaf, 5, 6, 7],
             (4 | 0xd, _) => [0; 4],
             (1..=0xd, _) => [leaf, leaf, leaf, leaf],
             (0x4000_0000 | 0x4000_0100, _) => [leaf + 1, 0, 0, 0],
