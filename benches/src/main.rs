@@ -50,6 +50,7 @@ benches [OPTIONS] [PROGRAM …]
   -dynamorio FOLDER  a release or build of DynamoRIO; else the variable DYNAMORIO_HOME
   -memtrace CLIENT   a DynamoRIO client that writes memory addresses into a buffer
   -valgrind FILE     else it is looked for in PATH
+  -before FILE       another build of superpin, measured in turns with this one; a table tells this one's times over its
   -pin CPU           run everything on this processor; CPU times are printed then, and no wall times
 ";
 
@@ -60,6 +61,7 @@ struct Settings {
     sliced: Vec<Vec<String>>,
     ways: Option<Vec<String>>,
     peers: Peers,
+    before: Option<PathBuf>,
     processor: Option<usize>,
     programs: Vec<&'static Workload>,
 }
@@ -78,6 +80,7 @@ impl Settings {
             sliced: Vec::new(),
             ways: None,
             peers,
+            before: None,
             processor: None,
             programs: Vec::new(),
         }
@@ -95,6 +98,7 @@ impl Settings {
                 "-pin" => settings.processor = Some(number(&value()?)?),
                 "-w" => settings.ways = Some(value()?.split(',').map(|way| way.trim().to_owned()).collect()),
                 "-dynamorio" => settings.peers.dynamorio = Some(value()?.into()),
+                "-before" => settings.before = Some(build(&value()?)?),
                 "-memtrace" => settings.peers.memtrace = Some(value()?.into()),
                 "-valgrind" => settings.peers.valgrind = Some(value()?.into()),
                 "-h" | "-help" | "--help" => return Err(HELP.to_owned()),
@@ -116,7 +120,7 @@ impl Settings {
     }
 
     fn ways(&self, kept: &Path) -> Result<Vec<ways::Way>, String> {
-        let mut all = ways::all(&self.sliced, &self.peers, kept);
+        let mut all = ways::all(&self.sliced, &self.peers, &kept.join("kept"));
         if let Some(wanted) = &self.ways {
             let names: Vec<_> = all.iter().map(|way| way.name.as_str()).collect();
             if let Some(unknown) = wanted.iter().find(|name| !names.contains(&name.as_str())) {
@@ -124,8 +128,16 @@ impl Settings {
             }
             all.retain(|way| way.name == ways::NATIVE || wanted.contains(&way.name));
         }
-        Ok(all)
+        Ok(match &self.before {
+            Some(before) => ways::with_before(all, before, &kept.join("before")),
+            None => all,
+        })
     }
+}
+
+/// A build of superpin, by its full path: programs are run in folders of their own.
+fn build(path: &str) -> Result<PathBuf, String> {
+    std::fs::canonicalize(path).map_err(|e| format!("-before {path}: {e}"))
 }
 
 fn number<N: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<N, String> {
@@ -185,6 +197,9 @@ fn main() -> ExitCode {
     if settings.processor.is_none() {
         println!("Wall time\n\n{}", table::ratios(&ways, &rows, |times| times.wall));
     }
+    if settings.before.is_some() {
+        println!("CPU time over that of the build before\n\n{}", table::over_before(&ways, &rows));
+    }
     if let Some(text) = table::beyond_serial(&ways, &rows) {
         println!("CPU time of sliced runs over native and serial together\n\n{text}");
     }
@@ -207,6 +222,12 @@ mod tests {
         let settings = settings("-x 0.5 gzip tar").unwrap();
         let sizes: Vec<_> = settings.programs.iter().map(|w| settings.megabytes(w)).collect();
         assert_eq!(sizes, [40, 4]);
+    }
+
+    #[test]
+    fn a_build_before_must_be_there() {
+        assert!(settings("-before Cargo.toml").unwrap().before.unwrap().is_absolute());
+        assert!(settings("-before nothing").is_err());
     }
 
     #[test]

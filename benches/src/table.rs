@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::measure::{Measured, Times};
-use crate::ways::{SERIAL, SLICED, Way};
+use crate::ways::{BEFORE, SERIAL, SLICED, Way};
 
 /// One time of a run.
 type Which = fn(&Times) -> f64;
@@ -49,6 +49,28 @@ pub fn beyond_serial(ways: &[Way], rows: &[(&str, Measured)]) -> Option<String> 
         writeln!(text, "| {name} | {} |", cells.join(" | ")).expect("a String takes all");
     }
     Some(text)
+}
+
+/// CPU times of this build over those of the build before, for each way that both ran; at last the geometric mean of each column. Three digits, since a
+/// hundredth counts.
+pub fn over_before(ways: &[Way], rows: &[(&str, Measured)]) -> String {
+    let named = |name: &str| ways.iter().position(|way| way.name == name);
+    let pairs: Vec<(&str, usize, usize)> = ways
+        .iter()
+        .filter_map(|way| Some((&*way.name, named(&way.name)?, named(&format!("{}{BEFORE}", way.name))?)))
+        .collect();
+    let names: Vec<_> = pairs.iter().map(|(name, ..)| *name).collect();
+    let mut text = format!("| program | {} |\n|---|{}\n", names.join(" | "), "--:|".repeat(names.len()));
+    let over = |m: &Measured, new, old| Some(ratio(m, new, |t| t.cpu)? / ratio(m, old, |t| t.cpu)?);
+    let three = |ratio: Option<f64>| ratio.map_or("failed".to_owned(), |ratio| format!("{ratio:.3}"));
+    for (name, m) in rows {
+        let cells: Vec<_> = pairs.iter().map(|&(_, new, old)| three(over(m, new, old))).collect();
+        writeln!(text, "| {name} | {} |", cells.join(" | ")).expect("a String takes all");
+    }
+    let means: Vec<_> =
+        pairs.iter().map(|&(_, new, old)| three(mean(rows.iter().map(|(_, m)| over(m, new, old))))).collect();
+    writeln!(text, "| geometric mean | {} |", means.join(" | ")).expect("a String takes all");
+    text
 }
 
 fn cell(ratio: Option<f64>) -> String {
@@ -133,6 +155,16 @@ mod tests {
         let text = beyond_serial(&ways, &[("it", measured)]).unwrap();
         assert_eq!(text.lines().last(), Some("| it | 1.50 |"));
         assert!(beyond_serial(&ways[..2], &[]).is_none() && beyond_serial(&ways[2..], &[]).is_none());
+    }
+
+    #[test]
+    fn a_build_is_compared_with_the_one_before() {
+        let names = ["native".to_owned(), SERIAL.to_owned(), format!("{SERIAL}{BEFORE}")];
+        let ways = names.map(|name| Way { name, ..ways()[0].clone() });
+        let mut measured = measured(2.0);
+        measured.times[2] = Ok(Times { wall: 1.0, cpu: 10.0 });
+        let text = over_before(&ways, &[("it", measured)]);
+        assert_eq!(text, "| program | icount2 |\n|---|--:|\n| it | 0.800 |\n| geometric mean | 0.800 |\n");
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub const NATIVE: &str = "native";
 pub const SERIAL: &str = "icount2";
 /// The first column of sliced runs, whose statistics are printed. The names of others go on with their options.
 pub const SLICED: &str = "sliced icount2";
+/// What follows a way's name where another build of superpin is measured the same way.
+pub const BEFORE: &str = ", before";
 /// Serially, with the translations of rounds before.
 const PERSIST: &str = "icount2 -persist";
 
@@ -82,6 +84,24 @@ pub fn all(sliced: &[Vec<String>], peers: &Peers, kept: &Path) -> Vec<Way> {
         None => eprintln!("left out: valgrind (not in PATH; -valgrind names it)"),
     }
     ways
+}
+
+/// The same ways with another build of superpin as well, each behind its own: the build of a state before, say. What others made is left as it is.
+/// `kept`: where that build keeps translations from round to round.
+pub fn with_before(ways: Vec<Way>, before: &Path, kept: &Path) -> Vec<Way> {
+    ways.into_iter().flat_map(|way| [Some(way.clone()), of_before(way, before, kept)]).flatten().collect()
+}
+
+fn of_before(mut way: Way, before: &Path, kept: &Path) -> Option<Way> {
+    if way.prefix.first()? != binary().as_os_str() {
+        return None;
+    }
+    way.name += BEFORE;
+    way.prefix[0] = before.into();
+    if let Some(option) = way.prefix.iter().position(|part| part == "-persist") {
+        way.prefix[option + 1] = kept.into();
+    }
+    Some(way)
 }
 
 fn add_dynamorio(ways: &mut Vec<Way>, peers: &Peers) {
@@ -133,6 +153,18 @@ pub fn installed(name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_build_runs_all_that_is_superpins() {
+        let all = all(&[vec!["-spmsec".to_owned(), "50".to_owned()]], &Peers::default(), Path::new("kept"));
+        let both = with_before(all.clone(), Path::new("old"), Path::new("other"));
+        // All but the native run are superpin's.
+        assert_eq!(both.len(), 2 * all.len() - 1);
+        let persist = both.iter().position(|way| way.name == PERSIST).unwrap();
+        assert_eq!(both[persist + 1].name, "icount2 -persist, before");
+        assert_eq!(both[persist + 1].prefix[..3], ["old", "-persist", "other"]);
+        assert_eq!(both[persist + 1].prefix[3..], both[persist].prefix[3..]);
+    }
 
     #[test]
     fn what_is_not_installed_is_left_out() {
