@@ -7,13 +7,12 @@
 //! ```
 //!
 //! * `clock`: what traps by itself. `counter`: the time stamp counter, computed from a clock.
-//! * `random`, `vsyscall`: what has to be searched for in code. `search` does that quickly.
+//! * `random`, `vsyscall`: what has to be searched for in code.
 //! * `traps`: breakpoints in the app's code, put and lifted.
 
 mod clock;
 mod counter;
 pub mod random;
-mod search;
 mod traps;
 pub mod vsyscall;
 

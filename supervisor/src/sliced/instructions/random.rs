@@ -19,10 +19,10 @@ use std::os::unix::fs::FileExt;
 use isa::Instruction;
 use machine::mapping::{self, Answer, Mapping};
 use machine::{AppPc, Gpr, Memory};
+use memchr::memmem;
 use syscall_replay::RandomRecord;
 use tracee::{BREAKPOINTS, Stopped, TraceError};
 
-use super::search::pairs;
 use super::traps::Traps;
 use super::vsyscall;
 
@@ -281,7 +281,8 @@ const OVERLAP: usize = 64;
 
 /// Offsets in `code` of the instructions: places of their opcode at which most decodings of the code before arrive.
 fn find_in(code: &[u8]) -> Vec<usize> {
-    let opcodes = pairs(code, [0x0f, 0xc7]).filter(|at| code.get(at + 2).is_some_and(|byte| *byte >= 0xf0));
+    let opcodes =
+        memmem::find_iter(code, &[0x0f, 0xc7]).filter(|at| code.get(at + 2).is_some_and(|byte| *byte >= 0xf0));
     opcodes.filter_map(|at| start_of(code, at)).collect()
 }
 

@@ -7,10 +7,10 @@
 use isa::Instruction;
 use machine::AppPc;
 use machine::Memory;
+use memchr::memmem;
 use syscall_replay::table;
 use tracee::Stopped;
 
-use super::search::pairs;
 use crate::base::Failure;
 
 /// Instructions between the load of the address and the call.
@@ -20,7 +20,7 @@ const LOAD_LEN: usize = 7;
 /// Offsets in `code` of calls through a register that was loaded with such an address.
 pub fn find_in(code: &[u8]) -> impl Iterator<Item = usize> {
     // The end of the address, which is rare in code.
-    pairs(code, [0x60, 0xff]).filter_map(|at| call_after(code, at.checked_sub(LOAD_LEN - 2)?))
+    memmem::find_iter(code, &[0x60, 0xff]).filter_map(|at| call_after(code, at.checked_sub(LOAD_LEN - 2)?))
 }
 
 /// If `mov $page, %register` is at `load`: the offset of the call through this register that follows.
