@@ -1,83 +1,17 @@
-//! Runs a program and keeps all that can be seen of the run.
-//!
-//! Each run has its own empty current directory and the same small environment: instruction counts depend on the
-//! environment's size, and files that a program leaves are part of what must be equal.
+//! A run, and what it leaves.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::process::{Child, ExitStatus};
 use std::time::Duration;
 use std::{fmt, io};
 
-use tempfile::TempDir;
-
+use super::job::Job;
+use super::scratch::Scratch;
 use crate::deadline::{wait_at_most, wait_for};
-use crate::libraries;
-
-/// The environment of every run. Seeds are fixed: with random ones an interpreter executes a different number of
-/// instructions in each run. Beside these there is LD_LIBRARY_PATH, see [`libraries`].
-pub const ENVIRONMENT: [(&str, &str); 6] = [
-    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
-    ("HOME", "/nonexistent"),
-    ("LC_ALL", "C"),
-    ("TZ", "UTC"),
-    ("PYTHONHASHSEED", "0"),
-    ("PERL_HASH_SEED", "0"),
-];
-
-/// A program with its arguments and standard input.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// Program (absolute path, so that no search differs) and arguments.
-    pub argv: Vec<OsString>,
-    /// File that standard input reads; `/dev/null` if none.
-    pub stdin: Option<PathBuf>,
-}
-
-impl Job {
-    /// A program and its arguments, with nothing to read.
-    pub fn new<S: AsRef<OsStr>>(argv: impl IntoIterator<Item = S>) -> Self {
-        Self { argv: argv.into_iter().map(|a| a.as_ref().to_owned()).collect(), stdin: None }
-    }
-
-    /// The same job with one more argument.
-    pub fn with(mut self, argument: impl AsRef<OsStr>) -> Self {
-        self.argv.push(argument.as_ref().to_owned());
-        self
-    }
-
-    /// The same job, started by `prefix`: superpin with its options.
-    pub fn under(&self, prefix: impl IntoIterator<Item = OsString>) -> Self {
-        Self { argv: prefix.into_iter().chain(self.argv.iter().cloned()).collect(), stdin: self.stdin.clone() }
-    }
-
-    /// The command in the current directory `cwd`, its environment and what signals do to it set, its standard streams not yet.
-    pub fn command(&self, cwd: &Path) -> io::Result<Command> {
-        let mut command = Command::new(&self.argv[0]);
-        command.args(&self.argv[1..]).current_dir(cwd).env_clear().envs(ENVIRONMENT);
-        command.env("LD_LIBRARY_PATH", libraries::path());
-        command.stdin(match &self.stdin {
-            Some(file) => Stdio::from(File::open(file)?),
-            None => Stdio::null(),
-        });
-        // Whoever runs the tests in the background may ignore Ctrl-C or a hang-up, which the program would inherit.
-        // SAFETY: `signal` is async-signal-safe and changes nothing but the new process.
-        unsafe {
-            command.pre_exec(|| {
-                for signal in 1..=64 {
-                    libc::signal(signal, libc::SIG_DFL);
-                }
-                Ok(())
-            });
-        }
-        Ok(command)
-    }
-}
 
 /// What a run left behind.
 #[derive(Clone, PartialEq, Eq)]
@@ -105,37 +39,6 @@ impl fmt::Debug for Outcome {
             writeln!(f, "file {} {mode:o} {} bytes", path.display(), contents.len())?;
         }
         Ok(())
-    }
-}
-
-/// An empty current directory for a run, removed with its contents afterwards.
-pub struct Scratch(TempDir);
-
-impl Scratch {
-    /// A new one. The paths of all have the same length and differ in digits alone: a shell, for one, looks at each
-    /// character of its current directory's path, and executes more instructions for some than for others.
-    pub fn new() -> io::Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let folder = loop {
-            let name = format!("suite-{:09}{:07}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-            match tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir() {
-                // Left behind by a process with our number that was killed.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                made => break made?,
-            }
-        };
-        fs::create_dir(folder.path().join("cwd"))?;
-        Ok(Self(folder))
-    }
-
-    /// The directory to run in.
-    pub fn cwd(&self) -> PathBuf {
-        self.0.path().join("cwd")
-    }
-
-    /// A place that the run doesn't see.
-    pub fn beside(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
     }
 }
 

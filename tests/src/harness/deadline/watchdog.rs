@@ -9,7 +9,8 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-use crate::deadline::{describe, family, kill, stretched};
+use super::limit::stretched;
+use super::processes::{describe, family, kill};
 
 /// What a test may take on a machine that does nothing else: many times what the longest one takes.
 const USUAL: Duration = Duration::from_secs(180);
@@ -21,7 +22,7 @@ macro_rules! watch_tests {
         // SAFETY: functions in this section are called before `main`, on the first thread; the C library, which threads need, is ready by then.
         #[used]
         #[unsafe(link_section = ".init_array")]
-        static WATCHDOG: extern "C" fn() = $crate::watchdog::start;
+        static WATCHDOG: extern "C" fn() = $crate::deadline::watchdog::start;
     };
 }
 

@@ -93,11 +93,17 @@ fn round_of_commit() -> u64 {
 pub fn changed_guests() -> &'static BTreeSet<String> {
     static CHANGED: OnceLock<BTreeSet<String>> = OnceLock::new();
     CHANGED.get_or_init(|| {
-        let differ = git(&["diff", "--name-only", "HEAD~1", "--", "guests"]).unwrap_or_default();
+        let differ = git(&["diff", "--name-status", "-M", "HEAD~1", "--", "guests"]).unwrap_or_default();
         let new = git(&["ls-files", "--others", "--exclude-standard", "--", "guests"]).unwrap_or_default();
-        let stem = |line: &str| Some(Path::new(line).file_name()?.to_str()?.split('.').next()?.to_owned());
-        differ.lines().chain(new.lines()).filter_map(stem).collect()
+        let stem = |path: &str| Some(Path::new(path).file_name()?.to_str()?.split('.').next()?.to_owned());
+        differ.lines().filter_map(path_of_change).chain(new.lines()).filter_map(stem).collect()
     })
+}
+
+/// The file that a line of `git diff --name-status` is about, if it has changed: one that has only moved hasn't.
+fn path_of_change(line: &str) -> Option<&str> {
+    let (what, paths) = line.split_once('\t')?;
+    (what != "R100").then(|| paths.rsplit('\t').next())?
 }
 
 fn git(arguments: &[&str]) -> Option<String> {
@@ -151,6 +157,14 @@ mod tests {
                 pairs.enumerate().filter_map(|(place, _)| Selection::Round(round).switches_off(place)).collect();
             assert_eq!(off.len(), Optimisation::ALL.len() + 1, "round {round}: {off:?}");
         }
+    }
+
+    #[test]
+    fn a_guest_that_has_only_moved_has_not_changed() {
+        let of = |line: &str| path_of_change(line).map(str::to_owned);
+        assert_eq!(of("M\tguests/a/x.c"), Some("guests/a/x.c".to_owned()));
+        assert_eq!(of("R096\tguests/x.c\tguests/a/x.c"), Some("guests/a/x.c".to_owned()));
+        assert_eq!(of("R100\tguests/x.c\tguests/a/x.c"), None);
     }
 
     #[test]

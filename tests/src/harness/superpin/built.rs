@@ -1,0 +1,60 @@
+//! What cargo builds: the command under test, and tool images.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::{env, fs};
+
+use crate::switches;
+
+/// The folder that cargo puts this profile's programs into.
+pub fn artifacts() -> PathBuf {
+    let me = env::current_exe().expect("the running program has no path");
+    let folder = me.parent().expect("a program lies in a folder");
+    if folder.ends_with("deps") {
+        folder.parent().expect("deps lies in a folder").to_owned()
+    } else {
+        folder.to_owned()
+    }
+}
+
+/// The `superpin` to test: the one that the variable SUPERPIN names, else this workspace's, brought up to date first
+/// (cargo builds a package's programs only for that package's own tests).
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| match env::var_os("SUPERPIN") {
+        Some(path) => fs::canonicalize(&path).unwrap_or_else(|e| panic!("SUPERPIN={}: {e}", path.display())),
+        None => {
+            build("superpin");
+            artifacts().join("superpin")
+        }
+    })
+}
+
+/// What a run under superpin is started with: the program, and the options of [`switches`]. Others follow.
+pub fn command() -> Vec<OsString> {
+    std::iter::once(binary().into()).chain(switches::options().into_iter().map(Into::into)).collect()
+}
+
+/// The tool image of an example of `superpin-tool`, brought up to date.
+pub fn example(name: &str) -> PathBuf {
+    cargo_builds(&["--package", "superpin-tool", "--example", name]);
+    artifacts().join("examples").join(name)
+}
+
+fn build(package: &str) {
+    cargo_builds(&["--package", package]);
+}
+
+fn cargo_builds(what: &[&str]) {
+    let profile = if artifacts().ends_with("debug") { "dev" } else { "release" };
+    let target = artifacts().ancestors().nth(2).expect("TARGET/TRIPLE/PROFILE").to_owned();
+    let status = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()))
+        .args(["build", "--quiet", "--profile", profile, "--target-dir"])
+        .arg(target)
+        .args(what)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status();
+    assert!(status.is_ok_and(|s| s.success()), "cargo can't build {what:?}");
+}

@@ -1,0 +1,100 @@
+//! A run under superpin, and what it has counted.
+
+use std::path::Path;
+use std::{fs, io};
+
+use super::built::command;
+use super::modes::Mode;
+use crate::run::{Job, Outcome, Scratch, run};
+use crate::switches;
+
+/// A run under superpin.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// What the app (and superpin, if it had to complain) left.
+    pub outcome: Outcome,
+    /// The total, if one was printed.
+    pub total: Option<u64>,
+    /// All that the tool printed.
+    pub printed: String,
+    /// Totals of the processes that the app has started, in the order of size.
+    pub children: Vec<u64>,
+    /// Statistics, as `-report` wrote them.
+    pub report: String,
+}
+
+impl Counted {
+    /// A number of the statistics.
+    pub fn statistic(&self, name: &str) -> Option<f64> {
+        self.report.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())
+    }
+}
+
+/// Runs a job in a mode. Total and statistics go to files of their own, so that standard error is the app's alone.
+pub fn count(mode: &Mode, job: &Job) -> io::Result<Counted> {
+    count_with(mode.tool, mode.options, job)
+}
+
+/// What a run that counted looked like, if all is as it must be: the app's output, files and status are those of the
+/// native run, and there is a total.
+pub fn total_of(counted: &Counted, native: &Outcome) -> Result<u64, String> {
+    if counted.outcome != *native {
+        return Err(format!("not as natively\n-- native\n{native:?}-- here\n{:?}", counted.outcome));
+    }
+    counted.total.ok_or_else(|| "no total".to_owned())
+}
+
+/// Runs a job with these options.
+pub fn count_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job) -> io::Result<Counted> {
+    let scratch = Scratch::new()?;
+    let (total, report) = (scratch.beside("total"), scratch.beside("report"));
+    let mut prefix = command();
+    prefix.extend(options.iter().map(|option| option.as_ref().into()));
+    if !switches::options().is_empty() && options.iter().all(|option| option.as_ref() != "-spgrace") {
+        // Slices may be a hundred times as slow as with everything on.
+        prefix.extend(["-spgrace", "0"].map(Into::into));
+    }
+    prefix.extend(["-report".into(), report.clone().into(), "-t".into(), tool.into()]);
+    prefix.extend(["-o".into(), total.clone().into(), "--".into()]);
+    let outcome = run(&job.under(prefix))?;
+    let printed = fs::read_to_string(&total).unwrap_or_default();
+    Ok(Counted {
+        outcome,
+        children: totals_beside(&total)?,
+        total: parse_total(&printed),
+        printed,
+        report: fs::read_to_string(report).unwrap_or_default(),
+    })
+}
+
+/// What was printed to files whose names are a path, a dot and a process's number.
+fn totals_beside(path: &Path) -> io::Result<Vec<u64>> {
+    let start = format!("{}.", path.display());
+    let files = fs::read_dir(path.parent().expect("the file lies in a folder"))?;
+    let paths = files.filter_map(|file| Some(file.ok()?.path()));
+    let beside = paths.filter(|path| path.to_string_lossy().starts_with(&start));
+    let mut totals: Vec<u64> = beside.filter_map(|path| parse_total(&fs::read_to_string(path).ok()?)).collect();
+    totals.sort_unstable();
+    Ok(totals)
+}
+
+/// The number in the line `Total Count: N`, or what stands for it in the other tools' results.
+pub fn parse_total(text: &str) -> Option<u64> {
+    let number = |line: &str| {
+        let rest = ["Total Count: ", "Checksum: ", "Misses: "].iter().find_map(|name| line.strip_prefix(name))?;
+        rest.split_whitespace().next()?.parse().ok()
+    };
+    text.lines().find_map(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_is_found_among_other_lines() {
+        assert_eq!(parse_total("noise\nTotal Count: 1234\n"), Some(1234));
+        assert_eq!(parse_total("Total Count: \n"), None);
+        assert_eq!(parse_total("Accesses: 9\nMisses: 5 (55.56 %)\n"), Some(5));
+    }
+}
