@@ -53,7 +53,7 @@ fn settle() {
 #[test]
 fn the_second_run_translates_nothing() {
     // Many files that nobody changes meanwhile, without names of users.
-    let (kept, job) = (Kept::new(), Job::new(["/bin/ls", "-ln", concat!(env!("CARGO_MANIFEST_DIR"), "/guests")]));
+    let (kept, job) = (Kept::new(), Job::new(["/bin/ls", "-lnR", concat!(env!("CARGO_MANIFEST_DIR"), "/guests")]));
     let plain = serially(&job);
     for mode in [&["-sp", "0"][..], &["-sp", "0", "-follow", "1"], &["-sp", "1", "-spsysrecs", "5"]] {
         let (first, first_total) = kept.run("icount2", mode, &job);

@@ -11,7 +11,7 @@ use crate::names::edges;
 /// Lines that a file has at most.
 const LINES: usize = 400;
 /// Files that a room has at most, its page and rooms in it among them.
-const FILES: usize = 14;
+pub const FILES: usize = 14;
 
 /// What is found in a crate, a line each.
 pub fn of(root: &Path, name: &str) -> Vec<String> {

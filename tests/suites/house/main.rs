@@ -13,6 +13,7 @@
 
 mod crates;
 mod findings;
+mod guests;
 mod names;
 
 use std::collections::BTreeSet;

@@ -17,11 +17,11 @@ fn image() -> PathBuf {
     path.join("examples/trials")
 }
 
-/// A folder of some hundred files, which nobody changes meanwhile.
+/// Folders with some hundred files, which nobody changes meanwhile.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/guests");
 
 /// What superpin runs: without names of users, for which it would read files of the system.
-const LS: [&str; 4] = ["--", "/bin/ls", "-ln", FOLDER];
+const LS: [&str; 4] = ["--", "/bin/ls", "-lnR", FOLDER];
 
 fn run(args: &[&str]) -> Outcome {
     let command: [OsString; 1] = [image().into()];
