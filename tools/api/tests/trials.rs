@@ -82,6 +82,24 @@ fn calls_behind_tell_where_the_app_goes() {
     }
 }
 
+/// No register is left to write them with that nobody wants. Some hold what is different in each run.
+#[test]
+fn all_registers_come_by_buffer_and_by_calls() {
+    let app = ["-t", "registers", "--", "/bin/echo", "hi"];
+    let words = |options: &str| -> u64 {
+        let options: Vec<&str> = options.split(' ').collect();
+        let printed = result(&[&options[..], &app[..]].concat());
+        let numbers: Vec<&str> = printed.split_whitespace().skip(1).collect();
+        assert!(numbers.len() == 3 && numbers[1] == numbers[2], "{options:?}: {printed}");
+        numbers[0].parse().expect("a number")
+    };
+    let serial = words("-sp 0");
+    assert!(serial > 16_000 && serial.is_multiple_of(16), "{serial}");
+    for options in ["-sp 1 -spsysrecs 10", "-sp 1 -spmsec 5 -engine no-keep", "-sp 0 -engine none"] {
+        assert_eq!(words(options), serial, "{options}");
+    }
+}
+
 #[test]
 fn slices_are_folded_in_the_order_of_execution() {
     let app = [&["-t", "ordered"], &LS[..]].concat();

@@ -294,6 +294,20 @@ fn with_the_buffer() {
     run_programs("buffer unheld", Where::Low, Settings { off: Off::ALL, ..SETTINGS }, stream::insert_buffered);
 }
 
+/// Also if all registers are wanted at once.
+#[test]
+fn with_all_registers_in_the_buffer() {
+    run_programs("registers", Where::Near, SETTINGS, stream::insert_registers);
+    run_programs("registers", Where::Far, Settings { max_blocks: 1, ..SETTINGS }, stream::insert_registers);
+    run_programs("registers", Where::Low, Settings { off: Off::ALL, ..SETTINGS }, stream::insert_registers);
+    for optimisation in [Optimisation::Hold, Optimisation::HomeSlots, Optimisation::Keep] {
+        let off = Off(1 << optimisation as u32);
+        run_programs("registers", Where::Near, Settings { off, ..SETTINGS }, stream::insert_registers);
+    }
+    run_interrupted_in(20, "registers", Where::Near, false, stream::insert_registers);
+    run_changing("registers", Where::Near, stream::insert_registers);
+}
+
 /// Also if something is called.
 #[test]
 fn with_the_buffer_and_calls() {

@@ -66,6 +66,33 @@ pub fn insert_logged_and_counted(trace: &mut Trace) {
     insert_logged(trace);
 }
 
+/// All registers at some instructions, beside whatever else can be had there: no register is left that nobody wants.
+fn all_registers(trace: &Trace) -> Vec<(usize, Vec<Arg>)> {
+    let mut all = Vec::new();
+    for (n, instruction) in trace.instructions.iter().enumerate() {
+        if instruction.pc().0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56 & 3 == 0 {
+            continue;
+        }
+        all.extend(Gpr::ALL.chunks(4).map(|some| (n, some.iter().map(|&r| Arg::Register(r)).collect())));
+        let operands = instruction.memory_operands();
+        let exact = (0..operands.len()).filter(|&operand| !operands[operand].inexact);
+        all.push((n, exact.map(Arg::MemoryAddress).chain([Arg::Const(1 << 40)]).collect()));
+    }
+    all
+}
+
+/// Writes them into the buffer.
+pub fn insert_registers(trace: &mut Trace) {
+    let all = all_registers(trace).into_iter();
+    trace.buffered.extend(all.map(|(index, words)| Buffered { index, words }));
+}
+
+/// Gives them to a call.
+pub fn insert_registers_logged(trace: &mut Trace) {
+    let all = all_registers(trace);
+    log(trace, all);
+}
+
 /// What instruments a program.
 pub type Instrument = fn(&mut Trace);
 
@@ -81,10 +108,11 @@ pub struct Pair {
 }
 
 /// All that there are.
-pub const PAIRS: [Pair; 4] = [
+pub const PAIRS: [Pair; 5] = [
     Pair { instrument: insert_buffered, reference: insert_logged, first: insert_words },
     Pair { instrument: insert_buffered_and_counted, reference: insert_logged_and_counted, first: insert_words },
     Pair { instrument: insert_buffered_beside_calls, reference: insert_logged, first: insert_words },
+    Pair { instrument: insert_registers, reference: insert_registers_logged, first: insert_words },
     Pair {
         instrument: translated::insert_steps,
         reference: translated::insert_steps_called,
@@ -105,7 +133,12 @@ pub fn insert_words_beside_calls(trace: &mut Trace) {
 
 /// Gives them to a call.
 pub fn insert_logged(trace: &mut Trace) {
-    for (index, mut args) in values(trace) {
+    let all = values(trace);
+    log(trace, all);
+}
+
+fn log(trace: &mut Trace, all: Vec<(usize, Vec<Arg>)>) {
+    for (index, mut args) in all {
         args.insert(0, Arg::Const(args.len() as u64));
         let (point, routine) = (Point::Before(index), note as *const () as usize);
         trace.calls.push(AnalysisCall::new(point, routine, map::LOCAL.start, args));

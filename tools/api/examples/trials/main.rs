@@ -6,12 +6,14 @@ mod arguments;
 mod behind;
 mod failing;
 mod ordered;
+mod registers;
 mod tested;
 
 superpin_tool::image!(
     arguments::Arguments,
     behind::Behind,
     ordered::Ordered,
+    registers::Registers,
     tested::Tested,
     failing::PanicInRoutine,
     failing::PanicInInstrument,

@@ -44,6 +44,13 @@ impl Emitter<'_> {
         })
     }
 
+    /// Those of them that addresses are computed of.
+    pub(in crate::emit) fn needed_for_addresses(&self, index: usize) -> u16 {
+        let words = self.facts.trace.buffered.iter().filter(|buffered| buffered.index == index);
+        let has_address = words.flat_map(|buffered| &buffered.words).any(|word| matches!(word, Arg::MemoryAddress(_)));
+        if has_address { self.facts.usages[index].gpr_read } else { 0 }
+    }
+
     /// Whether an instruction is to find the app's r11, which is elsewhere. System calls change it outside of translated code.
     pub(in crate::emit) fn needs_r11(&self, index: usize) -> bool {
         let usage = &self.facts.usages[index];

@@ -2,7 +2,7 @@
 //!
 //! The buffer pointer is held in a register, from a trace's first instruction that writes words to the last; so is a scratch register, in which addresses
 //! are computed. Both are chosen so that none of these instructions uses them, if there are such. The registers of `registers::home` come first: they needn't
-//! be stored.
+//! be stored. If words are made of nearly all registers, two of these are held nevertheless, and the app's values of them are taken from their slots.
 //!
 //! The pointer is moved on once for each block. Loading it is what a trace waits for of the trace before. So two kinds of branches keep both registers:
 //! * a conditional branch that is probably not taken: who takes it gives the registers back on the way out;
@@ -88,6 +88,9 @@ impl Emitter<'_> {
     /// The instruction, at most `last`, up to which registers can be held from `index` on, and the registers that are used until then.
     fn reach(&self, index: usize, last: usize, is_loop: bool) -> (u16, usize) {
         let mut used = 1 << Gpr::Rsp as u16 | self.needed_for_words(index);
+        if (!(used | self.reserved_registers())).count_ones() < 2 {
+            return (1 << Gpr::Rsp as u16 | self.needed_for_addresses(index), index);
+        }
         let mut until = index;
         let holds = self.rules.off.leaves(Optimisation::Hold) && self.registers.r11 != R11::App;
         while until < last && holds && !self.is_in_the_way(until, is_loop) {
@@ -105,7 +108,8 @@ impl Emitter<'_> {
     /// Borrows registers outside `used` from here on.
     fn hold(&mut self, index: usize, block: usize, used: u16, until: usize) -> Held {
         let mut held = self.choose_held(used, index, block);
-        held.scratch = held.scratch.filter(|_| self.needs_scratch(index, until));
+        let pointer = Some(held.pointer.0).filter(|_| !held.reserved);
+        held.scratch = held.scratch.filter(|_| self.needs_scratch(index, until, pointer));
         for (r, slot) in held.registers().filter(|&(_, slot)| slot >= SLOT_HELD) {
             self.out.code.store_field(Field::Spill(slot), r);
         }
@@ -142,14 +146,15 @@ impl Emitter<'_> {
         !stays || borrows_two || asks_r11 || self.facts.trace.calls.iter().enumerate().any(is_here)
     }
 
-    /// Whether a word of the instructions from one to another one can't be stored as it is.
-    fn needs_scratch(&self, from: usize, to: usize) -> bool {
+    /// Whether a word of the instructions from one to another one can't be stored as it is, with the buffer pointer in a borrowed register.
+    fn needs_scratch(&self, from: usize, to: usize, pointer: Option<Gpr>) -> bool {
         let all = &self.facts.trace.buffered;
         let first = all.partition_point(|buffered| buffered.index < from);
         all[first..].iter().take_while(|buffered| buffered.index <= to).any(|buffered| {
             let instruction = &self.facts.trace.instructions[buffered.index];
             buffered.words.iter().any(|word| match *word {
-                Arg::Register(_) | Arg::BlockInstructions => false,
+                Arg::Register(r) => pointer == Some(r),
+                Arg::BlockInstructions => false,
                 Arg::MemoryAddress(n) => only_a_base(&instruction.memory_operands()[n]).is_none(),
                 Arg::Const(value) => i32::try_from(value as i64).is_err(),
                 Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget => true,
@@ -166,7 +171,7 @@ impl Emitter<'_> {
         let in_home_slots: Vec<Borrowed> = self.cheapest_first().into_iter().filter(same).collect();
         let others = Gpr::ALL.into_iter().filter(|&r| free(r) && in_home_slots.iter().all(|&(m, _)| m != r));
         let mut all = in_home_slots.iter().copied().chain(others.zip(SLOT_HELD..));
-        let mut next = || all.next().expect("no instruction uses fourteen registers");
+        let mut next = || all.next().expect("no instruction has addresses of fourteen registers");
         let reserved = self.has_position();
         let pointer = if reserved { (Gpr::R11, SLOT_R11) } else { next() };
         Held { pointer, reserved, scratch: Some(next()) }
@@ -248,7 +253,10 @@ impl Emitter<'_> {
         let pointer = held.pointer.0;
         let at = (self.words.words * size_of::<u64>()) as i32;
         let constant = match word {
-            Arg::Register(r) => return self.out.code.store(pointer, at, r),
+            Arg::Register(r) => {
+                let r = self.value_of(r, held);
+                return self.out.code.store(pointer, at, r);
+            }
             Arg::MemoryAddress(n) => {
                 let operand = self.facts.trace.instructions[index].memory_operands()[n];
                 let r = self.address_of(&operand, index, held);
@@ -274,6 +282,14 @@ impl Emitter<'_> {
                 self.out.code.store(pointer, at, scratch);
             }
         }
+    }
+
+    /// The register that has the app's value of `r`: itself, or the scratch register if it is held.
+    fn value_of(&mut self, r: Gpr, held: Held) -> Gpr {
+        let Some((_, slot)) = held.registers().find(|&(borrowed, _)| borrowed == r) else { return r };
+        let scratch = held.scratch_register();
+        self.out.code.load_field(scratch, Field::Spill(slot));
+        scratch
     }
 
     /// Writes whether a conditional branch is taken.
