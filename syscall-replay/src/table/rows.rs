@@ -2,31 +2,11 @@
 
 use super::types::Len::{Arg, ArgTimes, FileHandle, Fixed, MessageUpTo, PagesOf, ResultTimesUpTo, ResultUpTo};
 use super::types::Out::{Bytes, Counted, FdSet, Iovecs, Message, Messages, SentMessages};
-use super::types::{In, Len, Out, Row, Special};
-use super::values::{call, special};
+use super::types::{Row, Special};
+use super::values::{
+    GATHERED, ITIMER, LOW, PATH, PATH_AT, PATHS, RUSAGE, SIGINFO, STAT, STATFS, THREE_IDS, TIME, WRITTEN, call, special,
+};
 use super::{choices, commands};
-
-/// The half of an argument that the kernel looks at where it takes an `int`.
-const LOW: u64 = 0xffff_ffff;
-
-/// `struct stat`.
-const STAT: Len = Fixed(144);
-/// `struct statfs`.
-const STATFS: Len = Fixed(120);
-/// `struct timespec`, `timeval`, `rlimit`.
-const TIME: Len = Fixed(16);
-/// `struct itimerval`, `itimerspec`, `tms`.
-const ITIMER: Len = Fixed(32);
-const RUSAGE: Len = Fixed(144);
-const SIGINFO: Len = Fixed(128);
-const THREE_IDS: &[Out] = &[Bytes(0, Fixed(4)), Bytes(1, Fixed(4)), Bytes(2, Fixed(4))];
-
-/// What `write` and its like take.
-const WRITTEN: &[In] = &[In::Bytes(1, Arg(2))];
-const GATHERED: &[In] = &[In::Iovecs(1, 2)];
-const PATH: &[In] = &[In::Text(0)];
-const PATHS: &[In] = &[In::Text(0), In::Text(1)];
-const PATH_AT: &[In] = &[In::Text(1)];
 
 /// The table.
 #[rustfmt::skip] // one row, one line

@@ -112,6 +112,53 @@ pub struct Row {
     pub(super) choice: Option<Choice>,
 }
 
+/// What `refuse` makes of a call.
+const NOSYS: Class = Class::Refuse { result: -(libc::ENOSYS as i64) };
+
+/// Short, so that rows read like the manual's synopsis.
+impl Row {
+    pub(super) const fn out(self, outputs: &'static [Out]) -> Row {
+        Row { outputs, ..self }
+    }
+
+    /// Like [`Row::out`]; these are written even if the call fails.
+    pub(super) const fn out_always(self, outputs: &'static [Out]) -> Row {
+        Row { outputs, always: true, ..self }
+    }
+
+    pub(super) const fn reads(self, inputs: &'static [In]) -> Row {
+        Row { inputs, ..self }
+    }
+
+    pub(super) const fn is(self, class: Class) -> Row {
+        Row { class, ..self }
+    }
+
+    pub(super) const fn repeat(self) -> Row {
+        self.is(Class::Repeat)
+    }
+
+    pub(super) const fn boundary(self) -> Row {
+        self.is(Class::Boundary)
+    }
+
+    pub(super) const fn refuse(self) -> Row {
+        self.is(NOSYS)
+    }
+
+    pub(super) const fn by_value(self, arg: u8, mask: u64, commands: &'static [Command]) -> Row {
+        Row { choice: Some(Choice::Value { arg, mask, commands }), ..self }
+    }
+
+    pub(super) const fn by_args(self, class: fn(&[u64; 6]) -> Class) -> Row {
+        Row { choice: Some(Choice::Args(class)), ..self }
+    }
+
+    pub(super) const fn by_memory(self, class: fn(&[u64; 6], &dyn Memory) -> Class) -> Row {
+        Row { choice: Some(Choice::Memory(class)), ..self }
+    }
+}
+
 /// How a multiplexed call is told apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Choice {

@@ -1,13 +1,34 @@
-//! Short constructors, so that rows read like the manual's synopsis.
+//! Short constructors and constants, so that rows read like the manual's synopsis.
 
-use machine::Memory;
+use super::types::Len::{Arg, Fixed};
+use super::types::Out::Bytes;
+use super::types::{Class, Command, In, Len, Out, Row, Special};
 
-use super::types::{Choice, Class, Command, In, Out, Row, Special};
-
-pub(super) const NOSYS: Class = Class::Refuse { result: -(libc::ENOSYS as i64) };
 pub(super) const INVALID: Class = Class::Refuse { result: -(libc::EINVAL as i64) };
 /// Claims success: nobody can tell that it wasn't done.
 pub(super) const PRETEND: Class = Class::Refuse { result: 0 };
+
+/// The half of an argument that the kernel looks at where it takes an `int`.
+pub(super) const LOW: u64 = 0xffff_ffff;
+
+/// `struct stat`.
+pub(super) const STAT: Len = Fixed(144);
+/// `struct statfs`.
+pub(super) const STATFS: Len = Fixed(120);
+/// `struct timespec`, `timeval`, `rlimit`.
+pub(super) const TIME: Len = Fixed(16);
+/// `struct itimerval`, `itimerspec`, `tms`.
+pub(super) const ITIMER: Len = Fixed(32);
+pub(super) const RUSAGE: Len = Fixed(144);
+pub(super) const SIGINFO: Len = Fixed(128);
+pub(super) const THREE_IDS: &[Out] = &[Bytes(0, Fixed(4)), Bytes(1, Fixed(4)), Bytes(2, Fixed(4))];
+
+/// What `write` and its like take.
+pub(super) const WRITTEN: &[In] = &[In::Bytes(1, Arg(2))];
+pub(super) const GATHERED: &[In] = &[In::Iovecs(1, 2)];
+pub(super) const PATH: &[In] = &[In::Text(0)];
+pub(super) const PATHS: &[In] = &[In::Text(0), In::Text(1)];
+pub(super) const PATH_AT: &[In] = &[In::Text(1)];
 
 /// A call that is replayed and writes nothing but its result.
 pub(super) const fn call(number: u32, name: &'static str, arity: u8) -> Row {
@@ -16,49 +37,6 @@ pub(super) const fn call(number: u32, name: &'static str, arity: u8) -> Row {
 
 pub(super) const fn special(number: u32, name: &'static str, arity: u8, what: Special) -> Row {
     Row { class: Class::Special(what), ..call(number, name, arity) }
-}
-
-impl Row {
-    pub(super) const fn out(self, outputs: &'static [Out]) -> Row {
-        Row { outputs, ..self }
-    }
-
-    /// Like [`Row::out`]; these are written even if the call fails.
-    pub(super) const fn out_always(self, outputs: &'static [Out]) -> Row {
-        Row { outputs, always: true, ..self }
-    }
-
-    pub(super) const fn reads(self, inputs: &'static [In]) -> Row {
-        Row { inputs, ..self }
-    }
-
-    pub(super) const fn is(self, class: Class) -> Row {
-        Row { class, ..self }
-    }
-
-    pub(super) const fn repeat(self) -> Row {
-        self.is(Class::Repeat)
-    }
-
-    pub(super) const fn boundary(self) -> Row {
-        self.is(Class::Boundary)
-    }
-
-    pub(super) const fn refuse(self) -> Row {
-        self.is(NOSYS)
-    }
-
-    pub(super) const fn by_value(self, arg: u8, mask: u64, commands: &'static [Command]) -> Row {
-        Row { choice: Some(Choice::Value { arg, mask, commands }), ..self }
-    }
-
-    pub(super) const fn by_args(self, class: fn(&[u64; 6]) -> Class) -> Row {
-        Row { choice: Some(Choice::Args(class)), ..self }
-    }
-
-    pub(super) const fn by_memory(self, class: fn(&[u64; 6], &dyn Memory) -> Class) -> Row {
-        Row { choice: Some(Choice::Memory(class)), ..self }
-    }
 }
 
 /// A command that is replayed and writes nothing but its result.

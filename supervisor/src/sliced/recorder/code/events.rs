@@ -70,5 +70,29 @@ macro_rules! events_assembly {
         )
     };
 }
-
 pub(in crate::sliced::recorder) use events_assembly;
+
+/// Labels 36 to 38: `poll`, before the call.
+macro_rules! polled_assembly {
+    () => {
+        concat!(
+            // `poll` gets a copy of the list: it writes to that even if nothing is there. What it says is copied back, which can be done.
+            "36: cmp rsi, {MOST_POLLED}\n",
+            "ja superpin_recorder_unreadable\n",
+            "lea rdx, [rip + superpin_recorder_start + {POLLED}]\n",
+            "mov ecx, esi\n",
+            "test ecx, ecx\n",
+            "jz 38f\n",
+            "37: mov rax, [rdi + rcx * 8 - 8]\n",
+            "mov [rdx + rcx * 8 - 8], rax\n",
+            "dec ecx\n",
+            "jnz 37b\n",
+            "or byte ptr [rdi], 0\n",
+            "or byte ptr [rdi + rsi * 8 - 1], 0\n",
+            "38: mov rdi, rdx\n",
+            "xor edx, edx\n",
+            "jmp 7b\n",
+        )
+    };
+}
+pub(in crate::sliced::recorder) use polled_assembly;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * `layout`: offsets of all that both sides know. `table`: what is done with each system call.
-//! * `code`: the main line. `border`, `conditions`, `paths`, `descriptors`, `events`, `sockets`, `readings`: its parts.
+//! * `code`: the main line. `border`, `conditions`, `paths`, `descriptors`, `events`, `outputs`, `sockets`, `readings`: its parts.
 //! * `labels`: where in it what is. `entries`: where it is entered, and the stubs that lead there.
 
 mod border;
@@ -18,6 +18,7 @@ pub mod entries;
 mod events;
 pub mod labels;
 pub mod layout;
+mod outputs;
 mod paths;
 mod readings;
 mod sockets;
