@@ -220,6 +220,26 @@ fn iovecs(memory: &dyn Memory, array: u64, count: u64) -> impl Iterator<Item = [
     pairs.into_iter()
 }
 
+/// Where the call reads what the table names.
+pub fn readable(row: &Row, args: &[u64; 6], memory: &dyn Memory) -> Vec<Range> {
+    let arg = |position: u8| args[position as usize];
+    let mut ranges = Vec::new();
+    for input in row.inputs {
+        match *input {
+            In::Bytes(at, len) => ranges.push(Range { address: arg(at), len: byte_count(len, args, 0, memory) }),
+            In::Iovecs(at, count) => {
+                ranges.push(Range { address: arg(at), len: arg(count).min(MAX_IOVECS) * 16 });
+                ranges.extend(iovecs(memory, arg(at), arg(count)).map(|[address, len]| Range { address, len }));
+            }
+            In::Text(at) => {
+                let len = memory.read_c_string(arg(at), HASHED).map_or(HASHED, |text| text.len() + 1);
+                ranges.push(Range { address: arg(at), len: len as u64 });
+            }
+        }
+    }
+    ranges
+}
+
 /// A hash of what the call is about to read: 0 if the table names no inputs.
 pub fn input_hash(row: &Row, args: &[u64; 6], memory: &dyn Memory) -> u64 {
     if row.inputs.is_empty() {

@@ -135,6 +135,24 @@ impl Recorder {
         }
     }
 
+    /// The master has left a call during which others have stored to memory that it shares with them. `news`: what it sees there since then.
+    pub fn exit_with_news(
+        pending: &PendingCall,
+        result: u64,
+        memory: &dyn Memory,
+        news: &[View],
+        log: &mut LogWriter<'_>,
+    ) -> CallExit {
+        let own = pending.written(result, memory).into_iter().map(|range| {
+            let mut bytes = vec![0; range.len.min(log.room()) as usize];
+            let len = memory.read_prefix(range.address, &mut bytes);
+            bytes.truncate(len);
+            View { address: range.address, bytes }
+        });
+        let all: Vec<View> = own.filter(|view| !view.bytes.is_empty()).chain(news.iter().cloned()).collect();
+        Self::file_written(pending, result, &all, log)
+    }
+
     /// The master has left a call that has written a file, which the app's mappings show like this.
     pub fn file_written(pending: &PendingCall, result: u64, views: &[View], log: &mut LogWriter<'_>) -> CallExit {
         match log.file_write(pending.call(result), views) {

@@ -9,9 +9,11 @@
 //! * `entry`: a program before its first instruction.
 //! * `limits`: resource limits that it has set for itself.
 //! * `mappings`, `mutable_files`, `mapped_files`: its memory, and the files behind it.
+//! * `company`: which pages of memory that followed processes have in common were stored to, and by whom.
 //! * `signals`: what a signal will do to it; sending one.
 //! * `name`: what it executes, for people.
 
+mod company;
 mod entry;
 mod limits;
 mod mapped_files;
@@ -20,6 +22,7 @@ mod mutable_files;
 mod name;
 mod signals;
 
+pub use company::{Company, is_swapping, leaves_locks};
 pub use entry::{Prepared, gadget_of, prepare};
 pub use limits::OwnLimits;
 pub use mapped_files::{Kept, KeptFiles, Key, all_kept, is_kept_for_the_ended};

@@ -3,7 +3,7 @@
 use bubble::map::BUBBLE;
 use tracee::{Mode, Remote, Running, Stop, Stopped, TraceError, is_breakpoint};
 
-use crate::app::{Kept, MutableFiles, OwnLimits, Prepared};
+use crate::app::{Company, Kept, MutableFiles, OwnLimits, Prepared};
 
 /// A process that a followed one has started. It is under control and hasn't executed anything yet.
 pub struct NewProcess {
@@ -31,6 +31,8 @@ pub struct InheritedState {
     pub gadget: u64,
     /// Whether it may have shared mappings.
     pub shares_memory: bool,
+    /// Those with which it has memory in common.
+    pub company: Company,
     /// Files whose mappings change when they are written.
     pub mutable_files: MutableFiles,
     /// Files that it has mapped and that must not change.

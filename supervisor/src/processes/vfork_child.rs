@@ -3,7 +3,7 @@
 use machine::Status;
 use tracee::{Change, Mode, Report, Running, Stop, Stopped, TraceError};
 
-use crate::app::{Kept, MutableFiles, OwnLimits, name_of};
+use crate::app::{Company, Kept, MutableFiles, OwnLimits, name_of};
 use crate::base::Failure;
 use crate::follow::{InheritedState, NewProcess, ProcessKind};
 
@@ -72,6 +72,7 @@ fn inherited(process: &Stopped) -> Result<InheritedState, Failure> {
     Ok(InheritedState {
         gadget,
         shares_memory: true,
+        company: Company::default(),
         mutable_files: MutableFiles::default(),
         kept: Kept::new(),
         limits: OwnLimits::default(),

@@ -14,7 +14,7 @@ use tracee::{Change, ExitStatus, Mode, Report, Running, Stop, Stopped};
 
 use super::patience::{Advice, Patience};
 use super::throttle::Throttle;
-use crate::app::{Kept, MutableFiles, OwnLimits, Prepared, gadget_of, name_of, prepare};
+use crate::app::{Company, Kept, MutableFiles, OwnLimits, Prepared, gadget_of, name_of, prepare};
 use crate::base::Failure;
 use crate::events::{ENDING, Passing, Taken};
 use crate::follow::{
@@ -307,6 +307,7 @@ impl Serial<'_> {
         Ok(ProcessKind::Copy(Box::new(InheritedState {
             gadget: gadget_of(app)?,
             shares_memory: false,
+            company: Company::default(),
             mutable_files: MutableFiles::default(),
             kept: Kept::new(),
             limits: OwnLimits::default(),

@@ -111,7 +111,7 @@ impl Sliced<'_> {
             Err(error) => return self.cannot_fork(stopped, cut, error),
         };
         self.resources.statistics.forked(before.elapsed());
-        self.process.make_private(&stopped, &mut copy)?;
+        self.process.make_private(&mut stopped, &mut copy)?;
         let is_by_name = self.process.is_by_name();
         let entered = takeover::enter(
             &mut copy,

@@ -215,6 +215,7 @@ impl Sliced<'_> {
         if let Some(exit) = report.exit() {
             self.exit = Some(exit);
             self.process.memory().files().app_ended();
+            self.process.memory().common().leaves();
             self.phase = Phase::Alone;
             affinity::leave();
             self.resources.statistics.app_ended();
@@ -294,6 +295,7 @@ impl Sliced<'_> {
 
     /// The app has started a process.
     fn born(&mut self, stopped: Stopped, child: Running, waits: bool) -> Result<(), Failure> {
+        self.process.memory().is_born(child.pid(), waits);
         let kind = match (self.failure.is_some(), waits) {
             (true, _) => ProcessKind::Unfollowed,
             (false, true) => ProcessKind::VforkChild,

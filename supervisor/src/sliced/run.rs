@@ -61,6 +61,7 @@ impl Sliced<'_> {
         self.failure = Some(error);
         self.slices.kill();
         self.process.processor().give_back();
+        self.process.memory().common().leaves();
         match std::mem::replace(&mut self.phase, Phase::Alone) {
             Phase::Running(running) => {
                 // An error means that it has ended.

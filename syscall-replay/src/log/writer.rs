@@ -45,6 +45,11 @@ impl<'a> LogWriter<'a> {
         self.at == 0
     }
 
+    /// Bytes that are left.
+    pub fn room(&self) -> u64 {
+        (self.bytes.len() - self.at) as u64
+    }
+
     /// Records written.
     pub fn records(&self) -> u32 {
         self.records

@@ -15,6 +15,8 @@ pub(in crate::sliced) struct OpenCall {
     pub(super) plan: Plan,
     /// What is to be known of a write to a file that is mapped.
     pub(super) file_write: Option<FileWrite>,
+    /// What others have stored meanwhile is recorded with it.
+    pub(super) brings_news: bool,
     /// Memory at entry, if it is to be compared.
     pub(super) memory: Option<Before>,
     /// Registers at entry, where they will be needed or won't be the same at the exit.

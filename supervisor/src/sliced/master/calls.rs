@@ -46,12 +46,13 @@ pub(super) fn entry(
     }
     process.random.before_call(&mut stopped, number, &args);
     let has_relatives = process.has_relatives();
-    let Treatment { class, then, file_write } =
+    let Treatment { class, then, file_write, brings_news } =
         process.memory.class_of(&stopped, number, &args, entered.class, has_relatives);
     // The master's own setting is ours, the app's is only kept.
     let answer = process.limits.answer(&mut stopped, number, args).or(thread.tsc.answer(number, &args));
     let class = answer.map_or(class, |result| Class::Refuse { result });
     let file_write = file_write.filter(|_| class == Class::Replay);
+    let brings_news = brings_news && class == Class::Replay;
     let plan = decide::plan(class, slice.state());
     let shared = match plan {
         Plan::Record(_) | Plan::GiveUp => SharedContents::default(),
@@ -97,7 +98,17 @@ pub(super) fn entry(
         (Then::Write { .. }, Some(entry)) => Some(call_end(entry, shared)),
         _ => None,
     };
-    thread.enters(OpenCall { pending: entered.pending, plan, file_write, memory, entry, shared, then, is_second });
+    thread.enters(OpenCall {
+        pending: entered.pending,
+        plan,
+        file_write,
+        brings_news,
+        memory,
+        entry,
+        shared,
+        then,
+        is_second,
+    });
     match end {
         Some(_) => Ok(Next::Cut(stopped, Cut { kind: Boundary::Syscall, end, then })),
         None => Ok(Next::Resume(stopped, 0)),
@@ -113,6 +124,7 @@ pub(super) fn exit(
     result: i64,
 ) -> Result<Next, Failure> {
     let Some(call) = thread.leaves_call() else { return Ok(Next::Resume(stopped, 0)) };
+    process.memory.common().comes_back();
     let mut result = result as u64;
     if result == -i64::from(libc::ETXTBSY) as u64 {
         let are_there = busy_programs::are_there();
@@ -164,8 +176,17 @@ pub(super) fn exit(
             _ => Boundary::Signal,
         },
         Plan::Record(_) => {
-            let (made, views) = (&call.pending, views.as_ref());
-            match slice.log_call(made.number, |log| record(process, made, result, &stopped, views, log)) {
+            let news = match call.brings_news {
+                true => Some(process.take_news(&mut stopped)?),
+                false => None,
+            };
+            let shown = match &news {
+                Some(news) => Shown::Besides(news.as_deref()),
+                None => Shown::of(views.as_ref()),
+            };
+            let made = &call.pending;
+            slice.has_company(process.memory.has_other_writers());
+            match slice.log_call(made.number, |log| record(process, made, result, &stopped, shown, log)) {
                 Recorded::Recorded | Recorded::Restarts => return Ok(Next::Resume(stopped, 0)),
                 Recorded::Boundary(Unrecorded::Class) => Boundary::Syscall,
                 Recorded::Boundary(_) => Boundary::Log,
@@ -173,15 +194,18 @@ pub(super) fn exit(
         }
         Plan::Cut(kind, _) => kind,
         Plan::StartProcess => {
-            process.starts_process(!is_error(result));
+            process.starts_process(&mut stopped, !is_error(result))?;
             Boundary::Process
         }
         Plan::Exec | Plan::Exit | Plan::GiveUp => Boundary::Syscall,
     };
     // A call that could have been recorded, had the slice not been over.
-    if process.verify_calls && matches!(kind, Boundary::Timeout | Boundary::Records) {
+    if process.verify_calls
+        && matches!(kind, Boundary::Timeout | Boundary::Records)
+        && !process.memory.has_other_writers()
+    {
         if !returns_from_handler {
-            slice.log_last_call(|log| record(process, &call.pending, result, &stopped, views.as_ref(), log));
+            slice.log_last_call(|log| record(process, &call.pending, result, &stopped, Shown::of(views.as_ref()), log));
         } else if let Some((to, xstate)) = returned_to(&stopped, call.entry.as_ref())? {
             // Without room the end isn't verified.
             let _ = slice.log_last_call(|log| log.signal_return(&to, &xstate));
@@ -195,19 +219,37 @@ pub(super) fn exit(
     Ok(Next::Cut(stopped, Cut { kind, end, then: call.then }))
 }
 
-/// Records a call that is over. `views`: if it has written a file that is mapped, what shows of that, as far as it is known.
+/// What shows in the app's memory of a call that is over, besides what the table says.
+enum Shown<'a> {
+    Nothing,
+    /// It has written a file that is mapped: what shows of that, as far as it is known.
+    Instead(Option<&'a [View]>),
+    /// Others have stored to memory meanwhile: what, as far as it is known.
+    Besides(Option<&'a [View]>),
+}
+
+impl<'a> Shown<'a> {
+    fn of(file_write: Option<&'a Option<Vec<View>>>) -> Self {
+        file_write.map_or(Self::Nothing, |views| Self::Instead(views.as_deref()))
+    }
+}
+
+/// Records a call that is over.
 fn record(
     process: &mut Process,
     call: &PendingCall,
     result: u64,
     stopped: &Stopped,
-    views: Option<&Option<Vec<View>>>,
+    shown: Shown<'_>,
     log: &mut LogWriter<'_>,
 ) -> Recorded {
-    match views {
-        None => process.recorder.exit(*call, result, stopped, log, process.memory.files()),
-        Some(Some(views)) => Recorder::file_written(call, result, views, log),
-        Some(None) => Recorded::Boundary(Unrecorded::Class),
+    match shown {
+        Shown::Nothing | Shown::Besides(Some([])) => {
+            process.recorder.exit(*call, result, stopped, log, process.memory.files())
+        }
+        Shown::Instead(Some(views)) => Recorder::file_written(call, result, views, log),
+        Shown::Besides(Some(news)) => Recorder::exit_with_news(call, result, stopped, news, log),
+        Shown::Instead(None) | Shown::Besides(None) => Recorded::Boundary(Unrecorded::Class),
     }
 }
 

@@ -16,7 +16,7 @@ const MAX_INSTRUCTION: usize = 15;
 
 /// An interrupt has arrived, between two instructions.
 pub(super) fn arrive(
-    process: &Process,
+    process: &mut Process,
     thread: &mut Thread,
     slice: &mut Recording,
     mut stopped: Stopped,
@@ -37,6 +37,8 @@ pub(super) fn arrive(
     match point(&stopped)? {
         // The slice ends at the call.
         CutPoint::AtCall => Ok(Next::Resume(stopped, 0)),
+        // The next slice will have what others have stored, and this one's end would not be its start. At a call that isn't compared.
+        CutPoint::Here | CutPoint::At(_) if process.lacks_news() => Ok(Next::Resume(stopped, 0)),
         CutPoint::Here => cut_here(stopped, Boundary::Timeout, Then::Fork),
         CutPoint::At(address) => {
             thread.finishes_string(&mut stopped, address, None)?;

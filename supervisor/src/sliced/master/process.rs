@@ -2,6 +2,7 @@
 //!
 //! Between two stops it runs natively. Where a thread stands is [`Thread`]'s; what is recorded is [`Recording`]'s.
 
+use syscall_replay::effects::View;
 use syscall_replay::{PendingCall, Recorder};
 use tracee::{BREAKPOINTS, Mode, Parent, Stopped, TraceError};
 
@@ -12,7 +13,7 @@ use crate::command::Settings;
 use crate::events::{Passing, Taken};
 use crate::follow::InheritedState;
 use crate::sliced::instructions::RandomInstructions;
-use crate::sliced::memory::ProcessMemory;
+use crate::sliced::memory::{InheritedMemory, ProcessMemory};
 use crate::sliced::recorder::{InProcess, Room};
 use crate::sliced::slices::Recording;
 use crate::takeover::access;
@@ -61,7 +62,7 @@ impl Process {
             is_new_image: false,
             is_by_name: true,
             children: 0,
-            memory: ProcessMemory::new(pid, settings.huge_pages),
+            memory: ProcessMemory::new(pid, settings.huge_pages, settings.follow && !settings.check_calls),
             limits: OwnLimits::default(),
             processor: Processor::new(pid),
             random: RandomInstructions::new(),
@@ -79,7 +80,9 @@ impl Process {
     /// If it was killed.
     pub fn inherit(&mut self, stopped: &mut Stopped, inherited: InheritedState) -> Result<(), Failure> {
         self.prepared = inherited.prepared(stopped)?;
-        self.memory.inherit(inherited.shares_memory, inherited.mutable_files, inherited.kept);
+        let InheritedState { shares_memory: is_shared, company, mutable_files, kept, .. } = inherited;
+        let memory = InheritedMemory { is_shared, company, mutable_files, kept };
+        self.memory.inherit(stopped, self.prepared.gadget, memory)?;
         self.limits = inherited.limits;
         self.in_process.inherit(inherited.file_pages.clone());
         self.see_identity();
@@ -133,6 +136,19 @@ impl Process {
         self.children > 0 || self.parent == Parent::Other
     }
 
+    /// Whether others are known to have stored to its memory what slices don't have yet.
+    pub(super) fn lacks_news(&mut self) -> bool {
+        self.memory.has_other_writers() && self.memory.common().has_news()
+    }
+
+    /// At the end of a call that is recorded: what others have stored, see `CommonMemory::take_news`.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(super) fn take_news(&mut self, stopped: &mut Stopped) -> Result<Option<Vec<View>>, TraceError> {
+        self.memory.common().take_news(stopped, self.prepared.gadget)
+    }
+
     /// Its memory.
     pub fn memory(&mut self) -> &mut ProcessMemory {
         &mut self.memory
@@ -168,6 +184,7 @@ impl Process {
         InheritedState {
             gadget: self.prepared.gadget,
             shares_memory: self.memory.is_shared(),
+            company: self.memory.inherited(),
             mutable_files: self.memory.mutable_files().clone(),
             kept: self.memory.kept(),
             limits: self.limits.clone(),
@@ -194,9 +211,12 @@ impl Process {
     }
 
     /// It has made a call that starts a process. `is_there`: and has got one.
-    pub(super) fn starts_process(&mut self, is_there: bool) {
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(super) fn starts_process(&mut self, stopped: &mut Stopped, is_there: bool) -> Result<(), TraceError> {
         self.children += u64::from(is_there);
-        self.memory.starts_process();
+        self.memory.starts_process(stopped, self.prepared.gadget)
     }
 }
 
@@ -251,8 +271,8 @@ impl Process {
     /// Gives a fork memory of its own in place of what it shares with the process.
     ///
     /// # Errors
-    /// If the fork was killed or has no memory for that.
-    pub fn make_private(&mut self, stopped: &Stopped, copy: &mut Stopped) -> Result<(), Failure> {
+    /// If one of them was killed, or the fork has no memory for that.
+    pub fn make_private(&mut self, stopped: &mut Stopped, copy: &mut Stopped) -> Result<(), Failure> {
         self.memory.make_private(stopped, copy, self.prepared.gadget, self.is_by_name)
     }
 

@@ -7,12 +7,14 @@
 //! * `process_memory`: what is known of a process's memory, as one: what it shares, with whom, and which files are behind it.
 //! * `shared_copies`, `layers`, `shared_contents`: copies of shared mappings, page by page.
 //! * `whole_objects`: shared memory of which the app chooses what it maps.
+//! * `common_memory`: memory that other followed processes store to.
 //! * `huge_pages`: advice that makes forks cheap.
 //! * `file_writes`, `holders`, `notices`: calls that write a file that is mapped, as long as nobody else writes it.
 //! * `self_mem`, `written`: the app writes its memory by a file, or a file by its name.
 //! * `busy_programs`: a program can't be written as long as a slice executes it.
 
 pub mod busy_programs;
+mod common_memory;
 mod file_writes;
 mod holders;
 mod huge_pages;
@@ -25,5 +27,6 @@ mod shared_copies;
 mod whole_objects;
 mod written;
 
+pub use common_memory::InheritedMemory;
 pub use file_writes::FileWrite;
 pub use process_memory::{ProcessMemory, Treatment};

@@ -9,14 +9,15 @@ use syscall_replay::effects::View;
 use syscall_replay::table::{self, Class};
 use tracee::{Stopped, TraceError};
 
+use super::common_memory::{CommonMemory, InheritedMemory};
 use super::file_writes::{FileWrite, FileWrites};
 use super::huge_pages::HugePages;
 use super::self_mem::SelfMem;
 use super::shared_copies::SharedCopies;
 use super::written;
 use crate::app::{
-    Kept, KeptFiles, Key, MutableFiles, is_kept_for_the_ended, is_reshaped, is_shared_with_children, others_attach,
-    written_by_others,
+    Company, Kept, KeptFiles, Key, MutableFiles, is_kept_for_the_ended, is_reshaped, is_shared_with_children,
+    others_attach, written_by_others,
 };
 use crate::base::Failure;
 use crate::sliced::boundaries::Then;
@@ -29,6 +30,8 @@ pub struct ProcessMemory {
     /// Other processes may write memory that it shares with them: each call that waits for them is a boundary, so that slices see
     /// what they wrote.
     has_other_writers: bool,
+    /// Where they do, as far as that is seen.
+    common: CommonMemory,
     /// Files whose mappings change when the app writes them.
     mutable_files: MutableFiles,
     /// The app's calls that write these.
@@ -50,15 +53,24 @@ pub struct Treatment {
     pub then: Then,
     /// What is to be known of a write to a file that is mapped, if the call is one that is recorded.
     pub file_write: Option<FileWrite>,
+    /// What others have stored to memory until its end is recorded with it.
+    pub brings_news: bool,
+}
+
+impl Treatment {
+    fn boundary(then: Then) -> Self {
+        Self { class: Class::Boundary, then, file_write: None, brings_news: false }
+    }
 }
 
 impl ProcessMemory {
-    /// Of process `pid`, before its first instruction. `huge_pages`: whether it is to have some.
-    pub fn new(pid: i32, huge_pages: bool) -> Self {
+    /// Of process `pid`, before its first instruction. `huge_pages`: whether it is to have some. `sees_children`: all that it will start are followed.
+    pub fn new(pid: i32, huge_pages: bool, sees_children: bool) -> Self {
         Self {
             pid,
             is_shared: false,
             has_other_writers: false,
+            common: CommonMemory::new(pid, sees_children),
             mutable_files: MutableFiles::default(),
             file_writes: FileWrites::default(),
             self_mem: SelfMem::default(),
@@ -68,18 +80,30 @@ impl ProcessMemory {
         }
     }
 
-    /// The process is a copy of one with these.
-    pub fn inherit(&mut self, is_shared: bool, mutable_files: MutableFiles, kept: Kept) {
+    /// The process, which can make calls for us, is a copy of one with these.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn inherit(
+        &mut self,
+        process: &mut Stopped,
+        gadget: u64,
+        inherited: InheritedMemory,
+    ) -> Result<(), TraceError> {
+        let InheritedMemory { is_shared, company, mutable_files, kept } = inherited;
         self.is_shared = is_shared;
         self.has_other_writers = is_shared && is_shared_with_children(self.pid);
         self.mutable_files = mutable_files;
         self.files.inherit(kept);
+        self.common.inherit(company);
+        if self.has_other_writers { self.common.join(process, gadget) } else { Ok(()) }
     }
 
     /// Another program was loaded.
     pub fn new_image(&mut self) {
         self.is_shared = false;
         self.has_other_writers = false;
+        self.common.is_unmapped();
         self.mutable_files.unmapped();
         self.file_writes.clear();
         self.shared_copies.clear();
@@ -134,9 +158,14 @@ impl ProcessMemory {
         if class != Class::Replay {
             self.file_writes.mappings_change();
         }
+        self.common.before_call(stopped, class, number, args);
         let mut file_write = None;
         let is_boundary = match class {
-            Class::Replay if self.has_other_writers || self.is_shared && table::writes_elsewhere(number, args) => true,
+            Class::Replay if self.is_shared && table::writes_elsewhere(number, args) => true,
+            Class::Replay if self.has_other_writers => {
+                let is_known = self.mutable_files.is_empty() && self.common.is_as_known(stopped, number, args);
+                !is_known || self.self_mem.is_written(pid, number, args)
+            }
             Class::Replay if self.mutable_files.is_written(pid, number, args) => {
                 file_write = (!has_relatives).then(|| self.file_writes.begin(pid, number, args)).flatten();
                 file_write.is_none()
@@ -149,17 +178,18 @@ impl ProcessMemory {
             _ => false,
         };
         let class = if is_boundary { Class::Boundary } else { class };
-        let mut outcome = Treatment { class, then: Then::Fork, file_write };
+        let brings_news = self.has_other_writers && class == Class::Replay;
+        let mut outcome = Treatment { class, then: Then::Fork, file_write, brings_news };
         if self.mutable_files.lock(pid, number, args) {
             // The slices before have the file mapped, and the next one must not.
             self.is_shared = true;
-            outcome = Treatment { class: Class::Boundary, then: Then::LoneFork, file_write: None };
+            outcome = Treatment::boundary(Then::LoneFork);
         }
         if let Some(file) = written::by_path(stopped, pid, number, args) {
             self.self_mem.opens(file);
             if self.files.holds(file) || is_kept_for_the_ended(file) {
                 let then = Then::Write { file, number, args: *args };
-                outcome = Treatment { class: Class::Boundary, then, file_write: None };
+                outcome = Treatment::boundary(then);
             }
         }
         outcome
@@ -172,6 +202,7 @@ impl ProcessMemory {
 
     /// A call has succeeded that may have mapped something.
     pub fn after_call(&mut self, number: u64, args: &[u64; 6], result: u64) {
+        self.common.after_call(number);
         match number as i64 {
             libc::SYS_mmap => {
                 let kind = args[3] as i32 & libc::MAP_TYPE;
@@ -199,11 +230,37 @@ impl ProcessMemory {
         self.huge_pages.after_mmap(stopped, gadget, args, address)
     }
 
-    /// The app has started a process.
-    pub fn starts_process(&mut self) {
+    /// A process was born that the app starts. `waits`: the app stands still until it has a program of its own.
+    pub fn is_born(&mut self, child: i32, waits: bool) {
+        if self.is_shared && is_shared_with_children(self.pid) {
+            self.common.is_born(child, waits);
+        }
+    }
+
+    /// The app, which can make calls for us, has started a process.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn starts_process(&mut self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
         // It has the app's files.
         self.file_writes.clear();
         self.has_other_writers |= self.is_shared && is_shared_with_children(self.pid);
+        if self.has_other_writers { self.common.join(process, gadget) } else { Ok(()) }
+    }
+
+    /// What a copy of the process has of it.
+    pub fn inherited(&self) -> Company {
+        self.common.inherited(self.is_shared && is_shared_with_children(self.pid))
+    }
+
+    /// Memory that it has in common with others.
+    pub fn common(&mut self) -> &mut CommonMemory {
+        &mut self.common
+    }
+
+    /// Whether other processes may write memory that it shares with them.
+    pub fn has_other_writers(&self) -> bool {
+        self.has_other_writers
     }
 
     /// No slice is left that may look at a file to which the app is about to get write access: its mappings show what is written from now on.
@@ -217,6 +274,13 @@ impl ProcessMemory {
         if !self.is_shared {
             return SharedContents::default();
         }
+        if let Some(ranges) = self.common.changed_and_touched() {
+            return if ranges.is_empty() {
+                SharedContents::default()
+            } else {
+                sigmatch::shared_contents(&ranges, stopped)
+            };
+        }
         match written_by_others(self.pid, self.has_other_writers, |map| self.file_writes.opened(map).is_some())
             .as_slice()
         {
@@ -229,10 +293,10 @@ impl ProcessMemory {
     /// their names.
     ///
     /// # Errors
-    /// If the copy was killed or has no memory for that.
+    /// If one of them was killed, or the copy has no memory for that.
     pub fn make_private(
         &mut self,
-        master: &Stopped,
+        master: &mut Stopped,
         copy: &mut Stopped,
         gadget: u64,
         may_lend: bool,
@@ -241,7 +305,9 @@ impl ProcessMemory {
             return Ok(());
         }
         self.file_writes.before_copies();
-        self.shared_copies.make_private(master, copy, gadget, &self.mutable_files, &self.file_writes, may_lend)
+        self.common.before_copies();
+        self.shared_copies.make_private(master, copy, gadget, &self.mutable_files, &self.file_writes, may_lend)?;
+        Ok(self.common.looks_at_nothing(master, gadget)?)
     }
 }
 
@@ -251,7 +317,7 @@ mod tests {
 
     #[test]
     fn what_is_mapped_shared_is_so_until_another_program_is_loaded() {
-        let mut memory = ProcessMemory::new(std::process::id() as i32, false);
+        let mut memory = ProcessMemory::new(std::process::id() as i32, false, true);
         let anonymous = libc::MAP_ANONYMOUS as u64;
         let mut maps = |flags: i32| {
             memory.after_call(libc::SYS_mmap as u64, &[0, 4096, 0, flags as u64 | anonymous, u64::MAX, 0], 0x1000);

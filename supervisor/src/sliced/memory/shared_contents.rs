@@ -11,7 +11,7 @@ use nix::sys::statfs::{EXT4_SUPER_MAGIC, FsType, TMPFS_MAGIC, XFS_SUPER_MAGIC, f
 use nix::unistd::{Whence, lseek64};
 use tracee::{Remote, Stopped, TraceError};
 
-use crate::app::Mapping;
+use crate::app::{Mapping, is_swapping};
 use crate::base::Failure;
 
 const PAGE: usize = machine::PAGE as usize;
@@ -67,16 +67,6 @@ pub fn written_parts_of(
         return Ok(parts);
     }
     Ok(resident_parts(copy, gadget, map)?.unwrap_or(parts))
-}
-
-/// Whether any memory of this machine is in its swap space. Asked of the kernel itself: /proc/meminfo is a container's own story in some of them.
-fn is_swapping() -> bool {
-    // SAFETY: the structure is plain data, which the call fills in.
-    let (result, told) = unsafe {
-        let mut told: libc::sysinfo = std::mem::zeroed();
-        (libc::sysinfo(&raw mut told), told)
-    };
-    result != 0 || told.totalswap != told.freeswap
 }
 
 /// Where there are pages at all, of an anonymous mapping: where there are none, nothing was written. Asked by `mincore` in

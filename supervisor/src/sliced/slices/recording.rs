@@ -26,6 +26,8 @@ pub struct Recording {
     pub(super) last_call_len: usize,
     /// The call that the last record is about.
     last_call: Option<u64>,
+    /// Others store to the app's memory: it isn't the same for long.
+    has_company: bool,
     /// `-spsysrecs`.
     limit: CallLimit,
     /// Its time is over.
@@ -45,6 +47,7 @@ impl Recording {
             before: (0, 0),
             last_call_len: 0,
             last_call: None,
+            has_company: false,
             limit,
             is_due: false,
         }
@@ -113,6 +116,11 @@ impl Recording {
     /// The master has left what the last record is about.
     pub fn leaves_call(&mut self) {
         self.last_call = None;
+    }
+
+    /// Whether others store to the app's memory: then its end can't be proved by that.
+    pub fn has_company(&mut self, has_company: bool) {
+        self.has_company = has_company;
     }
 
     /// Lets `write` append the record of the call `number`, behind which the master stands.
@@ -186,7 +194,7 @@ impl Recording {
 
     /// Takes the last record back: the slice is to end at what it was about.
     pub fn take_back(&mut self) {
-        self.last_call_len = self.log_len - self.before.0;
+        self.last_call_len = if self.has_company { 0 } else { self.log_len - self.before.0 };
         (self.log_len, self.records) = self.before;
     }
 }

@@ -1,0 +1,246 @@
+//! Which pages of memory that followed processes have in common were stored to, by anybody but the process that wants to know.
+//!
+//! Invariants:
+//! * Each process that can store to such memory is a member, or expected to become one before its first instruction; else the family is broken, for good. Only where nobody is
+//!   expected, and nothing broken, is anything told.
+//! * What a member has stored is taken from its page tables before they change, and becomes news to all others.
+
+use std::cell::{RefCell, RefMut};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+use machine::PAGE;
+use tracee::{Remote, Stopped, TraceError};
+
+use super::page_marks::{PageMarks, is_swapping};
+use crate::app::mappings::{Mapping, can_change, mappings};
+
+/// Bytes of memory that a process may have in common with others: to look at the page tables of more takes too long.
+const MOST: u64 = 1 << 30;
+
+/// A page of an object.
+type Page = (Rc<str>, u64);
+
+#[derive(Default)]
+struct Family {
+    members: BTreeMap<i32, Member>,
+    /// Processes that have such memory, and aren't members yet.
+    expected: BTreeSet<i32>,
+    is_broken: bool,
+}
+
+struct Member {
+    marks: PageMarks,
+    views: Vec<View>,
+    /// Whether it has no other memory that others may write.
+    is_all: bool,
+    /// What others have stored to.
+    news: BTreeSet<Page>,
+}
+
+/// A mapping of a part of an object.
+#[derive(PartialEq, Eq)]
+struct View {
+    place: Range<u64>,
+    object: Rc<str>,
+    offset: u64,
+}
+
+impl View {
+    fn pages(&self, place: Range<u64>) -> impl Iterator<Item = Page> {
+        let first = (place.start - self.place.start + self.offset) / PAGE;
+        let count = (place.end - place.start) / PAGE;
+        (first..first + count).map(|page| (Rc::clone(&self.object), page))
+    }
+
+    /// Where it shows a page.
+    fn shows(&self, (object, page): &Page) -> Option<Range<u64>> {
+        let at = (page * PAGE).checked_sub(self.offset)? + self.place.start;
+        (*object == self.object && self.place.contains(&at)).then_some(at..at + PAGE)
+    }
+}
+
+/// A process's family, as all of its members have it. By default nothing is known of it.
+#[derive(Clone, Default)]
+pub struct Company(Option<Rc<RefCell<Family>>>);
+
+impl Company {
+    /// Of a process that has started none yet. All that it will start must be followed.
+    pub fn new() -> Self {
+        Self(Some(Rc::default()))
+    }
+
+    fn family(&self) -> Option<RefMut<'_, Family>> {
+        self.0.as_ref().map(|family| family.borrow_mut())
+    }
+
+    /// A process that is about to run may store to the memory, and isn't a member yet.
+    pub fn expects(&self, pid: i32) {
+        if let Some(mut family) = self.family()
+            && !family.members.contains_key(&pid)
+        {
+            family.expected.insert(pid);
+        }
+    }
+
+    /// Somebody may store to the memory unseen.
+    pub fn breaks(&self) {
+        if let Some(mut family) = self.family() {
+            family.is_broken = true;
+        }
+    }
+
+    /// The process, which can make calls for us, becomes a member; or it was one, and may have mapped something since.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn join(&self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+        let Some(mut family) = self.family() else { return Ok(()) };
+        let pid = process.pid();
+        if family.is_broken {
+            return Ok(());
+        }
+        if !family.members.contains_key(&pid) {
+            let Some(marks) = PageMarks::new(process, gadget)? else {
+                family.is_broken = true;
+                return Ok(());
+            };
+            family.members.insert(pid, Member { marks, views: Vec::new(), is_all: false, news: BTreeSet::new() });
+        }
+        family.look_again(pid);
+        family.expected.remove(&pid);
+        Ok(())
+    }
+
+    /// The process may have mapped something, or unmapped.
+    pub fn is_mapped_anew(&self, pid: i32) {
+        if let Some(mut family) = self.family()
+            && family.members.contains_key(&pid)
+        {
+            family.look_again(pid);
+        }
+    }
+
+    /// The process is gone, or goes on unseen. `is_taken`: all that it has stored was taken before, and it has stored nothing since.
+    pub fn leave(&self, pid: i32, is_taken: bool) {
+        if let Some(mut family) = self.family()
+            && family.members.remove(&pid).is_some()
+        {
+            family.is_broken |= !is_taken;
+        }
+    }
+
+    /// Whether all that others store to memory of the process's is seen.
+    pub fn is_seen(&self, pid: i32) -> bool {
+        self.family()
+            .is_some_and(|family| family.is_complete() && family.members.get(&pid).is_some_and(|member| member.is_all))
+    }
+
+    /// Takes what the process has stored, for the others.
+    pub fn take_own(&self, pid: i32) {
+        if let Some(mut family) = self.family() {
+            family.take(pid);
+        }
+    }
+
+    /// Where others have stored in what the process has mapped, since [`Company::forget`]. `None`: that isn't known, or no longer.
+    pub fn news(&self, pid: i32) -> Option<Vec<Range<u64>>> {
+        let mut family = self.family()?;
+        let others: Vec<i32> = family.members.keys().copied().filter(|other| *other != pid).collect();
+        others.into_iter().for_each(|other| family.take(other));
+        let member = family.members.get(&pid).filter(|member| member.is_all && family.is_complete())?;
+        let shown =
+            |view: &View| -> Vec<Range<u64>> { member.news.iter().filter_map(|page| view.shows(page)).collect() };
+        Some(joined(member.views.iter().flat_map(shown).collect()))
+    }
+
+    /// The process is going to be given all that [`Company::news`] has told.
+    pub fn forget(&self, pid: i32) {
+        if let Some(mut family) = self.family()
+            && let Some(member) = family.members.get_mut(&pid)
+        {
+            member.news.clear();
+        }
+    }
+
+    /// Which pages of these ranges, or of all that it has in common with others, the process may have touched since [`Company::unmap_pages`].
+    pub fn touched(&self, pid: i32, ranges: Option<&[Range<u64>]>) -> Option<Vec<Range<u64>>> {
+        let family = self.family()?;
+        let member = family.members.get(&pid).filter(|member| member.is_all && !is_swapping())?;
+        let mut touched = Vec::new();
+        let all: Vec<Range<u64>> = member.views.iter().map(|view| view.place.clone()).collect();
+        for range in ranges.unwrap_or(&all) {
+            member.marks.present(range, |piece| touched.push(piece)).ok()?;
+        }
+        Some(joined(touched))
+    }
+
+    /// Has the process, which can make calls for us, none of the memory's pages mapped: from now on those that it touches are.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn unmap_pages(&self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+        let Some(mut family) = self.family() else { return Ok(()) };
+        // What is stored to is marked in the page's entry.
+        family.take(process.pid());
+        let Some(member) = family.members.get(&process.pid()) else { return Ok(()) };
+        let mut remote = Remote::new(process, gadget)?;
+        for view in &member.views {
+            let (start, len) = (view.place.start, view.place.end - view.place.start);
+            // What can't be unmapped (locked memory) seems to have been touched.
+            remote.call(libc::SYS_madvise, [start, len, libc::MADV_DONTNEED as u64, 0, 0, 0])?;
+        }
+        Ok(())
+    }
+}
+
+impl Family {
+    fn is_complete(&self) -> bool {
+        !self.is_broken && self.expected.is_empty()
+    }
+
+    /// Takes what a member has stored, for the others.
+    fn take(&mut self, pid: i32) {
+        let Some(member) = self.members.get(&pid) else { return };
+        let mut stored: Vec<Page> = Vec::new();
+        for view in &member.views {
+            let taken = member.marks.take_written(&view.place, |piece| stored.extend(view.pages(piece)));
+            self.is_broken |= taken.is_err();
+        }
+        for (_, other) in self.members.iter_mut().filter(|(other, _)| **other != pid) {
+            other.news.extend(stored.iter().cloned());
+        }
+    }
+
+    /// Marks what the member has mapped by now.
+    fn look_again(&mut self, pid: i32) {
+        let Some(member) = self.members.get_mut(&pid) else { return };
+        let maps: Vec<Mapping> = mappings(pid).into_iter().filter(|map| map.is_shared).collect();
+        let (common, others): (Vec<Mapping>, Vec<Mapping>) = maps.into_iter().partition(|map| map.is_anonymous);
+        member.is_all = !others.iter().any(|map| can_change(std::slice::from_ref(map)));
+        let view =
+            |map: &Mapping| View { place: map.start..map.end, object: map.object.as_str().into(), offset: map.offset };
+        let views: Vec<View> = common.iter().map(view).collect();
+        if views == member.views {
+            return;
+        }
+        let size = views.iter().map(|view| view.place.end - view.place.start).sum::<u64>();
+        let is_marked = size <= MOST && views.iter().all(|view| member.marks.begin(&view.place).is_ok());
+        member.views = views;
+        self.is_broken |= !is_marked;
+    }
+}
+
+/// In order, and those that touch as one.
+fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut all: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match all.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => all.push(range),
+        }
+    }
+    all
+}

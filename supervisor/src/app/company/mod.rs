@@ -1,0 +1,16 @@
+//! Processes that have memory in common, all of them followed: which pages each of them has stored to, so that what the others see of it is known without
+//! comparing all.
+//!
+//! ```text
+//!   a process's page tables ──► page_marks: pages stored to, or looked at, since it was last asked ──► family: what is news to whom
+//! ```
+//!
+//! * `page_marks`: what the kernel tells (`userfaultfd` with asynchronous write protection, `PAGEMAP_SCAN`; Linux 6.7). Without it there is no company, and memory
+//!   that others may write is compared as a whole.
+//! * `family`: the processes that a process has started since it has such memory, and theirs.
+
+mod family;
+mod page_marks;
+
+pub use family::Company;
+pub use page_marks::{is_swapping, leaves_locks};

@@ -1,0 +1,212 @@
+//! Memory that the app has in common with other followed processes, all of which may store to it.
+//!
+//! Slices have copies. What others store afterwards is brought to them with the records of the app's calls, page by page, as long as the app hasn't looked at such a page between
+//! two calls: then what it saw isn't known, and the slice ends, as it does at each call where stores aren't seen ([`Company`]).
+
+use std::ops::Range;
+
+use bubble::shared::SHARED_RANGES;
+use machine::Memory;
+use syscall_replay::effects::{self, View};
+use syscall_replay::table::{self, Class, Special};
+use tracee::{Stopped, TraceError};
+
+use crate::app::{Company, Kept, MutableFiles, leaves_locks};
+
+/// Bytes that are recorded with a call; a boundary costs less than more.
+const MOST_NEWS: u64 = 16 << 20;
+
+/// What a copy of a process inherits of its memory.
+pub struct InheritedMemory {
+    /// It may have mappings that a fork would share with it.
+    pub is_shared: bool,
+    /// Those with which it has memory in common.
+    pub company: Company,
+    /// Files whose mappings change when they are written.
+    pub mutable_files: MutableFiles,
+    /// Files that it has mapped and that must not change.
+    pub kept: Kept,
+}
+
+/// Such memory of one process.
+pub struct CommonMemory {
+    pid: i32,
+    /// All processes that it will start are followed.
+    sees_children: bool,
+    company: Company,
+    /// It is in a call from which it doesn't come back if that succeeds, and has stored nothing that isn't known.
+    is_leaving: bool,
+}
+
+impl CommonMemory {
+    /// None yet.
+    pub fn new(pid: i32, sees_children: bool) -> Self {
+        Self { pid, sees_children, company: new_company(sees_children), is_leaving: false }
+    }
+
+    /// The process is a copy of one with this company.
+    pub fn inherit(&mut self, company: Company) {
+        self.company = company;
+    }
+
+    /// The company of a copy. `is_common`: it has memory in common with it.
+    pub fn inherited(&self, is_common: bool) -> Company {
+        if is_common { self.company.clone() } else { new_company(self.sees_children) }
+    }
+
+    /// A child was born that may store to it. `waits`: it is followed from its program's start on.
+    pub fn is_born(&self, child: i32, waits: bool) {
+        if waits {
+            self.company.breaks();
+        }
+        self.company.expects(child);
+        self.company.expects(self.pid);
+    }
+
+    /// The process, which can make calls for us, has others to share it with.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn join(&self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+        self.company.join(process, gadget)
+    }
+
+    /// It has another program: nothing is mapped any more.
+    pub fn is_unmapped(&mut self) {
+        self.leaves();
+        self.company = new_company(self.sees_children);
+    }
+
+    /// The process has ended, or goes on unseen.
+    pub fn leaves(&mut self) {
+        self.company.leave(self.pid, std::mem::take(&mut self.is_leaving));
+    }
+
+    /// The process is about to make a call.
+    pub fn before_call(&mut self, stopped: &Stopped, class: Class, number: u64, args: &[u64; 6]) {
+        self.is_leaving = false;
+        if class == Class::Replay {
+            return;
+        }
+        // Before page tables change.
+        self.company.take_own(self.pid);
+        self.is_leaving = matches!(class, Class::Special(Special::Exec | Special::Exit)) && !leaves_locks(stopped);
+        if number as i64 == libc::SYS_madvise && args[2] as i32 == libc::MADV_REMOVE {
+            // It shows to all at once.
+            self.company.breaks();
+        }
+    }
+
+    /// A call is over.
+    pub fn comes_back(&mut self) {
+        self.is_leaving = false;
+    }
+
+    /// A call has succeeded.
+    pub fn after_call(&mut self, number: u64) {
+        const MAPS: [i64; 8] = [
+            libc::SYS_mmap,
+            libc::SYS_munmap,
+            libc::SYS_mremap,
+            libc::SYS_mprotect,
+            libc::SYS_pkey_mprotect,
+            libc::SYS_remap_file_pages,
+            libc::SYS_shmat,
+            libc::SYS_shmdt,
+        ];
+        if MAPS.contains(&(number as i64)) {
+            self.company.is_mapped_anew(self.pid);
+        }
+    }
+
+    /// Whether what the process has looked at since its last call, and what a call that it is about to make reads, is what slices have there.
+    pub fn is_as_known(&self, stopped: &Stopped, number: u64, args: &[u64; 6]) -> bool {
+        let Some(news) = self.company.news(self.pid) else { return false };
+        if news.is_empty() {
+            return true;
+        }
+        let read = table::row(number).map(|row| effects::readable(row, args, stopped)).unwrap_or_default();
+        let is_read = |page: &Range<u64>| {
+            read.iter().any(|range| range.address < page.end && page.start < range.address.saturating_add(range.len))
+        };
+        !news.iter().any(is_read)
+            && self.company.touched(self.pid, Some(&news)).is_some_and(|touched| touched.is_empty())
+    }
+
+    /// Whether others are known to have stored what slices don't have yet.
+    pub fn has_news(&self) -> bool {
+        self.company.news(self.pid).is_some_and(|news| !news.is_empty())
+    }
+
+    /// At the end of a call that is recorded: what others have stored since the last one. The process, which can make calls for us, has looked at nothing of it. `None`: that
+    /// isn't known, or too much.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn take_news(&self, process: &mut Stopped, gadget: u64) -> Result<Option<Vec<View>>, TraceError> {
+        let Some(news) = self.company.news(self.pid) else { return Ok(None) };
+        self.company.forget(self.pid);
+        if news.iter().map(|range| range.end - range.start).sum::<u64>() > MOST_NEWS {
+            return Ok(None);
+        }
+        let read = |range: Range<u64>| {
+            let mut bytes = vec![0; (range.end - range.start) as usize];
+            process.read(range.start, &mut bytes).ok()?;
+            Some(View { address: range.start, bytes })
+        };
+        let views = news.into_iter().map(read).collect();
+        self.company.unmap_pages(process, gadget)?;
+        Ok(views)
+    }
+
+    /// Where others have stored since the last call, and the process has looked. `None`: that isn't known.
+    pub fn changed_and_touched(&self) -> Option<Vec<[u64; 2]>> {
+        let news = self.company.news(self.pid);
+        let touched = self.company.touched(self.pid, news.as_deref())?;
+        Some(few(touched).into_iter().map(|range| [range.start, range.end]).collect())
+    }
+
+    /// Slices are about to get copies.
+    pub fn before_copies(&self) {
+        // What others have stored so far is in them.
+        if self.company.news(self.pid).is_some() {
+            self.company.forget(self.pid);
+        }
+    }
+
+    /// The process, which can make calls for us, goes on from where it is known what it has looked at.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn looks_at_nothing(&self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+        if self.company.is_seen(self.pid) { self.company.unmap_pages(process, gadget) } else { Ok(()) }
+    }
+}
+
+fn new_company(sees_children: bool) -> Company {
+    if sees_children { Company::new() } else { Company::default() }
+}
+
+/// Ranges that cover these: those with the least between them are taken together until there are no more than can be told.
+fn few(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    while ranges.len() > SHARED_RANGES {
+        let gaps = ranges.windows(2).map(|pair| pair[1].start - pair[0].end);
+        let (nearest, _) = gaps.enumerate().min_by_key(|(_, gap)| *gap).expect("there are several");
+        ranges[nearest].end = ranges.remove(nearest + 1).end;
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_are_near_are_told_as_one() {
+        let all = |count: u64| (0..count).map(|n| n * n * 10..n * n * 10 + 5).collect::<Vec<_>>();
+        assert_eq!(few(all(16)), all(16));
+        let told = few(all(18));
+        assert_eq!((told.len(), &told[..2]), (16, &[0..45, 90..95][..]));
+        assert_eq!(told[2..], all(18)[4..]);
+    }
+}
