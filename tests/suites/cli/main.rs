@@ -122,6 +122,29 @@ fn debugging_does_not_end_slices() {
     assert!(ends < 10.0 && all > 300.0, "{}", counted.report);
 }
 
+/// Whether the kernel tells which pages a process has stored to: Linux 6.7, if nobody forbids it.
+fn tells_stores() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap_or(0));
+    let version = (numbers.next(), numbers.next());
+    // SAFETY: a plain call; the result, if it is one, is a new descriptor that nobody else owns.
+    let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC | 1) } as i32;
+    // SAFETY: as above.
+    version >= (Some(6), Some(7)) && fd >= 0 && unsafe { libc::close(fd) } == 0
+}
+
+/// Parent and child exchange pages of the memory that they share, with 4 calls each time: that is recorded.
+#[test]
+fn exchanging_memory_does_not_end_slices() {
+    if !tells_stores() {
+        return;
+    }
+    let options = ["-sp", "1", "-follow", "1", "-spmsec", "10000"];
+    let counted = count_with("icount2", &options, &guest::named("shared_much").job(40)).unwrap();
+    let [ends, all] = ["slices", "records"].map(|name| counted.statistic(name).unwrap());
+    assert!(ends < 10.0 && all > 150.0, "{}", counted.report);
+}
+
 /// Some 21000 readings of the time stamp counter, half of them while the signals are blocked or ignored by which the recorder in the app stops.
 #[test]
 fn the_counter_is_read_inside_the_app() {

@@ -35,6 +35,8 @@ struct Member {
     views: Vec<View>,
     /// Whether it has no other memory that others may write.
     is_all: bool,
+    /// Whether it is on its way out, and all that it has stored was taken.
+    is_done: bool,
     /// What others have stored to.
     news: BTreeSet<Page>,
 }
@@ -106,7 +108,9 @@ impl Company {
                 family.is_broken = true;
                 return Ok(());
             };
-            family.members.insert(pid, Member { marks, views: Vec::new(), is_all: false, news: BTreeSet::new() });
+            family
+                .members
+                .insert(pid, Member { marks, views: Vec::new(), is_all: false, is_done: false, news: BTreeSet::new() });
         }
         family.look_again(pid);
         family.expected.remove(&pid);
@@ -122,12 +126,21 @@ impl Company {
         }
     }
 
-    /// The process is gone, or goes on unseen. `is_taken`: all that it has stored was taken before, and it has stored nothing since.
-    pub fn leave(&self, pid: i32, is_taken: bool) {
+    /// Whether the process is on its way out, and will store nothing any more.
+    pub fn ends(&self, pid: i32, is_done: bool) {
         if let Some(mut family) = self.family()
-            && family.members.remove(&pid).is_some()
+            && let Some(member) = family.members.get_mut(&pid)
         {
-            family.is_broken |= !is_taken;
+            member.is_done = is_done;
+        }
+    }
+
+    /// The process is gone, or goes on unseen.
+    pub fn leave(&self, pid: i32) {
+        if let Some(mut family) = self.family()
+            && let Some(member) = family.members.remove(&pid)
+        {
+            family.is_broken |= !member.is_done;
         }
     }
 
@@ -206,7 +219,8 @@ impl Family {
         let mut stored: Vec<Page> = Vec::new();
         for view in &member.views {
             let taken = member.marks.take_written(&view.place, |piece| stored.extend(view.pages(piece)));
-            self.is_broken |= taken.is_err();
+            // Of what is gone nothing can be asked.
+            self.is_broken |= taken.is_err() && !member.is_done;
         }
         for (_, other) in self.members.iter_mut().filter(|(other, _)| **other != pid) {
             other.news.extend(stored.iter().cloned());

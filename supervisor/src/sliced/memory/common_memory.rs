@@ -34,14 +34,12 @@ pub struct CommonMemory {
     /// All processes that it will start are followed.
     sees_children: bool,
     company: Company,
-    /// It is in a call from which it doesn't come back if that succeeds, and has stored nothing that isn't known.
-    is_leaving: bool,
 }
 
 impl CommonMemory {
     /// None yet.
     pub fn new(pid: i32, sees_children: bool) -> Self {
-        Self { pid, sees_children, company: new_company(sees_children), is_leaving: false }
+        Self { pid, sees_children, company: new_company(sees_children) }
     }
 
     /// The process is a copy of one with this company.
@@ -79,18 +77,22 @@ impl CommonMemory {
 
     /// The process has ended, or goes on unseen.
     pub fn leaves(&mut self) {
-        self.company.leave(self.pid, std::mem::take(&mut self.is_leaving));
+        self.company.leave(self.pid);
     }
 
     /// The process is about to make a call.
     pub fn before_call(&mut self, stopped: &Stopped, class: Class, number: u64, args: &[u64; 6]) {
-        self.is_leaving = false;
+        if table::writes_elsewhere(number, args) || number as i64 == libc::SYS_process_vm_writev {
+            // By another's page tables, as if that had stored it.
+            self.company.breaks();
+        }
         if class == Class::Replay {
             return;
         }
         // Before page tables change.
         self.company.take_own(self.pid);
-        self.is_leaving = matches!(class, Class::Special(Special::Exec | Special::Exit)) && !leaves_locks(stopped);
+        let ends = matches!(class, Class::Special(Special::Exec | Special::Exit));
+        self.company.ends(self.pid, ends && !leaves_locks(stopped));
         if number as i64 == libc::SYS_madvise && args[2] as i32 == libc::MADV_REMOVE {
             // It shows to all at once.
             self.company.breaks();
@@ -99,7 +101,7 @@ impl CommonMemory {
 
     /// A call is over.
     pub fn comes_back(&mut self) {
-        self.is_leaving = false;
+        self.company.ends(self.pid, false);
     }
 
     /// A call has succeeded.
