@@ -90,6 +90,11 @@ impl AppCode {
         }
     }
 
+    /// Code at `address`, in writable memory, is about to be looked at.
+    pub fn remember_writes(&mut self, address: u64) {
+        self.pages.remember(address);
+    }
+
     /// The pages behind `start` can change without a write to them.
     pub fn expect_changes(&mut self, start: u64, end: u64) {
         self.pages.mark_as_changing(start, end);

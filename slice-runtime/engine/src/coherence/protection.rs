@@ -137,12 +137,24 @@ impl CodePages {
         self.pages.range(numbers(start, end)).any(|(_, page)| page.protected)
     }
 
-    /// The app mapped or re-protected `start .. end` itself: what we knew of these pages is void.
+    /// The app mapped or re-protected `start .. end` itself: what we knew of these pages is void, but for how often they were written. Who makes
+    /// code writable before each write writes often, too.
     pub fn forget(&mut self, start: u64, end: u64) {
         let inside: Vec<u64> = self.pages.range(numbers(start, end)).map(|(number, _)| *number).collect();
         for number in inside {
-            self.pages.remove(&number);
             self.compared.remove(&number);
+            if let Some(page) = self.pages.remove(&number).filter(|page| page.faults > 0) {
+                self.pages.insert(number, CodePage { faults: page.faults, ..CodePage::default() });
+            }
+        }
+    }
+
+    /// Code at `address`, in writable memory, is about to be looked at. It is compared if its page was written often before the app mapped or
+    /// re-protected it.
+    pub fn remember(&mut self, address: u64) {
+        let number = address / PAGE;
+        if self.pages.get(&number).is_some_and(|page| page.faults >= OFTEN && !page.protected) {
+            self.compared.insert(number);
         }
     }
 }
@@ -191,6 +203,21 @@ mod tests {
             pages.release(start);
         }
         assert!(pages.are_compared(start, start + 9));
+    }
+
+    #[test]
+    fn how_often_a_page_is_written_is_known_after_it_was_protected_by_the_app() {
+        let mut pages = CodePages::default();
+        let start = written_often(&mut pages);
+        pages.forget(start, start + PAGE);
+        assert!(!pages.are_compared(start, start + 1), "the app may have made it unwritable");
+        pages.remember(start);
+        assert!(pages.are_compared(start, start + 1));
+        let mut seldom = CodePages::default();
+        seldom.watch(start, start + 1);
+        seldom.forget(start, start + PAGE);
+        seldom.remember(start);
+        assert!(!seldom.are_compared(start, start + 1));
     }
 
     #[test]

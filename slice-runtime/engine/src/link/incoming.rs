@@ -15,37 +15,85 @@ use translator::abi::{SpaceId, TraceId};
 
 use crate::cache::{Cache, Found};
 
-/// Traces that compare their code and to which others jump, by their heads. The valid one may be among them.
+/// Old translations of one piece of code that may lead to its newest. If there are more it is cheaper to begin anew.
+const MOST_OLD: usize = 1024;
+
+/// Traces of this process's own to which others jump.
 #[derive(Default)]
-pub struct Incoming(HashMap<AppPc, Vec<TraceId>>);
+pub struct Incoming {
+    /// One bit for each trace: whether others jump there.
+    noted: Vec<u64>,
+    /// Those of them that were dropped, by their heads.
+    old: HashMap<AppPc, Vec<TraceId>>,
+}
 
 impl Incoming {
     /// From now on others jump to this trace.
-    pub fn note(&mut self, cache: &Cache, found: Found) {
-        let trace = cache.trace(found);
-        if found.0 == SpaceId::Own && trace.self_checks == 1 {
-            let known = self.0.entry(trace.pc).or_default();
-            if known.last() != Some(&found.1) {
-                known.push(found.1);
+    pub fn note(&mut self, (space, id): Found) {
+        if space == SpaceId::Own {
+            let (word, bit) = bit_of(id);
+            if self.noted.len() <= word {
+                self.noted.resize(word + 1, 0);
             }
+            self.noted[word] |= bit;
         }
     }
 
-    /// This trace is the newest of its code.
+    /// This trace of code at `pc` is no longer valid. Whether there are too many such.
+    pub fn is_dropped(&mut self, pc: AppPc, id: TraceId) -> bool {
+        let (word, bit) = bit_of(id);
+        if self.noted.get(word).is_none_or(|noted| noted & bit == 0) {
+            return false;
+        }
+        let old = self.old.entry(pc).or_default();
+        old.push(id);
+        old.len() > MOST_OLD
+    }
+
+    /// This trace is the newest of its code, and may be entered by all.
     pub fn lead_to(&self, cache: &mut Cache, found: Found) {
-        let newest = cache.trace(found);
-        if found.0 != SpaceId::Own || newest.self_checks != 1 {
-            return;
-        }
+        let Some(old) = self.old.get(&cache.trace(found).pc).filter(|_| found.0 == SpaceId::Own) else { return };
         let entry = cache.entry(found);
-        let older = self.0.get(&newest.pc).cloned().unwrap_or_default();
-        for older in older.into_iter().filter(|&older| older != found.1) {
-            cache.redirect((SpaceId::Own, older), entry);
-        }
+        old.iter().for_each(|&old| cache.redirect((SpaceId::Own, old), entry));
     }
 
     /// All translations of this process's own are gone.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.noted.clear();
+        self.old.clear();
+    }
+}
+
+/// The word and the bit in it that stand for a trace.
+fn bit_of(id: TraceId) -> (usize, u64) {
+    ((id.0 / 64) as usize, 1 << (id.0 % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_traces_that_others_jump_to_are_remembered() {
+        let mut incoming = Incoming::default();
+        let pc = AppPc(0x1000);
+        incoming.note((SpaceId::Own, TraceId(70)));
+        incoming.note((SpaceId::Shared, TraceId(3)));
+        for id in [3, 69, 70, 71, 1000] {
+            assert!(!incoming.is_dropped(pc, TraceId(id)));
+        }
+        assert_eq!(incoming.old[&pc], [TraceId(70)]);
+        incoming.clear();
+        assert!(!incoming.is_dropped(pc, TraceId(70)) && incoming.old.is_empty());
+    }
+
+    #[test]
+    fn there_are_not_too_many_old_ones() {
+        let mut incoming = Incoming::default();
+        let is_enough = |n| {
+            incoming.note((SpaceId::Own, TraceId(n)));
+            incoming.is_dropped(AppPc(0x1000), TraceId(n))
+        };
+        assert_eq!((0..5000).position(is_enough), Some(MOST_OLD));
     }
 }

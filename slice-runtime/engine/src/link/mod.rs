@@ -5,7 +5,7 @@
 //!                   ─► ibl_table       or a table of IBL stubs, this process's own,
 //!                      ─► shared_table     and tables that slices have in common, looked at through a `view`
 //!   by a pointer    ─► link_words      a word of this process's own for each such branch of shared code
-//!   into code that compares itself ─► incoming     who jumps there
+//!   into code that changes ─►         incoming     who jumps there
 //! ```
 //!
 //! `lookup` chooses between them: [`Links`]. Invariant *same mappings*: every IBL stub in the view leads to code whose mapping is, in this process, the registered one.

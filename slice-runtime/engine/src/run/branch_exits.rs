@@ -38,7 +38,7 @@ impl Runner {
         self.engine.stats.entries[0] += 1;
         let generation = self.engine.cache.generation();
         let Some(found) = self.dispatch(host, None) else { return Next::Leave };
-        if self.has_come_to(exit.pc, generation) {
+        if self.has_come_to(exit.pc, generation) && self.engine.may_enter_directly(found) {
             self.engine.links.incoming.lead_to(&mut self.engine.cache, found);
         }
         Next::Cache(self.engine.cache.entry(found))
@@ -59,7 +59,7 @@ impl Runner {
         let Some(found) = self.dispatch(host, None) else { return Next::Leave };
         let entry = self.engine.cache.entry(found);
         if self.has_come_to(target, generation) && self.engine.may_enter_directly(found) {
-            self.engine.links.incoming.note(&self.engine.cache, found);
+            self.engine.links.incoming.note(found);
             self.engine.links.words.lead(exit.argument, entry);
         }
         Next::Cache(entry)

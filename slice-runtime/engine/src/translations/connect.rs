@@ -27,14 +27,14 @@ impl Engine {
                 return;
             }
         }
-        self.links.incoming.note(&self.cache, to);
+        self.links.incoming.note(to);
         log::linked(from, exit, to.0, to.1, self.cache.entry(to));
         self.cache.space(from).link(exit.site, self.cache.entry(to));
     }
 
     /// Makes branches to `target` find its trace, if that may be.
     pub(crate) fn lead_to_target(&mut self, target: AppPc, found: Found, ahead: Option<New>) {
-        self.links.incoming.note(&self.cache, found);
+        self.links.incoming.note(found);
         self.links.provide(&self.cache, &mut self.code, target, found, ahead);
     }
 }

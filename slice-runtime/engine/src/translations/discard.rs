@@ -29,8 +29,12 @@ impl Engine {
 
     /// Drops a translation of this process's own.
     pub(super) fn drop_trace(&mut self, id: TraceId) {
-        log::dropped(id, self.cache.trace((SpaceId::Own, id)).pc);
+        let pc = self.cache.trace((SpaceId::Own, id)).pc;
+        log::dropped(id, pc);
         self.cache.own().kill(id);
+        if self.links.incoming.is_dropped(pc, id) {
+            return self.flush();
+        }
         self.invalidate((SpaceId::Own, id));
     }
 

@@ -186,6 +186,9 @@ impl Engine {
         if self.code.may_change_elsewhere(&region) {
             self.code.expect_changes(pc.0, pc.0 + 2 * PAGE);
         }
+        if region.write {
+            self.code.remember_writes(pc.0);
+        }
         let mut ends = Vec::from_iter(self.points.end().map(|end| end.registers.rip));
         ends.extend(self.settings.watched.stops_at);
         if space == SpaceId::Shared {
