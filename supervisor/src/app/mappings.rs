@@ -53,7 +53,7 @@ impl Mapping {
 
 /// Whether device and inode, as /proc/PID/maps has them, may be those of a file with this inode.
 pub(super) fn is_inode(object: &str, inode: u64) -> bool {
-    object.split_once(' ').is_some_and(|(_, number)| number == inode.to_string())
+    object.split_once(' ').is_some_and(|(_, number)| number.parse() == Ok(inode))
 }
 
 /// The mappings of a process; none if it is gone.

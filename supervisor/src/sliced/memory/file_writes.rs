@@ -55,6 +55,7 @@ pub struct FileWrite {
     descriptor: i32,
     /// Where it begins; `None`: at the file's position.
     offset: Option<u64>,
+    /// The file's position, if that counts.
     position: u64,
     size: u64,
 }
@@ -86,8 +87,8 @@ impl FileWrites {
         if !can_be_told(mappings, file.1) || !self.is_alone(file, pid, descriptor) {
             return None;
         }
-        let (position, flags) = position_of(pid, descriptor)?;
-        // Where it writes then is known by nothing but its size.
+        // Where it writes if it appends is known by nothing but its size. Where an offset was given, that tells of it afterwards.
+        let (position, flags) = if offset.is_some() { (0, 0) } else { position_of(pid, descriptor)? };
         let appends = flags & libc::O_APPEND != 0;
         (!appends).then_some(FileWrite { file, descriptor, offset, position, size: metadata.size() })
     }
@@ -358,6 +359,18 @@ mod tests {
         assert_eq!((grown.len(), grown[0].address, grown[0].bytes.len()), (1, at + 2 * PAGE, PAGE as usize));
         assert!(grown[0].bytes.ends_with(b"\0c"));
         assert_eq!(written.put(b"ef", 8 * PAGE).unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_appended_is_not_taken_for_what_is_written_elsewhere() {
+        let Some(mut written) = Written::recorded() else { return };
+        assert!(written.put(b"x", 0).is_some());
+        // SAFETY: flags of this test's own file.
+        assert_eq!(unsafe { libc::fcntl(written.file.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) }, 0);
+        let size = |written: &Written| written.file.metadata().unwrap().size();
+        let before = size(&written);
+        assert!(written.put(b"y", 0).is_none());
+        assert_eq!(size(&written), before + 1, "the kernel appends");
     }
 
     #[test]
