@@ -113,6 +113,15 @@ fn signals_at_the_ends_of_calls_end_no_slices() {
     assert!(counted.statistic("boundaries_signal").unwrap() < 10.0, "{}", counted.report);
 }
 
+/// Some 150 signals, for each of which the app waits with a mask of its own: none is held back while it does, which would have the call broken off again and again.
+#[test]
+fn a_call_that_waits_for_a_signal_is_broken_off_once() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("signal_awaited").job(50)).unwrap();
+    let [stops, records] = ["master_stops", "records"].map(|name| counted.statistic(name).unwrap());
+    // A signal has one, as each border of a call has: of the timer's setting, of what waits, which has no record, and of the handler's return.
+    assert!(stops < 5.0 * records && records > 300.0, "{}", counted.report);
+}
+
 /// What a debugger asks for is recorded: of some 400 calls only those end a slice that make a process.
 #[test]
 fn debugging_does_not_end_slices() {

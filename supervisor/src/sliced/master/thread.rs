@@ -273,6 +273,7 @@ impl Thread {
     pub fn comes_to(&mut self, stopped: &mut Stopped, stop: &Stop) -> Result<(), TraceError> {
         let leaves = match stop {
             Stop::SyscallExit { .. } if self.call().is_some_and(OpenCall::is_signal_return) => Leaves::Handler,
+            Stop::SyscallExit { result } if is_broken_off(*result) => Leaves::BrokenOffCall,
             Stop::SyscallExit { .. } => Leaves::Call,
             Stop::Interrupted | Stop::Group(_) | Stop::Signal(_) => Leaves::TheSame,
             _ => Leaves::Code,
@@ -301,6 +302,11 @@ impl Thread {
             && !self.throttle.is_on()
             && !self.tsc.faults()
     }
+}
+
+/// Whether a call has given this because a signal has come: it waits, or was waiting, with the mask that let the signal in.
+fn is_broken_off(result: i64) -> bool {
+    is_restart(result as u64) || result == -i64::from(libc::EINTR)
 }
 
 #[cfg(test)]

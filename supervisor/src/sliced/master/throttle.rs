@@ -53,6 +53,9 @@ pub(in crate::sliced) enum Leaves {
     Call,
     /// A handler, in which it may have sent itself one that was blocked there: that comes before anything else.
     Handler,
+    /// A call that a signal has broken off. If it waits with a mask of its own (`sigsuspend`, `ppoll`), the signal is blocked in the mask that a tracer
+    /// is shown; held back it would break off the call again, and again.
+    BrokenOffCall,
 }
 
 /// Whether signals of the master are held back.
@@ -61,6 +64,8 @@ pub(in crate::sliced) struct Throttle {
     status: SignalStatus,
     clock: libc::clockid_t,
     alarm: Alarm,
+    /// It will ring, not later than they are to be let through.
+    is_alarm_set: bool,
     /// The next boundary is one after which they are.
     begins: bool,
     /// On the master's CPU clock.
@@ -75,7 +80,17 @@ impl Throttle {
     /// Nothing is held back, or can be.
     pub(in crate::sliced) fn none(pid: i32) -> Self {
         let (status, alarm) = (SignalStatus::new(pid), Alarm::default());
-        Self { pid, status, clock: 0, alarm, begins: false, until: None, mask: None, lets_through: false }
+        Self {
+            pid,
+            status,
+            clock: 0,
+            alarm,
+            is_alarm_set: false,
+            begins: false,
+            until: None,
+            mask: None,
+            lets_through: false,
+        }
     }
 
     /// What is known of the process's signals.
@@ -98,15 +113,18 @@ impl Throttle {
     /// A boundary is done that has held the master up for so long.
     pub(in crate::sliced) fn after_boundary(&mut self, held_up: Duration) {
         if std::mem::take(&mut self.begins) {
-            self.lets_through = false;
-            self.until = reading(self.clock).map(|now| now + held_up.max(LEAST));
+            self.hold_back(held_up.max(LEAST));
         }
     }
 
     /// A signal was delivered without a boundary: that has taken some time, too.
     pub(in crate::sliced) fn begin(&mut self) {
-        self.lets_through = false;
-        self.until = reading(self.clock).map(|now| now + LEAST);
+        self.hold_back(LEAST);
+    }
+
+    fn hold_back(&mut self, time: Duration) {
+        (self.lets_through, self.is_alarm_set) = (false, false);
+        self.until = reading(self.clock).map(|now| now + time);
     }
 
     /// Whether signals are held back, or will be when the master goes on.
@@ -114,8 +132,9 @@ impl Throttle {
         self.until.is_some()
     }
 
-    /// Whether they are at the moment, and have been for long enough. Looks again later if not for long enough.
+    /// The alarm has rung: whether they are at the moment, and have been for long enough. Looks again later if not for long enough.
     pub(in crate::sliced) fn is_over(&mut self) -> bool {
+        self.is_alarm_set = false;
         self.mask.is_some() && self.left().is_none()
     }
 
@@ -123,7 +142,11 @@ impl Throttle {
     fn left(&mut self) -> Option<Duration> {
         let left = self.until?.checked_sub(reading(self.clock)?).filter(|left| !left.is_zero());
         match left {
-            Some(left) => self.alarm.set(left),
+            Some(_) if self.is_alarm_set => {}
+            Some(left) => {
+                self.alarm.set(left);
+                self.is_alarm_set = true;
+            }
             None => self.until = None,
         }
         left
@@ -143,6 +166,7 @@ impl Throttle {
             _ if !looks => false,
             Leaves::Code => false,
             Leaves::TheSame => self.lets_through,
+            Leaves::BrokenOffCall => true,
             Leaves::Call => self.status.pending().is_none_or(|pending| pending.any() & !blocked != 0),
             Leaves::Handler => {
                 let waiting = master.waiting_signals()?;
