@@ -116,11 +116,15 @@ impl Stopped {
     /// # Errors
     /// If the process was killed.
     pub fn registers(&self) -> Result<UserRegisters, TraceError> {
+        if let Some(seen) = self.seen.get() {
+            return Ok(UserRegisters { raw: **seen });
+        }
         // SAFETY: the structure is plain numbers, for which zero is a value.
         let mut raw: libc::user_regs_struct = unsafe { std::mem::zeroed() };
         let data = &raw mut raw as usize;
         // SAFETY: `data` points to a structure of the type that this request fills.
         unsafe { request(libc::PTRACE_GETREGS, self.pid(), 0, data, "read its registers")? };
+        self.seen.get_or_init(|| Box::new(raw));
         Ok(UserRegisters { raw })
     }
 
@@ -129,6 +133,8 @@ impl Stopped {
     /// # Errors
     /// If the process was killed, or a segment base isn't an address.
     pub fn set_registers(&mut self, registers: &UserRegisters) -> Result<(), TraceError> {
+        // The kernel keeps some bits as they are: what it has made of it is to be asked for.
+        self.seen.take();
         let data = &raw const registers.raw as usize;
         // SAFETY: `data` points to a structure of the type that this request reads.
         unsafe { request(libc::PTRACE_SETREGS, self.pid(), 0, data, "set its registers")? };

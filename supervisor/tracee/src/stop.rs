@@ -1,5 +1,6 @@
 //! Processes under control, and why one stands still.
 
+use std::cell::OnceCell;
 use std::marker::PhantomData;
 
 use crate::wait::ExitStatus;
@@ -43,6 +44,8 @@ pub enum Mode {
 #[must_use = "a stopped process stands still until it is resumed"]
 pub struct Stopped {
     pid: i32,
+    /// Its registers, once they were asked for: nobody but us changes them while it stands still.
+    pub(crate) seen: OnceCell<Box<libc::user_regs_struct>>,
     tracing_thread_only: PhantomData<*const ()>,
 }
 
@@ -70,7 +73,7 @@ impl Running {
 
 impl Stopped {
     pub(crate) fn from_report(running: Running) -> Self {
-        Self { pid: running.pid, tracing_thread_only: PhantomData }
+        Self { pid: running.pid, seen: OnceCell::new(), tracing_thread_only: PhantomData }
     }
 
     /// Process id.
