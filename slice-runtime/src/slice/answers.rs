@@ -27,7 +27,8 @@ impl Host for SliceHost {
         if self.watch.is_some() {
             return Flow::Leave;
         }
-        let mut space = SliceSpace { memory: self.memory, files: self.files, control: &mut *control };
+        let (memory, files, program_break) = (self.memory, self.files, &mut self.program_break);
+        let mut space = SliceSpace { memory, files, program_break, control: &mut *control };
         let replayed = self.replaying.replay(|log| log.syscall(&mut cpu.registers, &mut space));
         if let Ok(Replayed::Restored(xstate)) = replayed {
             let Some(here) = xstate.load() else {

@@ -15,7 +15,7 @@ use translator::abi::Cpu;
 use crate::ports::{OwnSlot, RunningTool};
 use crate::slice::end::first_memory::{CheckpointProcess, FirstMemory};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
-use crate::slice::replay::{Cpuid, Replaying, RunFiles, SliceSpace};
+use crate::slice::replay::{Cpuid, ProgramBreak, Replaying, RunFiles, SliceSpace};
 use crate::slice::start::aliases;
 
 /// What follows from a slice that comes to another place than the app, and only then why that may be.
@@ -32,6 +32,7 @@ pub struct SliceHost {
     pub(super) slot: OwnSlot,
     pub(super) tool: Box<dyn RunningTool>,
     pub(super) replaying: Replaying,
+    pub(super) program_break: ProgramBreak,
     pub(super) end: &'static End,
     pub(super) memory: Here,
     pub(super) cpuid: Cpuid,
@@ -51,14 +52,15 @@ pub struct SliceHost {
 }
 
 impl SliceHost {
-    /// The host of a slice whose slot has been released.
-    pub fn new(supervisor: i32, slot: OwnSlot, tool: Box<dyn RunningTool>) -> Self {
+    /// The host of a slice whose slot has been released, and which starts with the app's break at `brk`.
+    pub fn new(supervisor: i32, slot: OwnSlot, brk: u64, tool: Box<dyn RunningTool>) -> Self {
         Self {
             // SAFETY: a slice's CONTROL is mapped, as long as it lives.
             files: RunFiles { supervisor, table: unsafe { FileTable::at(CONTROL.start as *const u8) } },
             slot,
             tool,
             replaying: Replaying::new(slot.log()),
+            program_break: ProgramBreak::at(brk),
             end: slot.end(),
             memory: Here::new(),
             // SAFETY: a slice's CONTROL is mapped.
@@ -137,7 +139,8 @@ impl SliceHost {
         };
         let mut registers = cpu.registers;
         registers.set(Gpr::Rax, number as u64);
-        let mut space = SliceSpace { memory: self.memory, files: self.files, control: &mut *control };
+        let (memory, files, program_break) = (self.memory, self.files, &mut self.program_break);
+        let mut space = SliceSpace { memory, files, program_break, control: &mut *control };
         let Ok(Replayed::Done) = self.replaying.replay(|log| log.syscall(&mut registers, &mut space)) else {
             unknown(self)
         };
@@ -171,7 +174,8 @@ impl SliceHost {
         }
         let mut registers = engine.cpu().registers;
         let mut control = engine.control();
-        let mut space = SliceSpace { memory: self.memory, files: self.files, control: &mut control };
+        let (memory, files, program_break) = (self.memory, self.files, &mut self.program_break);
+        let mut space = SliceSpace { memory, files, program_break, control: &mut control };
         if let Err(divergence) = Replayer::new(record).syscall(&mut registers, &mut space) {
             self.diverged(&divergence);
         }

@@ -52,7 +52,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     let boot_times = boot_times(boot, slot);
     slot.wait_released();
     log::begins(boot, slot);
-    let mut host = SliceHost::new(boot.site.supervisor, slot, tool);
+    let mut host = SliceHost::new(boot.site.supervisor, slot, boot.state.brk, tool);
     host.start(&mut engine);
     engine.run(&mut host);
     host.verify_last_call(engine.as_mut());

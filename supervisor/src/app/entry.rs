@@ -20,6 +20,17 @@ pub struct Prepared {
     pub brk: u64,
 }
 
+impl Prepared {
+    /// Asks a process, which has this `syscall` instruction, for the rest.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn of(process: &mut Stopped, gadget: u64) -> Result<Self, TraceError> {
+        let brk = Remote::new(process, gadget)?.expect("ask for its program break", libc::SYS_brk, [0; 6])?;
+        Ok(Self { gadget, brk })
+    }
+}
+
 /// Prepares a program that has just been loaded:
 /// * the vDSO is hidden, since reading the clock there couldn't be recorded (programs fall back to system calls); it
 ///   stays mapped and lends us its `syscall` instruction;
@@ -46,8 +57,8 @@ pub fn prepare(process: &mut Stopped) -> Result<Prepared, Failure> {
     }
     // It is no part of what the app has in its core files, and never becomes one mapping with what the app has next to it. A kernel without this advice is as good.
     remote.call(libc::SYS_madvise, [BUBBLE.start, BUBBLE.size, libc::MADV_DONTDUMP as u64, 0, 0, 0])?;
-    let brk = remote.expect("ask for its program break", libc::SYS_brk, [0; 6])?;
-    Ok(Prepared { gadget, brk })
+    drop(remote);
+    Ok(Prepared::of(process, gadget)?)
 }
 
 /// A `syscall` instruction that every program has mapped.

@@ -61,9 +61,7 @@ impl InheritedState {
     /// # Errors
     /// If the process was killed.
     pub fn prepared(&self, process: &mut Stopped) -> Result<Prepared, TraceError> {
-        let mut remote = Remote::new(process, self.gadget)?;
-        let brk = remote.expect("ask for its program break", libc::SYS_brk, [0; 6])?;
-        Ok(Prepared { gadget: self.gadget, brk })
+        Prepared::of(process, self.gadget)
     }
 
     /// Makes the bubble what it is in a program that nobody has taken over.

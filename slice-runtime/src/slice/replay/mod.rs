@@ -6,15 +6,19 @@
 //! ```
 //!
 //! * `fast_path`: calls replayed without leaving for the runtime.
-//! * `space`: calls that shape memory are made again.
+//! * `space`: calls that shape memory are made again. `program_break`: but the break, which is a number here. `pieces`: what the kernel takes to be one
+//!   mapping there and several here.
 //! * `views`: mappings show what was written to their file.
 //! * `cpuid`: recorded, or looked up in the table of the processor on which the master asked.
 
 mod cpuid;
 mod fast_path;
+mod pieces;
+mod program_break;
 mod space;
 mod views;
 
 pub use cpuid::Cpuid;
 pub use fast_path::Replaying;
+pub use program_break::ProgramBreak;
 pub use space::{RunFiles, SliceSpace};

@@ -5,6 +5,7 @@
 //!   file is opened again through the control process, which keeps it ([`bubble::files`]).
 //! * A call that failed in the master isn't repeated, except those that may have done half their work. A limit of the app's that
 //!   made one fail isn't the slice's: where such a call can't have done anything, it isn't repeated either.
+//! * The break isn't the kernel's: see [`ProgramBreak`].
 //! * Pages that the engine protected, because it translated code from them, must be given back first: they
 //!   would split what is one mapping to the app.
 
@@ -14,10 +15,11 @@ use std::io;
 use bubble::files::FileTable;
 use bubble::map::{BUBBLE, stays_reserved};
 use engine::Control;
-use machine::mapping::{self, Answer};
-use machine::{Here, Memory, MemoryError, proc};
+use machine::{Here, Memory, MemoryError};
 use syscall_replay::{Remap, Space, is_error};
 
+use super::pieces::{Move, is_in_one_mapping};
+use super::program_break::{Moved, ProgramBreak};
 use super::views::write_protected;
 
 /// The files of the run, which the control process holds.
@@ -33,6 +35,7 @@ pub struct RunFiles {
 pub struct SliceSpace<'a> {
     pub memory: Here,
     pub files: RunFiles,
+    pub program_break: &'a mut ProgramBreak,
     pub control: &'a mut dyn Control,
 }
 
@@ -102,17 +105,25 @@ impl SliceSpace<'_> {
     }
 
     fn brk(&mut self, remap: &Remap) -> Result<(), String> {
-        let before = system_call(remap.number, [0; 6]);
-        // A question, or a refusal: by a limit of the master's, perhaps, which a slice doesn't have.
-        if remap.args[0] != remap.result {
-            return expect(remap.result, before);
+        match self.program_break.follow(remap.args[0], remap.result)? {
+            Moved::Nowhere => Ok(()),
+            Moved::Up { start, len } => {
+                outside_bubble(start, len)?;
+                // Nothing is there, as nothing was in the master.
+                let flags = private_fixed(libc::MAP_ANONYMOUS) | libc::MAP_FIXED_NOREPLACE;
+                let protection = (libc::PROT_READ | libc::PROT_WRITE) as u64;
+                let result = system_call(libc::SYS_mmap as u32, [start, len, protection, flags as u64, u64::MAX, 0]);
+                self.control.code_changed(start, len);
+                expect(start, result)
+            }
+            Moved::Down { start, len } => {
+                outside_bubble(start, len)?;
+                self.control.before_write(start, len);
+                let result = system_call(libc::SYS_munmap as u32, [start, len, 0, 0, 0, 0]);
+                self.control.code_changed(start, len);
+                expect(0, result)
+            }
         }
-        if remap.result < before {
-            let len = before - remap.result;
-            self.control.before_write(remap.result, len);
-            self.control.code_changed(remap.result, len);
-        }
-        expect(remap.result, system_call(remap.number, remap.args))
     }
 
     fn map(&mut self, remap: &Remap) -> Result<(), String> {
@@ -149,7 +160,7 @@ impl SliceSpace<'_> {
         } else {
             flags | (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as u64
         };
-        let result = system_call(remap.number, [from, old_len, new_len, flags, to, 0]);
+        let result = Move { from, old_len, to, new_len, flags }.make();
         self.control.code_changed(from, old_len);
         self.control.code_changed(to, new_len);
         expect(to, result)
@@ -176,12 +187,6 @@ impl RunFiles {
 fn private_fixed(flags: i32) -> i32 {
     const KEPT: i32 = libc::MAP_ANONYMOUS | libc::MAP_GROWSDOWN | libc::MAP_STACK;
     flags & KEPT | libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE
-}
-
-/// Whether the kernel knows the range as one mapping or a part of one: a call that goes mapping by mapping and fails there has done nothing.
-fn is_in_one_mapping(address: u64, len: u64) -> bool {
-    let Ok(maps) = proc::open("thread-self/maps") else { return false };
-    matches!(mapping::at(&maps, address), Answer::Is(mapping) if len <= mapping.end - address)
 }
 
 /// The bubble belongs to the system: in the master the range is only reserved.
@@ -251,6 +256,10 @@ mod tests {
         RunFiles { supervisor: 0, table: unsafe { FileTable::at(memory.as_ptr().cast()) } }
     }
 
+    fn space<'a>(told: &'a mut Told, program_break: &'a mut ProgramBreak) -> SliceSpace<'a> {
+        SliceSpace { memory: Here::new(), files: files(), program_break, control: told }
+    }
+
     fn remap(number: i64, args: [u64; 6], result: u64) -> Remap {
         Remap { number: number as u32, args, arity: 6, result, source: None }
     }
@@ -264,7 +273,8 @@ mod tests {
     #[test]
     fn a_mapping_comes_to_lie_where_the_master_has_it() {
         let mut told = Told::default();
-        let mut space = SliceSpace { memory: Here::new(), files: files(), control: &mut told };
+        let program_break = &mut ProgramBreak::at(0);
+        let mut space = space(&mut told, program_break);
         let at = free_range();
         let shared = (libc::MAP_SHARED | libc::MAP_ANONYMOUS) as u64;
         space.reshape(&remap(libc::SYS_mmap, [0, PAGES, 3, shared, u64::MAX, 0], at)).unwrap();
@@ -280,7 +290,8 @@ mod tests {
     #[test]
     fn a_moved_mapping_keeps_its_contents() {
         let mut told = Told::default();
-        let mut space = SliceSpace { memory: Here::new(), files: files(), control: &mut told };
+        let program_break = &mut ProgramBreak::at(0);
+        let mut space = space(&mut told, program_break);
         let from = free_range();
         let private = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
         space.reshape(&remap(libc::SYS_mmap, [0, PAGES, 3, private, u64::MAX, 0], from)).unwrap();
@@ -303,8 +314,9 @@ mod tests {
         // SAFETY: the buffer is valid for its length.
         assert_eq!(unsafe { libc::write(fd, b"kept".as_ptr().cast(), 4) }, 4);
         let me = std::process::id() as i32;
-        let mut space =
-            SliceSpace { memory: Here::new(), files: RunFiles { supervisor: me, ..files() }, control: &mut told };
+        let program_break = &mut ProgramBreak::at(0);
+        let mut space = space(&mut told, program_break);
+        space.files.supervisor = me;
         let at = free_range();
         let mapping = remap(libc::SYS_mmap, [0, 4096, 1, libc::MAP_PRIVATE as u64, 77, 0], at);
         assert!(space.files.table.set(5, fd as u32) && space.files.table.set(6, 9999));
@@ -322,7 +334,8 @@ mod tests {
     #[test]
     fn another_result_than_the_masters_is_an_error() {
         let mut told = Told::default();
-        let mut space = SliceSpace { memory: Here::new(), files: files(), control: &mut told };
+        let program_break = &mut ProgramBreak::at(0);
+        let mut space = space(&mut told, program_break);
         assert!(space.reshape(&remap(libc::SYS_mprotect, [0x1000, 4096, 0, 0, 0, 0], 0)).is_err());
         let both_fail = remap(libc::SYS_mprotect, [0x1000, 4096, 0, 0, 0, 0], -i64::from(libc::ENOMEM) as u64);
         assert_eq!(space.reshape(&both_fail), Ok(()));
@@ -331,15 +344,53 @@ mod tests {
     }
 
     #[test]
-    fn the_break_moves_as_recorded() {
+    fn the_break_is_the_apps_and_not_the_kernels() {
+        let of_kernel = || system_call(libc::SYS_brk as u32, [0; 6]);
+        let (mut told, before) = (Told::default(), of_kernel());
+        let base = free_range();
+        let program_break = &mut ProgramBreak::at(base + 100);
+        let mut space = space(&mut told, program_break);
+        space.reshape(&remap(libc::SYS_munmap, [base, PAGES, 0, 0, 0, 0], 0)).unwrap();
+        space.reshape(&remap(libc::SYS_mmap, [0, 4096, 3, 0x22, u64::MAX, 0], base)).unwrap();
+        let mut moves_to =
+            |to: u64| space.reshape(&remap(libc::SYS_brk, [to, 0, 0, 0, 0, 0], to)).map(|()| space.memory);
+        let mut memory = moves_to(base + PAGES).unwrap();
+        memory.write(base + 4090, b"contents").unwrap();
+        moves_to(base + 4096).unwrap();
+        assert!(memory.read_u64(base + 4096).is_err());
+        moves_to(base + 4097).unwrap();
+        let mut bytes = [1; 8];
+        memory.read(base + 4090, &mut bytes).unwrap();
+        assert_eq!(&bytes, b"conten\0\0");
+        // What is there isn't mapped over.
+        let other = [base + 8192, 4096, 3, 0x100022, u64::MAX, 0];
+        assert_eq!(system_call(libc::SYS_mmap as u32, other), base + 8192);
+        assert!(moves_to(base + PAGES).is_err());
+        assert_eq!(of_kernel(), before);
+        system_call(libc::SYS_munmap as u32, [base, PAGES, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn what_is_one_mapping_to_the_master_is_moved_in_pieces() {
         let mut told = Told::default();
-        let mut space = SliceSpace { memory: Here::new(), files: files(), control: &mut told };
-        // Other tests may allocate in between.
-        let mut ask = || {
-            let now = system_call(libc::SYS_brk as u32, [0; 6]);
-            space.reshape(&remap(libc::SYS_brk, [0; 6], now)).is_ok()
-        };
-        assert!((0..1000).any(|_| ask()));
-        assert!(space.reshape(&remap(libc::SYS_brk, [0; 6], 4096)).is_err());
+        let program_break = &mut ProgramBreak::at(0);
+        let mut space = space(&mut told, program_break);
+        for new_len in [PAGES - 4096, PAGES, PAGES + 4096] {
+            let (from, to) = (free_range(), free_range());
+            // Mappings of different kinds are several to any kernel.
+            for (n, flags) in [0x22, 0x4022, 0x22].into_iter().enumerate() {
+                let at = from + n as u64 * 4096;
+                assert_eq!(system_call(libc::SYS_mmap as u32, [at, 4096, 3, flags | 0x10, u64::MAX, 0]), at);
+                space.write(at, &[n as u8 + 1]).unwrap();
+            }
+            space.reshape(&remap(libc::SYS_mremap, [from, PAGES, new_len, 3, to, 0], to)).unwrap();
+            for n in 0..new_len / 4096 {
+                let mut byte = [9];
+                space.read(to + n * 4096, &mut byte).unwrap();
+                assert_eq!(u64::from(byte[0]), (n + 1) % 4);
+            }
+            assert!(space.read_u64(from).is_err() && space.read_u64(from + 8192).is_err());
+            system_call(libc::SYS_munmap as u32, [to, new_len, 0, 0, 0, 0]);
+        }
     }
 }

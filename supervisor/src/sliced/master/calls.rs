@@ -192,9 +192,16 @@ pub(super) fn exit(
                 Recorded::Boundary(_) => Boundary::Log,
             }
         }
-        Plan::Cut(kind, _) => kind,
+        Plan::Cut(kind, _) => {
+            if kind == Boundary::Syscall {
+                process.ask_break(&mut stopped)?;
+            }
+            kind
+        }
         Plan::StartProcess => {
             process.starts_process(&mut stopped, !is_error(result))?;
+            // A child of vfork may have moved it.
+            process.ask_break(&mut stopped)?;
             Boundary::Process
         }
         Plan::Exec | Plan::Exit | Plan::GiveUp => Boundary::Syscall,

@@ -210,6 +210,15 @@ impl Process {
         }
     }
 
+    /// Something may have moved its break that isn't known to: it is asked where that is.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(super) fn ask_break(&mut self, stopped: &mut Stopped) -> Result<(), TraceError> {
+        self.prepared = Prepared::of(stopped, self.prepared.gadget)?;
+        Ok(())
+    }
+
     /// It has made a call that starts a process. `is_there`: and has got one.
     ///
     /// # Errors
