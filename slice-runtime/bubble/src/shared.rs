@@ -216,6 +216,23 @@ pub struct SliceStats {
     pub away: [Away; AWAY],
 }
 
+impl SliceStats {
+    /// Adds those of another, but for routines: each slice has its own list.
+    pub fn add(&mut self, other: &Self) {
+        self.engine.add(&other.engine);
+        self.full_checks += other.full_checks;
+        self.stack_checks += other.stack_checks;
+        self.memory_checks += other.memory_checks;
+        self.verified += other.verified;
+        self.shared_changed += other.shared_changed;
+        self.cpu_ns += other.cpu_ns;
+        self.boot_cpu_ns += other.boot_cpu_ns;
+        self.boot_ns += other.boot_ns;
+        self.children += other.children;
+        self.threads += other.threads;
+    }
+}
+
 /// Routines that a slice tells of at most.
 pub const AWAY: usize = 4;
 

@@ -1,4 +1,4 @@
-//! Assembly that moves all general registers from and to [`Registers`].
+//! Assembly that moves all general registers from and to [`Registers`], and those that a function of C's convention keeps.
 //!
 //! ```text
 //!   global_asm!(load_registers!("gs:["), registers = const …)      ─►   mov rax, gs:[{registers} + 0]
@@ -121,5 +121,21 @@ macro_rules! store_registers {
             $to,
             "{registers} + 32], rsp\n",
         )
+    };
+}
+
+/// Instructions that put the registers on the stack which a function leaves as they are.
+#[macro_export]
+macro_rules! keep_registers {
+    () => {
+        concat!("push rbx\n", "push rbp\n", "push r12\n", "push r13\n", "push r14\n", "push r15\n",)
+    };
+}
+
+/// Instructions that take them from there and return.
+#[macro_export]
+macro_rules! return_with_kept_registers {
+    () => {
+        concat!("pop r15\n", "pop r14\n", "pop r13\n", "pop r12\n", "pop rbp\n", "pop rbx\n", "ret\n",)
     };
 }

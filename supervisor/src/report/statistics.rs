@@ -172,15 +172,7 @@ impl Statistics {
     pub fn finished(&mut self, stats: &SliceStats, result_bytes: u64) {
         self.slices += 1;
         self.result_bytes += result_bytes;
-        let sum = &mut self.slice;
-        sum.engine.add(&stats.engine);
-        sum.full_checks += stats.full_checks;
-        sum.stack_checks += stats.stack_checks;
-        sum.memory_checks += stats.memory_checks;
-        sum.verified += stats.verified;
-        sum.cpu_ns += stats.cpu_ns;
-        sum.boot_cpu_ns += stats.boot_cpu_ns;
-        sum.boot_ns += stats.boot_ns;
+        self.slice.add(stats);
         if stats.boot_ns > 0 {
             self.boots.push(stats.boot_ns);
         }
