@@ -89,6 +89,8 @@ pub struct RunHeader {
     pub tool_args: [u8; TOOL_ARGS_BYTES],
     /// What `cpuid` answered where the master executed it. Not taken if the master's `cpuid` instructions are trapped and recorded.
     pub cpuid: cpuid::Table,
+    /// What `xgetbv` answers there with ecx zero: components of the extended state that the kernel has enabled.
+    pub xcr0: u64,
 }
 
 /// Ranges in [`SharedContents`].

@@ -122,6 +122,7 @@ fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
         // In a slice no fault reaches the app; in a serial run the host says when one can, unless the translations are there already.
         exact_faults: boot.site.mode == RunMode::Serial && header.keeps_code != 0,
         replays: boot.site.mode == RunMode::Slice,
+        xcr0: header.xcr0,
         run_memory: (boot.site.run_memory >= 0).then_some((boot.site.supervisor, boot.site.run_memory)),
         watched,
     }

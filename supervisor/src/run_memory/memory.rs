@@ -180,6 +180,7 @@ impl RunMemory {
             stops: NOWHERE.into(),
             stops_at: NOWHERE.into(),
             tool_args,
+            xcr0: machine::component::enabled(),
             cpuid: if settings.sliced { cpuid_table().clone() } else { *cpuid::Table::none() },
         };
         // SAFETY: CONTROL starts with the header, is large enough and page-aligned; no slice exists yet.

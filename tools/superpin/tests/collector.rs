@@ -42,6 +42,7 @@ impl RunMemory {
             keeps_code: 0,
             tool_args,
             cpuid: *machine::cpuid::Table::none(),
+            xcr0: 0,
         };
         // SAFETY: a header is plain integers, and `header` lives while its bytes are borrowed.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<RunHeader>()) };

@@ -299,11 +299,11 @@ pub fn in_enter_window(pc: u64) -> bool {
     (start..end).contains(&pc)
 }
 
-/// Points GS to the thread state, notes the image's FS base, and finds out which components to save.
+/// Points GS to the thread state, notes the image's FS base, and finds out which components to save. `xcr0`: what the app is told that there are.
 ///
 /// # Safety
 /// `thread` must be mapped, zeroed or initialised, and belong to the calling thread from now on.
-pub unsafe fn adopt(thread: *mut ThreadState) {
+pub unsafe fn adopt(thread: *mut ThreadState, xcr0: u64) {
     let fs: u64;
     // SAFETY: the kernel allows FSGSBASE (checked at start-up by the control process); GS isn't used by Rust code.
     unsafe {
@@ -316,6 +316,7 @@ pub unsafe fn adopt(thread: *mut ThreadState) {
         (*thread).miss = indirect_miss_pc();
         (*thread).xsave_mask = machine::component::enabled() & machine::component::KEPT & !machine::component::PKRU;
         (*thread).loses_x87 = machine::x87::lost() as u64;
+        (*thread).xcr0 = [xcr0 & u64::from(u32::MAX), xcr0 >> 32];
         (*thread).forgets_zeros = machine::in_use::forgets_zeros().into();
     }
 }

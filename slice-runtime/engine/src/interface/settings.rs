@@ -26,6 +26,8 @@ pub struct Settings {
     /// Whether the host replays what the app did elsewhere: it is then asked for every result that the app's state doesn't
     /// determine, see [`crate::Nondeterministic::Unrepeatable`].
     pub replays: bool,
+    /// XCR0 of the processor on which the app asks, for hosts that replay.
+    pub xcr0: u64,
     /// The process that has the run memory open, and its descriptor, if it can be opened by its name.
     pub run_memory: Option<(i32, i32)>,
     /// What those who work on superpin asked for.

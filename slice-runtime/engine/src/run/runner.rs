@@ -41,7 +41,7 @@ impl Runner {
     pub unsafe fn new(settings: Settings) -> Box<Runner> {
         let thread = ThreadState::main();
         // SAFETY: THREADS is mapped and ours.
-        unsafe { gateway::adopt(thread) };
+        unsafe { gateway::adopt(thread, settings.xcr0) };
         let space = |id, tables, executed, written| {
             // SAFETY: the caller promised the mappings.
             let tables = unsafe { Tables::at(tables, id == SpaceId::Shared) };

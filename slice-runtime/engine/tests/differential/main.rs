@@ -40,6 +40,7 @@ const SETTINGS: Settings = Settings {
     slot: 0,
     exact_faults: true,
     replays: false,
+    xcr0: 0,
     run_memory: None,
     watched: engine::Watched::NOTHING,
 };

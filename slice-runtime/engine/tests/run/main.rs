@@ -125,6 +125,7 @@ const SETTINGS: Settings = Settings {
     slot: 0,
     exact_faults: true,
     replays: false,
+    xcr0: 0,
     run_memory: None,
     watched: engine::Watched::NOTHING,
 };
@@ -260,6 +261,30 @@ fn indirect_calls() {
 #[test]
 fn floating_point() {
     same(floats, 1000);
+}
+
+/// The XCR of this number. What is in the upper half of rcx has nothing to do with it.
+extern "C" fn xcr(number: u64) -> u64 {
+    let (low, high): (u64, u64);
+    // SAFETY: the processor has XSAVE, and these numbers.
+    unsafe {
+        std::arch::asm!("xgetbv", in("rcx") number, out("rax") low, out("rdx") high, options(nomem, nostack, preserves_flags));
+    }
+    high << 32 | low
+}
+
+#[test]
+fn who_replays_is_told_what_the_app_was() {
+    let [elsewhere, garbage] = [0x1234_5678_0000_0007, 0xabcd << 32];
+    let replays = Settings { replays: true, xcr0: elsewhere, ..SETTINGS };
+    assert_eq!(translated(SETTINGS, xcr, 0, |_| {}).0, xcr(0));
+    for number in [0, garbage] {
+        assert_eq!(translated(replays, xcr, number, |_| {}).0, elsewhere);
+    }
+    // Which registers are in use is the app's own state. All processors with more than XCR0 can tell.
+    if std::arch::x86_64::__cpuid_count(0xd, 1).eax & 1 << 2 != 0 {
+        assert_eq!(translated(replays, xcr, 1, |_| {}).0 & !xcr(0), 0);
+    }
 }
 
 extern "C" fn count(local: *mut u64, n: u64) {

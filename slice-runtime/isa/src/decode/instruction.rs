@@ -108,6 +108,11 @@ impl Instruction {
         }
     }
 
+    /// Whether it asks the processor for one of its XCR registers: which components of the extended state the kernel lets programs use, for one.
+    pub fn reads_xcr(&self) -> bool {
+        self.iced.mnemonic() == Mnemonic::Xgetbv
+    }
+
     /// Whether it stores those components of the extended state that the processor takes to be in use, which varies.
     pub fn stores_extended_state(&self) -> bool {
         use Mnemonic::{Xsave, Xsave64, Xsavec, Xsavec64, Xsaveopt, Xsaveopt64};

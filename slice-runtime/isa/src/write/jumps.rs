@@ -63,6 +63,12 @@ impl Code {
         self.fixup_before_here(1)
     }
 
+    /// `jecxz` to a target that is bound later, at most 127 bytes on.
+    pub fn jecxz(&mut self) -> Fixup {
+        self.put(&[0x67, 0xe3, 0]);
+        self.fixup_before_here(1)
+    }
+
     /// A transaction that is over at once, or never begins: where there are transactions, eax may have changed behind it.
     pub fn empty_transaction(&mut self) {
         // xbegin, whose abort goes behind the xend.

@@ -49,6 +49,8 @@ pub struct ThreadState {
     pub environment: [u64; 4],
     /// The last sixteen bytes of the environment that the app stored last.
     pub stored_environment: [u32; 4],
+    /// What `xgetbv` with ecx zero answers where the app's instructions are replayed: eax and edx.
+    pub xcr0: [u64; 2],
     /// 1 if XRSTOR takes registers that hold zero out of use.
     pub forgets_zeros: u64,
     /// Nothing but zeros.
@@ -195,6 +197,8 @@ impl ThreadState {
 
     /// Address of all of them.
     pub const INDIRECT_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, indirect) as u64;
+    /// GS offset of [`Self::xcr0`].
+    pub const XCR0_AT: u32 = offset_of!(ThreadState, xcr0) as u32;
     /// GS offset of the app's own GS base.
     pub const APP_GS_AT: u32 =
         (offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers) + offset_of!(machine::Registers, gs_base)) as u32;

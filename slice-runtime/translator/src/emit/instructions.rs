@@ -109,6 +109,10 @@ impl Emitter<'_> {
         if instruction.pops_flags() {
             self.look_for_trap_flag(instruction.pc());
         }
+        if instruction.reads_xcr() && self.rules.replays {
+            self.xcr_read(instruction);
+            return Ok(());
+        }
         if instruction.segment() == Some(Segment::Gs) {
             return self.gs_relative(index, block);
         }
@@ -121,6 +125,18 @@ impl Emitter<'_> {
             return Ok(());
         }
         self.far_rip_relative(index, block, target)
+    }
+
+    /// `xgetbv`: XCR0 (ecx is zero) is what it was where the app asked, as with `cpuid`. Others tell which registers are in use, which is the app's own state here, too;
+    /// and one that there is none of faults.
+    fn xcr_read(&mut self, instruction: &Instruction) {
+        self.out.code.copy(instruction);
+        let xcr0 = self.out.code.jecxz();
+        let done = self.out.code.jmp_short();
+        self.out.code.bind(xcr0);
+        self.out.code.load_gs(Gpr::Rax, ThreadState::XCR0_AT);
+        self.out.code.load_gs(Gpr::Rdx, ThreadState::XCR0_AT + 8);
+        self.out.code.bind(done);
     }
 
     /// Leaves if flags that are about to be popped have the trap flag, which the cache must not run with. Those that looking changes are
