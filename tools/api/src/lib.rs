@@ -63,19 +63,20 @@
 //! ```
 //!
 //! `docs/tools.md` builds a tool step by step, outside this workspace.
+//!
+//! # Its rooms
+//!
+//! ```text
+//!   instrument ◄─ tool ◄─ image
+//! ```
+//!
+//! * `instrument`: a trace, and what is inserted into it.
+//! * `tool`: the trait, options, results.
+//! * `image`: a program that plays the three roles.
 
-mod arguments;
-mod branch;
-mod collect;
-mod collector;
-mod entry;
 mod image;
-mod injected;
-pub mod merge;
-mod options;
-mod out;
+mod instrument;
 mod tool;
-mod trace;
 
 /// For options of a tool: `use superpin_tool::clap;`, then `#[derive(clap::Args)]`. So a tool's project needs no dependency but this crate.
 pub use clap;
@@ -83,17 +84,14 @@ pub use clap;
 /// `#[serde(crate = "superpin_tool::serde")]`.
 pub use serde;
 
-pub use arguments::{Arg, Arguments, Routine, Test};
-pub use branch::BranchKind;
-pub use entry::Entry;
-pub use image::main;
+pub use image::{Entry, main};
+pub use instrument::{
+    Arg, Arguments, At, Block, BranchKind, Instruction, MNEMONICS, MemoryOperand, Routine, Test, Trace, mnemonic_name,
+};
 pub use machine::{AppPc, Gpr};
-pub use options::NoOptions;
-pub use out::{Out, Total};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
-pub use tool::{SliceInfo, Tool};
-pub use trace::{At, Block, Instruction, MNEMONICS, MemoryOperand, Trace, mnemonic_name};
+pub use tool::{NoOptions, Out, SliceInfo, Tool, Total, merge};
 
 #[cfg(test)]
 suites::watch_tests!();

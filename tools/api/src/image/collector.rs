@@ -26,8 +26,8 @@ use bubble::shared::{MAX_SLOTS, RunHeader};
 use slice_runtime::tool_args;
 use supervisor::Worth;
 
-use crate::collect::Unprinted;
-use crate::entry::{Entry, find};
+use super::collect::Unprinted;
+use super::entry::{Entry, find};
 use crate::tool::SliceInfo;
 
 /// The collector's whole life. Returns its exit status.

@@ -1,19 +1,16 @@
-//! What instrumentation looks at: a trace, its blocks, their instructions.
-//!
-//! A trace is a contiguous run of app code with one entry; a block ends at each branch, call, return and system
-//! call. If a block is entered, then all of its instructions are executed, unless one raises a signal.
+//! An instruction of a trace.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Range;
 
 use isa::Kind;
 use machine::AppPc;
 use translator::trace::{AnalysisCall, Buffered, Point};
 
-use crate::arguments::{Arg, Arguments, Routine, Test};
-use crate::branch::BranchKind;
+use super::arguments::{Arg, Arguments, Routine, Test};
+use super::at::At;
+use super::branch::BranchKind;
+use super::draft::Draft;
 
 pub use isa::{MNEMONICS, MemoryOperand};
 
@@ -22,157 +19,21 @@ pub fn mnemonic_name(number: usize) -> Option<&'static str> {
     isa::mnemonics().get(number).copied()
 }
 
-/// Where a call is inserted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
-    /// Before the instruction; for a block, before its first.
-    Before,
-    /// Once for each execution of the block, wherever it costs least. For an instruction: before it.
-    ///
-    /// A counter belongs here, and to be exact it adds up [`crate::Arg::BlockInstructions`].
-    Anywhere,
-    /// After an instruction, if the app goes on at the next one: see [`Instruction::has_after`]. Of a conditional branch, if it isn't taken. Not
-    /// after an instruction that faults; after one that repeats, once. Only for instructions.
-    After,
-    /// After a branch, call or return that is taken, before the first instruction there: see [`Instruction::branch`]. Only for instructions.
-    Taken,
-}
-
-/// A trace that is about to be translated, for a tool whose local state is `L`.
-pub struct Trace<'t, L> {
-    instructions: &'t [isa::Instruction],
-    block_ends: &'t [usize],
-    calls: RefCell<Vec<AnalysisCall>>,
-    buffered: RefCell<Vec<Buffered>>,
-    local: u64,
+/// An instruction of the app.
+pub struct Instruction<'a, L> {
+    draft: &'a Draft<'a>,
+    index: usize,
     types: PhantomData<fn(&mut L)>,
 }
 
-impl<'t, L: 'static> Trace<'t, L> {
-    /// The engine's trace as a tool sees it, whose local state lies at `local`.
-    pub(crate) fn new(instructions: &'t [isa::Instruction], block_ends: &'t [usize], local: u64) -> Self {
-        let (calls, buffered) = (RefCell::default(), RefCell::default());
-        Self { instructions, block_ends, calls, buffered, local, types: PhantomData }
+impl<'a, L: 'static> Instruction<'a, L> {
+    /// The trace's instruction with this number.
+    pub(in crate::instrument) fn new(draft: &'a Draft<'a>, index: usize) -> Self {
+        Self { draft, index, types: PhantomData }
     }
 
-    /// What was inserted, in order.
-    pub(crate) fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>) {
-        let mut buffered = self.buffered.into_inner();
-        buffered.sort_by_key(|buffered| buffered.index);
-        (self.calls.into_inner(), buffered)
-    }
-
-    /// Address of the first instruction.
-    pub fn address(&self) -> AppPc {
-        self.instructions[0].pc()
-    }
-
-    /// Its blocks, in order.
-    pub fn blocks(&self) -> impl DoubleEndedIterator<Item = Block<'_, L>> + ExactSizeIterator {
-        (0..self.block_ends.len()).map(move |index| {
-            let start = if index == 0 { 0 } else { self.block_ends[index - 1] };
-            Block { trace: self, index, range: start..self.block_ends[index] }
-        })
-    }
-
-    /// Its instructions, in order.
-    pub fn instructions(&self) -> impl DoubleEndedIterator<Item = Instruction<'_, L>> + ExactSizeIterator {
-        self.instructions_in(0..self.instructions.len())
-    }
-
-    fn instructions_in(
-        &self,
-        range: Range<usize>,
-    ) -> impl DoubleEndedIterator<Item = Instruction<'_, L>> + ExactSizeIterator {
-        range.map(move |index| Instruction { trace: self, index })
-    }
-
-    fn insert_with(&self, point: Point, routine: usize, args: &[Arg], predicated: bool) {
-        let args = args.iter().map(|arg| arg.to_engine()).collect();
-        let call = AnalysisCall::new(point, routine, self.local, args);
-        self.calls.borrow_mut().push(AnalysisCall { predicated, ..call });
-    }
-}
-
-/// A basic block.
-pub struct Block<'a, L> {
-    trace: &'a Trace<'a, L>,
-    index: usize,
-    range: Range<usize>,
-}
-
-#[allow(clippy::len_without_is_empty)] // no block is empty
-impl<'a, L: 'static> Block<'a, L> {
-    /// Address of its first instruction.
-    pub fn address(&self) -> AppPc {
-        self.trace.instructions[self.range.start].pc()
-    }
-
-    /// The address after its last instruction.
-    pub fn end_address(&self) -> AppPc {
-        self.trace.instructions[self.range.end - 1].next_pc()
-    }
-
-    /// How many instructions it has.
-    pub fn len(&self) -> usize {
-        self.range.len()
-    }
-
-    /// Its instructions, in order.
-    pub fn instructions(&self) -> impl DoubleEndedIterator<Item = Instruction<'a, L>> + ExactSizeIterator {
-        self.trace.instructions_in(self.range.clone())
-    }
-
-    /// Its first instruction.
-    pub fn first(&self) -> Instruction<'a, L> {
-        Instruction { trace: self.trace, index: self.range.start }
-    }
-
-    /// Its last instruction: the only one that may be a branch.
-    pub fn last(&self) -> Instruction<'a, L> {
-        Instruction { trace: self.trace, index: self.range.end - 1 }
-    }
-
-    /// Inserts a call of `routine` with the local state and `args`.
-    ///
-    /// Calls at one place run in the order of insertion.
-    ///
-    /// # Panics
-    /// If `args` has [`Arg::BlockInstructions`] and `at` isn't [`At::Anywhere`]: a call before the first instruction is that instruction's.
-    /// If `at` is [`At::After`] or [`At::Taken`].
-    #[track_caller]
-    pub fn call<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
-        match at {
-            At::Before => {
-                let args = args.into_args();
-                let counts = args.contains(&Arg::BlockInstructions);
-                assert!(!counts, "a block's instructions are counted by a call At::Anywhere, not At::Before");
-                for arg in &args {
-                    self.first().check(At::Before, *arg);
-                }
-                self.trace.insert_with(self.first().point(at), routine.named_address(), &args, false);
-            }
-            At::Anywhere => {
-                let args = args.into_args();
-                for arg in &args {
-                    self.first().check(At::Before, *arg);
-                }
-                self.trace.insert_with(Point::Anywhere(self.index), routine.named_address(), &args, false);
-            }
-            At::After | At::Taken => panic!("calls At::{at:?} belong to an instruction: the block's last(), say"),
-        }
-    }
-}
-
-/// An instruction of the app.
-pub struct Instruction<'a, L> {
-    trace: &'a Trace<'a, L>,
-    index: usize,
-}
-
-impl<L: 'static> Instruction<'_, L> {
     fn decoded(&self) -> &isa::Instruction {
-        &self.trace.instructions[self.index]
+        &self.draft.instructions()[self.index]
     }
 
     /// Its address.
@@ -275,7 +136,8 @@ impl<L: 'static> Instruction<'_, L> {
         for arg in &args {
             self.check(at, *arg);
         }
-        self.trace.insert_with(self.point(at), routine.named_address(), &args, predicated);
+        let call = self.draft.call(self.point(at), routine.named_address(), &args);
+        self.draft.insert(AnalysisCall { predicated, ..call });
     }
 
     fn is_before(&self, at: At) -> bool {
@@ -284,7 +146,7 @@ impl<L: 'static> Instruction<'_, L> {
 
     /// Whether there is such an argument at this place.
     #[track_caller]
-    fn check(&self, at: At, arg: Arg) {
+    pub(in crate::instrument) fn check(&self, at: At, arg: Arg) {
         match arg {
             Arg::MemoryAddress(index) => {
                 assert!(self.is_before(at), "no address At::{at:?}: {self} may have changed its registers");
@@ -330,10 +192,10 @@ impl<L: 'static> Instruction<'_, L> {
         for arg in test_args.iter().chain(&args) {
             self.check(at, *arg);
         }
-        let to_engine = |args: Vec<Arg>| args.into_iter().map(Arg::to_engine).collect();
-        let test = translator::trace::Test { routine: test.named_address(), args: to_engine(test_args) };
-        let call = AnalysisCall::new(self.point(at), routine.named_address(), self.trace.local, to_engine(args));
-        self.trace.calls.borrow_mut().push(AnalysisCall { test: Some(test), ..call });
+        let test_args = test_args.into_iter().map(Arg::to_engine).collect();
+        let test = translator::trace::Test { routine: test.named_address(), args: test_args };
+        let call = self.draft.call(self.point(at), routine.named_address(), &args);
+        self.draft.insert(AnalysisCall { test: Some(test), ..call });
     }
 
     /// Writes `values` into the buffer, one word each, each time before the instruction is executed. [`crate::Tool::drain`] gets them
@@ -356,11 +218,11 @@ impl<L: 'static> Instruction<'_, L> {
             assert!(!counts, "whether `{self}` is taken can't be written into the buffer");
         }
         let words = values.into_iter().map(Arg::to_engine).collect();
-        self.trace.buffered.borrow_mut().push(Buffered { index: self.index, words });
+        self.draft.insert_words(Buffered { index: self.index, words });
     }
 
     #[track_caller]
-    fn point(&self, at: At) -> Point {
+    pub(in crate::instrument) fn point(&self, at: At) -> Point {
         match at {
             At::Before | At::Anywhere => Point::Before(self.index),
             At::After => {
@@ -381,6 +243,3 @@ impl<L: 'static> fmt::Display for Instruction<'_, L> {
         self.decoded().fmt(f)
     }
 }
-
-#[cfg(test)]
-mod tests;

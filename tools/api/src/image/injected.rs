@@ -5,9 +5,8 @@ use std::ffi::OsStr;
 use bubble::map::LOCAL;
 use slice_runtime::RunningTool;
 
-use crate::options::configure;
-use crate::tool::{SliceInfo, Tool};
-use crate::trace::Trace;
+use crate::instrument::Trace;
+use crate::tool::{SliceInfo, Tool, configure};
 
 /// A tool whose local state lies at LOCAL's start.
 struct Injected<T: Tool> {

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStringExt;
 
 use bubble::boot::{BootBlock, COLLECTOR, INJECTED};
 
-use crate::collector;
-use crate::entry::{Entry, find};
+use super::collector;
+use super::entry::{Entry, find};
 use crate::tool::SliceInfo;
 
 /// Makes this program a tool image with the given tools.

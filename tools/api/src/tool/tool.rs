@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::out::Out;
-use crate::trace::Trace;
+use super::out::Out;
+use crate::instrument::Trace;
 
 /// A part of the app's execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

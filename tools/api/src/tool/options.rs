@@ -9,7 +9,7 @@ use clap::builder::TypedValueParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use supervisor::Output;
 
-use crate::tool::Tool;
+use super::tool::Tool;
 
 /// For a tool without options of its own.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]

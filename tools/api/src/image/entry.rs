@@ -4,10 +4,9 @@ use std::ffi::OsStr;
 
 use slice_runtime::RunningTool;
 
-use crate::collect::{Collect, collect};
-use crate::injected::inject;
-use crate::options::{check, help, identity};
-use crate::tool::{SliceInfo, Tool};
+use super::collect::{Collect, collect};
+use super::injected::inject;
+use crate::tool::{SliceInfo, Tool, check, help, identity};
 
 /// A tool in one of its roles, or what is wrong with its options.
 pub type Made<R> = Result<Box<R>, String>;

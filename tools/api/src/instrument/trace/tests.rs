@@ -1,4 +1,7 @@
+use translator::trace::Point;
+
 use super::*;
+use crate::instrument::{Arg, At, BranchKind};
 
 /// `add (%rax),%rcx; je +0; rep stosb; ret` as two blocks.
 fn instructions() -> Vec<isa::Instruction> {

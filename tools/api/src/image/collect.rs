@@ -6,9 +6,7 @@ use std::path::PathBuf;
 
 use supervisor::{Output, Worth};
 
-use crate::options::{Configured, configure};
-use crate::out::Out;
-use crate::tool::{SliceInfo, Tool};
+use crate::tool::{Configured, Out, SliceInfo, Tool, configure};
 
 /// A tool that collects, without its types.
 pub trait Collect {

@@ -1,0 +1,57 @@
+//! What a trace, its blocks and instructions are views of: what the engine decoded, and what was inserted so far.
+
+use std::cell::RefCell;
+
+use isa::Instruction;
+use translator::trace::{AnalysisCall, Buffered, Point};
+
+use super::arguments::Arg;
+
+/// A trace that is about to be translated, as the engine hands it out.
+pub struct Draft<'t> {
+    instructions: &'t [Instruction],
+    block_ends: &'t [usize],
+    calls: RefCell<Vec<AnalysisCall>>,
+    buffered: RefCell<Vec<Buffered>>,
+    local: u64,
+}
+
+impl<'t> Draft<'t> {
+    /// One into which nothing was inserted yet. The tool's local state lies at `local`.
+    pub fn new(instructions: &'t [Instruction], block_ends: &'t [usize], local: u64) -> Self {
+        let (calls, buffered) = (RefCell::default(), RefCell::default());
+        Self { instructions, block_ends, calls, buffered, local }
+    }
+
+    pub fn instructions(&self) -> &'t [Instruction] {
+        self.instructions
+    }
+
+    /// For each block the index behind its last instruction.
+    pub fn block_ends(&self) -> &'t [usize] {
+        self.block_ends
+    }
+
+    /// A call of a routine with the local state and `args`.
+    pub fn call(&self, point: Point, routine: usize, args: &[Arg]) -> AnalysisCall {
+        let args = args.iter().map(|arg| arg.to_engine()).collect();
+        AnalysisCall::new(point, routine, self.local, args)
+    }
+
+    /// Inserts a call behind those that are there.
+    pub fn insert(&self, call: AnalysisCall) {
+        self.calls.borrow_mut().push(call);
+    }
+
+    /// Inserts words behind those that are there.
+    pub fn insert_words(&self, words: Buffered) {
+        self.buffered.borrow_mut().push(words);
+    }
+
+    /// What was inserted: calls in the order of insertion, words by instruction.
+    pub fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>) {
+        let mut buffered = self.buffered.into_inner();
+        buffered.sort_by_key(|buffered| buffered.index);
+        (self.calls.into_inner(), buffered)
+    }
+}

@@ -1,0 +1,28 @@
+//! What a tool instruments with: it looks at a trace, and inserts calls of its analysis routines.
+//!
+//! ```text
+//!   the engine's trace ─► draft ◄─ instruction ◄─ block ◄─ trace ─► Tool::instrument
+//!                           │          ▲ arguments, at, branch
+//!                           └─► what was inserted, for the engine
+//! ```
+//!
+//! A trace is a contiguous run of app code with one entry; a block ends at each branch, call, return and system
+//! call. If a block is entered, then all of its instructions are executed, unless one raises a signal.
+//!
+//! [`Trace`], [`Block`] and [`Instruction`] are views of one `draft`, which alone keeps what is inserted. That a routine fits its arguments is known
+//! when the tool is compiled ([`Routine`]); that there is such a place or argument at an instruction is checked when the call is inserted.
+
+mod arguments;
+mod at;
+mod block;
+mod branch;
+mod draft;
+mod instruction;
+mod trace;
+
+pub use arguments::{Arg, Arguments, Routine, Test};
+pub use at::At;
+pub use block::Block;
+pub use branch::BranchKind;
+pub use instruction::{Instruction, MNEMONICS, MemoryOperand, mnemonic_name};
+pub use trace::Trace;

@@ -1,0 +1,22 @@
+//! What an author writes: a tool, its options, how its results are put together and printed.
+//!
+//! ```text
+//!   instrument ─┐
+//!               ├─► tool ◄─ options
+//!          out ─┘              merge: for results, by itself
+//! ```
+//!
+//! * `tool`: the trait [`Tool`], the contract between an author and whoever runs the tool.
+//! * `options`: its options, with those that every tool has.
+//! * [`merge`]: results that are put together by themselves.
+//! * `out`: what it prints to.
+
+pub mod merge;
+mod options;
+mod out;
+#[expect(clippy::module_inception, reason = "the file of the trait Tool")]
+mod tool;
+
+pub use options::{Configured, NoOptions, check, configure, help, identity};
+pub use out::{Out, Total};
+pub use tool::{SliceInfo, Tool};
