@@ -8,31 +8,172 @@
 //! The order keeps the master's pause short. If the limit of running slices is reached, the master stands still before
 //! the clone.
 
-use std::time::Duration;
-
 use bubble::boot::RunMode;
 use bubble::shared::{EndKind, state};
 use machine::signal_area::SignalArea;
 use machine::x87::{self, Lost};
-use tracee::{Stop, Stopped, TraceError};
+use tracee::{ExitStatus, Parent, Stop, Stopped, TraceError};
 
 use super::log;
-use super::run::{Phase, Sliced};
+use super::phases::Master;
+use super::time::SliceTime;
 use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, prepare, send};
-use crate::base::{Failure, Moment};
+use crate::base::{Failure, Moment, affinity};
+use crate::command::Settings;
+use crate::follow::{Origin, Outcome, Resources};
 use crate::report::Boundary;
-use crate::sliced::boundaries::{Cut, Then};
-use crate::sliced::master::{enter_handler, frame_elsewhere};
-use crate::sliced::slices::Recording;
+use crate::sliced::boundaries::{Cut, Next, Then};
+use crate::sliced::master::{self, enter_handler, frame_elsewhere};
+use crate::sliced::slices::{Recording, Slices};
 use crate::takeover::{self, Entered, take_over};
 
-/// By how much a slice may be slower than the app. Most are so by 2 to 10.
-const SLOWDOWN: u32 = 100;
+/// A sliced run: the master, and the slices that are forked from it.
+pub(super) struct Run<'a> {
+    master: Master,
+    time: SliceTime,
+    slices: Slices,
+    resources: Resources<'a>,
+}
 
-impl Sliced<'_> {
+impl<'a> Run<'a> {
+    /// Of process `pid`, without slices.
+    pub(super) fn new(pid: i32, parent: Parent, settings: &Settings, resources: Resources<'a>) -> Self {
+        let slices = Slices::new(settings.max_running, settings.call_limit);
+        Self { master: Master::new(pid, parent, settings), time: SliceTime::new(settings), slices, resources }
+    }
+
+    /// The first slice begins with the process as it is, or with its program.
+    pub(super) fn begin(&mut self, mut process: Stopped, origin: Origin) -> Result<(), Failure> {
+        let (master, thread) = self.master.parts();
+        self.time.begin(master.pid())?;
+        master.memory().files().tell(self.resources.memory.files()?);
+        let Resources { kept, memory, statistics, .. } = &mut self.resources;
+        kept.begin(master.pid(), memory, statistics);
+        thread.begin(master.pid())?;
+        let cut = match origin {
+            Origin::Image => Cut { kind: Boundary::Exec, end: None, then: Then::Image },
+            Origin::Copy(inherited) => {
+                self.resources.name.clone_from(&inherited.name);
+                master.inherit(&mut process, *inherited)?;
+                thread.inherit(&mut process, master.gadget())?;
+                Cut { kind: Boundary::Process, end: None, then: Then::Fork }
+            }
+        };
+        self.cut(process, cut, Moment::now())
+    }
+
+    /// The master.
+    pub(super) fn master(&mut self) -> &mut Master {
+        &mut self.master
+    }
+
+    /// The slices.
+    pub(super) fn slices(&mut self) -> &mut Slices {
+        &mut self.slices
+    }
+
+    /// What the run works with.
+    pub(super) fn resources(&mut self) -> &mut Resources<'a> {
+        &mut self.resources
+    }
+
+    /// The run has failed: slices end, the app goes on alone.
+    pub(super) fn fail(&mut self, error: Failure) {
+        if !self.master.has_failed() {
+            self.slices.kill();
+            self.master.fail(error);
+        }
+    }
+
+    /// The timer's signal has come. Inside a system call its exit is soon enough; otherwise the master is interrupted.
+    pub(super) fn time_is_over(&mut self) {
+        // If its time was over before, this is to ask again.
+        let slice = self.slices.recorded_mut();
+        if slice.as_ref().is_some_and(|slice| slice.is_due()) || self.time.is_over() {
+            if let Some(slice) = slice {
+                slice.set_due(true);
+            }
+            self.master.interrupt();
+        } else {
+            self.resources.statistics.given_more_time += 1;
+        }
+    }
+
+    /// The time of the slice is over, but it can't be cut here: it is asked again soon.
+    pub(super) fn ask_again(&mut self, stopped: Stopped) -> Result<(), Failure> {
+        self.time.ask_again();
+        self.master.resume(stopped, 0)
+    }
+
+    /// Takes the stopped master back from the recorder inside it. Gives the stop, if there is anything left of it to be handled.
+    pub(super) fn settle(&mut self, stopped: Stopped, stop: Stop) -> Result<(Stopped, Option<Stop>), Failure> {
+        let (process, thread) = self.master.parts();
+        let settled = master::settle(process, thread, self.slices.recorded_mut(), stopped, stop)?;
+        self.resources.statistics.recorded_in_process = process.recorded_inside();
+        Ok(settled)
+    }
+
+    /// Whether no slice is recorded any more: the app is on its way out.
+    pub(super) fn is_after_the_end(&mut self) -> bool {
+        self.slices.recorded().is_none() && !self.master.thread().is_alone()
+    }
+
+    /// What comes after a stop, unless it is after the end.
+    pub(super) fn next(&mut self, stopped: Stopped, stop: Stop) -> Result<Next, Failure> {
+        let (process, thread) = self.master.parts();
+        match self.slices.recorded_mut() {
+            Some(slice) => master::handle(process, thread, slice, stopped, stop),
+            None => master::exit_alone(process, thread, stopped, stop),
+        }
+    }
+
+    /// Lets the master go on after a stop: in the care of the recorder inside it, if it gets no signal.
+    pub(super) fn resume(&mut self, mut stopped: Stopped, signal: i32) -> Result<(), Failure> {
+        let (process, thread) = self.master.parts();
+        if let Some(slice) = self.slices.recorded().filter(|_| signal == 0) {
+            process.arm(thread, slice, &mut stopped)?;
+        }
+        thread.renew_interrupt(&stopped)?;
+        self.master.resume(stopped, signal)
+    }
+
+    /// Something that the master may be waiting for has happened.
+    pub(super) fn retry(&mut self) -> Result<(), Failure> {
+        if !self.slices.has_room(&self.resources.memory) {
+            return Ok(());
+        }
+        let Some((stopped, cut, since)) = self.master.take_held() else { return Ok(()) };
+        self.resources.statistics.asleep_time += since.elapsed();
+        self.cut(stopped, cut, Moment::now())
+    }
+
+    /// The app has ended.
+    pub(super) fn app_ended(&mut self, exit: ExitStatus) -> Result<(), Failure> {
+        self.master.ends(exit);
+        affinity::leave();
+        self.resources.statistics.app_ended();
+        if self.slices.recorded().is_some() {
+            let end = self.master.thread().end_of_killed().ok_or_else(|| ended_early(exit))?;
+            self.release(&mut Cut { kind: Boundary::Exit, end: Some(end), then: Then::Nothing });
+        }
+        Ok(())
+    }
+
+    /// Whether nothing is left to be done but to print the result.
+    pub(super) fn is_over(&self) -> bool {
+        self.master.exit().is_some() && (self.master.has_failed() || self.slices.is_empty())
+    }
+
+    /// How it went.
+    pub(super) fn conclude(mut self) -> (Outcome, Resources<'a>) {
+        self.slices.kill();
+        self.resources.statistics.children = self.master.process().children();
+        (self.master.conclude(), self.resources)
+    }
+
     /// A new program, which has its name whatever comes of it.
     fn prepared(&mut self, process: &mut Stopped) -> Result<Prepared, Failure> {
-        self.resources.name = name_of(self.process.pid());
+        self.resources.name = name_of(self.master.process().pid());
         prepare(process)
     }
 
@@ -41,12 +182,12 @@ impl Sliced<'_> {
         match cut.then {
             Then::Nothing => {
                 self.release(&mut cut);
-                return self.resume(stopped, 0);
+                return self.master.resume(stopped, 0);
             }
             // Where it died in a call is known by the call's place; anything else has to be proved, see `fork`.
             Then::Death { signal, .. } if cut.end.as_ref().is_none_or(|end| end.kind == EndKind::Syscall) => {
                 self.release(&mut cut);
-                return self.resume(stopped, signal);
+                return self.master.resume(stopped, signal);
             }
             Then::LoneFork | Then::Write { .. } => self.release(&mut cut),
             _ => {}
@@ -57,15 +198,15 @@ impl Sliced<'_> {
             _ => false,
         };
         if must_wait || !self.slices.has_room(&self.resources.memory) {
-            self.phase = Phase::Held(stopped, cut, Moment::now());
+            self.master.hold(stopped, cut);
             return Ok(());
         }
         match cut.then {
             Then::Write { file, .. } => {
-                self.process.memory().is_to_write(file);
-                return self.resume(stopped, 0);
+                self.master.process().memory().is_to_write(file);
+                return self.master.resume(stopped, 0);
             }
-            Then::Handler(signal) => match enter_handler(&mut self.process, stopped, signal)? {
+            Then::Handler(signal) => match enter_handler(self.master.process(), stopped, signal)? {
                 Some(entered) => {
                     stopped = entered;
                     if let Some(end) = &mut cut.end {
@@ -76,14 +217,15 @@ impl Sliced<'_> {
             },
             Then::Image => match self.prepared(&mut stopped) {
                 Ok(prepared) => {
-                    self.process.new_image(&mut stopped, prepared)?;
                     let is_first = self.slices.recorded().is_none();
-                    self.thread.new_image(&mut stopped, self.process.gadget(), is_first)?;
+                    let (process, thread) = self.master.parts();
+                    process.new_image(&mut stopped, prepared)?;
+                    thread.new_image(&mut stopped, process.gadget(), is_first)?;
                 }
                 Err(error) => {
                     self.release(&mut cut);
                     self.fail(error);
-                    return self.detach(stopped);
+                    return self.master.detach(stopped);
                 }
             },
             Then::Fork | Then::LoneFork | Then::Death { .. } | Then::Nothing => {}
@@ -95,24 +237,25 @@ impl Sliced<'_> {
     }
 
     fn fork(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
-        let gadget = self.process.gadget();
-        self.thread.ready_to_fork(&mut stopped, gadget)?;
+        let (process, thread) = self.master.parts();
+        let gadget = process.gadget();
+        thread.ready_to_fork(&mut stopped, gadget)?;
         if x87::lost() != Lost::Nothing {
             // Else the master might go on with what its copy has lost.
             stopped.reload_xstate()?;
         }
         let signal_mask = stopped.signal_mask()?;
-        let asks_cpuid = self.process.asks_cpuid(self.timer.is_image_young());
-        self.process.ready_to_fork(&mut stopped);
+        let asks_cpuid = process.asks_cpuid(self.time.is_image_young());
+        process.ready_to_fork(&mut stopped);
         let before = Moment::now();
-        let mut copy = match self.process.fork(&mut stopped) {
+        let mut copy = match process.fork(&mut stopped) {
             Ok(copy) => copy,
             Err(error) if error.is_gone() => return Err(error.into()),
             Err(error) => return self.cannot_fork(stopped, cut, error),
         };
         self.resources.statistics.forked(before.elapsed());
-        self.process.make_private(&mut stopped, &mut copy)?;
-        let is_by_name = self.process.is_by_name();
+        process.make_private(&mut stopped, &mut copy)?;
+        let is_by_name = process.is_by_name();
         let entered = takeover::enter(
             &mut copy,
             gadget,
@@ -128,18 +271,18 @@ impl Sliced<'_> {
                 return self.cannot_fork(stopped, cut, error);
             }
         };
-        if self.process.forked(asks_cpuid) {
-            self.timer.image_begins();
+        if process.forked(asks_cpuid) {
+            self.time.image_begins();
         }
         if let Then::Death { signal, by_instruction: false } = cut.then {
             // The fork has cost the signal; sent again it comes before another instruction.
-            send(self.process.pid(), signal);
+            send(process.pid(), signal);
         }
-        self.thread.forked(since.elapsed());
+        thread.forked(since.elapsed());
         let slice = self.slices.begin(copy.pid(), self.resources.memory.claim(state::BOOTING)?);
-        self.process.arm(&self.thread, &slice, &mut stopped)?;
-        self.resume(stopped, 0)?;
-        self.timer.slice_begins(self.slice_time);
+        process.arm(thread, &slice, &mut stopped)?;
+        self.master.resume(stopped, 0)?;
+        self.time.slice_begins();
         self.resources.statistics.held(since.elapsed());
         self.resources.statistics.stopped_time += since.elapsed();
         if let (Some(_), Some(ended)) = (&cut.end, self.slices.recorded()) {
@@ -160,15 +303,15 @@ impl Sliced<'_> {
             if let Some(slice) = self.slices.recorded_mut() {
                 slice.set_due(false);
             }
-            self.timer.slice_begins(self.slice_time);
-            return self.resume(stopped, 0);
+            self.time.slice_begins();
+            return self.master.resume(stopped, 0);
         }
         if self.slices.any_running() {
-            self.phase = Phase::Held(stopped, cut, Moment::now());
+            self.master.hold(stopped, cut);
             return Ok(());
         }
         self.fail(error.into());
-        self.leave(stopped, Stop::Interrupted)
+        self.master.leave(stopped, Stop::Interrupted)
     }
 
     fn release(&mut self, cut: &mut Cut) {
@@ -182,16 +325,8 @@ impl Sliced<'_> {
             if let Some(slice) = self.slices.recorded() {
                 log::comes_to_end(slice.number(), cut.kind, &end);
             }
-            let bound = self.cpu_bound();
+            let bound = self.time.cpu_bound();
             self.slices.end_recording(end, bound, &mut self.resources.statistics);
-        }
-    }
-
-    /// CPU time that the slice which has just ended in the master may use: what the master did, many times over.
-    pub(super) fn cpu_bound(&mut self) -> Duration {
-        match self.timer.used() {
-            Some(used) if !self.grace.is_zero() => used * SLOWDOWN + self.grace,
-            _ => Duration::ZERO,
         }
     }
 
@@ -199,7 +334,8 @@ impl Sliced<'_> {
     fn start(&mut self, mut copy: Stopped, start: Start) -> Result<(), Failure> {
         let before = Moment::now();
         let number = start.slice.number();
-        let file_pages = self.process.file_pages();
+        let process = self.master.process();
+        let file_pages = process.file_pages();
         let site = takeover::Site {
             mode: RunMode::Slice,
             slot: start.slice.slot().index(),
@@ -211,8 +347,8 @@ impl Sliced<'_> {
         let known = takeover::Known {
             slice: number,
             signal_mask: start.signal_mask,
-            brk: self.process.brk(),
-            shares_memory: self.process.memory().is_shared(),
+            brk: process.brk(),
+            shares_memory: process.memory().is_shared(),
         };
         self.resources.statistics.slices_from_picture += u64::from(site.snapshot.is_some());
         let pid = copy.pid();
@@ -240,4 +376,13 @@ struct Start {
     forked: Moment,
     /// A slice, or only a death checkpoint.
     is_slice: bool,
+}
+
+fn ended_early(exit: ExitStatus) -> Failure {
+    match exit {
+        ExitStatus::Signal(signal) => Failure::Killed(signal),
+        ExitStatus::Code(code) => {
+            Failure::Unsupported(format!("the app ended with {code} where superpin didn't see it"))
+        }
+    }
 }

@@ -11,7 +11,7 @@
 //! From what lies below to what lies above:
 //!
 //! ```text
-//!   boundaries, instructions, memory ◄─ slices ◄─ recorder ◄─ master ◄─ run ◄─ cut ◄─ follow
+//!   boundaries, instructions, memory ◄─ slices ◄─ recorder ◄─ master ◄─ phases, time ◄─ cut ◄─ follow
 //! ```
 //!
 //! * [`boundaries`]: when and where a slice ends.
@@ -21,7 +21,8 @@
 //! * [`slices`]: slices, from their fork to their result.
 //! * [`recorder`]: the recorder inside the app.
 //! * [`master`]: what each of the master's stops means.
-//! * `run`: the state of a sliced run; letting the master go on, or go. `cut`: the end of one slice and the start of the next. `follow`: reports come in here.
+//! * `phases`: what the master is doing; letting it go on, or go. `time`: how long a slice works.
+//! * `cut`: the end of one slice and the start of the next. `follow`: reports come in here.
 
 mod boundaries;
 mod cut;
@@ -30,8 +31,9 @@ mod instructions;
 mod log;
 mod master;
 mod memory;
+mod phases;
 mod recorder;
-mod run;
 mod slices;
+mod time;
 
 pub use follow::follow;

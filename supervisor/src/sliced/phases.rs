@@ -1,0 +1,218 @@
+//! What the master is doing, and letting it go on, or go for good.
+//!
+//! After a failure the app goes on alone, natively, to its end: its work is the user's. There is then no total.
+
+use tracee::{ExitStatus, Parent, Running, Stop, Stopped};
+
+use crate::app::kill;
+use crate::base::{Failure, Moment};
+use crate::command::Settings;
+use crate::follow::Outcome;
+use crate::sliced::boundaries::{Cut, Then};
+use crate::sliced::master::{self, Leave, Process, Thread};
+
+/// What the master is doing.
+enum Phase {
+    /// It runs.
+    Running(Running),
+    /// It stands before a boundary, because too many slices are running.
+    Held(Stopped, Cut, Moment),
+    /// It stands before a call that fails as long as certain slices are there.
+    Waiting(Stopped, Moment),
+    /// It is being looked at, goes on without us, or its end is about to be reported.
+    Alone,
+}
+
+/// The master, whatever it is doing.
+pub(super) struct Master {
+    process: Process,
+    thread: Thread,
+    phase: Phase,
+    /// Why it is let go for good, if it is.
+    failure: Option<Failure>,
+    exit: Option<ExitStatus>,
+}
+
+impl Master {
+    /// Process `pid`, which stands still before its first instruction or its copy's.
+    pub(super) fn new(pid: i32, parent: Parent, settings: &Settings) -> Self {
+        let process = Process::new(pid, parent, settings);
+        Self { process, thread: Thread::new(pid), phase: Phase::Alone, failure: None, exit: None }
+    }
+
+    /// What is known of its process.
+    pub(super) fn process(&mut self) -> &mut Process {
+        &mut self.process
+    }
+
+    /// What is known of its thread.
+    pub(super) fn thread(&mut self) -> &mut Thread {
+        &mut self.thread
+    }
+
+    /// Both.
+    pub(super) fn parts(&mut self) -> (&mut Process, &mut Thread) {
+        (&mut self.process, &mut self.thread)
+    }
+
+    /// Its end, once that was reported.
+    pub(super) fn exit(&self) -> Option<ExitStatus> {
+        self.exit
+    }
+
+    /// Whether it is let go for good.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Interrupts it if it executes code of its own.
+    pub(super) fn interrupt(&mut self) {
+        if let Phase::Running(running) = &self.phase {
+            self.thread.interrupt(running);
+        }
+    }
+
+    /// There is a report on it: it is looked at, if it was running.
+    pub(super) fn is_reported(&mut self) -> Option<Running> {
+        match std::mem::replace(&mut self.phase, Phase::Alone) {
+            Phase::Running(running) => Some(running),
+            _ => None,
+        }
+    }
+
+    /// It has ended.
+    pub(super) fn ends(&mut self, exit: ExitStatus) {
+        self.exit = Some(exit);
+        self.process.memory().files().app_ended();
+        self.process.memory().common().leaves();
+        self.phase = Phase::Alone;
+    }
+
+    /// It goes on, and gets the signal if that isn't 0.
+    pub(super) fn resume(&mut self, mut stopped: Stopped, signal: i32) -> Result<(), Failure> {
+        if signal == 0 && self.failure.is_none() {
+            self.thread.goes_on(&mut stopped)?;
+        }
+        self.phase = Phase::Running(stopped.resume(self.process.mode(), signal)?);
+        Ok(())
+    }
+
+    /// It was stopped by a stopping signal, and stays so.
+    pub(super) fn stay(&mut self, stopped: Stopped) -> Result<(), Failure> {
+        self.phase = Phase::Running(stopped.stay_stopped()?);
+        Ok(())
+    }
+
+    /// It stands before a boundary until there is room for another slice.
+    pub(super) fn hold(&mut self, stopped: Stopped, cut: Cut) {
+        self.phase = Phase::Held(stopped, cut, Moment::now());
+    }
+
+    /// If it stands before a boundary: that, and since when.
+    pub(super) fn take_held(&mut self) -> Option<(Stopped, Cut, Moment)> {
+        match std::mem::replace(&mut self.phase, Phase::Alone) {
+            Phase::Held(stopped, cut, since) => Some((stopped, cut, since)),
+            other => {
+                self.phase = other;
+                None
+            }
+        }
+    }
+
+    /// It stands before a call until a process has ended.
+    pub(super) fn wait(&mut self, stopped: Stopped) {
+        self.phase = Phase::Waiting(stopped, Moment::now());
+    }
+
+    /// Whether it stands before a call.
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self.phase, Phase::Waiting(..))
+    }
+
+    /// If it stands before a call: since when.
+    pub(super) fn take_waiting(&mut self) -> Option<(Stopped, Moment)> {
+        match std::mem::replace(&mut self.phase, Phase::Alone) {
+            Phase::Waiting(stopped, since) => Some((stopped, since)),
+            other => {
+                self.phase = other;
+                None
+            }
+        }
+    }
+
+    /// The run has failed: the app is let go where it stands, or from the first stop at which that leaves no trace in it.
+    pub(super) fn fail(&mut self, error: Failure) {
+        self.failure = Some(error);
+        self.process.processor().give_back();
+        self.process.memory().common().leaves();
+        match std::mem::replace(&mut self.phase, Phase::Alone) {
+            Phase::Running(running) => {
+                // An error means that it has ended.
+                let _ = running.interrupt();
+                self.phase = Phase::Running(running);
+            }
+            Phase::Held(stopped, cut, _) => {
+                let stop = match cut.then {
+                    Then::Handler(signal) => Err(signal),
+                    Then::Write { number, args, .. } => Ok(Stop::SyscallEntry { number, args }),
+                    _ => Ok(Stop::Interrupted),
+                };
+                let left = match stop {
+                    Ok(stop) => self.leave(stopped, stop),
+                    Err(signal) => self.resume(stopped, signal),
+                };
+                if left.is_err() {
+                    kill(self.process.pid());
+                }
+            }
+            Phase::Waiting(stopped, _) => {
+                if self.leave(stopped, Stop::Interrupted).is_err() {
+                    kill(self.process.pid());
+                }
+            }
+            Phase::Alone => {}
+        }
+    }
+
+    /// Lets it go for good, from the first stop after a failure at which that leaves no trace in it.
+    pub(super) fn leave(&mut self, stopped: Stopped, stop: Stop) -> Result<(), Failure> {
+        match master::leave(&mut self.process, &mut self.thread, stopped, stop)? {
+            Leave::Resume(stopped, signal) => self.resume(stopped, signal),
+            Leave::Stay(stopped) => self.stay(stopped),
+            Leave::Part(stopped) => self.detach(stopped),
+        }
+    }
+
+    /// Lets it go at once. The end of a process that isn't our child won't be reported any more.
+    pub(super) fn detach(&mut self, stopped: Stopped) -> Result<(), Failure> {
+        if !self.process.is_our_child() {
+            self.exit.get_or_insert(ExitStatus::Code(0));
+        }
+        Ok(stopped.detach(0)?)
+    }
+
+    /// Whether this error means that nobody controls it any more. While it is looked at nobody else holds it: an error on the way leaves it standing still.
+    pub(super) fn is_lost_by(&self, error: &Failure) -> bool {
+        let stands_still = self.failure.is_none() && matches!(self.phase, Phase::Alone);
+        stands_still || matches!(error, Failure::Trace(_))
+    }
+
+    /// Ends it, unless it has ended.
+    pub(super) fn kill(&self) {
+        if self.exit.is_none() {
+            kill(self.process.pid());
+        }
+    }
+
+    /// What became of it.
+    pub(super) fn conclude(mut self) -> Outcome {
+        if let Some(file) = self.process.memory().changed_file() {
+            // Whatever else went wrong, it probably did for this reason.
+            self.failure = Some(Failure::Unsupported(format!(
+                "{file} was changed after the app had mapped it: sliced mode (-sp 1) can't tell what the app saw of that. \
+                 Serial mode is -sp 0"
+            )));
+        }
+        Outcome { exit: self.exit, failure: self.failure }
+    }
+}

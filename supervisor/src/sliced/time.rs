@@ -1,0 +1,71 @@
+//! How long a slice works in the master, and how long it may take itself.
+
+use std::time::Duration;
+
+use crate::base::Failure;
+use crate::command::Settings;
+use crate::sliced::boundaries::Timer;
+
+/// How long to wait until an interrupt is tried again that came at a bad place.
+const ASK_AGAIN: Duration = Duration::from_millis(1);
+/// By how much a slice may be slower than the app. Most are so by 2 to 10.
+const SLOWDOWN: u32 = 100;
+
+/// The time of the slice that is recorded.
+pub(super) struct SliceTime {
+    timer: Timer,
+    /// `-spmsec`.
+    wanted: Duration,
+    /// `-spgrace`.
+    grace: Duration,
+}
+
+impl SliceTime {
+    /// Before there is a process whose time it is.
+    pub(super) fn new(settings: &Settings) -> Self {
+        let [wanted, grace] = [settings.slice_ms, settings.grace_ms].map(Duration::from_millis);
+        Self { timer: Timer::default(), wanted, grace }
+    }
+
+    /// It is process `pid`'s.
+    ///
+    /// # Errors
+    /// If the process is gone or the kernel has no timers left.
+    pub(super) fn begin(&mut self, pid: i32) -> Result<(), Failure> {
+        self.timer = Timer::new(pid)?;
+        Ok(())
+    }
+
+    /// A slice begins, or gets as much time once more.
+    pub(super) fn slice_begins(&mut self) {
+        self.timer.slice_begins(self.wanted);
+    }
+
+    /// The slice could not be cut when its time was over: the signal comes again soon.
+    pub(super) fn ask_again(&self) {
+        self.timer.set(ASK_AGAIN);
+    }
+
+    /// The signal has come. Whether the slice's time is over; otherwise there will be another signal.
+    pub(super) fn is_over(&self) -> bool {
+        self.timer.is_over()
+    }
+
+    /// A new program was loaded.
+    pub(super) fn image_begins(&mut self) {
+        self.timer.image_begins();
+    }
+
+    /// See [`Timer::is_image_young`].
+    pub(super) fn is_image_young(&self) -> bool {
+        self.timer.is_image_young()
+    }
+
+    /// CPU time that the slice which has just ended in the master may use: what the master did, many times over. Zero: as much as it likes.
+    pub(super) fn cpu_bound(&mut self) -> Duration {
+        match self.timer.used() {
+            Some(used) if !self.grace.is_zero() => used * SLOWDOWN + self.grace,
+            _ => Duration::ZERO,
+        }
+    }
+}
