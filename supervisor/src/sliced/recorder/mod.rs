@@ -9,18 +9,19 @@
 //! A stop costs some hundred bare calls, so a master that makes many small calls is handed over. `recorder` says which invariant holds when.
 //!
 //! ```text
-//!   code ◄─ descriptors, shared, mapping ◄─ logs, install, patching ◄─ recorder ◄─ take_back
+//!   code ◄─ descriptors, shared, mapping ◄─ files, logs, install, patching ◄─ take_back ◄─ recorder
 //! ```
 //!
 //! * [`code`]: its assembly, and the layout of its memory.
 //! * [`patching`]: how an instruction is made to lead there.
-//! * `descriptors`: what may be read and written without waiting.
+//! * `descriptors`: what may be read and written without waiting. `files`: which descriptors of the app's that is known of.
 //! * `shared`: the memory that both sides have. `mapping`, `install`, `logs`: how it gets into the app.
 //! * `policy`: when it is worth while.
-//! * `recorder`: handing over. `take_back`: taking back.
+//! * `take_back`: the stop of a master that was handed over, told as if it had never been. `recorder`: handing over, and taking back.
 
 mod code;
 mod descriptors;
+mod files;
 mod install;
 mod logs;
 mod mapping;

@@ -13,24 +13,26 @@
 //!
 //! What the app could see of it: its own code, while it reads that between two small calls.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use machine::{Gpr, Memory, flags};
 use syscall_replay::is_error;
-use tracee::Stopped;
+use tracee::{Mode, Stop, Stopped};
 
-use super::descriptors::{Descriptor, look_at};
+use super::files::KnownFiles;
 use super::install::{map, remove};
 use super::logs::{Logs, Room};
 use super::policy::Policy;
 use super::shared::Shared;
+use super::take_back::{ArmedStop, Came};
 use crate::app::{Dispositions, all_kept};
 use crate::base::Failure;
 use crate::sliced::instructions::{ClockInstruction, Counter};
 use crate::sliced::recorder::code::{
-    AFTER, BEHIND_SHIFT, FLAGS, Labels, NEEDED_SIGNALS, PatchedKind, RDX, RSP, SHIFT_LEN, in_master, layout, table,
+    AFTER, BEHIND_SHIFT, FLAGS, Labels, NEEDED_SIGNALS, NEXT, PatchedKind, RDX, ROOM, RSP, SHIFT_LEN, in_master, table,
 };
 use crate::sliced::recorder::patching::{MidPatch, Sites};
+use crate::sliced::slices::Recording;
 
 /// Longest path that is looked at.
 const MOST_PATH: usize = 4096;
@@ -38,36 +40,31 @@ const MOST_PATH: usize = 4096;
 /// The recorder of a master.
 pub struct InProcess {
     is_wanted: bool,
-    pub(super) pid: i32,
-    pub(super) labels: Labels,
-    pub(super) shared: Option<Shared>,
+    pid: i32,
+    labels: Labels,
+    shared: Option<Shared>,
     /// The recorder lies in the program image.
     is_set_up: bool,
     /// It could not be brought there.
     is_impossible: bool,
     /// The master is in its care.
-    pub(super) is_armed: bool,
+    is_armed: bool,
     /// Records that it may write since then.
-    pub(super) most: u64,
-    pub(super) logs: Logs,
+    most: u64,
+    logs: Logs,
     /// The app wants its memory locked.
     locks_memory: bool,
-    pub(super) sites: Sites,
-    pub(super) policy: Policy,
+    sites: Sites,
+    policy: Policy,
     /// Signals that the app ignores, if that is known.
     ignored: Option<u64>,
     /// The app's descriptors that show its mappings, the recorder's among them.
     maps_files: BTreeSet<u64>,
-    /// Descriptors that were looked at.
-    pub(super) files: HashMap<u64, Descriptor>,
-    /// Devices of local file systems.
-    devices: Vec<u64>,
-    /// Another process changes the app's descriptors.
-    shares_files: bool,
+    files: KnownFiles,
     /// What the app's readings of the time stamp counter give.
     counter: Counter,
     /// What it has recorded: system calls, and readings of the time stamp counter.
-    pub(super) recorded: u64,
+    recorded: u64,
     /// There was no memory for the record of a call that was made.
     has_lost_record: bool,
 }
@@ -91,9 +88,7 @@ impl InProcess {
             ignored: None,
             counter: Counter::new(),
             maps_files: BTreeSet::new(),
-            files: HashMap::new(),
-            devices: Vec::new(),
-            shares_files: false,
+            files: KnownFiles::of(pid),
             recorded: 0,
             has_lost_record: false,
         }
@@ -162,15 +157,7 @@ impl InProcess {
             libc::SYS_shmat => self.sites.forget(0, u64::MAX),
             // From the page in which it starts.
             libc::SYS_remap_file_pages => self.sites.forget(first & !0xfff, end(first, second).saturating_add(0xfff)),
-            libc::SYS_close => drop(self.files.remove(&first)),
-            libc::SYS_dup2 | libc::SYS_dup3 => drop(self.files.remove(&second)),
-            libc::SYS_close_range => self.files.clear(),
-            libc::SYS_clone => self.shares_files |= first & libc::CLONE_FILES as u64 != 0,
-            libc::SYS_clone3 => {
-                let flags = stopped.read_u64(first).unwrap_or(u64::MAX);
-                self.shares_files |= flags & libc::CLONE_FILES as u64 != 0;
-            }
-            _ => {}
+            _ => self.files.before(stopped, number, args),
         }
     }
 
@@ -215,7 +202,7 @@ impl InProcess {
         if !table::is_known(number) {
             return Ok(());
         }
-        let is_takeable = table::is_taken(number, args) && (!table::needs_file(number) || self.knows_file(args[0]));
+        let is_takeable = table::is_taken(number, args) && (!table::needs_file(number) || self.files.knows(args[0]));
         if self.sites.called(PatchedKind::Syscall, stopped.registers()?.rip()) && is_takeable {
             self.policy.taken();
         } else {
@@ -266,8 +253,7 @@ impl InProcess {
             Some(place) => shared.begin(room.records.into(), place.start, place.end),
             None => shared.begin_here(room.records.into()),
         }
-        shared.set_files(self.files.iter().filter(|_| !self.shares_files).map(|(fd, kind)| (*fd, *kind)));
-        shared.set_devices((!self.shares_files).then_some(&self.devices));
+        self.files.tell(shared);
         shared.set_kept(all_kept().into_iter().map(|(_, inode)| inode));
         self.most = room.records.into();
         if self.sites.any_reading() {
@@ -299,38 +285,65 @@ impl InProcess {
         Ok((ignored | stopped.signal_mask()?) & NEEDED_SIGNALS == 0 && !is_traced_by_itself)
     }
 
-    pub(super) fn patch(&self, patched: bool) -> Result<(), Failure> {
+    fn patch(&self, patched: bool) -> Result<(), Failure> {
         let gone = |source| Failure::System { action: "write the app's memory", source };
         self.sites.set_patched(patched).map_err(gone)
     }
 
-    /// Whether the recorder may read and write a descriptor.
-    fn knows_file(&mut self, fd: u64) -> bool {
-        if self.shares_files {
-            return false;
-        }
-        if let Some(known) = self.files.get(&fd) {
-            return *known != Descriptor::Other;
-        }
-        let found = look_at(self.pid, fd);
-        if let Descriptor::Local(device) = found
-            && !self.devices.contains(&device)
-            && self.devices.len() < layout::MAX_DEVICES
-        {
-            self.devices.push(device);
-        }
-        self.files.insert(fd, found);
-        found != Descriptor::Other
+    /// The stop of an armed master.
+    fn armed_stop(&self) -> Option<ArmedStop<'_>> {
+        let Self { pid, labels, shared, sites, .. } = self;
+        Some(ArmedStop { pid: *pid, labels, shared: shared.as_ref()?, sites })
     }
-}
 
-/// Whether a path may be that of a file that shows the process's mappings, as `/proc/self/maps` does.
-fn names_maps(memory: &Stopped, path: u64) -> bool {
-    let path = memory.read_c_string(path, MOST_PATH).unwrap_or_default();
-    path.windows(4).any(|part| part == b"maps")
-}
+    /// See [`ArmedStop::awaits_signal`].
+    ///
+    /// # Errors
+    /// If the master was killed.
+    pub fn awaits_signal(&self, stopped: &Stopped, stop: &Stop) -> Result<bool, Failure> {
+        self.armed_stop().map_or(Ok(false), |armed| armed.awaits_signal(stopped, stop))
+    }
 
-impl InProcess {
+    /// See [`ArmedStop::bring_back`].
+    ///
+    /// # Errors
+    /// If the master was killed.
+    pub fn bring_back(&self, stopped: Stopped, stop: &Stop) -> Result<(Stopped, Came), Failure> {
+        match self.armed_stop() {
+            Some(armed) => armed.bring_back(stopped, stop),
+            None => Ok((stopped, Came::Stopped)),
+        }
+    }
+
+    /// Nothing is patched any more, and the records go to the slice.
+    ///
+    /// # Errors
+    /// If the app's memory can't be written, or the slice has no memory for the records.
+    pub fn take_back(&mut self, slice: Option<&mut Recording>) -> Result<(), Failure> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        shared.set_blocking(false);
+        let records = self.most - shared.get(ROOM);
+        let appended = match (slice, self.logs.written(shared.get(NEXT))) {
+            (Some(slice), Some(bytes)) => {
+                slice.extend(bytes, records as u32);
+                Ok(())
+            }
+            (Some(slice), None) => slice.append(shared.records(), records as u32),
+            (None, _) => Ok(()),
+        };
+        self.recorded += records;
+        self.policy.made(records);
+        self.is_armed = false;
+        self.files.learn(shared);
+        self.patch(false)?;
+        appended
+    }
+
+    /// How an armed or another master goes on.
+    pub fn mode(&self) -> Mode {
+        if self.is_armed { Mode::Free } else { Mode::Syscalls }
+    }
+
     /// Brings the recorder into the program image. False if the kernel or the app's limits don't allow it: then all is as before.
     ///
     /// # Errors
@@ -360,4 +373,10 @@ impl InProcess {
         self.logs = Logs::default();
         remove(stopped, gadget)
     }
+}
+
+/// Whether a path may be that of a file that shows the process's mappings, as `/proc/self/maps` does.
+fn names_maps(memory: &Stopped, path: u64) -> bool {
+    let path = memory.read_c_string(path, MOST_PATH).unwrap_or_default();
+    path.windows(4).any(|part| part == b"maps")
 }

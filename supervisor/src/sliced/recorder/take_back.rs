@@ -15,15 +15,15 @@
 use bubble::map::RECORDER;
 use machine::Gpr;
 use syscall_replay::is_restart;
-use tracee::{Mode, Stop, Stopped, TraceError, UserRegisters};
+use tracee::{Stop, Stopped, TraceError, UserRegisters};
 
-use super::recorder::InProcess;
+use super::shared::Shared;
 use crate::app::PendingSignals;
 use crate::base::Failure;
 use crate::sliced::recorder::code::{
-    AFTER, CODE_END, FLAGS, NEXT, R10, R11, RBX, RCX, RDI, RDX, RESULT, ROOM, RSI, RSP, STACK_END, in_master,
+    AFTER, CODE_END, FLAGS, Labels, R10, R11, RBX, RCX, RDI, RDX, RESULT, RSI, RSP, STACK_END, in_master,
 };
-use crate::sliced::slices::Recording;
+use crate::sliced::recorder::patching::Sites;
 
 /// `si_code` of the SIGSYS that Syscall User Dispatch raises.
 const SYS_USER_DISPATCH: i32 = 2;
@@ -42,11 +42,19 @@ pub enum Came {
     WithoutRecord,
 }
 
-impl InProcess {
+/// An armed master that has stopped.
+pub(super) struct ArmedStop<'a> {
+    pub(super) pid: i32,
+    pub(super) labels: &'a Labels,
+    pub(super) shared: &'a Shared,
+    pub(super) sites: &'a Sites,
+}
+
+impl ArmedStop<'_> {
     /// Whether it was stopped between what causes a signal of ours and that signal: the kernel takes such stops before it delivers signals.
     /// With SIGSYS, the registers are then those of a call that was made, which it was not; SIGILL comes in the midst of a patched instruction's jump,
     /// the other two where what the call reads can't be read.
-    pub(in crate::sliced) fn awaits_signal(&self, stopped: &Stopped, stop: &Stop) -> Result<bool, Failure> {
+    pub(super) fn awaits_signal(&self, stopped: &Stopped, stop: &Stop) -> Result<bool, Failure> {
         const SYS: u64 = 1 << (libc::SIGSYS - 1);
         const ILL: u64 = 1 << (libc::SIGILL - 1);
         const FAULTS: u64 = 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
@@ -65,7 +73,7 @@ impl InProcess {
     }
 
     /// The master's registers become the app's.
-    pub(in crate::sliced) fn bring_back(&self, mut stopped: Stopped, stop: &Stop) -> Result<(Stopped, Came), Failure> {
+    pub(super) fn bring_back(&self, mut stopped: Stopped, stop: &Stop) -> Result<(Stopped, Came), Failure> {
         let mut registers = stopped.registers()?;
         let at = registers.rip().wrapping_sub(RECORDER.start);
         match stop {
@@ -85,8 +93,7 @@ impl InProcess {
             Stop::Signal(info) if is_fault(info) && at < CODE_END => {
                 let Some(place) = self.labels.turn(at) else {
                     self.as_if_called(&mut registers);
-                    let result = self.shared.as_ref().map_or(0, |shared| shared.get(RESULT));
-                    registers.set(Gpr::Rax, result);
+                    registers.set(Gpr::Rax, self.shared.get(RESULT));
                     stopped.set_registers(&registers)?;
                     return Ok((stopped, Came::WithoutRecord));
                 };
@@ -117,7 +124,7 @@ impl InProcess {
 
     /// The registers behind the recorder's call become those behind the app's.
     fn as_if_called(&self, registers: &mut UserRegisters) {
-        let Some(shared) = &self.shared else { return };
+        let shared = self.shared;
         let mut app = registers.app();
         (app.rip, app.rflags) = (shared.get(AFTER), shared.get(FLAGS));
         // The call may have been made with another timeout, or of a copy.
@@ -129,7 +136,6 @@ impl InProcess {
 
     /// Lets the master go on from anywhere in the recorder to one of its stops, and from there to the site.
     fn run_to_stop(&self, mut stopped: Stopped, mut registers: UserRegisters) -> Result<Stopped, Failure> {
-        let Some(shared) = &self.shared else { return Ok(stopped) };
         let at = registers.rip().wrapping_sub(RECORDER.start);
         if let Some(place) = self.labels.turn(at) {
             // It has looked at our request to stop already, and may wait in the call, or fault, if it goes on. The stack pointer may be the app's again.
@@ -139,9 +145,9 @@ impl InProcess {
             registers.set_syscall_number(-1);
             stopped.set_registers(&registers)?;
         }
-        shared.set_stop(true);
+        self.shared.set_stop(true);
         let ran = stopped.run_to_trap();
-        shared.set_stop(false);
+        self.shared.set_stop(false);
         let mut stopped = ran?;
         let at = stopped.registers()?.rip().wrapping_sub(RECORDER.start);
         self.to_site(&mut stopped, at)?;
@@ -150,11 +156,13 @@ impl InProcess {
 
     /// From one of the recorder's stops to the site.
     fn to_site(&self, stopped: &mut Stopped, at: u64) -> Result<(), Failure> {
-        let Some(shared) = &self.shared else { return Ok(()) };
         let mut registers = stopped.registers()?;
-        let after = shared.get(AFTER);
+        let after = self.shared.get(AFTER);
         if at == self.labels.bail_stop {
-            debug_assert_eq!([registers.get(Gpr::Rcx), registers.get(Gpr::R11)], [RCX, R11].map(|at| shared.get(at)));
+            debug_assert_eq!(
+                [registers.get(Gpr::Rcx), registers.get(Gpr::R11)],
+                [RCX, R11].map(|at| self.shared.get(at))
+            );
             registers.set_rip(self.sites.start_of(after));
         } else if at == self.labels.done_stop || at == self.labels.reading_stop {
             registers.set_rip(after);
@@ -163,37 +171,6 @@ impl InProcess {
             return Err(TraceError::Unexpected { pid: self.pid, action: "take it back", stop }.into());
         }
         Ok(stopped.set_registers(&registers)?)
-    }
-
-    /// Nothing is patched any more, and the records go to the slice.
-    pub(in crate::sliced) fn take_back(&mut self, slice: Option<&mut Recording>) -> Result<(), Failure> {
-        let Some(shared) = &self.shared else { return Ok(()) };
-        shared.set_blocking(false);
-        let records = self.most - shared.get(ROOM);
-        let appended = match (slice, self.logs.written(shared.get(NEXT))) {
-            (Some(slice), Some(bytes)) => {
-                slice.extend(bytes, records as u32);
-                Ok(())
-            }
-            (Some(slice), None) => slice.append(shared.records(), records as u32),
-            (None, _) => Ok(()),
-        };
-        self.recorded += records;
-        self.policy.made(records);
-        self.is_armed = false;
-        for fd in shared.closed() {
-            self.files.remove(&fd);
-        }
-        for (fd, kind) in shared.files() {
-            self.files.entry(fd).or_insert(kind);
-        }
-        self.patch(false)?;
-        appended
-    }
-
-    /// How an armed or another master goes on.
-    pub fn mode(&self) -> Mode {
-        if self.is_armed { Mode::Free } else { Mode::Syscalls }
     }
 }
 

@@ -1,0 +1,79 @@
+//! Descriptors of the app's that were looked at: which of them the recorder may read and write.
+
+use std::collections::HashMap;
+
+use machine::Memory;
+use tracee::Stopped;
+
+use super::descriptors::{Descriptor, look_at};
+use super::shared::Shared;
+use crate::sliced::recorder::code::layout;
+
+/// What is known of a master's descriptors.
+pub struct KnownFiles {
+    pid: i32,
+    /// Those that were looked at.
+    files: HashMap<u64, Descriptor>,
+    /// Devices of local file systems.
+    devices: Vec<u64>,
+    /// Another process changes them: nothing is known.
+    are_shared: bool,
+}
+
+impl KnownFiles {
+    /// Those of process `pid`, of which none was looked at.
+    pub fn of(pid: i32) -> Self {
+        Self { pid, files: HashMap::new(), devices: Vec::new(), are_shared: false }
+    }
+
+    /// A call is about to be made, which may change some.
+    pub fn before(&mut self, memory: &Stopped, number: u64, args: &[u64; 6]) {
+        let [first, second, ..] = *args;
+        match number as i64 {
+            libc::SYS_close => drop(self.files.remove(&first)),
+            libc::SYS_dup2 | libc::SYS_dup3 => drop(self.files.remove(&second)),
+            libc::SYS_close_range => self.files.clear(),
+            libc::SYS_clone => self.are_shared |= first & libc::CLONE_FILES as u64 != 0,
+            libc::SYS_clone3 => {
+                let flags = memory.read_u64(first).unwrap_or(u64::MAX);
+                self.are_shared |= flags & libc::CLONE_FILES as u64 != 0;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the recorder may read and write a descriptor.
+    pub fn knows(&mut self, fd: u64) -> bool {
+        if self.are_shared {
+            return false;
+        }
+        if let Some(known) = self.files.get(&fd) {
+            return *known != Descriptor::Other;
+        }
+        let found = look_at(self.pid, fd);
+        if let Descriptor::Local(device) = found
+            && !self.devices.contains(&device)
+            && self.devices.len() < layout::MAX_DEVICES
+        {
+            self.devices.push(device);
+        }
+        self.files.insert(fd, found);
+        found != Descriptor::Other
+    }
+
+    /// Tells the recorder.
+    pub fn tell(&self, shared: &Shared) {
+        shared.set_files(self.files.iter().filter(|_| !self.are_shared).map(|(fd, kind)| (*fd, *kind)));
+        shared.set_devices((!self.are_shared).then_some(&self.devices));
+    }
+
+    /// Takes over what the recorder has seen.
+    pub fn learn(&mut self, shared: &Shared) {
+        for fd in shared.closed() {
+            self.files.remove(&fd);
+        }
+        for (fd, kind) in shared.files() {
+            self.files.entry(fd).or_insert(kind);
+        }
+    }
+}
