@@ -4,7 +4,7 @@
 #
 #   scripts/switches.sh [-n COMBINATIONS] [-s SEED] [-e LIST] … [SUITE[:FILTER]] …
 #
-# LIST, as `-engine` takes it, or each:SEED, which turns off others in each test, instead of each one and all. A suite is one of tests/suites (all of them if none is named), and a filter a part of the names of its tests,
+# LIST, as `-engine` takes it, or each:SEED, which turns off others in each test, instead of each one and all. A suite is a test target of tests/Cargo.toml (all of them if none is named), and a filter a part of the names of its tests,
 # as in `guests:5ms/` or `guests:/loops`. 6 combinations if nothing else is said.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -14,8 +14,6 @@ pub struct Module {
     pub file: PathBuf,
     /// What is in it, tests left out.
     pub items: Vec<Item>,
-    /// Lines of the file.
-    pub lines: usize,
 }
 
 /// All modules of a crate.
@@ -46,7 +44,7 @@ fn read(root: &Path, file: &Path, folder: &Path, path: ModPath, all: &mut BTreeM
             read(root, &child, &folder.join(&name), [&path[..], &[name]].concat(), all);
         }
     }
-    all.insert(path, Module { file: file.to_owned(), items, lines: text.lines().count() });
+    all.insert(path, Module { file: file.to_owned(), items });
 }
 
 /// Attributes of the items that matter.

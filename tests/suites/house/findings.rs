@@ -5,11 +5,9 @@ use std::path::Path;
 
 use syn::Item;
 
-use crate::crates::{ModPath, Module, modules};
+use crate::crates::{ModPath, modules};
 use crate::names::edges;
 
-/// Lines that a file has at most.
-const LINES: usize = 400;
 /// Files that a room has at most, its page and rooms in it among them.
 pub const FILES: usize = 14;
 
@@ -25,33 +23,15 @@ pub fn of(root: &Path, name: &str) -> Vec<String> {
     }
     found.extend(circles_of_rooms(name, &edges));
     for module in modules.values() {
-        let file = module.file.display();
-        if module.lines > LINES {
-            found.push(format!("long file: {file}"));
-        }
         if module.file.ends_with("mod.rs") && module.items.iter().any(is_code) {
-            found.push(format!("code in a page: {file}"));
+            found.push(format!("code in a page: {}", module.file.display()));
         }
     }
-    found.extend(large_rooms(&modules));
     found
 }
 
 fn is_code(item: &Item) -> bool {
     !matches!(item, Item::Mod(_) | Item::Use(_))
-}
-
-fn large_rooms(modules: &BTreeMap<ModPath, Module>) -> Vec<String> {
-    let mut sizes: BTreeMap<&Path, usize> = BTreeMap::new();
-    for module in modules.values() {
-        let folder = module.file.parent().expect("a file is in a folder");
-        *sizes.entry(folder).or_default() += 1;
-        if module.file.ends_with("mod.rs") {
-            *sizes.entry(folder.parent().expect("a room is in a folder")).or_default() += 1;
-        }
-    }
-    let large = sizes.into_iter().filter(|(_, files)| *files > FILES);
-    large.map(|(folder, _)| format!("large room: {}", folder.display())).collect()
 }
 
 /// Circles of what lies side by side in a room: files, and rooms with all that is in them.

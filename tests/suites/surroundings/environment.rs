@@ -46,7 +46,7 @@ fn a_clean_environment_is_what_the_documentation_says() {
     command.args(switches::options()).args(["-env", "clean", "-t", "none", "--", "env"]);
     let outcome = command.env("SECRET", "1").output().unwrap();
     let found = String::from_utf8(outcome.stdout).unwrap();
-    let documented = include_str!("../../docs/options.md");
+    let documented = include_str!("../../../docs/options.md");
     assert!(!found.contains("SECRET") && !found.contains("\n_="), "{found}");
     assert_eq!(found.lines().count(), 5, "{found}");
     for line in found.lines() {

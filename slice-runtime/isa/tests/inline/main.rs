@@ -1,140 +1,15 @@
 //! Routines as a compiler made them: what the inliner makes of their code is executed and must leave in memory what
 //! a call of the routine leaves there.
 
+mod page;
+mod routines;
+
 use iced_x86::{Decoder, DecoderOptions};
 use isa::{Code, routine};
 use machine::{CachePc, Gpr};
 
-#[repr(C)]
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Local {
-    a: u64,
-    b: u64,
-    c: u32,
-    d: u8,
-    table: [u64; 16],
-}
-
-/// An analysis routine in its general form.
-type Routine = extern "C" fn(&mut Local, u64, u64, u64, u64, u64);
-
-extern "C" fn add(l: &mut Local, n: u64, _: u64, _: u64, _: u64, _: u64) {
-    l.a = l.a.wrapping_add(n);
-}
-
-extern "C" fn increment(l: &mut Local, _: u64, _: u64, _: u64, _: u64, _: u64) {
-    l.b = l.b.wrapping_add(1);
-}
-
-extern "C" fn two_counters(l: &mut Local, n: u64, m: u64, _: u64, _: u64, _: u64) {
-    l.a = l.a.wrapping_add(n);
-    l.b = l.b.wrapping_sub(m);
-}
-
-extern "C" fn narrow(l: &mut Local, n: u64, m: u64, _: u64, _: u64, _: u64) {
-    l.c = l.c.wrapping_add(n as u32);
-    l.d = m as u8;
-}
-
-extern "C" fn store(l: &mut Local, address: u64, _: u64, _: u64, _: u64, _: u64) {
-    l.a = address;
-}
-
-extern "C" fn histogram(l: &mut Local, address: u64, _: u64, _: u64, _: u64, _: u64) {
-    let slot = &mut l.table[(address >> 4) as usize & 15];
-    *slot = slot.wrapping_add(1);
-}
-
-extern "C" fn taken(l: &mut Local, taken: u64, n: u64, _: u64, _: u64, _: u64) {
-    l.a = l.a.wrapping_add((taken != 0) as u64);
-    l.b = l.b.wrapping_add((taken < n) as u64);
-}
-
-extern "C" fn arithmetic(l: &mut Local, x: u64, y: u64, z: u64, v: u64, w: u64) {
-    l.a = x.wrapping_mul(5).wrapping_add(y << 3) ^ z;
-    l.b = (v as i64 >> 7) as u64 | !w;
-    l.c = (x as u32).wrapping_sub(y as u32) & 0xffff;
-}
-
-extern "C" fn mix(l: &mut Local, x: u64, y: u64, z: u64, _: u64, _: u64) {
-    l.table[3] = if x > y { z } else { l.a };
-    l.d = l.d.wrapping_add((x & 1) as u8);
-    l.b = x.wrapping_mul(y);
-}
-
-extern "C" fn kinds(l: &mut Local, x: u64, y: u64, _: u64, _: u64, _: u64) {
-    match x {
-        0 => l.a = l.a.wrapping_add(1),
-        1 => l.b = l.b.wrapping_add(y),
-        _ => l.c = l.c.wrapping_add(1),
-    }
-}
-
-extern "C" fn greatest(l: &mut Local, x: u64, _: u64, _: u64, _: u64, _: u64) {
-    if x > l.a {
-        l.a = x;
-        l.b = l.b.wrapping_add(1);
-    }
-}
-
-extern "C" fn within(l: &mut Local, x: u64, low: u64, high: u64, _: u64, _: u64) {
-    if x >= low && x < high {
-        let slot = &mut l.table[(x & 15) as usize];
-        *slot = slot.wrapping_add(x);
-        return;
-    }
-    l.d = l.d.wrapping_add(1);
-}
-
-extern "C" fn signed(l: &mut Local, x: u64, y: u64, z: u64, v: u64, w: u64) {
-    if (x as i64) < y as i64 || (z as i32) >= v as i32 {
-        l.table[1] = w;
-    }
-}
-
-/// Memory in which the routine's data and the inlined code lie near each other.
-struct Page(*mut u8);
-
-const PAGE: usize = 8192;
-
-impl Page {
-    fn new() -> Page {
-        let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a fresh mapping touches nothing that exists.
-        let page = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, access, flags, -1, 0) };
-        assert_ne!(page, libc::MAP_FAILED);
-        Page(page.cast())
-    }
-
-    fn local(&self) -> *mut Local {
-        self.0.cast()
-    }
-
-    fn code(&self) -> *mut u8 {
-        // SAFETY: inside the mapping.
-        unsafe { self.0.add(4096) }
-    }
-
-    /// Runs `code` as the body of a function with six arguments.
-    fn run(&self, code: &[u8], a: [u64; 6]) {
-        type Body = extern "C" fn(u64, u64, u64, u64, u64, u64);
-        assert!(code.len() < 4096);
-        // SAFETY: the page is ours and executable; the code is what the test wants to try.
-        unsafe {
-            std::ptr::copy_nonoverlapping(code.as_ptr(), self.code(), code.len());
-            let body: Body = std::mem::transmute(self.code());
-            body(a[0], a[1], a[2], a[3], a[4], a[5]);
-        }
-    }
-}
-
-impl Drop for Page {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `new`, used by nobody else.
-        unsafe { libc::munmap(self.0.cast(), PAGE) };
-    }
-}
+use page::Page;
+use routines::*;
 
 fn bytes_of(routine: Routine) -> &'static [u8] {
     // SAFETY: a function's code is readable, and what follows it in this program's text too.

@@ -1,0 +1,86 @@
+//! What is recorded without ending a slice, and without stopping the app.
+
+use std::fs;
+
+use suites::guest;
+use suites::superpin::count_with;
+
+/// Some 8000 calls, nearly all of them recorded inside the app.
+#[test]
+fn calls_recorded_inside_the_app_end_slices_only_where_a_limit_is_given() {
+    let job = guest::named("small_calls").job(600);
+    let records_full = |options: &[&str]| {
+        let counted = count_with("icount2", options, &job).unwrap();
+        assert!(counted.statistic("records_in_process").unwrap() > 7000.0, "{}", counted.report);
+        (counted.total.unwrap(), counted.statistic("boundaries_records").unwrap())
+    };
+    let (total, at_default) = records_full(&["-sp", "1"]);
+    let (same, at_a_thousand) = records_full(&["-sp", "1", "-spsysrecs", "1000"]);
+    assert_eq!((same, at_default), (total, 0.0));
+    assert!(at_a_thousand >= 6.0, "{at_a_thousand}");
+}
+
+/// Some 40000 calls that put descriptors in others' places, and a few that can only be made with a stop.
+#[test]
+fn descriptors_are_replaced_inside_the_app() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("descriptors_replaced").job(200)).unwrap();
+    let [inside, all] = ["records_in_process", "records"].map(|name| counted.statistic(name).unwrap());
+    assert!(inside > 0.9 * all && all > 40000.0, "{}", counted.report);
+}
+
+/// More than 100 signals that the app sends itself: each comes at the end of a call, where it is recorded.
+#[test]
+fn signals_at_the_ends_of_calls_end_no_slices() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("signal_raise").job(25)).unwrap();
+    assert!(counted.statistic("boundaries_signal").unwrap() < 10.0, "{}", counted.report);
+}
+
+/// Some 150 signals, for each of which the app waits with a mask of its own: none is held back while it does, which would have the call broken off again and again.
+#[test]
+fn a_call_that_waits_for_a_signal_is_broken_off_once() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("signal_awaited").job(50)).unwrap();
+    let [stops, records] = ["master_stops", "records"].map(|name| counted.statistic(name).unwrap());
+    // A signal has one, as each border of a call has: of the timer's setting, of what waits, which has no record, and of the handler's return.
+    assert!(stops < 5.0 * records && records > 300.0, "{}", counted.report);
+}
+
+/// What a debugger asks for is recorded: of some 400 calls only those end a slice that make a process.
+#[test]
+fn debugging_does_not_end_slices() {
+    let counted =
+        count_with("icount2", &["-sp", "1", "-spmsec", "10000"], &guest::named("debugs_child").job(3)).unwrap();
+    let [ends, all] = ["slices", "records"].map(|name| counted.statistic(name).unwrap());
+    assert!(ends < 10.0 && all > 300.0, "{}", counted.report);
+}
+
+/// Whether the kernel tells which pages a process has stored to: Linux 6.7, if nobody forbids it.
+fn tells_stores() -> bool {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap_or(0));
+    let version = (numbers.next(), numbers.next());
+    // SAFETY: a plain call; the result, if it is one, is a new descriptor that nobody else owns.
+    let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC | 1) } as i32;
+    // SAFETY: as above.
+    version >= (Some(6), Some(7)) && fd >= 0 && unsafe { libc::close(fd) } == 0
+}
+
+/// Parent and child exchange pages of the memory that they share, with 4 calls each time: that is recorded.
+#[test]
+fn exchanging_memory_does_not_end_slices() {
+    if !tells_stores() {
+        return;
+    }
+    let options = ["-sp", "1", "-follow", "1", "-spmsec", "10000"];
+    let counted = count_with("icount2", &options, &guest::named("shared_much").job(40)).unwrap();
+    let [ends, all] = ["slices", "records"].map(|name| counted.statistic(name).unwrap());
+    assert!(ends < 10.0 && all > 150.0, "{}", counted.report);
+}
+
+/// Some 21000 readings of the time stamp counter, half of them while the signals are blocked or ignored by which the recorder in the app stops.
+#[test]
+fn the_counter_is_read_inside_the_app() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("counter_readings").job(3000)).unwrap();
+    assert!(counted.statistic("records_in_process").unwrap() > 8000.0, "{}", counted.report);
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("counter_interrupted").job(6)).unwrap();
+    assert!(counted.statistic("records_in_process").unwrap() > 4000.0, "{}", counted.report);
+}
