@@ -5,6 +5,7 @@
 //! ```text
 //!   no circle of files          a.rs names b.rs, b.rs names a.rs      (items behind `pub use` count as where they are)
 //!   no circle of rooms          the same for what lies side by side in a folder
+//!   methods of a type in one room, those below it included
 //!   no code in a page           `mod.rs` holds `mod`, `use`, attributes, docs
 //!   rooms of 14 files at most, files of 400 lines at most           (of tests, benches and examples, too)
 //! ```
@@ -13,6 +14,7 @@ mod crates;
 mod files;
 mod findings;
 mod guests;
+mod impls;
 mod names;
 
 use std::path::Path;

@@ -126,6 +126,28 @@ fn absolute(modules: &Modules, here: &[String], path: &[String]) -> Option<Vec<S
     Some([&base[..], rest].concat())
 }
 
+/// The module in which what a path names there is defined, and its name in it. `None`: in another crate.
+pub fn definition(modules: &Modules, here: &[String], path: &[String]) -> Option<(ModPath, String)> {
+    let [first, rest @ ..] = path else { return None };
+    for item in &modules[here].items {
+        let Item::Use(item) = item else { continue };
+        if let Some((_, leaf)) = leaves(&item.tree).into_iter().find(|(name, _)| name == first) {
+            let target = [absolute(modules, here, &leaf)?, rest.to_vec()].concat();
+            return definition_at(modules, &target);
+        }
+    }
+    match absolute(modules, here, path) {
+        Some(path) => definition_at(modules, &path),
+        None if rest.is_empty() => Some((here.to_vec(), first.clone())),
+        None => None,
+    }
+}
+
+fn definition_at(modules: &Modules, path: &[String]) -> Option<(ModPath, String)> {
+    let inside = (0..path.len()).rev().find(|&n| modules.contains_key(&path[..n]))?;
+    definition(modules, &path[..inside], &path[inside..])
+}
+
 /// The module in which what a path names is defined.
 fn defined_in(modules: &Modules, path: &[String], depth: usize) -> Option<ModPath> {
     let inside = (0..=path.len()).rev().find(|&n| modules.contains_key(&path[..n]))?;
