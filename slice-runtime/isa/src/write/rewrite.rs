@@ -8,40 +8,6 @@ use super::encode::Address;
 use crate::decode::{Instruction, MAX_LEN, Segment, gpr};
 use crate::facts::MemoryOperand;
 
-impl Instruction {
-    /// The explicit memory operand's address without the segment's base.
-    fn operand_address(&self) -> Address {
-        let register = |r: Register| gpr(r);
-        let string = |r: Gpr, short: bool| Address { base: Some(r), short, ..Address::default() };
-        for kind in self.iced.op_kinds() {
-            match kind {
-                OpKind::MemorySegRSI => return string(Gpr::Rsi, false),
-                OpKind::MemorySegESI => return string(Gpr::Rsi, true),
-                OpKind::MemorySegRDI => return string(Gpr::Rdi, false),
-                OpKind::MemorySegEDI => return string(Gpr::Rdi, true),
-                _ => {}
-            }
-        }
-        let base = self.iced.memory_base();
-        let index = self.iced.memory_index();
-        let absolute = self.iced.is_ip_rel_memory_operand();
-        let short = !absolute && (base.size() == 4 || index.size() == 4);
-        let mut displacement = self.iced.memory_displacement64() as i64;
-        if self.pops_to_stack() {
-            displacement += self.iced.memory_size().size() as i64;
-        }
-        Address {
-            base: if absolute { None } else { register(base) },
-            index: register(index),
-            scale: self.iced.memory_index_scale() as u8,
-            // With 32-bit arithmetic iced gives the displacement zero-extended; encoded, it is sign-extended.
-            displacement: if short { i64::from(displacement as i32) } else { displacement },
-            short,
-            segment: None,
-        }
-    }
-}
-
 impl Code {
     /// Copies an instruction's bytes. It must not have a RIP-relative operand.
     pub fn copy(&mut self, instruction: &Instruction) {
@@ -118,7 +84,7 @@ impl Code {
 
     /// `dst` = address of the explicit memory operand (or a string instruction's), without the segment's base.
     pub fn lea_operand(&mut self, dst: Gpr, instruction: &Instruction) {
-        let address = instruction.operand_address();
+        let address = operand_address(instruction);
         match (address.base, address.index) {
             (None, None) => self.mov_imm(dst, address.displacement as u64),
             _ => self.lea_address(dst, &address),
@@ -151,7 +117,7 @@ impl Code {
             return;
         }
         debug_assert!(instruction.segment() != Some(Segment::Gs), "{instruction:?}");
-        let mut address = instruction.operand_address();
+        let mut address = operand_address(instruction);
         address.segment = instruction.segment();
         if address.base.is_none() && address.index.is_none() && i32::try_from(address.displacement).is_err() {
             self.mov_imm(dst, address.displacement as u64);
@@ -178,6 +144,38 @@ impl Code {
             self.bytes.truncate(before);
         }
         encoded
+    }
+}
+
+/// The explicit memory operand's address without the segment's base.
+fn operand_address(instruction: &Instruction) -> Address {
+    let register = |r: Register| gpr(r);
+    let string = |r: Gpr, short: bool| Address { base: Some(r), short, ..Address::default() };
+    for kind in instruction.iced.op_kinds() {
+        match kind {
+            OpKind::MemorySegRSI => return string(Gpr::Rsi, false),
+            OpKind::MemorySegESI => return string(Gpr::Rsi, true),
+            OpKind::MemorySegRDI => return string(Gpr::Rdi, false),
+            OpKind::MemorySegEDI => return string(Gpr::Rdi, true),
+            _ => {}
+        }
+    }
+    let base = instruction.iced.memory_base();
+    let index = instruction.iced.memory_index();
+    let absolute = instruction.iced.is_ip_rel_memory_operand();
+    let short = !absolute && (base.size() == 4 || index.size() == 4);
+    let mut displacement = instruction.iced.memory_displacement64() as i64;
+    if instruction.pops_to_stack() {
+        displacement += instruction.iced.memory_size().size() as i64;
+    }
+    Address {
+        base: if absolute { None } else { register(base) },
+        index: register(index),
+        scale: instruction.iced.memory_index_scale() as u8,
+        // With 32-bit arithmetic iced gives the displacement zero-extended; encoded, it is sign-extended.
+        displacement: if short { i64::from(displacement as i32) } else { displacement },
+        short,
+        segment: None,
     }
 }
 

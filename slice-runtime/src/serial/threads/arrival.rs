@@ -4,7 +4,7 @@
 //! reports blocked signals as it always does. When one arrives, the hook stores it and makes the handler
 //! return with everything blocked: there is never more than one signal between the kernel and the app.
 
-use super::threads::of_signal_stack;
+use super::threads::{TURNS, of_signal_stack};
 use super::turns;
 use crate::serial::calls::abort_at;
 use crate::serial::signals::FAULTS;
@@ -12,8 +12,8 @@ use crate::serial::signals::FAULTS;
 /// The engine's hook.
 pub fn hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t) -> bool {
     let block = of_signal_stack();
-    let has_turn = block.has_turn();
-    let is_asked = block.is_asked();
+    let has_turn = TURNS.is_held_by(&block.waiter);
+    let is_asked = TURNS.is_asked_for(&block.waiter);
     if turns::is_request(signal, info, is_asked) {
         if has_turn {
             engine::interrupt();

@@ -31,18 +31,6 @@ pub fn of_signal_stack() -> &'static ThreadBlock {
     ThreadBlock::of_this_stack()
 }
 
-impl ThreadBlock {
-    /// Whether its thread has the turn, and isn't in a call.
-    pub fn has_turn(&self) -> bool {
-        TURNS.is_held_by(&self.waiter)
-    }
-
-    /// Whether it has the turn and somebody has asked for it.
-    pub fn is_asked(&self) -> bool {
-        TURNS.is_asked_for(&self.waiter)
-    }
-}
-
 impl Threads {
     /// The first thread, which calls this and has the turn from now on.
     pub fn first(begin: Begin) -> Self {

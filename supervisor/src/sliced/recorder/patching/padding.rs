@@ -52,6 +52,12 @@ impl Text {
         self.start + self.bytes.len() as u64
     }
 
+    /// The bytes of a range, if it has them all.
+    pub fn read(&self, range: Range<u64>) -> Option<&[u8]> {
+        let at = |address: u64| address.checked_sub(self.start).map(|at| at as usize);
+        self.bytes.get(at(range.start)?..at(range.end)?)
+    }
+
     /// The bytes from `address` on.
     fn from(&self, address: u64) -> &[u8] {
         address.checked_sub(self.start).and_then(|at| self.bytes.get(at as usize..)).unwrap_or_default()

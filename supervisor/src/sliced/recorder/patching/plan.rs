@@ -61,6 +61,8 @@ pub enum MidPatch {
 
 /// A stub that is to be reached.
 struct Goal<'a> {
+    /// The code around.
+    text: &'a Text,
     /// Its offset.
     stub: u64,
     /// Where the instruction ends that leads there.
@@ -69,34 +71,28 @@ struct Goal<'a> {
     used: &'a [Range<u64>],
 }
 
-impl Goal<'_> {
-    fn stub(&self, displaced: &[u8], entry: u64) -> (u64, Vec<u8>) {
-        (in_master(self.stub), entries::stub(self.stub, self.after, displaced, entry))
+/// What to write so that the instruction that ends at `after` leads to a stub, which is to lie at the offset `stub`.
+pub fn plan(text: &Text, instruction: PatchedKind, after: u64, stub: u64, used: &[Range<u64>]) -> Option<Patch> {
+    let site = after - instruction.len();
+    if text.read(site..after)? != instruction.bytes() {
+        return None;
+    }
+    let goal = Goal { text, stub, after, used };
+    match instruction {
+        PatchedKind::Syscall if let Some(load) = text.load_before(after) => goal.by_load(load, instruction),
+        _ => goal.by_short_jumps(site, instruction).or_else(|| goal.by_guarded_jump(site, instruction)),
     }
 }
 
-impl Text {
-    /// What to write so that the instruction that ends at `after` leads to a stub, which is to lie at the offset `stub`.
-    pub fn plan(&self, instruction: PatchedKind, after: u64, stub: u64, used: &[Range<u64>]) -> Option<Patch> {
-        let site = after - instruction.len();
-        if self.read(site..after)? != instruction.bytes() {
-            return None;
-        }
-        let goal = Goal { stub, after, used };
-        match instruction {
-            PatchedKind::Syscall if let Some(load) = self.load_before(after) => {
-                let stub = goal.stub(self.read(load..load + NEAR_JUMP)?, instruction.entry());
-                let (jump, route) = self.leads(load, &goal, &[])?;
-                Some(Patch { jump, route, stub, mid_patch: None })
-            }
-            _ => {
-                self.by_short_jumps(site, instruction, &goal).or_else(|| self.by_guarded_jump(site, instruction, &goal))
-            }
-        }
+impl Goal<'_> {
+    fn by_load(&self, load: u64, instruction: PatchedKind) -> Option<Patch> {
+        let stub = self.stub(self.text.read(load..load + NEAR_JUMP)?, instruction.entry());
+        let (jump, route) = self.leads(load, &[])?;
+        Some(Patch { jump, route, stub, mid_patch: None })
     }
 
-    fn by_short_jumps(&self, site: u64, instruction: PatchedKind, goal: &Goal<'_>) -> Option<Patch> {
-        let places = self.near(site + SHORT_JUMP, goal.used)?;
+    fn by_short_jumps(&self, site: u64, instruction: PatchedKind) -> Option<Patch> {
+        let places = self.text.near(site + SHORT_JUMP, self.used)?;
         let gap = *places.last()?;
         let mut jumps = std::iter::once(&site).chain(&places).zip(&places).map(|(&at, &to)| {
             let distance = to.wrapping_sub(at + SHORT_JUMP) as i8;
@@ -104,44 +100,44 @@ impl Text {
         });
         let jump = jumps.next()??;
         let mut route = jumps.collect::<Option<Vec<_>>>()?;
-        let (last, far) = self.leads(gap, goal, &places)?;
+        let (last, far) = self.leads(gap, &places)?;
         route.extend(far);
         route.push(last);
-        Some(Patch { jump, route, stub: goal.stub(&[], instruction.entry()), mid_patch: None })
+        Some(Patch { jump, route, stub: self.stub(&[], instruction.entry()), mid_patch: None })
     }
 
-    fn by_guarded_jump(&self, site: u64, instruction: PatchedKind, goal: &Goal<'_>) -> Option<Patch> {
+    fn by_guarded_jump(&self, site: u64, instruction: PatchedKind) -> Option<Patch> {
         const FENCE: [u8; MID_PATCH as usize] = [0x0f, 0xae, 0xe8];
         const SHIFT_RDX: [u8; SHIFT_LEN as usize] = [0x48, 0xc1, 0xe2, 32];
         let fence = site.checked_sub(MID_PATCH)?;
-        let shift = goal.after..goal.after + SHIFT_LEN;
+        let shift = self.after..self.after + SHIFT_LEN;
         let (start, displaced, entry, mid_patch) = match instruction {
             PatchedKind::Rdtsc | PatchedKind::Rdtscp
-                if self.read(fence..site) == Some(&FENCE[..]) && self.is_start(fence) =>
+                if self.text.read(fence..site) == Some(&FENCE[..]) && self.text.is_start(fence) =>
             {
                 (fence, &FENCE[..], instruction.entry(), MidPatch::Reading(site))
             }
-            PatchedKind::Rdtscp if self.read(shift) == Some(&SHIFT_RDX[..]) => {
+            PatchedKind::Rdtscp if self.text.read(shift) == Some(&SHIFT_RDX[..]) => {
                 (site, &[][..], Labels::get().rdtscp_shift, MidPatch::Shift(site + MID_PATCH))
             }
             _ => return None,
         };
-        let gap = self.before(start + NEAR_JUMP - GUARDED.min(start)..start, goal.used)?;
-        let (last, mut route) = self.leads(gap, goal, &[gap])?;
+        let gap = self.text.before(start + NEAR_JUMP - GUARDED.min(start)..start, self.used)?;
+        let (last, mut route) = self.leads(gap, &[gap])?;
         route.push(last);
         let jump = self.near_jump(start, gap)?;
-        Some(Patch { jump, route, stub: goal.stub(displaced, entry), mid_patch: Some(mid_patch) })
+        Some(Patch { jump, route, stub: self.stub(displaced, entry), mid_patch: Some(mid_patch) })
     }
 
     /// A [`NEAR_JUMP`] from there to the goal, and what else it needs, which lies in no place that is taken, nor in one such jump at any of `own`.
-    fn leads(&self, from: u64, goal: &Goal<'_>, own: &[u64]) -> Option<(PatchedBytes, Vec<PatchedBytes>)> {
-        let target = in_master(goal.stub);
+    fn leads(&self, from: u64, own: &[u64]) -> Option<(PatchedBytes, Vec<PatchedBytes>)> {
+        let target = in_master(self.stub);
         if let Some(jump) = self.near_jump(from, target) {
             return Some((jump, Vec::new()));
         }
         let bytes = [&[0xff, 0x25, 0, 0, 0, 0][..], &target.to_le_bytes()].concat();
         let own: Vec<_> = own.iter().map(|&place| place..place + NEAR_JUMP).collect();
-        let far = self.written(self.far(goal.after, &[goal.used, &own].concat())?, bytes)?;
+        let far = self.written(self.text.far(self.after, &[self.used, &own].concat())?, bytes)?;
         Some((self.near_jump(from, far.at)?, vec![far]))
     }
 
@@ -150,14 +146,13 @@ impl Text {
         self.written(from, [&[0xe9][..], &distance.to_le_bytes()].concat())
     }
 
-    fn read(&self, range: Range<u64>) -> Option<&[u8]> {
-        let at = |address: u64| address.checked_sub(self.start).map(|at| at as usize);
-        self.bytes.get(at(range.start)?..at(range.end)?)
+    fn written(&self, at: u64, new: Vec<u8>) -> Option<PatchedBytes> {
+        let old = self.text.read(at..at + new.len() as u64)?.to_vec();
+        Some(PatchedBytes { at, new, old })
     }
 
-    fn written(&self, at: u64, new: Vec<u8>) -> Option<PatchedBytes> {
-        let old = self.read(at..at + new.len() as u64)?.to_vec();
-        Some(PatchedBytes { at, new, old })
+    fn stub(&self, displaced: &[u8], entry: u64) -> (u64, Vec<u8>) {
+        (in_master(self.stub), entries::stub(self.stub, self.after, displaced, entry))
     }
 }
 
@@ -180,8 +175,8 @@ mod tests {
         let bytes = text(&[&[0x31, 0xc0, 0x90, 0x90, 0x90, 0x0f, 5, 0xc3][..], &nop].concat());
         let stub = in_master(STUBS_AT);
         let near_start = stub - 0x10_0000;
-        let near =
-            Text::new(near_start, bytes.clone()).plan(PatchedKind::Syscall, near_start + 0x47, STUBS_AT, &[]).unwrap();
+        let near = plan(&Text::new(near_start, bytes.clone()), PatchedKind::Syscall, near_start + 0x47, STUBS_AT, &[])
+            .unwrap();
         assert_eq!(
             (near.jump.at, &near.jump.new[..], &near.jump.old[..]),
             (near_start + 0x45, &[0xeb, 1][..], PatchedKind::Syscall.bytes())
@@ -189,10 +184,10 @@ mod tests {
         assert_eq!(near.route.len(), 1);
         assert_eq!(near.route[0].new[1..], (0x10_0000_i32 - 0x4d).to_le_bytes());
         let text_far = Text::new(0x40_0000, bytes);
-        let far = text_far.plan(PatchedKind::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
+        let far = plan(&text_far, PatchedKind::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
         assert_eq!((far.route[0].at, far.route[0].new.len()), (0x40_0ff0, 14));
         assert_eq!(far.route[1].new[1..], (0xff0_i32 - 0x4d).to_le_bytes());
-        assert!(text_far.plan(PatchedKind::Syscall, 0x40_0048, STUBS_AT, &[]).is_none());
+        assert!(plan(&text_far, PatchedKind::Syscall, 0x40_0048, STUBS_AT, &[]).is_none());
         // One gap is large enough for either jump, not for both.
         let mut bytes = vec![0x90; 0x4000];
         let padding = [0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0];
@@ -200,11 +195,11 @@ mod tests {
         let one = Text::new(0x40_0000, bytes);
         assert_eq!(one.far(0x40_003f, &[]), Some(0x40_0042));
         assert!(
-            one.near(0x40_0041, &[]).is_some() && one.plan(PatchedKind::Syscall, 0x40_0041, STUBS_AT, &[]).is_none()
+            one.near(0x40_0041, &[]).is_some() && plan(&one, PatchedKind::Syscall, 0x40_0041, STUBS_AT, &[]).is_none()
         );
         // The instruction that loads the number has room for a jump.
         let bytes = text(&[0xb8, 110, 0, 0, 0, 0x0f, 5, 0xc3, 0x90]);
-        let load = Text::new(0x40_0000, bytes).plan(PatchedKind::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
+        let load = plan(&Text::new(0x40_0000, bytes), PatchedKind::Syscall, 0x40_0047, STUBS_AT, &[]).unwrap();
         assert_eq!((load.jump.at, &load.jump.old[..], load.route.len()), (0x40_0040, &[0xb8, 110, 0, 0, 0][..], 1));
         assert_eq!(load.jump.new[1..], (0xff0_i32 - 0x45).to_le_bytes());
         assert_eq!(load.stub.1[..5], load.jump.old);
@@ -231,7 +226,7 @@ mod tests {
         for (code, instruction, start, end, mid_patch) in sites {
             let (text, function) = crowded(&[&nops[..], code].concat());
             let site = function + nops.len() as u64;
-            let patch = text.plan(instruction, site + end, STUBS_AT, &[]).unwrap();
+            let patch = plan(&text, instruction, site + end, STUBS_AT, &[]).unwrap();
             assert_eq!(
                 (patch.jump.at, patch.mid_patch, patch.jump.old.as_slice()),
                 (site + start, Some(mid_patch), &code[..5])
@@ -253,7 +248,7 @@ mod tests {
             let (text, function) = crowded(&[&nops[..], code].concat());
             let after =
                 function + (nops.len() + code.windows(2).position(|two| two == [0x0f, 0x31]).unwrap()) as u64 + 2;
-            assert!(text.plan(PatchedKind::Rdtsc, after, STUBS_AT, &[]).is_none());
+            assert!(plan(&text, PatchedKind::Rdtsc, after, STUBS_AT, &[]).is_none());
         }
     }
 }

@@ -15,7 +15,7 @@ use machine::{Memory, PAGE};
 use tracee::Stopped;
 
 use super::padding::Text;
-use super::plan::{MidPatch, Patch, PatchedBytes};
+use super::plan::{MidPatch, Patch, PatchedBytes, plan};
 use crate::sliced::recorder::code::{CODE_END, MAX_SITES, PatchedKind, STUB_BYTES, STUBS_AT};
 
 /// Larger mappings aren't searched for places.
@@ -137,7 +137,7 @@ impl Sites {
             patches.flat_map(|patch| patch.route.iter().map(PatchedBytes::range)).collect()
         };
         let stub = STUBS_AT + self.stubs as u64 * STUB_BYTES;
-        let patch = search.text(after, process)?.plan(instruction, after, stub, &used)?;
+        let patch = plan(search.text(after, process)?, instruction, after, stub, &used)?;
         let all = || patch.route.iter().chain([&patch.jump]);
         if !all().flat_map(pages).all(|page| self.pages.contains(&page) || search.is_unchanged(page)) {
             return None;
