@@ -46,6 +46,9 @@ const PART_BYTES: u64 = PAGES_OF_PART * PAGE;
 /// Targets from which on a program is large: their words don't stay in a core's own cache.
 const MANY: usize = 4096;
 
+/// So many pages are emptied by hand.
+const FEW: u32 = 64;
+
 /// Bytes that are mapped for parts.
 static MAPPED: AtomicU64 = AtomicU64::new(0);
 
@@ -95,11 +98,22 @@ impl Part {
 
     /// Takes all words out. They stay mapped: a limit that the app has set for itself since may not let them be mapped again.
     fn clear(&mut self, full: bool) {
+        if !full && self.used.iter().map(|bits| bits.count_ones()).sum::<u32>() <= FEW {
+            // They will be used again, and to get them back from the kernel takes longer.
+            return self.pages_in_use().for_each(fill);
+        }
         assert!(empty(Region { start: self.start, size: PART_BYTES }), "cannot clear the map of targets");
         if full {
             Self::fill(self.start);
         }
         self.used.fill(if full { u64::MAX } else { 0 });
+    }
+
+    fn pages_in_use(&self) -> impl Iterator<Item = u64> {
+        let numbers = self.used.iter().zip((0..).step_by(64));
+        let pages =
+            numbers.flat_map(|(bits, first)| (0..64).filter(move |n| bits >> n & 1 != 0).map(move |n| first + n));
+        pages.map(|page: u64| self.start + page * PAGE)
     }
 
     /// Puts all its pages to use.

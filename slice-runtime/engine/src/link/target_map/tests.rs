@@ -47,12 +47,17 @@ fn a_word_is_found_for_its_own_target_only() {
     assert!(map.failed, "there are no more windows");
     assert_eq!(looked_up(&map, 0x2_0000_0000), Some(gateway::indirect_miss_pc()), "it misses without a fault");
     map.clear();
-    assert_eq!(looked_up(&map, targets[0]), Some(0));
+    assert_eq!(looked_up(&map, targets[0]), Some(gateway::indirect_miss_pc()), "its page stays");
     // There are with smaller windows.
     assert_eq!(map.refine(), Some(Grain::FINE.window_bits()));
     assert!(map.used && !map.failed && map.refine().is_none());
     let more = [0x1_0000_0000, 0x2_0000_0000, 0x40_1000 + (1 << 27), 0x7fff_f7ab_cdef - (1 << 27)];
     try_all(&mut map, &[&targets[..], &more].concat());
+    let near = |n: u64| AppPc(targets[3] + n * CODE_OF_PAGE);
+    (0..=u64::from(FEW)).for_each(|n| map.put(near(n), CachePc(n + 2)));
+    assert_eq!(looked_up(&map, near(5).0), Some(7));
+    map.clear();
+    assert_eq!(looked_up(&map, near(5).0), Some(0), "it's one of many");
     (1..=300).for_each(|n| map.put(AppPc(n << 33 | 9 << 12), CachePc(n)));
     assert!(map.failed && map.refine().is_none());
     assert_eq!(looked_up(&map, 100 << 33 | 9 << 12), Some(100));
