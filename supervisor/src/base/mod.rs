@@ -26,6 +26,6 @@ pub use affinity::Affinity;
 pub use cpu::{ARCH_SET_CPUID, can_trap_cpuid};
 pub use descriptor::above_standard;
 pub use error::{Doing, Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
-pub use moment::{Moment, with_counter};
+pub use moment::{Moment, since_1970, with_counter};
 pub use processor::{Processor, cpuid_table};
 pub use symbols::{Routines, named};

@@ -26,6 +26,19 @@ pub fn with_counter<T>(read: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Nanoseconds since 1970, as files have them.
+pub fn since_1970() -> i64 {
+    i64::try_from(told(libc::CLOCK_REALTIME).as_nanos()).unwrap_or(0)
+}
+
+/// What a clock of the kernel's says.
+fn told(clock: libc::clockid_t) -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the answer. The system call itself, since libc's function reads the counter.
+    unsafe { libc::syscall(libc::SYS_clock_gettime, clock, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 /// A point in time.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment(Duration);
@@ -33,10 +46,7 @@ pub struct Moment(Duration);
 impl Moment {
     /// Now.
     pub fn now() -> Self {
-        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `time` is a valid place for the answer. The system call itself, since libc's function reads the counter.
-        unsafe { libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut time) };
-        Self(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+        Self(told(libc::CLOCK_MONOTONIC))
     }
 
     /// Nanoseconds on the kernel's monotonic clock.

@@ -33,12 +33,27 @@ struct Family {
 struct Member {
     marks: PageMarks,
     views: Vec<View>,
+    /// Where its other shared mappings are.
+    others: Vec<Range<u64>>,
     /// Whether it has no other memory that others may write.
     is_all: bool,
     /// Whether it is on its way out, and all that it has stored was taken.
     is_done: bool,
     /// What others have stored to.
     news: BTreeSet<Page>,
+}
+
+impl Member {
+    /// Nothing is known of what it has mapped.
+    fn new(marks: PageMarks) -> Self {
+        Self { marks, views: Vec::new(), others: Vec::new(), is_all: false, is_done: false, news: BTreeSet::new() }
+    }
+
+    /// Whether any of its shared mappings lies in this range.
+    fn has_shared_in(&self, range: &Range<u64>) -> bool {
+        let mut shared = self.views.iter().map(|view| &view.place).chain(&self.others);
+        shared.any(|place| place.start < range.end && range.start < place.end)
+    }
 }
 
 /// A mapping of a part of an object.
@@ -108,9 +123,7 @@ impl Company {
                 family.is_broken = true;
                 return Ok(());
             };
-            family
-                .members
-                .insert(pid, Member { marks, views: Vec::new(), is_all: false, is_done: false, news: BTreeSet::new() });
+            family.members.insert(pid, Member::new(marks));
         }
         family.look_again(pid);
         family.expected.remove(&pid);
@@ -124,6 +137,12 @@ impl Company {
         {
             family.look_again(pid);
         }
+    }
+
+    /// Whether the process may have memory that it shares with anybody in this range.
+    pub fn may_share(&self, pid: i32, range: &Range<u64>) -> bool {
+        let Some(family) = self.family() else { return false };
+        !family.is_broken && family.members.get(&pid).is_some_and(|member| member.has_shared_in(range))
     }
 
     /// Whether the process is on its way out, and will store nothing any more.
@@ -232,6 +251,7 @@ impl Family {
         let Some(member) = self.members.get_mut(&pid) else { return };
         let maps: Vec<Mapping> = mappings(pid).into_iter().filter(|map| map.is_shared).collect();
         let (common, others): (Vec<Mapping>, Vec<Mapping>) = maps.into_iter().partition(|map| map.is_anonymous);
+        member.others = others.iter().map(|map| map.start..map.end).collect();
         member.is_all = !others.iter().any(|map| can_change(std::slice::from_ref(map)));
         let view =
             |map: &Mapping| View { place: map.start..map.end, object: map.object.as_str().into(), offset: map.offset };

@@ -8,8 +8,10 @@
 //!
 //! * `clock`: what traps by itself. `counter`: the time stamp counter, computed from a clock.
 //! * `random`, `vsyscall`: what has to be searched for in code.
+//! * `barren`: code in which `random` found nothing.
 //! * `traps`: breakpoints in the app's code, put and lifted.
 
+mod barren;
 mod clock;
 mod counter;
 pub mod random;

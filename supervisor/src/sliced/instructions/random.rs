@@ -23,6 +23,7 @@ use memchr::memmem;
 use syscall_replay::RandomRecord;
 use tracee::{BREAKPOINTS, Stopped, TraceError};
 
+use super::barren::Barren;
 use super::traps::Traps;
 use super::vsyscall;
 
@@ -37,12 +38,14 @@ pub struct RandomInstructions {
     set: [Option<u64>; BEHIND_STRING],
     /// For further places.
     traps: Traps,
+    /// Where there are none.
+    barren: Barren,
 }
 
 impl RandomInstructions {
     /// None yet.
     pub fn new() -> Self {
-        Self { set: [None; BEHIND_STRING], traps: Traps::default() }
+        Self { set: [None; BEHIND_STRING], traps: Traps::default(), barren: Barren::default() }
     }
 
     /// A program was loaded, and the breakpoints of the one before are gone with it.
@@ -105,8 +108,14 @@ impl RandomInstructions {
             libc::SYS_remap_file_pages => [(first & !0xfff, second.saturating_add(0xfff)), (0, 0)],
             _ => return,
         };
+        let is_mapped_anew =
+            ![libc::SYS_mprotect, libc::SYS_pkey_mprotect, libc::SYS_madvise].contains(&(number as i64));
         for (start, len) in ranges.into_iter().filter(|(_, len)| *len != 0) {
-            self.traps.forget(process, start, start.saturating_add(len));
+            let end = start.saturating_add(len);
+            self.traps.forget(process, start, end);
+            if is_mapped_anew {
+                self.barren.forget(start, end);
+            }
         }
     }
 
@@ -124,6 +133,11 @@ impl RandomInstructions {
         let [address, len, protection, ..] = *args;
         let executable = protection as i32 & libc::PROT_EXEC != 0;
         match number as i64 {
+            libc::SYS_mmap => self.barren.forget(result, result.saturating_add(len)),
+            libc::SYS_mremap => self.barren.forget(result, result.saturating_add(protection)),
+            _ => {}
+        }
+        match number as i64 {
             libc::SYS_mmap if executable => self.search(process, result, result.saturating_add(len)),
             libc::SYS_mprotect | libc::SYS_pkey_mprotect if executable => {
                 self.search(process, address, address.saturating_add(len))
@@ -135,9 +149,13 @@ impl RandomInstructions {
 
     /// Sets breakpoints in the executable file mappings that lie in `start .. end`.
     fn search(&mut self, process: &mut Stopped, start: u64, end: u64) -> Result<(), TraceError> {
-        for code in code_in(process.pid(), start, end) {
+        let is_known = self.barren.is_known(start, end);
+        let all = if is_known { Vec::new() } else { code_in(process.pid(), start, end) };
+        let mut is_barren = !is_known;
+        for code in &all {
             // A file that can't be read any more isn't searched: see above.
-            for address in find(&code).unwrap_or_default() {
+            for address in find(code).unwrap_or_default() {
+                is_barren = false;
                 if self.set.contains(&Some(address)) || self.traps.contains(address) {
                     continue;
                 }
@@ -150,6 +168,9 @@ impl RandomInstructions {
                 process.set_breakpoint(n, address)?;
                 self.set[n] = Some(address);
             }
+        }
+        if is_barren {
+            self.barren.add(start, end, all.into_iter().map(|code| code.path));
         }
         self.traps.set(process);
         Ok(())
@@ -229,6 +250,9 @@ fn ask(maps: &File, start: u64, end: u64) -> Option<Vec<Code>> {
         };
         at = mapping.end;
         found.extend(Code::of(mapping));
+        if at >= end {
+            return Some(found);
+        }
     }
     None
 }
@@ -245,7 +269,7 @@ impl Code {
 fn find(code: &Code) -> io::Result<Vec<u64>> {
     let file = File::open(&code.path)?;
     let mut found = Vec::new();
-    let mut bytes = vec![0; CHUNK];
+    let mut bytes = vec![0; CHUNK.min((code.end - code.start) as usize)];
     let mut at = 0;
     while at < code.end - code.start {
         let wanted = (code.end - code.start - at).min(CHUNK as u64) as usize;

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use bubble::shared::SHARED_RANGES;
-use machine::Memory;
+use machine::{Memory, PAGE};
 use syscall_replay::effects::{self, View};
 use syscall_replay::table::{self, Class, Special};
 use tracee::{Stopped, TraceError};
@@ -86,7 +86,7 @@ impl CommonMemory {
             // By another's page tables, as if that had stored it.
             self.company.breaks();
         }
-        if class == Class::Replay {
+        if class == Class::Replay || self.is_beside(number, args) {
             return;
         }
         // Before page tables change.
@@ -105,7 +105,7 @@ impl CommonMemory {
     }
 
     /// A call has succeeded.
-    pub fn after_call(&mut self, number: u64) {
+    pub fn after_call(&mut self, number: u64, args: &[u64; 6]) {
         const MAPS: [i64; 8] = [
             libc::SYS_mmap,
             libc::SYS_munmap,
@@ -116,9 +116,18 @@ impl CommonMemory {
             libc::SYS_shmat,
             libc::SYS_shmdt,
         ];
-        if MAPS.contains(&(number as i64)) {
+        if MAPS.contains(&(number as i64)) && !self.is_beside(number, args) {
             self.company.is_mapped_anew(self.pid);
         }
+    }
+
+    /// Whether a call changes nothing but memory that the process has for itself: who rewrites code makes many of these.
+    fn is_beside(&self, number: u64, args: &[u64; 6]) -> bool {
+        const OF_A_RANGE: [i64; 4] = [libc::SYS_mprotect, libc::SYS_pkey_mprotect, libc::SYS_munmap, libc::SYS_madvise];
+        let [start, len, ..] = *args;
+        // To the end of its last page.
+        let end = start.saturating_add(len).saturating_add(PAGE - 1);
+        OF_A_RANGE.contains(&(number as i64)) && !self.company.may_share(self.pid, &(start..end))
     }
 
     /// Whether what the process has looked at since its last call, and what a call that it is about to make reads, is what slices have there.

@@ -202,7 +202,7 @@ impl ProcessMemory {
 
     /// A call has succeeded that may have mapped something.
     pub fn after_call(&mut self, number: u64, args: &[u64; 6], result: u64) {
-        self.common.after_call(number);
+        self.common.after_call(number, args);
         match number as i64 {
             libc::SYS_mmap => {
                 let kind = args[3] as i32 & libc::MAP_TYPE;
