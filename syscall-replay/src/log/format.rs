@@ -6,13 +6,15 @@ use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRe
 
 /// Kind of a system call's record.
 pub const SYSCALL: u64 = 1;
-pub(super) const REMAP: u64 = 2;
+/// Kind of the record of one that slices make again.
+pub const REMAP: u64 = 2;
 pub(super) const NONDETERMINISTIC: u64 = 3;
 pub(super) const RANDOM: u64 = 4;
 pub(super) const SIGNAL_RETURN: u64 = 5;
 pub(super) const SYSCALL_BEFORE_DELIVERY: u64 = 6;
 pub(super) const DELIVERY: u64 = 7;
-pub(super) const NO_SOURCE: u64 = u64::MAX;
+/// The last word of such a record, if the call maps no file.
+pub const NO_SOURCE: u64 = u64::MAX;
 /// In the first word of a system call's record: what follows shows in views of a file that the call has written.
 pub(super) const SHOWS: u64 = 1 << 16;
 

@@ -26,8 +26,8 @@ mod reader;
 mod writer;
 
 pub use format::{
-    CallRecord, Delivered, NONDETERMINISTIC_BYTES, Record, Remap, SYSCALL, SignalReturn, SyscallRecord,
-    nondeterministic_head,
+    CallRecord, Delivered, NO_SOURCE, NONDETERMINISTIC_BYTES, REMAP, Record, Remap, SYSCALL, SignalReturn,
+    SyscallRecord, nondeterministic_head,
 };
 pub use reader::{LogReader, Malformed};
 pub use writer::{LogFull, LogWriter};

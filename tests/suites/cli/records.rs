@@ -76,6 +76,23 @@ fn exchanging_memory_does_not_end_slices() {
     assert!(ends < 10.0 && all > 150.0, "{}", counted.report);
 }
 
+/// Some 16000 calls that change the protection of code, and some thousand that do so otherwise than the one before.
+#[test]
+fn the_protection_of_code_is_changed_inside_the_app() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("protection_changed_often").job(8)).unwrap();
+    let [inside, all] = ["records_in_process", "records"].map(|name| counted.statistic(name).unwrap());
+    assert!(inside > 4000.0 && all > 16000.0, "{}", counted.report);
+}
+
+/// 400 such calls in a row, a few times, of a program that shares other memory with its child.
+#[test]
+fn the_protection_of_code_is_changed_inside_an_app_with_company() {
+    let counted =
+        count_with("icount2", &["-sp", "1", "-follow", "1"], &guest::named("shared_beside_code").job(12)).unwrap();
+    let [inside, all] = ["records_in_process", "records"].map(|name| counted.statistic(name).unwrap());
+    assert!(inside > 800.0 && all > 4000.0, "{}", counted.report);
+}
+
 /// Some 21000 readings of the time stamp counter, half of them while the signals are blocked or ignored by which the recorder in the app stops.
 #[test]
 fn the_counter_is_read_inside_the_app() {

@@ -18,7 +18,7 @@ use std::os::unix::fs::FileExt;
 
 use isa::Instruction;
 use machine::mapping::{self, Answer, Mapping};
-use machine::{AppPc, Gpr, Memory};
+use machine::{AppPc, Gpr, Memory, PAGE};
 use memchr::memmem;
 use syscall_replay::RandomRecord;
 use tracee::{BREAKPOINTS, Stopped, TraceError};
@@ -69,6 +69,13 @@ impl RandomInstructions {
     /// Pages of files that hold bytes of ours, or once did.
     pub fn pages(&self) -> &[u64] {
         self.traps.pages()
+    }
+
+    /// Of calls that change the protection of these pages: whether none of them needs to be known here, as long as they make nothing executable; and
+    /// whether that doesn't matter either.
+    pub fn ignores(&self, pages: &Range<u64>) -> (bool, bool) {
+        let is_apart = !self.pages().iter().any(|page| *page < pages.end && pages.start < page + PAGE);
+        (is_apart, is_apart && self.barren.is_known(pages.start, pages.end))
     }
 
     /// Takes the breakpoint instructions away for a while.

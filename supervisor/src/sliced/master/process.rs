@@ -14,7 +14,7 @@ use crate::events::{Passing, Taken};
 use crate::follow::InheritedState;
 use crate::sliced::instructions::RandomInstructions;
 use crate::sliced::memory::{InheritedMemory, ProcessMemory};
-use crate::sliced::recorder::{InProcess, Room};
+use crate::sliced::recorder::{Changes, InProcess, Room, Terms};
 use crate::sliced::slices::Recording;
 use crate::takeover::access;
 
@@ -304,7 +304,17 @@ impl Process {
         let slot = slice.slot();
         let room =
             Room { records: slice.left(), bytes: slice.bytes_left(), run: slot.run_memory(), slot: slot.index() };
-        self.in_process.arm(stopped, self.prepared.gadget, &room)
+        let terms = Terms { changes: self.unseen_changes(), is_bare: self.memory.has_other_writers() };
+        self.in_process.arm(stopped, self.prepared.gadget, &room, terms)
+    }
+
+    /// Changes of the protection of memory that nobody needs to see.
+    fn unseen_changes(&mut self) -> Option<Changes> {
+        let range = self.in_process.often_protected()?;
+        let (is_ignored, is_code) = self.random.ignores(&range);
+        let is_unseen = is_ignored && self.memory.is_own(&range);
+        let forbidden = if is_code { Changes::CODE } else { Changes::DATA };
+        is_unseen.then_some(Changes { range, forbidden })
     }
 
     /// It is about to be let go for good: no breakpoint of ours is left. A signal that has waited for one comes now.

@@ -121,13 +121,18 @@ impl CommonMemory {
         }
     }
 
+    /// Whether the process may share memory of this range with its company.
+    pub fn may_share(&self, range: &Range<u64>) -> bool {
+        self.company.may_share(self.pid, range)
+    }
+
     /// Whether a call changes nothing but memory that the process has for itself: who rewrites code makes many of these.
     fn is_beside(&self, number: u64, args: &[u64; 6]) -> bool {
         const OF_A_RANGE: [i64; 4] = [libc::SYS_mprotect, libc::SYS_pkey_mprotect, libc::SYS_munmap, libc::SYS_madvise];
         let [start, len, ..] = *args;
         // To the end of its last page.
         let end = start.saturating_add(len).saturating_add(PAGE - 1);
-        OF_A_RANGE.contains(&(number as i64)) && !self.company.may_share(self.pid, &(start..end))
+        OF_A_RANGE.contains(&(number as i64)) && !self.may_share(&(start..end))
     }
 
     /// Whether what the process has looked at since its last call, and what a call that it is about to make reads, is what slices have there.

@@ -4,6 +4,8 @@
 //! * Only memory that is shared has company: who may write it is asked for nowhere else.
 //! * [`ProcessMemory::class_of`] is the one place that makes a boundary of a system call for memory's sake.
 
+use std::ops::Range;
+
 use bubble::shared::SharedContents;
 use syscall_replay::effects::View;
 use syscall_replay::table::{self, Class};
@@ -134,9 +136,16 @@ impl ProcessMemory {
         self.files.changed()
     }
 
-    /// Whether system calls can be recorded in the process itself, which looks at no mappings.
+    /// Whether system calls can be recorded in the process itself, which looks at no mappings: all, but if it has other writers only those that have nothing to
+    /// do with what these write.
     pub fn may_record_inside(&self) -> bool {
-        !self.has_other_writers && self.mutable_files.is_empty()
+        self.mutable_files.is_empty()
+    }
+
+    /// Whether memory is the process's own, as far as its company goes. If so, its protection may change without a stop.
+    pub fn is_own(&mut self, range: &Range<u64>) -> bool {
+        self.file_writes.mappings_change();
+        !self.common.may_share(range)
     }
 
     /// The app may have opened any file without a stop.

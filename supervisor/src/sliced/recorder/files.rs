@@ -9,6 +9,9 @@ use super::descriptors::{Descriptor, look_at};
 use super::shared::Shared;
 use crate::sliced::recorder::code::layout;
 
+/// Longest path that is looked at.
+const MOST_PATH: usize = 4096;
+
 /// What is known of a master's descriptors.
 pub struct KnownFiles {
     pid: i32,
@@ -76,4 +79,10 @@ impl KnownFiles {
             self.files.entry(fd).or_insert(kind);
         }
     }
+}
+
+/// Whether a path may be that of a file that shows the process's mappings, as `/proc/self/maps` does.
+pub fn names_maps(memory: &Stopped, path: u64) -> bool {
+    let path = memory.read_c_string(path, MOST_PATH).unwrap_or_default();
+    path.windows(4).any(|part| part == b"maps")
 }

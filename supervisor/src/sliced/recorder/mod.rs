@@ -16,6 +16,7 @@
 //! * [`patching`]: how an instruction is made to lead there.
 //! * `descriptors`: what may be read and written without waiting. `files`: which descriptors of the app's that is known of.
 //! * `shared`: the memory that both sides have. `mapping`, `install`, `logs`: how it gets into the app.
+//! * `protection`: memory whose protection the app changes often.
 //! * `policy`: when it is worth while.
 //! * `take_back`: the stop of a master that was handed over, told as if it had never been. `recorder`: handing over, and taking back.
 
@@ -27,11 +28,13 @@ mod logs;
 mod mapping;
 mod patching;
 mod policy;
+mod protection;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
 mod recorder;
 mod shared;
 mod take_back;
 
 pub use logs::Room;
+pub use protection::{Changes, Terms};
 pub use recorder::InProcess;
 pub use take_back::Came;

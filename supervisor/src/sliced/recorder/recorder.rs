@@ -14,15 +14,17 @@
 //! What the app could see of it: its own code, while it reads that between two small calls.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use machine::{Gpr, Memory, flags};
+use machine::{Gpr, flags};
 use syscall_replay::is_error;
 use tracee::{Mode, Stop, Stopped};
 
-use super::files::KnownFiles;
+use super::files::{KnownFiles, names_maps};
 use super::install::{map, remove};
 use super::logs::{Logs, Room};
 use super::policy::Policy;
+use super::protection::{Protection, Terms};
 use super::shared::Shared;
 use super::take_back::{ArmedStop, Came};
 use crate::app::{Dispositions, all_kept};
@@ -33,9 +35,6 @@ use crate::sliced::recorder::code::{
 };
 use crate::sliced::recorder::patching::{MidPatch, Sites};
 use crate::sliced::slices::Recording;
-
-/// Longest path that is looked at.
-const MOST_PATH: usize = 4096;
 
 /// The recorder of a master.
 pub struct InProcess {
@@ -56,6 +55,8 @@ pub struct InProcess {
     locks_memory: bool,
     sites: Sites,
     policy: Policy,
+    /// Memory whose protection the app changes.
+    protection: Protection,
     /// Signals that the app ignores, if that is known.
     ignored: Option<u64>,
     /// The app's descriptors that show its mappings, the recorder's among them.
@@ -85,6 +86,7 @@ impl InProcess {
             locks_memory: false,
             sites: Sites::default(),
             policy: Policy::new(),
+            protection: Protection::default(),
             ignored: None,
             counter: Counter::new(),
             maps_files: BTreeSet::new(),
@@ -202,7 +204,13 @@ impl InProcess {
         if !table::is_known(number) {
             return Ok(());
         }
-        let is_takeable = table::is_taken(number, args) && (!table::needs_file(number) || self.files.knows(args[0]));
+        let is_takeable = if number == table::PROTECT {
+            self.protection.changed(args[0], args[1])
+        } else {
+            !self.protection.is_bare()
+                && table::is_taken(number, args)
+                && (!table::needs_file(number) || self.files.knows(args[0]))
+        };
         if self.sites.called(PatchedKind::Syscall, stopped.registers()?.rip()) && is_takeable {
             self.policy.taken();
         } else {
@@ -228,12 +236,18 @@ impl InProcess {
         }
     }
 
+    /// Memory of which the app has changed the protection often lately.
+    pub fn often_protected(&self) -> Option<Range<u64>> {
+        self.protection.often().filter(|_| self.policy.is_wanted())
+    }
+
     /// Hands the master, which stands still anywhere in the app's own code, over to the recorder, if that is worth while and possible.
     /// `gadget`: a `syscall` instruction.
     ///
     /// # Errors
     /// If the master was killed.
-    pub fn arm(&mut self, stopped: &mut Stopped, gadget: u64, room: &Room<'_>) -> Result<(), Failure> {
+    pub fn arm(&mut self, stopped: &mut Stopped, gadget: u64, room: &Room<'_>, terms: Terms) -> Result<(), Failure> {
+        self.protection.set(terms);
         let is_wanted = self.is_wanted && self.policy.is_wanted() && room.records > 0;
         let is_unwanted = !self.maps_files.is_empty() || self.locks_memory;
         if !is_wanted || self.is_impossible || is_unwanted || !self.can_stop(stopped)? {
@@ -243,7 +257,8 @@ impl InProcess {
             self.is_impossible = true;
             return Ok(());
         }
-        if !self.sites.prepare(stopped) {
+        let is_prepared = self.sites.prepare(stopped);
+        if !self.protection.begin(self.sites.pages()) || !is_prepared {
             self.policy.disappoint();
             return Ok(());
         }
@@ -254,6 +269,7 @@ impl InProcess {
             None => shared.begin_here(room.records.into()),
         }
         self.files.tell(shared);
+        shared.set_terms(self.protection.terms());
         shared.set_kept(all_kept().into_iter().map(|(_, inode)| inode));
         self.most = room.records.into();
         if self.sites.any_reading() {
@@ -336,6 +352,10 @@ impl InProcess {
         self.is_armed = false;
         self.files.learn(shared);
         self.patch(false)?;
+        if let Some(range) = self.protection.end() {
+            // What was read there may not be readable any more.
+            self.sites.forget(range.start, range.end);
+        }
         appended
     }
 
@@ -373,10 +393,4 @@ impl InProcess {
         self.logs = Logs::default();
         remove(stopped, gadget)
     }
-}
-
-/// Whether a path may be that of a file that shows the process's mappings, as `/proc/self/maps` does.
-fn names_maps(memory: &Stopped, path: u64) -> bool {
-    let path = memory.read_c_string(path, MOST_PATH).unwrap_or_default();
-    path.windows(4).any(|part| part == b"maps")
 }

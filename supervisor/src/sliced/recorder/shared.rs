@@ -1,5 +1,6 @@
 //! The memory that the control process shares with the recorder in the master.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -8,16 +9,20 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::descriptors::Descriptor;
+use super::protection::Terms;
 use crate::sliced::instructions::Line;
 use crate::sliced::recorder::code::{
-    CLOSED, DATA_AT, DEVICES, ENOUGH_BYTES, FILES, KEPT, KEPT_BITS, LIMIT, MAX_DEVICES, MAX_FILES, NEXT, NS, PER_NS,
-    RECORDS_AT, RECORDS_BYTES, ROOM, SELECTOR, SHARED_BYTES, SOCKETS, STOP, TABLE_AT, TICKS, WAITS, in_master, table,
+    CHANGES_END, CHANGES_FORBIDDEN, CHANGES_START, CLOSED, DATA_AT, DEVICES, ENOUGH_BYTES, FILES, KEPT, KEPT_BITS,
+    LIMIT, MAX_DEVICES, MAX_FILES, NEXT, NS, PER_NS, RECORDS_AT, RECORDS_BYTES, ROOM, SELECTOR, SHARED_BYTES, SOCKETS,
+    STOP, TABLE_AT, TICKS, WAITS, in_master, table,
 };
 
 /// Written by the one side only while the other stands still.
 pub struct Shared {
     file: File,
     start: NonNull<u8>,
+    /// Calls have no entries but [`table::PROTECT`].
+    is_bare: Cell<bool>,
 }
 
 impl Shared {
@@ -38,13 +43,30 @@ impl Shared {
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let shared = Self { file, start: NonNull::new(start.cast()).expect("mmap gives no null") };
+        let start = NonNull::new(start.cast()).expect("mmap gives no null");
+        let shared = Self { file, start, is_bare: Cell::new(false) };
+        shared.write_table();
+        Ok(shared)
+    }
+
+    fn write_table(&self) {
         for (n, words) in table::entries().enumerate() {
+            let is_left_out = self.is_bare.get() && n as u64 != table::PROTECT;
             for (k, word) in words.into_iter().enumerate() {
-                shared.word(TABLE_AT + n as u64 * 16 + k as u64 * 8).store(word, Relaxed);
+                let word = if is_left_out { 0 } else { word };
+                self.word(TABLE_AT + n as u64 * 16 + k as u64 * 8).store(word, Relaxed);
             }
         }
-        Ok(shared)
+    }
+
+    /// Where the recorder takes calls that change the protection of memory, and whether it takes no others.
+    pub fn set_terms(&self, Terms { changes, is_bare }: &Terms) {
+        if self.is_bare.replace(*is_bare) != *is_bare {
+            self.write_table();
+        }
+        let words = changes.as_ref().map_or([u64::MAX, 0, 0], |all| [all.range.start, all.range.end, all.forbidden]);
+        let places = [CHANGES_START, CHANGES_END, CHANGES_FORBIDDEN];
+        places.into_iter().zip(words).for_each(|(at, word)| self.set(at, word));
     }
 
     /// The memory as a file.
@@ -174,6 +196,7 @@ impl Drop for Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sliced::recorder::Changes;
 
     #[test]
     fn it_starts_without_records() {
@@ -192,6 +215,16 @@ mod tests {
         assert_ne!(shared.get(DEVICES), 0);
         shared.set_devices(None);
         assert_eq!(shared.get(DEVICES), 0);
+        let entry = |number: i64| shared.get(TABLE_AT + number as u64 * 16);
+        let taken = || [libc::SYS_getpid, libc::SYS_mprotect].map(|number| entry(number) != 0);
+        assert_eq!(taken(), [true, true]);
+        let changes = Some(Changes { range: 0x1000..0x3000, forbidden: Changes::CODE });
+        shared.set_terms(&Terms { changes, is_bare: true });
+        assert_eq!(taken(), [false, true]);
+        assert_eq!([CHANGES_START, CHANGES_END].map(|at| shared.get(at)), [0x1000, 0x3000]);
+        shared.set_terms(&Terms::default());
+        assert_eq!(taken(), [true, true]);
+        assert!(shared.get(CHANGES_START) > shared.get(CHANGES_END));
         shared.set_files([].into_iter());
         assert_eq!([shared.get(FILES), shared.get(FILES + 8)], [0, 0]);
     }

@@ -1,11 +1,13 @@
 //! The part of the recorder's code ([`super::code`]) that looks at conditions which few calls have.
 
-/// Labels 56 to 59 and 66 to 69, where memory may be read that isn't there: back to 8 if the call may be made, or on to 45.
+/// Labels 16, 56 to 59 and 66 to 69, where memory may be read that isn't there: back to 8 if the call may be made, or on to 45.
 macro_rules! conditions_assembly {
     () => {
         concat!(
             "56: bt rcx, {GATHERS}\n",
             "jc 68f\n",
+            "bt rcx, {PROTECTS}\n",
+            "jc 16f\n",
             "bt rcx, {MASKS}\n",
             "jnc 57f\n",
             // The signals by which the recorder stops must not be blocked.
@@ -26,6 +28,16 @@ macro_rules! conditions_assembly {
             "cmp eax, {FUTEX_WAKE}\n",
             "je 8b\n",
             "jmp 90f\n",
+            "16: cmp rdi, [rip + superpin_recorder_start + {CHANGES_START}]\n",
+            "jb 90f\n",
+            "mov rax, rdi\n",
+            "add rax, rsi\n",
+            "jc 90f\n",
+            "cmp rax, [rip + superpin_recorder_start + {CHANGES_END}]\n",
+            "ja 90f\n",
+            "test rdx, [rip + superpin_recorder_start + {CHANGES_FORBIDDEN}]\n",
+            "jnz 90f\n",
+            "jmp 8b\n",
             // Pieces are put together to be hashed: not all, if they are long. What waits may be broken off in its middle, if it is much.
             "68: mov rdx, [rbx + 48]\n",
             "cmp rdx, {MOST_PIECES}\n",

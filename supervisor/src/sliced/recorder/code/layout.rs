@@ -58,6 +58,10 @@ pub const BEHIND_SHIFT: u64 = DATA_AT + 0x98;
 pub const TICKS: u64 = DATA_AT + 0xa0;
 pub const NS: u64 = DATA_AT + 0xa8;
 pub const PER_NS: u64 = DATA_AT + 0xb0;
+/// Memory of which the recorder may change the protection, and bits that it leaves to the control process ([`crate::sliced::recorder::Changes`]).
+pub const CHANGES_START: u64 = DATA_AT + 0xb8;
+pub const CHANGES_END: u64 = DATA_AT + 0xc0;
+pub const CHANGES_FORBIDDEN: u64 = DATA_AT + 0xc8;
 /// The segment whose limit is the number of the processor and its node, as `rdtscp` gives it, for those that may not execute that.
 pub const CPU_NODE: u64 = 0x7b;
 /// Length of `shl rdx, 32`.
@@ -147,6 +151,8 @@ pub const GATHERS: u32 = 39;
 pub const CLOSES_SECOND: u32 = 40;
 /// Opens a file to write it anew: there is no argument that says so.
 pub const CREATES: u32 = 41;
+/// See [`MASKS`]. Changes the protection of memory, and slices make it again: only of the memory from [`CHANGES_START`] on.
+pub const PROTECTS: u32 = 42;
 /// Pieces of what is written by one call.
 pub const MOST_PIECES: u64 = 16;
 /// So many random bytes are never broken off.

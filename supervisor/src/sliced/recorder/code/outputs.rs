@@ -1,13 +1,13 @@
 //! The part of the recorder's code ([`super::code`]) that copies what a call has written to its record.
 
-/// Labels 10 to 15: behind the call, its result in rax, the entry's second word in ecx, the record's end in r11. On to 60, with the end behind the bytes.
+/// Labels 10 to 15, 17: behind the call, its result in rax, the entry's second word in ecx, the record's end in r11. On to 60, with the end behind the bytes.
 ///
 /// 12 is where those come who know the place (rsi) and the number (ecx, rcx) of the bytes.
 macro_rules! outputs_assembly {
     () => {
         concat!(
             "10: test ecx, {ANY_BYTES}\n",
-            "jz 60f\n",
+            "jz 17f\n",
             // It may have written some bytes up to where it couldn't.
             "cmp rax, -{EFAULT}\n",
             "je 90f\n",
@@ -64,6 +64,12 @@ macro_rules! outputs_assembly {
             "rep movsb\n",
             "test rdx, rdx\n",
             "jnz 14b\n",
+            "jmp 60f\n",
+            // Slices make it again, and it maps no file.
+            "17: bt rcx, {PROTECTS}\n",
+            "jnc 60f\n",
+            "mov qword ptr [r11], {NO_SOURCE}\n",
+            "add r11, 8\n",
         )
     };
 }

@@ -3,14 +3,14 @@
 //! Those that never wait for long, or are made again by the kernel if something breaks them off, so that nobody sees that an
 //! interrupt came, and of which nobody but the log needs to know. What they mean for descriptors is told ([`crate::sliced::recorder::shared::Shared::closed`]).
 
-use syscall_replay::log::SYSCALL;
+use syscall_replay::log::{REMAP, SYSCALL};
 use syscall_replay::table::{Class, In, Len, Out, Row, row};
 
 use super::layout::{
     CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CREATES, FIXED, GATHERS, IOCTL, LAST_COMMAND, LOCK_COMMAND, MASKS,
     MESSAGE, MESSAGE_FLAGS, MOST_BYTES, MOST_EVENTS, MOST_PIECES, MOST_POLLED, MOST_RANDOM, NEEDS_FILE, OPENS,
-    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLS, RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL, TABLE_LEN,
-    TWO_PATHS, WRITES,
+    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLS, PROTECTS, RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL,
+    TABLE_LEN, TWO_PATHS, WRITES,
 };
 
 /// Calls that never wait, whatever their arguments.
@@ -134,6 +134,9 @@ const MESSAGES: &[i64] = &[libc::SYS_sendto, libc::SYS_recvfrom];
 /// Calls that wait until something happens: the recorder makes them without waiting.
 const POLLING: &[i64] = &[libc::SYS_poll, libc::SYS_epoll_wait, libc::SYS_epoll_pwait];
 
+/// The one that slices make again.
+pub const PROTECT: u64 = libc::SYS_mprotect as u64;
+
 /// Whether the recorder knows the call.
 pub fn is_known(number: u64) -> bool {
     entry(number)[0] != 0
@@ -159,6 +162,8 @@ fn meets_conditions(effects: u64, args: &[u64; 6]) -> bool {
     const FUTEX_COMMAND: u64 = 0x7f;
     match effects {
         masks if masks & 1 << MASKS != 0 => true,
+        // Which memory is known elsewhere.
+        protects if protects & 1 << PROTECTS != 0 => true,
         random if random & 1 << RANDOM != 0 => args[1] <= MOST_RANDOM,
         gathers if gathers & 1 << GATHERS != 0 => args[2] <= MOST_PIECES,
         _ => args[1] & FUTEX_COMMAND == libc::FUTEX_WAKE as u64,
@@ -176,6 +181,9 @@ pub fn entries() -> impl Iterator<Item = [u64; 2]> {
 }
 
 fn entry(number: u64) -> [u64; 2] {
+    if number == PROTECT {
+        return [REMAP | 3 << 8 | number << 32, 1 << CONDITIONS | 1 << PROTECTS];
+    }
     let also = match number as i64 {
         libc::SYS_close => CLOSES,
         libc::SYS_dup2 | libc::SYS_dup3 => CLOSES | 1 << CLOSES_SECOND,
@@ -278,6 +286,9 @@ mod tests {
         let clock = entry(libc::SYS_clock_gettime as u64);
         assert_eq!(clock, [head(libc::SYS_clock_gettime, 2), FIXED | 16 << 16 | 1 << OUTPUT]);
         let time = entry(libc::SYS_gettimeofday as u64);
+        let protect = row(PROTECT).filter(|row| row.class == Class::Repeat).unwrap();
+        let arity = u64::from(protect.arity);
+        assert_eq!(entry(PROTECT)[0], REMAP | arity << 8 | PROTECT << 32);
         assert_eq!(time[1], FIXED | 16 << 16 | SECOND_IS_NULL);
         assert_eq!(entry(libc::SYS_write as u64)[1], WRITES | NEEDS_FILE);
         assert_eq!(entry(libc::SYS_openat as u64)[1], PATH | PATH_IS_SECOND | OPENS);
