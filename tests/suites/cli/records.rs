@@ -44,6 +44,15 @@ fn a_call_that_waits_for_a_signal_is_broken_off_once() {
     assert!(stops < 5.0 * records && records > 300.0, "{}", counted.report);
 }
 
+/// Some 20000 readings of the time stamp counter at the start of the text, where no gap is near or before them, a few of which are entered in their midst.
+#[test]
+fn readings_at_the_start_of_the_text_need_no_stops() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("counter_at_start").job(200)).unwrap();
+    let names = ["records_in_process", "records", "master_stops"];
+    let [inside, all, stops] = names.map(|name| counted.statistic(name).unwrap());
+    assert!(inside > 0.9 * all && all > 20000.0 && stops < 0.1 * all, "{}", counted.report);
+}
+
 /// What a debugger asks for is recorded: of some 400 calls only those end a slice that make a process.
 #[test]
 fn debugging_does_not_end_slices() {

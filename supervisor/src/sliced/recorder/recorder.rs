@@ -16,7 +16,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use machine::{Gpr, flags};
+use machine::flags;
 use syscall_replay::is_error;
 use tracee::{Mode, Stop, Stopped};
 
@@ -30,10 +30,8 @@ use super::take_back::{ArmedStop, Came};
 use crate::app::{Dispositions, all_kept};
 use crate::base::Failure;
 use crate::sliced::instructions::{ClockInstruction, Counter};
-use crate::sliced::recorder::code::{
-    AFTER, BEHIND_SHIFT, FLAGS, Labels, NEEDED_SIGNALS, NEXT, PatchedKind, RDX, ROOM, RSP, SHIFT_LEN, in_master, table,
-};
-use crate::sliced::recorder::patching::{MidPatch, Sites};
+use crate::sliced::recorder::code::{Labels, NEEDED_SIGNALS, NEXT, PatchedKind, ROOM, table};
+use crate::sliced::recorder::patching::{Follows, MidPatch, Sites};
 use crate::sliced::slices::Recording;
 
 /// The recorder of a master.
@@ -281,15 +279,12 @@ impl InProcess {
         self.patch(true)
     }
 
-    /// Where the master stands in the midst of what is to be patched, before the shift that follows a reading, the recorder does that instead.
+    /// Where the master stands in the midst of what is to be patched, before what follows a reading, it goes on in the stub, which has that as well.
     fn step_aside(&self, stopped: &mut Stopped) -> Result<(), Failure> {
         let mut registers = stopped.registers()?;
         let at = registers.rip();
-        let (Some(MidPatch::Shift(_)), Some(shared)) = (self.sites.mid_patch(at), &self.shared) else { return Ok(()) };
-        let app = registers.app();
-        let words = [(AFTER, at), (BEHIND_SHIFT, at + SHIFT_LEN), (FLAGS, app.rflags), (RSP, app.rsp())];
-        words.into_iter().chain([(RDX, app.get(Gpr::Rdx))]).for_each(|(offset, value)| shared.set(offset, value));
-        registers.set_rip(in_master(self.labels.shifts));
+        let Some(MidPatch::Follows(Follows { in_stub, .. })) = self.sites.mid_patch(at) else { return Ok(()) };
+        registers.set_rip(in_stub);
         Ok(stopped.set_registers(&registers)?)
     }
 

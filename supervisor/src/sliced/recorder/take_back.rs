@@ -9,6 +9,7 @@
 //! | at the recorder's own stop before a call | it goes back to before the patched instruction |
 //! | in the recorder, where what the call reads can't be read, or there is no memory for the record | it goes back to before the patched instruction |
 //! | there, behind the call | it looks as if the patched instruction had made the call, and the run fails: there is no record of it |
+//! | in a stub, before or behind what follows a reading | it stands at the same place in the app's code |
 //! | in the recorder or on the way to it | it goes on to one of the recorder's stops, before the call or behind it |
 //! | behind a call that was broken off | it looks as if the patched instruction had made that call |
 
@@ -76,6 +77,11 @@ impl ArmedStop<'_> {
     pub(super) fn bring_back(&self, mut stopped: Stopped, stop: &Stop) -> Result<(Stopped, Came), Failure> {
         let mut registers = stopped.registers()?;
         let at = registers.rip().wrapping_sub(RECORDER.start);
+        if let Some(app) = self.sites.behind_reading(registers.rip()) {
+            registers.set_rip(app);
+            stopped.set_registers(&registers)?;
+            return Ok((stopped, Came::Stopped));
+        }
         match stop {
             Stop::Signal(info) if info.si_signo == libc::SIGSYS && info.si_code == SYS_USER_DISPATCH => {
                 let number = registers.syscall_number() as u64;

@@ -19,13 +19,13 @@ use super::descriptors::descriptors_assembly;
 use super::entries::PatchedKind;
 use super::events::{events_assembly, polled_assembly};
 use super::layout::{
-    AFTER, BEHIND_SHIFT, CHANGES_END, CHANGES_FORBIDDEN, CHANGES_START, CLOSED, CLOSES, CLOSES_SECOND, COMMAND,
-    CONDITIONS, CPU_NODE, CREATES, DEVICES, ENTRY, FILES, FIXED, FLAGS, GATHERS, IOCTL, KEPT, KEPT_BITS, LAST_COMMAND,
-    LIMIT, LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE, MESSAGE_FLAGS, MOST_AT_ONCE, MOST_BYTES, MOST_EVENTS, MOST_PATH,
+    AFTER, CHANGES_END, CHANGES_FORBIDDEN, CHANGES_START, CLOSED, CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CPU_NODE,
+    CREATES, DEVICES, ENTRY, FILES, FIXED, FLAGS, FOLLOWS, GATHERS, IOCTL, KEPT, KEPT_BITS, LAST_COMMAND, LIMIT,
+    LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE, MESSAGE_FLAGS, MOST_AT_ONCE, MOST_BYTES, MOST_EVENTS, MOST_PATH,
     MOST_PIECES, MOST_POLLED, MOST_RANDOM, MOST_RECEIVED, MOST_RECORD, NEEDS_FILE, NEXT, NS, NULL_DEVICE, OPENS,
     OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, PER_NS, POLLED, POLLS, PROTECTS, R10, R11, RANDOM, RAX, RBX, RCX, RDI,
-    RDX, READING, READS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH, SECOND_IS_NULL, SHIFT_LEN, SOCKETS, STACK_END,
-    STATUS, STOP, TABLE_AT, TABLE_LEN, TERMINALS, TERMINALS_MASK, TICKS, TWO_PATHS, WAITS, WRITES, ZERO_DEVICE,
+    RDX, READING, READS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH, SECOND_IS_NULL, SOCKETS, STACK_END, STATUS,
+    STOP, TABLE_AT, TABLE_LEN, TERMINALS, TERMINALS_MASK, TICKS, TWO_PATHS, WAITS, WRITES, ZERO_DEVICE,
 };
 use super::outputs::outputs_assembly;
 use super::paths::{opens_assembly, paths_assembly};
@@ -37,7 +37,7 @@ global_asm!(
     ".pushsection .rodata.superpin_recorder, \"a\", @progbits",
     // Several units of the compiled crate name them.
     ".irp place,start,decided,knows,probes,probed,calls,called,leaves,left,behind,done,done_stop,unreadable,bail,bail_stop,\
-     rdtsc,rdtscp,rdtscp_shift,begins_reading,reads,leaves_reading,shifts,left_reading,reading_stop,end",
+     rdtsc,rdtscp,rdtsc_then,rdtscp_then,begins_reading,reads,leaves_reading,left_reading,reading_stop,end",
     ".globl superpin_recorder_\\place",
     ".hidden superpin_recorder_\\place",
     ".endr",
@@ -339,8 +339,7 @@ global_asm!(
     RDTSCP = const nondeterministic_head(NondeterministicKind::Rdtscp),
     RDTSC_LEN = const PatchedKind::Rdtsc.len(),
     READING = const READING,
-    BEHIND_SHIFT = const BEHIND_SHIFT,
-    SHIFT_LEN = const SHIFT_LEN,
+    FOLLOWS = const FOLLOWS,
     READING_BYTES = const NONDETERMINISTIC_BYTES,
     WRITES = const WRITES,
 );

@@ -18,11 +18,11 @@ unsafe extern "C" {
     static superpin_recorder_bail_stop: u8;
     static superpin_recorder_rdtsc: u8;
     static superpin_recorder_rdtscp: u8;
-    static superpin_recorder_rdtscp_shift: u8;
+    static superpin_recorder_rdtsc_then: u8;
+    static superpin_recorder_rdtscp_then: u8;
     static superpin_recorder_begins_reading: u8;
     static superpin_recorder_reads: u8;
     static superpin_recorder_leaves_reading: u8;
-    static superpin_recorder_shifts: u8;
     static superpin_recorder_left_reading: u8;
     static superpin_recorder_reading_stop: u8;
     static superpin_recorder_end: u8;
@@ -75,16 +75,16 @@ pub struct Labels {
     pub rdtsc: u64,
     /// Entry for `rdtscp`.
     pub rdtscp: u64,
-    /// Entry for `rdtscp` and the shift of rdx behind it.
-    pub rdtscp_shift: u64,
+    /// Entry for `rdtsc` where the stub has what follows.
+    pub rdtsc_then: u64,
+    /// The same for `rdtscp`.
+    pub rdtscp_then: u64,
     /// The request to stop was looked at, and what comes next is the record's place.
     pub begins_reading: u64,
     /// It is there. From here on the counter is read, and nothing keeps it from going on.
     pub reads: u64,
     /// The request was looked at for the last time.
     pub leaves_reading: u64,
-    /// That shift.
-    pub shifts: u64,
     /// Behind the way back to the app, and on the way to a stop behind the reading.
     pub left_reading: u64,
     /// Behind that stop.
@@ -111,11 +111,11 @@ impl Labels {
             bail_stop: offset(&raw const superpin_recorder_bail_stop),
             rdtsc: offset(&raw const superpin_recorder_rdtsc),
             rdtscp: offset(&raw const superpin_recorder_rdtscp),
-            rdtscp_shift: offset(&raw const superpin_recorder_rdtscp_shift),
+            rdtsc_then: offset(&raw const superpin_recorder_rdtsc_then),
+            rdtscp_then: offset(&raw const superpin_recorder_rdtscp_then),
             begins_reading: offset(&raw const superpin_recorder_begins_reading),
             reads: offset(&raw const superpin_recorder_reads),
             leaves_reading: offset(&raw const superpin_recorder_leaves_reading),
-            shifts: offset(&raw const superpin_recorder_shifts),
             left_reading: offset(&raw const superpin_recorder_left_reading),
             reading_stop: offset(&raw const superpin_recorder_reading_stop),
         }

@@ -16,7 +16,7 @@ pub const CODE_AT: u64 = 0;
 /// Stubs: the way from one patched site to the code.
 pub const STUBS_AT: u64 = 0x1000;
 /// Bytes of a stub.
-pub const STUB_BYTES: u64 = 32;
+pub const STUB_BYTES: u64 = 64;
 /// Sites that can be patched.
 pub const MAX_SITES: usize = 128;
 /// Where code ends.
@@ -52,8 +52,8 @@ pub const RESULT: u64 = DATA_AT + 0x80;
 pub const ENTRY: u64 = DATA_AT + 0x88;
 /// First word of the record of a reading of the time stamp counter.
 pub const READING: u64 = DATA_AT + 0x90;
-/// Address behind the shift that follows it and is to be done as well, or 0.
-pub const BEHIND_SHIFT: u64 = DATA_AT + 0x98;
+/// Address in the stub of what follows it and is executed there, or 0.
+pub const FOLLOWS: u64 = DATA_AT + 0x98;
 /// How the counter is computed ([`crate::sliced::instructions::Line`]).
 pub const TICKS: u64 = DATA_AT + 0xa0;
 pub const NS: u64 = DATA_AT + 0xa8;
@@ -64,8 +64,6 @@ pub const CHANGES_END: u64 = DATA_AT + 0xc0;
 pub const CHANGES_FORBIDDEN: u64 = DATA_AT + 0xc8;
 /// The segment whose limit is the number of the processor and its node, as `rdtscp` gives it, for those that may not execute that.
 pub const CPU_NODE: u64 = 0x7b;
-/// Length of `shl rdx, 32`.
-pub const SHIFT_LEN: u64 = 4;
 /// The result of an `fstat` of the recorder's own.
 pub const STATUS: u64 = DATA_AT + 0x100;
 /// Devices of local file systems, as `fstat` names them, then zeroes. None: no descriptor becomes known inside the master.

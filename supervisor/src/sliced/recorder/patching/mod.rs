@@ -7,11 +7,13 @@
 //!
 //! * `padding`: bytes that nothing executes.
 //! * `plan`: what to write where, decided by the code around an instruction.
+//! * `covering`: jumps over more than one instruction, where it finds no gap near.
 //! * `sites`: instructions that were patched, and what was there before.
 
+mod covering;
 mod padding;
 mod plan;
 mod sites;
 
-pub use plan::MidPatch;
+pub use plan::{Follows, MidPatch};
 pub use sites::Sites;

@@ -14,7 +14,7 @@ pub const SHORT_JUMP: u64 = 2;
 /// Bytes of a jump by 32 bits.
 pub const NEAR_JUMP: u64 = 5;
 /// Bytes of a jump to any address.
-const FAR_JUMP: u64 = 14;
+pub const FAR_JUMP: u64 = 14;
 /// What code is aligned to.
 const ALIGNMENT: u64 = 16;
 /// How far around a site places are looked for.
@@ -63,7 +63,7 @@ impl Text {
         address.checked_sub(self.start).and_then(|at| self.bytes.get(at as usize..)).unwrap_or_default()
     }
 
-    fn decode(&self, address: u64) -> Option<Instruction> {
+    pub(super) fn decode(&self, address: u64) -> Option<Instruction> {
         Instruction::decode(self.from(address), AppPc(address)).ok()
     }
 
@@ -125,26 +125,35 @@ impl Text {
     }
 
     /// The gaps that start in a range.
-    fn gaps(&self, around: Range<u64>) -> Vec<Range<u64>> {
+    pub(super) fn gaps(&self, around: Range<u64>) -> Vec<Range<u64>> {
         let ranges = around.map(|place| place..place.next_multiple_of(ALIGNMENT));
         ranges.filter(|range| range.end - range.start >= SHORT_JUMP && self.is_free_gap(range)).collect()
     }
 
     /// A place for a jump to any address: at the end, or in a large gap, the nearest to `site` first.
     pub fn far(&self, site: u64, used: &[Range<u64>]) -> Option<u64> {
-        let zeroes = self.bytes.iter().rev().take_while(|&&byte| byte == 0).count();
-        let places = if zeroes < FILLED { 0 } else { zeroes as u64 / ALIGNMENT };
+        let places = self.filled() / ALIGNMENT;
         let mut at_end = (1..=places).map(|n| self.end() / ALIGNMENT * ALIGNMENT - n * ALIGNMENT);
         let free = |place: &u64| is_free(&(*place..*place + FAR_JUMP), used);
         at_end.find(free).or_else(|| {
-            let windows = (0..WINDOWS).flat_map(|n| {
-                let far = n * WINDOW;
-                [site + far..site + far + WINDOW, site.saturating_sub(far + WINDOW)..site.saturating_sub(far)]
-            });
-            let inside = windows.filter(|window| window.start >= self.start && window.end <= self.end());
-            let mut gaps = inside.flat_map(|window| self.gaps(window));
-            gaps.find(|gap| gap.end - gap.start >= FAR_JUMP && free(&gap.start)).map(|gap| gap.start)
+            self.gaps_around(site).find(|gap| gap.end - gap.start >= FAR_JUMP && free(&gap.start)).map(|gap| gap.start)
         })
+    }
+
+    /// Gaps, the nearest to `site` first.
+    pub(super) fn gaps_around(&self, site: u64) -> impl Iterator<Item = Range<u64>> {
+        let windows = (0..WINDOWS).flat_map(move |n| {
+            let far = n * WINDOW;
+            [site + far..site + far + WINDOW, site.saturating_sub(far + WINDOW)..site.saturating_sub(far)]
+        });
+        let inside = windows.filter(|window| window.start >= self.start && window.end <= self.end());
+        inside.flat_map(|window| self.gaps(window))
+    }
+
+    /// So many bytes at the end are what the linker fills the last page with.
+    pub(super) fn filled(&self) -> u64 {
+        let zeroes = self.bytes.iter().rev().take_while(|&&byte| byte == 0).count();
+        if zeroes < FILLED { 0 } else { zeroes as u64 }
     }
 
     fn is_free_gap(&self, range: &Range<u64>) -> bool {
@@ -196,7 +205,7 @@ impl Text {
     }
 
     /// Whether a direct jump from nearby leads there.
-    fn is_short_target(&self, gap: &Range<u64>) -> bool {
+    pub(super) fn is_short_target(&self, gap: &Range<u64>) -> bool {
         const REACH: u64 = 160;
         let before = STARTS.flat_map(|more| self.walk(gap.start.saturating_sub(REACH + more), gap.start));
         let mut short = before.chain(self.walk(gap.end, gap.end + REACH));
@@ -210,7 +219,7 @@ impl Text {
     }
 
     /// Whether any bytes that look like a jump or call by 32 bits, wherever instructions start, lead there.
-    fn is_target(&self, place: u64) -> bool {
+    pub(super) fn is_target(&self, place: u64) -> bool {
         let at = place.wrapping_sub(self.start) as usize;
         self.targets.get_or_init(|| self.targets()).get(at / 64).is_some_and(|word| word >> (at % 64) & 1 != 0)
     }
@@ -231,7 +240,7 @@ impl Text {
     }
 }
 
-fn is_free(place: &Range<u64>, used: &[Range<u64>]) -> bool {
+pub(super) fn is_free(place: &Range<u64>, used: &[Range<u64>]) -> bool {
     used.iter().all(|other| other.end <= place.start || place.end <= other.start)
 }
 

@@ -5,20 +5,24 @@
 //!   syscall                    becomes  jmp gap      (two bytes for two: no instruction around it changes; so with rdtsc, and rdtscp has a third)
 //!   lfence; rdtsc              becomes  jmp gap      where no gap is near: the rdtsc begins at the last two bytes of the jump's five
 //!   rdtscp; shl rdx, 32        becomes  jmp gap      the same with the shl
+//!   rdtsc; lfence              becomes  jmp far      where no gap lies before either: the same with nearly any instruction, see `super::covering`
+//!   rdtsc; lfence; rdtscp      the same, and its stub leads on to that of the rdtscp, where nothing else does
 //!   gap                         jmp stub              (sometimes by way of smaller gaps), or, where that is too far away, jmp far
 //!   far                        jmp [stub's address]  at the end of the mapping's last page, or in a large gap
 //! ```
 
 use std::ops::Range;
 
-use super::padding::{NEAR_JUMP, SHORT_JUMP, Text};
-use crate::sliced::recorder::code::{Labels, PatchedKind, SHIFT_LEN, entries, in_master};
+use super::padding::{NEAR_JUMP, SHORT_JUMP, Text, is_free};
+use crate::sliced::recorder::code::{PatchedKind, entries, in_master};
 
 /// Where in a guarded jump an instruction of the app's begins: at its last two bytes. Both are 0xff, which is no instruction, if the jump leads
 /// back by no more than [`GUARDED`] bytes. So who comes there by another way stops with SIGILL.
 const MID_PATCH: u64 = 3;
 /// See [`MID_PATCH`].
 const GUARDED: u64 = 1 << 16;
+/// `lfence`.
+pub(super) const FENCE: [u8; 3] = [0x0f, 0xae, 0xe8];
 
 /// Bytes that are put where others were.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,20 +59,31 @@ pub struct Patch {
 pub enum MidPatch {
     /// The reading itself, after a fence.
     Reading(u64),
-    /// What shifts rdx, after the reading.
-    Shift(u64),
+    /// What follows the reading, and is in the stub as well.
+    Follows(Follows),
+}
+
+/// An instruction behind a reading, which the stub has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Follows {
+    /// Its address.
+    pub at: u64,
+    /// Its length.
+    pub len: u64,
+    /// Where it lies in the stub.
+    pub in_stub: u64,
 }
 
 /// A stub that is to be reached.
-struct Goal<'a> {
+pub(super) struct Goal<'a> {
     /// The code around.
-    text: &'a Text,
+    pub(super) text: &'a Text,
     /// Its offset.
     stub: u64,
     /// Where the instruction ends that leads there.
-    after: u64,
+    pub(super) after: u64,
     /// Places that are taken.
-    used: &'a [Range<u64>],
+    pub(super) used: &'a [Range<u64>],
 }
 
 /// What to write so that the instruction that ends at `after` leads to a stub, which is to lie at the offset `stub`.
@@ -80,8 +95,20 @@ pub fn plan(text: &Text, instruction: PatchedKind, after: u64, stub: u64, used: 
     let goal = Goal { text, stub, after, used };
     match instruction {
         PatchedKind::Syscall if let Some(load) = text.load_before(after) => goal.by_load(load, instruction),
-        _ => goal.by_short_jumps(site, instruction).or_else(|| goal.by_guarded_jump(site, instruction)),
+        _ => {
+            let guarded = || goal.by_guarded_jump(site, instruction);
+            let covering = || goal.by_covering_jump(site, instruction);
+            goal.by_short_jumps(site, instruction).or_else(guarded).or_else(covering)
+        }
     }
+}
+
+/// What leads to a stub from the one of a reading before, if what follows that ends where this instruction begins: nothing is written there.
+pub fn plan_behind(text: &Text, instruction: PatchedKind, after: u64, stub: u64) -> Option<Patch> {
+    let goal = Goal { text, stub, after, used: &[] };
+    let nothing = goal.written(after - instruction.len(), instruction.bytes().to_vec())?;
+    let stub = goal.stub(&[], instruction.entry());
+    (nothing.old == nothing.new).then_some(Patch { jump: nothing, route: Vec::new(), stub, mid_patch: None })
 }
 
 impl Goal<'_> {
@@ -107,37 +134,36 @@ impl Goal<'_> {
     }
 
     fn by_guarded_jump(&self, site: u64, instruction: PatchedKind) -> Option<Patch> {
-        const FENCE: [u8; MID_PATCH as usize] = [0x0f, 0xae, 0xe8];
-        const SHIFT_RDX: [u8; SHIFT_LEN as usize] = [0x48, 0xc1, 0xe2, 32];
+        const SHIFT_RDX: [u8; 4] = [0x48, 0xc1, 0xe2, 32];
         let fence = site.checked_sub(MID_PATCH)?;
-        let shift = self.after..self.after + SHIFT_LEN;
-        let (start, displaced, entry, mid_patch) = match instruction {
-            PatchedKind::Rdtsc | PatchedKind::Rdtscp
-                if self.text.read(fence..site) == Some(&FENCE[..]) && self.text.is_start(fence) =>
-            {
-                (fence, &FENCE[..], instruction.entry(), MidPatch::Reading(site))
+        let shift = self.after..self.after + SHIFT_RDX.len() as u64;
+        let (start, (stub, mid_patch)) = match instruction {
+            PatchedKind::Rdtsc | PatchedKind::Rdtscp if self.is_fence(fence) => {
+                (fence, (self.stub(&FENCE, instruction.entry()), MidPatch::Reading(site)))
             }
             PatchedKind::Rdtscp if self.text.read(shift) == Some(&SHIFT_RDX[..]) => {
-                (site, &[][..], Labels::get().rdtscp_shift, MidPatch::Shift(site + MID_PATCH))
+                (site, self.stub_then(instruction.entry_then()?, &SHIFT_RDX))
             }
             _ => return None,
         };
+        if !is_free(&(start..start + NEAR_JUMP), self.used) {
+            return None;
+        }
         let gap = self.text.before(start + NEAR_JUMP - GUARDED.min(start)..start, self.used)?;
         let (last, mut route) = self.leads(gap, &[gap])?;
         route.push(last);
         let jump = self.near_jump(start, gap)?;
-        Some(Patch { jump, route, stub: self.stub(displaced, entry), mid_patch: Some(mid_patch) })
+        Some(Patch { jump, route, stub, mid_patch: Some(mid_patch) })
     }
 
     /// A [`NEAR_JUMP`] from there to the goal, and what else it needs, which lies in no place that is taken, nor in one such jump at any of `own`.
-    fn leads(&self, from: u64, own: &[u64]) -> Option<(PatchedBytes, Vec<PatchedBytes>)> {
+    pub(super) fn leads(&self, from: u64, own: &[u64]) -> Option<(PatchedBytes, Vec<PatchedBytes>)> {
         let target = in_master(self.stub);
         if let Some(jump) = self.near_jump(from, target) {
             return Some((jump, Vec::new()));
         }
-        let bytes = [&[0xff, 0x25, 0, 0, 0, 0][..], &target.to_le_bytes()].concat();
         let own: Vec<_> = own.iter().map(|&place| place..place + NEAR_JUMP).collect();
-        let far = self.written(self.text.far(self.after, &[self.used, &own].concat())?, bytes)?;
+        let far = self.written(self.text.far(self.after, &[self.used, &own].concat())?, far_jump(target))?;
         Some((self.near_jump(from, far.at)?, vec![far]))
     }
 
@@ -146,14 +172,37 @@ impl Goal<'_> {
         self.written(from, [&[0xe9][..], &distance.to_le_bytes()].concat())
     }
 
-    fn written(&self, at: u64, new: Vec<u8>) -> Option<PatchedBytes> {
+    pub(super) fn written(&self, at: u64, new: Vec<u8>) -> Option<PatchedBytes> {
         let old = self.text.read(at..at + new.len() as u64)?.to_vec();
         Some(PatchedBytes { at, new, old })
     }
 
-    fn stub(&self, displaced: &[u8], entry: u64) -> (u64, Vec<u8>) {
-        (in_master(self.stub), entries::stub(self.stub, self.after, displaced, entry))
+    /// Whether a fence lies there.
+    pub(super) fn is_fence(&self, place: u64) -> bool {
+        self.text.read(place..place + FENCE.len() as u64) == Some(&FENCE[..]) && self.text.is_start(place)
     }
+
+    pub(super) fn stub(&self, displaced: &[u8], entry: u64) -> (u64, Vec<u8>) {
+        (in_master(self.stub), entries::stub(self.stub, self.after, displaced, entry, &[]).bytes)
+    }
+
+    /// A stub that has what follows as well.
+    pub(super) fn stub_then(&self, entry: u64, follows: &[u8]) -> ((u64, Vec<u8>), MidPatch) {
+        let stub = entries::stub(self.stub, self.after, &[], entry, follows);
+        let in_stub = in_master(self.stub) + stub.follows.expect("it has what follows");
+        let follows = Follows { at: self.after, len: follows.len() as u64, in_stub };
+        ((in_master(self.stub), stub.bytes), MidPatch::Follows(follows))
+    }
+
+    /// Where the stub is.
+    pub(super) fn target(&self) -> u64 {
+        in_master(self.stub)
+    }
+}
+
+/// A jump to any address.
+pub(super) fn far_jump(target: u64) -> Vec<u8> {
+    [&[0xff, 0x25, 0, 0, 0, 0][..], &target.to_le_bytes()].concat()
 }
 
 #[cfg(test)]
@@ -218,19 +267,19 @@ mod tests {
     #[test]
     fn who_comes_into_the_midst_of_a_guarded_jump_finds_no_instruction() {
         let nops = [0x90; 50];
-        let sites: [(&[u8], PatchedKind, u64, u64, MidPatch); 3] = [
-            (&[0x0f, 0xae, 0xe8, 0x0f, 0x31], PatchedKind::Rdtsc, 0, 5, MidPatch::Reading(0x40_2035)),
-            (&[0x0f, 0xae, 0xe8, 0x0f, 0x01, 0xf9], PatchedKind::Rdtscp, 0, 6, MidPatch::Reading(0x40_2035)),
-            (&[0x0f, 0x01, 0xf9, 0x48, 0xc1, 0xe2, 32], PatchedKind::Rdtscp, 0, 3, MidPatch::Shift(0x40_2035)),
+        let is_reading = |mid_patch| mid_patch == MidPatch::Reading(0x40_2035);
+        let is_shift = |mid_patch| matches!(mid_patch, MidPatch::Follows(Follows { at: 0x40_2035, len: 4, .. }));
+        let sites: [(&[u8], PatchedKind, u64, u64, fn(MidPatch) -> bool); 3] = [
+            (&[0x0f, 0xae, 0xe8, 0x0f, 0x31], PatchedKind::Rdtsc, 0, 5, is_reading),
+            (&[0x0f, 0xae, 0xe8, 0x0f, 0x01, 0xf9], PatchedKind::Rdtscp, 0, 6, is_reading),
+            (&[0x0f, 0x01, 0xf9, 0x48, 0xc1, 0xe2, 32], PatchedKind::Rdtscp, 0, 3, is_shift),
         ];
         for (code, instruction, start, end, mid_patch) in sites {
             let (text, function) = crowded(&[&nops[..], code].concat());
             let site = function + nops.len() as u64;
             let patch = plan(&text, instruction, site + end, STUBS_AT, &[]).unwrap();
-            assert_eq!(
-                (patch.jump.at, patch.mid_patch, patch.jump.old.as_slice()),
-                (site + start, Some(mid_patch), &code[..5])
-            );
+            assert_eq!((patch.jump.at, patch.jump.old.as_slice()), (site + start, &code[..5]));
+            assert!(patch.mid_patch.is_some_and(mid_patch), "{:?}", patch.mid_patch);
             assert_eq!((patch.jump.new[0], &patch.jump.new[MID_PATCH as usize..]), (0xe9, &[0xff, 0xff][..]));
             assert!(
                 isa::Instruction::decode(&[&patch.jump.new[MID_PATCH as usize..], &code[5..]].concat(), AppPc(0))
@@ -242,9 +291,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_fence_or_a_shift_there_is_no_room_for_a_guarded_jump() {
+    fn without_a_fence_or_what_can_be_moved_there_is_no_room_for_a_jump() {
         let nops = [0x90; 50];
-        for code in [&[0x90, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 32][..], &[0x48, 0x0f, 0xae, 0xe8, 0xb8, 1, 0x0f, 0x31]] {
+        for code in [&[0x90, 0x0f, 0x31, 0x89, 0xc1][..], &[0x48, 0x0f, 0xae, 0xe8, 0xb8, 1, 0x0f, 0x31]] {
             let (text, function) = crowded(&[&nops[..], code].concat());
             let after =
                 function + (nops.len() + code.windows(2).position(|two| two == [0x0f, 0x31]).unwrap()) as u64 + 2;

@@ -15,8 +15,8 @@ use machine::{Memory, PAGE};
 use tracee::Stopped;
 
 use super::padding::Text;
-use super::plan::{MidPatch, Patch, PatchedBytes, plan};
-use crate::sliced::recorder::code::{CODE_END, MAX_SITES, PatchedKind, STUB_BYTES, STUBS_AT};
+use super::plan::{Follows, MidPatch, Patch, PatchedBytes, plan, plan_behind};
+use crate::sliced::recorder::code::{CODE_END, MAX_SITES, PatchedKind, STUB_BYTES, STUBS_AT, entries};
 
 /// Larger mappings aren't searched for places.
 const LARGEST: u64 = 64 << 20;
@@ -88,7 +88,20 @@ impl Sites {
     pub fn mid_patch(&self, address: u64) -> Option<MidPatch> {
         let patches = self.sites.values().filter_map(|site| site.patch.as_ref()?.as_ref());
         let mut mid_patch = patches.filter_map(|patch| patch.mid_patch);
-        mid_patch.find(|mid_patch| matches!(mid_patch, MidPatch::Reading(at) | MidPatch::Shift(at) if *at == address))
+        mid_patch.find(|mid_patch| match mid_patch {
+            MidPatch::Reading(at) | MidPatch::Follows(Follows { at, .. }) => *at == address,
+        })
+    }
+
+    /// Where the app is if the master stands in a stub, before or behind what follows a reading.
+    pub fn behind_reading(&self, address: u64) -> Option<u64> {
+        let patches = self.sites.values().filter_map(|site| site.patch.as_ref()?.as_ref());
+        patches.filter_map(|patch| patch.mid_patch).find_map(|mid_patch| match mid_patch {
+            MidPatch::Follows(Follows { at, len, in_stub }) => {
+                [0, len].into_iter().find(|done| in_stub + done == address).map(|done| at + done)
+            }
+            MidPatch::Reading(_) => None,
+        })
     }
 
     /// Whether `address` lies on the way from a site to the recorder.
@@ -105,12 +118,13 @@ impl Sites {
     /// Looks at sites that have made some calls and weren't looked at yet. Whether any site can be patched.
     pub fn prepare(&mut self, process: &mut Stopped) -> bool {
         let is_new = |site: &PatchSite| site.patch.is_none() && site.calls >= SEEN;
-        let new: Vec<(u64, PatchedKind)> = self
+        let mut new: Vec<(u64, PatchedKind)> = self
             .sites
             .iter()
             .filter(|(_, site)| is_new(site))
             .map(|(after, site)| (*after, site.instruction))
             .collect();
+        new.sort_unstable_by_key(|(after, _)| *after);
         if !new.is_empty() {
             let mut search = Search::new(process, std::mem::take(&mut self.texts));
             for (after, instruction) in new {
@@ -134,10 +148,16 @@ impl Sites {
         }
         let used: Vec<Range<u64>> = {
             let patches = self.sites.values().filter_map(|site| site.patch.as_ref()?.as_ref());
-            patches.flat_map(|patch| patch.route.iter().map(PatchedBytes::range)).collect()
+            patches.flat_map(|patch| patch.route.iter().chain([&patch.jump]).map(PatchedBytes::range)).collect()
         };
         let stub = STUBS_AT + self.stubs as u64 * STUB_BYTES;
-        let patch = plan(search.text(after, process)?, instruction, after, stub, &used)?;
+        let text = search.text(after, process)?;
+        let before = self.follows_up_to(after - instruction.len());
+        let (patch, is_led_to) = match (plan(text, instruction, after, stub, &used), before) {
+            (Some(patch), _) => (patch, None),
+            (None, Some(before)) => (plan_behind(text, instruction, after, stub)?, Some(before)),
+            (None, None) => return None,
+        };
         let all = || patch.route.iter().chain([&patch.jump]);
         if !all().flat_map(pages).all(|page| self.pages.contains(&page) || search.is_unchanged(page)) {
             return None;
@@ -158,6 +178,11 @@ impl Sites {
             }
         };
         memory.write_all_at(&patch.stub.1, patch.stub.0).ok()?;
+        if let Some(before) = is_led_to {
+            let (at, bytes) = &mut self.sites.get_mut(&before)?.patch.as_mut()?.as_mut()?.stub;
+            entries::lead_on(bytes, patch.stub.0);
+            memory.write_all_at(bytes, *at).ok()?;
+        }
         for written in &patch.route {
             memory.write_all_at(&written.new, written.at).ok()?;
         }
@@ -165,6 +190,15 @@ impl Sites {
         let pages: Vec<u64> = all().flat_map(pages).filter(|page| !self.pages.contains(page)).collect();
         self.pages.extend(pages);
         Some(patch)
+    }
+
+    /// The site before `at`, by the address after it, if its stub has what lies between.
+    fn follows_up_to(&self, at: u64) -> Option<u64> {
+        let ends_there = |site: &PatchSite| match &site.patch {
+            Some(Some(Patch { mid_patch: Some(MidPatch::Follows(follows)), .. })) => follows.at + follows.len == at,
+            _ => false,
+        };
+        self.sites.iter().find(|(_, site)| ends_there(site)).map(|(after, _)| *after)
     }
 
     /// Patches all sites that can be, or takes the patches back.
