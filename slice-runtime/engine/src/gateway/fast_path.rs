@@ -5,7 +5,7 @@
 //! state, FS and all other registers are the app's, but for r11 if that is reserved. It goes one of three ways:
 //!
 //! * *given up*: with all registers as it found them, to `superpin_leave`. Then it is as if there were no fast path.
-//! * *done*: rax, rcx and r11 (see [`at`]) are as the call leaves them; with r10 the app pc after it, through the table of indirect
+//! * *done*: rax, rcx and r11 (see [`at`]), or what a reading of the time stamp counter gives, are as the instruction leaves them; with r10 the app pc after it, through the table of indirect
 //!   branches. The home slots of r10 and r9 are as they were: whoever is there takes both back.
 //! * *done and interrupted*: the same, to `superpin_indirect_miss`.
 //!
@@ -45,6 +45,11 @@ pub mod at {
     pub const EXITS: usize = offset_of!(ThreadState, exits);
     /// Words of an exit, the first of which is the app pc after the call.
     pub const EXIT_WORDS: usize = size_of::<translator::abi::TraceExit>() / 8;
+    /// In such an exit, which instruction it is at, 32 bits.
+    pub const EXIT_KIND: usize = offset_of!(translator::abi::TraceExit, kind);
+    /// That for `rdtsc`; for `rdtscp` it is one more.
+    pub const AT_RDTSC: u32 = translator::abi::ExitKind::Rdtsc as u32;
+    const _: () = assert!(translator::abi::ExitKind::Rdtscp as u32 == AT_RDTSC + 1);
     /// 1 if targets are looked up in the target map, 0 if in the table of IBL stubs.
     pub const LOOKS_IN_MAP: usize = offset_of!(ThreadState, looks_in_map);
     /// The bits of a target that choose its window in the map.
@@ -62,6 +67,8 @@ pub mod at {
 pub struct FastPath {
     /// All of its code, which starts with its first instruction.
     pub code: Range<u64>,
+    /// Where it starts for a reading of the time stamp counter.
+    pub reading: u64,
     /// Where it goes on after a fault.
     pub gives_up: u64,
     /// From its look at `interrupted` on.

@@ -312,6 +312,7 @@ pub unsafe fn adopt(thread: *mut ThreadState, xcr0: u64) {
         (*thread).runtime_fs = fs;
         (*thread).leave = superpin_leave as *const () as u64;
         (*thread).syscall = (*thread).leave;
+        (*thread).reading = (*thread).leave;
         (*thread).leave_by_stub = leave_by_stub_pc();
         (*thread).miss = indirect_miss_pc();
         (*thread).xsave_mask = machine::component::enabled() & machine::component::KEPT & !machine::component::PKRU;

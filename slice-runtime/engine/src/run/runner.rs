@@ -211,12 +211,13 @@ impl Runner {
         self.ask().1
     }
 
-    /// From now on exits at system calls lead to the fast path.
+    /// From now on exits at system calls and readings of the time stamp counter lead to the fast path.
     ///
     /// # Safety
     /// It must do what [`crate::fast_path`] says.
     pub unsafe fn take_fast_path(&mut self, fast_path: FastPath) {
         self.thread().syscall = fast_path.code.start;
+        self.thread().reading = fast_path.reading;
         // SAFETY: as in `mailbox`.
         unsafe { (*self.scene).fast_path = Some(fast_path) };
     }

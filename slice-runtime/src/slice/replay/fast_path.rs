@@ -21,9 +21,11 @@ use engine::fast_path::{FastPath, at};
 use machine::Gpr;
 use syscall_replay::effects::HASHED;
 use syscall_replay::hash::{FACTOR, ROTATION, SEED};
-use syscall_replay::log::SYSCALL;
+use syscall_replay::log::{NONDETERMINISTIC_BYTES, SYSCALL, nondeterministic_head};
 use syscall_replay::table::{In, Len, row};
-use syscall_replay::{Divergence, Replayer};
+use syscall_replay::{Divergence, NondeterministicKind, Replayer};
+
+use super::fast_readings::readings_assembly;
 
 /// System calls whose inputs are known here.
 const CALLS: usize = 512;
@@ -52,7 +54,7 @@ static INPUTS: [std::sync::atomic::AtomicU8; CALLS] = [const { std::sync::atomic
 
 global_asm!(
     ".pushsection .text.superpin_fast_path, \"ax\", @progbits",
-    ".irp place,start,window,window_end,interrupted,gives_up,end",
+    ".irp place,start,reading,window,window_end,interrupted,gives_up,end",
     ".globl superpin_fast_path_\\place",
     ".hidden superpin_fast_path_\\place",
     ".endr",
@@ -165,7 +167,7 @@ global_asm!(
     "mov rcx, [rcx + rdx]",
     "mov r10, rcx",
     // r9: the address of the target's word, in the target map or in the table of IBL stubs, see `translator::abi::index_of`.
-    "cmp qword ptr gs:[{looks_in_map}], 0",
+    "36: cmp qword ptr gs:[{looks_in_map}], 0",
     "je 33f",
     "pext r9, r10, gs:[{target_bits}]",
     "mov r9, gs:[r9 * 8 + {windows}]",
@@ -177,7 +179,9 @@ global_asm!(
     "movzx r9d, r9w",
     "movabs rcx, {indirect}",
     "lea r9, [rcx + r9 * 8]",
-    "34: mov rcx, r10",
+    "34: cmp byte ptr [rbx], {SYSCALL}",
+    "jne 35f",
+    "mov rcx, r10",
     "mov rdx, [rsp]",
     "cmp qword ptr gs:[{is_r11_reserved}], 0",
     "je 31f",
@@ -203,6 +207,7 @@ global_asm!(
     "popfq",
     "mov rsp, gs:[{rsp}]",
     "jmp superpin_indirect_miss",
+    readings_assembly!(),
     // What the call reads is compared before anything is written: one piece at most, on two pages at most, that can be written.
     "40: cmp r8, r9",
     "je 41f",
@@ -272,6 +277,7 @@ global_asm!(
     "jmp superpin_leave",
     "superpin_fast_path_end:",
     ".popsection",
+    AT_RDTSC = const at::AT_RDTSC,
     BYTES = const BYTES,
     CALLS = const CALLS,
     EXIT_BYTES = const at::EXIT_WORDS * 8,
@@ -281,10 +287,13 @@ global_asm!(
     LONG = const LONG,
     ROTATION = const ROTATION,
     SECOND_TEXT = const SECOND_TEXT,
+    RDTSC = const nondeterministic_head(NondeterministicKind::Rdtsc),
+    READING_BYTES = const NONDETERMINISTIC_BYTES,
     SEED = const SEED,
     SYSCALL = const SYSCALL,
     cursor = sym CURSOR,
     exit = const at::EXIT,
+    exit_kind = const at::EXIT_KIND,
     exits = const at::EXITS,
     indirect = const at::INDIRECT,
     dropped_bits = const at::DROPPED_BITS,
@@ -313,6 +322,7 @@ global_asm!(
 
 unsafe extern "C" {
     static superpin_fast_path_start: u8;
+    static superpin_fast_path_reading: u8;
     static superpin_fast_path_window: u8;
     static superpin_fast_path_window_end: u8;
     static superpin_fast_path_interrupted: u8;
@@ -333,7 +343,7 @@ impl Replaying {
         Self { replayer: Replayer::new(log), start: log.as_ptr() as u64 }
     }
 
-    /// From now on system calls take the fast path.
+    /// From now on system calls and readings of the time stamp counter take the fast path.
     pub fn shorten(&self, log: &'static [u8], engine: &mut Runner) {
         for (number, input) in INPUTS.iter().enumerate() {
             let known = match row(number as u64).map(|row| row.inputs) {
@@ -349,6 +359,7 @@ impl Replaying {
         let at = |place: *const u8| place as u64;
         let fast_path = FastPath {
             code: at(&raw const superpin_fast_path_start)..at(&raw const superpin_fast_path_end),
+            reading: at(&raw const superpin_fast_path_reading),
             gives_up: at(&raw const superpin_fast_path_gives_up),
             window: at(&raw const superpin_fast_path_window)..at(&raw const superpin_fast_path_window_end),
             interrupted: at(&raw const superpin_fast_path_interrupted),

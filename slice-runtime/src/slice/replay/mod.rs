@@ -5,7 +5,7 @@
 //!                 └─ anything unusual ──► the host, by the runtime
 //! ```
 //!
-//! * `fast_path`: calls replayed without leaving for the runtime.
+//! * `fast_path`: calls replayed without leaving for the runtime. `fast_readings`: readings of the time stamp counter likewise.
 //! * `space`: calls that shape memory are made again. `program_break`: but the break, which is a number here. `pieces`: what the kernel takes to be one
 //!   mapping there and several here.
 //! * `views`: mappings show what was written to their file.
@@ -13,6 +13,7 @@
 
 mod cpuid;
 mod fast_path;
+mod fast_readings;
 mod pieces;
 mod program_break;
 mod space;

@@ -61,6 +61,8 @@ pub struct ThreadState {
     pub leave_by_stub: u64,
     /// Where exits at system calls jump to: as `leave`, unless there is a fast path, see the engine's `fast_path`.
     pub syscall: u64,
+    /// The same for readings of the time stamp counter.
+    pub reading: u64,
     /// Where an indirect branch jumps to that isn't looked up, and an IBL stub that can't reach the gateway's own place for it, when the target is another one.
     pub miss: u64,
     /// 1 when `engine::interrupt` was called and not yet answered.
@@ -173,6 +175,8 @@ impl ThreadState {
     pub const LEAVE_AT: u32 = offset_of!(ThreadState, leave) as u32;
     /// GS offset of `syscall`.
     pub const SYSCALL_AT: u32 = offset_of!(ThreadState, syscall) as u32;
+    /// GS offset of `reading`.
+    pub const READING_AT: u32 = offset_of!(ThreadState, reading) as u32;
     /// GS offset of `leave_by_stub`.
     pub const LEAVE_BY_STUB_AT: u32 = offset_of!(ThreadState, leave_by_stub) as u32;
     /// GS offset of `miss`.

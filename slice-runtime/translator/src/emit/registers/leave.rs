@@ -14,8 +14,11 @@ impl Emitter<'_> {
         let id = exit_id(self.site.space, self.site.first_exit + exit as u32);
         self.out.code.store_gs_imm32(ThreadState::EXIT_AT, id);
         // What is finished for once is left behind its end.
-        let is_short = kind == ExitKind::Syscall && !self.shape.once;
-        self.out.code.jmp_gs(if is_short { ThreadState::SYSCALL_AT } else { ThreadState::LEAVE_AT });
+        self.out.code.jmp_gs(match kind {
+            ExitKind::Syscall if !self.shape.once => ThreadState::SYSCALL_AT,
+            ExitKind::Rdtsc | ExitKind::Rdtscp if !self.shape.once => ThreadState::READING_AT,
+            _ => ThreadState::LEAVE_AT,
+        });
         exit
     }
 
