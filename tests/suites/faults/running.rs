@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ExitStatus};
 use std::sync::OnceLock;
 
-use suites::deadline::{wait_for, wait_until};
+use suites::deadline::{Guarded, wait_for, wait_until};
 use suites::guest::{self, Guest};
 use suites::run::{Job, Outcome, Scratch, run};
 use suites::superpin::{command, parse_total};
@@ -32,6 +32,7 @@ pub struct Running {
     pub scratch: Scratch,
     pub superpin: Child,
     pub shared_memory: BTreeSet<String>,
+    _guarded: Guarded,
 }
 
 /// What became of it.
@@ -54,7 +55,9 @@ impl Running {
         command.stdout(File::create(scratch.beside("out")).unwrap());
         command.stderr(File::create(scratch.beside("err")).unwrap()).process_group(0);
         let shared_memory = shared_memory();
-        Self { superpin: command.spawn().unwrap(), scratch, shared_memory }
+        let superpin = command.spawn().unwrap();
+        let _guarded = Guarded::new(superpin.id());
+        Self { scratch, superpin, shared_memory, _guarded }
     }
 
     pub fn processes(&self) -> Vec<Process> {

@@ -7,8 +7,10 @@
 //!   a command's output ──► output ─┼─► limit: over? ─► processes: told and killed ─► an error, or a panic
 //!   a blocking call ─────► watch ──┘                     ▲
 //!   a crate's unit tests ────────────► watchdog ─────────┘
+//!   a test that is killed ───────────► guard: what it waited for is killed, too
 //! ```
 
+mod guard;
 mod limit;
 mod output;
 mod processes;
@@ -16,6 +18,7 @@ mod wait;
 mod watch;
 pub mod watchdog;
 
+pub use guard::Guarded;
 pub use limit::{begin, stretched};
 pub use output::output;
 pub use wait::{wait_at_most, wait_for, wait_until};

@@ -7,6 +7,7 @@ use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
+use super::guard::Guarded;
 use super::limit::Wait;
 use super::processes::{describe, family, kill};
 
@@ -44,6 +45,7 @@ pub fn wait_until(what: impl Fn() -> String, mut is_so: impl FnMut() -> bool) {
 
 /// Whether a child that isn't reaped yet ends before the wait is over.
 fn ends(pid: u32, wait: &mut Wait) -> io::Result<bool> {
+    let _guarded = Guarded::new(pid);
     // SAFETY: pidfd_open takes two integers and gives a new descriptor.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid as libc::pid_t, 0) };
     if fd < 0 {

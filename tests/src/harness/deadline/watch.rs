@@ -4,6 +4,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use super::guard::Guarded;
 use super::limit::Wait;
 use super::processes::{describe, family, kill};
 
@@ -11,6 +12,7 @@ use super::processes::{describe, family, kill};
 pub struct Watch {
     done: Option<mpsc::Sender<()>>,
     watcher: Option<JoinHandle<Option<String>>>,
+    _guarded: Guarded,
 }
 
 impl Watch {
@@ -31,7 +33,7 @@ impl Watch {
             kill(&processes);
             Some(told)
         });
-        Self { done: Some(done), watcher: Some(watcher) }
+        Self { done: Some(done), watcher: Some(watcher), _guarded: Guarded::new(pid) }
     }
 
     /// Ends the watch. What has happened if the process was killed.
