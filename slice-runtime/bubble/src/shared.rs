@@ -91,6 +91,8 @@ pub struct RunHeader {
     pub cpuid: cpuid::Table,
     /// What `xgetbv` answers there with ecx zero: components of the extended state that the kernel has enabled.
     pub xcr0: u64,
+    /// 1 if the base of FS or GS is zero there after a null selector was loaded.
+    pub null_selector_clears_base: u64,
 }
 
 /// Ranges in [`SharedContents`].

@@ -22,8 +22,8 @@ pub mod routine;
 mod write;
 
 pub use decode::{
-    Condition, DecodeError, Instruction, Kind, MAX_LEN, MNEMONICS, NondeterministicKind, Reader, Segment, mnemonics,
-    prepare,
+    Condition, DecodeError, Instruction, Kind, MAX_LEN, MNEMONICS, NondeterministicKind, Reader, Segment,
+    SelectorSource, mnemonics, prepare,
 };
 pub use facts::{IndirectOperand, MemoryOperand, MemoryOperands, Usage, free_gpr};
 pub use write::{Code, Fixup};

@@ -1,6 +1,6 @@
 //! Facts about single instructions that liveness, instrumentation and dispatch rely on.
 
-use isa::{Condition, DecodeError, IndirectOperand, Instruction, Kind, NondeterministicKind, Segment};
+use isa::{Condition, DecodeError, IndirectOperand, Instruction, Kind, NondeterministicKind, Segment, SelectorSource};
 use machine::{AppPc, Gpr, flags};
 
 const PC: u64 = 0x40_0000;
@@ -57,8 +57,12 @@ fn kinds() {
         (&[0xcd, 0x80], Kind::Unsupported("int 0x80")),
         (&[0x0f, 0x34], Kind::Unsupported("sysenter")),
         (&[0x66, 0xe9, 0, 0, 0, 0], Kind::Unsupported("near branch with an operand size prefix")),
-        (&[0x8e, 0xe8], Kind::Unsupported("load of the FS or GS selector")),
-        (&[0x0f, 0xa1], Kind::Unsupported("load of the FS or GS selector")),
+        (&[0x8e, 0xe8], Kind::SelectorLoad { segment: Segment::Gs, from: SelectorSource::Register(Gpr::Rax) }),
+        (&[0x41, 0x8e, 0xe3], Kind::SelectorLoad { segment: Segment::Fs, from: SelectorSource::Register(Gpr::R11) }),
+        (&[0x0f, 0xa1], Kind::SelectorLoad { segment: Segment::Fs, from: SelectorSource::Stack(8) }),
+        (&[0x66, 0x0f, 0xa9], Kind::SelectorLoad { segment: Segment::Gs, from: SelectorSource::Stack(2) }),
+        (&[0x8e, 0x20], Kind::Unsupported("load of the FS or GS selector from memory")),
+        (&[0x8e, 0xd8], Kind::Plain),
         (&[0x48, 0xcf], Kind::Unsupported("far or interrupt return")),
         (&[0x65, 0xa4], Kind::Unsupported("GS-relative string instruction, xlat or gather")),
         (&[0x64, 0xa4], Kind::Plain),

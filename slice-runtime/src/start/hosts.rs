@@ -123,6 +123,7 @@ fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
         exact_faults: boot.site.mode == RunMode::Serial && header.keeps_code != 0,
         replays: boot.site.mode == RunMode::Slice,
         xcr0: header.xcr0,
+        null_selector_clears_base: header.null_selector_clears_base != 0,
         run_memory: (boot.site.run_memory >= 0).then_some((boot.site.supervisor, boot.site.run_memory)),
         watched,
     }

@@ -24,7 +24,7 @@ use nix::unistd::{Whence, lseek};
 use super::slot::ClaimedSlot;
 use super::step_names::StepNames;
 use super::view::{OpenFiles, View};
-use crate::base::{Doing, Failure, above_standard, cpuid_table};
+use crate::base::{Doing, Failure, above_standard, cpuid_table, null_selector_clears_base};
 use crate::command::{Addresses, Settings};
 use crate::report::log;
 
@@ -181,6 +181,7 @@ impl RunMemory {
             stops_at: NOWHERE.into(),
             tool_args,
             xcr0: machine::component::enabled(),
+            null_selector_clears_base: null_selector_clears_base().into(),
             cpuid: if settings.sliced { cpuid_table().clone() } else { *cpuid::Table::none() },
         };
         // SAFETY: CONTROL starts with the header, is large enough and page-aligned; no slice exists yet.

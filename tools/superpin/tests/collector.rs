@@ -43,6 +43,7 @@ impl RunMemory {
             tool_args,
             cpuid: *machine::cpuid::Table::none(),
             xcr0: 0,
+            null_selector_clears_base: 1,
         };
         // SAFETY: a header is plain integers, and `header` lives while its bytes are borrowed.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<RunHeader>()) };

@@ -28,6 +28,8 @@ pub struct Settings {
     pub replays: bool,
     /// XCR0 of the processor on which the app asks, for hosts that replay.
     pub xcr0: u64,
+    /// Whether the base of FS or GS is zero after a null selector was loaded, on the processor on which the app loads it; others leave it alone.
+    pub null_selector_clears_base: bool,
     /// The process that has the run memory open, and its descriptor, if it can be opened by its name.
     pub run_memory: Option<(i32, i32)>,
     /// What those who work on superpin asked for.

@@ -52,6 +52,7 @@ impl Runner {
                 let (cpu, mut control) = self.ask();
                 host.unsupported(TRAP_FLAG, cpu, &mut control)
             }
+            ExitKind::SelectorLoad => self.load_selector(host, exit.pc),
             ExitKind::Drain => {
                 self.engine.stats.entries[4] += 1;
                 stream::take(|words| host.drain(words));

@@ -8,6 +8,7 @@
 //! ```
 //!
 //! `begun` knows of instructions that were begun and aren't finished; `x87` shows the app its own addresses.
+//! `selectors` loads null selectors for the app.
 
 mod begun;
 mod branch_exits;
@@ -17,6 +18,7 @@ mod dispatch;
 mod exits;
 mod next;
 mod runner;
+mod selectors;
 pub mod stream;
 mod x87;
 

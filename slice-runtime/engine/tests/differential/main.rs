@@ -41,6 +41,7 @@ const SETTINGS: Settings = Settings {
     exact_faults: true,
     replays: false,
     xcr0: 0,
+    null_selector_clears_base: true,
     run_memory: None,
     watched: engine::Watched::NOTHING,
 };

@@ -126,6 +126,7 @@ const SETTINGS: Settings = Settings {
     exact_faults: true,
     replays: false,
     xcr0: 0,
+    null_selector_clears_base: true,
     run_memory: None,
     watched: engine::Watched::NOTHING,
 };
@@ -284,6 +285,26 @@ fn who_replays_is_told_what_the_app_was() {
     // Which registers are in use is the app's own state. All processors with more than XCR0 can tell.
     if std::arch::x86_64::__cpuid_count(0xd, 1).eax & 1 << 2 != 0 {
         assert_eq!(translated(replays, xcr, 1, |_| {}).0 & !xcr(0), 0);
+    }
+}
+
+/// The base of FS after a null selector was loaded.
+extern "C" fn base_after_null_selector(mut base: u64) -> u64 {
+    // SAFETY: FS gets back its base before anything asks for it.
+    unsafe {
+        std::arch::asm!(
+            "rdfsbase {own}", "wrfsbase {base}", "mov fs, {null:x}", "rdfsbase {base}", "wrfsbase {own}",
+            own = out(reg) _, base = inout(reg) base, null = in(reg) 0_u64, options(nomem, nostack, preserves_flags)
+        );
+    }
+    base
+}
+
+#[test]
+fn a_null_selector_does_to_the_base_what_it_does_where_the_app_runs() {
+    for (null_selector_clears_base, after) in [(true, 0), (false, 0x1234)] {
+        let settings = Settings { null_selector_clears_base, ..SETTINGS };
+        assert_eq!(translated(settings, base_after_null_selector, 0x1234, |_| {}).0, after);
     }
 }
 

@@ -5,7 +5,7 @@ use machine::AppPc;
 
 use super::condition::Condition;
 use super::instruction::Instruction;
-use super::kind::{Kind, NondeterministicKind, Segment, gpr};
+use super::kind::{Kind, NondeterministicKind, Segment, SelectorSource, gpr};
 
 impl Instruction {
     /// Whether a `loop` or `jrcxz` counts in ecx: it has an address size prefix.
@@ -62,11 +62,11 @@ impl Instruction {
             Mnemonic::Lfs | Mnemonic::Lgs => return Kind::Unsupported("load of the FS or GS selector"),
             _ => {}
         }
-        let writes_selector = matches!(self.iced.mnemonic(), Mnemonic::Mov | Mnemonic::Pop)
+        if matches!(self.iced.mnemonic(), Mnemonic::Mov | Mnemonic::Pop)
             && self.iced.op0_kind() == OpKind::Register
-            && Segment::from_iced(self.iced.op0_register()).is_some();
-        if writes_selector {
-            return Kind::Unsupported("load of the FS or GS selector");
+            && let Some(segment) = Segment::from_iced(self.iced.op0_register())
+        {
+            return self.selector_load(segment);
         }
         if self.segment() == Some(Segment::Gs) && !self.has_replaceable_operand() {
             return Kind::Unsupported("GS-relative string instruction, xlat or gather");
@@ -83,6 +83,16 @@ impl Instruction {
             && self.iced.code() != Opcode::Xlat_m8
             && self.iced.encoding() != EncodingKind::D3NOW
             && self.iced.op_kinds().any(|kind| kind == OpKind::Memory)
+    }
+
+    fn selector_load(&self, segment: Segment) -> Kind {
+        let source = gpr(self.iced.op1_register()).map(SelectorSource::Register);
+        let popped = self.iced.stack_pointer_increment();
+        let from = if popped > 0 { Some(SelectorSource::Stack(popped as u8)) } else { source };
+        from.map_or(Kind::Unsupported("load of the FS or GS selector from memory"), |from| Kind::SelectorLoad {
+            segment,
+            from,
+        })
     }
 
     fn segment_base(&self, write: bool, segment: Segment) -> Kind {

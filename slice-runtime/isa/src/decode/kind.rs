@@ -24,6 +24,15 @@ impl Segment {
     }
 }
 
+/// Where an instruction gets a selector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SelectorSource {
+    /// The lower half of the lower half of a register.
+    Register(Gpr),
+    /// The stack, from which so many bytes are taken.
+    Stack(u8),
+}
+
 /// An instruction whose result the app's state doesn't determine, and which the engine asks its host for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NondeterministicKind {
@@ -90,6 +99,13 @@ pub enum Kind {
         register: Gpr,
         /// 64-bit operand; otherwise 32 bits, zero-extended both ways.
         wide: bool,
+    },
+    /// `mov` or `pop` of a selector to FS or GS. The null selector is all that the engine can load.
+    SelectorLoad {
+        /// Which of them.
+        segment: Segment,
+        /// Where the selector comes from.
+        from: SelectorSource,
     },
     /// Raises a signal natively: `int3`, `ud2`, privileged instructions. Ends a trace; copied so that it faults.
     Trap,

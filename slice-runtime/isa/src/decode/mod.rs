@@ -14,6 +14,6 @@ mod reader;
 pub use condition::Condition;
 pub use instruction::{Instruction, MAX_LEN};
 pub(crate) use kind::gpr;
-pub use kind::{Kind, NondeterministicKind, Segment};
+pub use kind::{Kind, NondeterministicKind, Segment, SelectorSource};
 pub use mnemonics::{MNEMONICS, mnemonics};
 pub use reader::{DecodeError, Reader, prepare};

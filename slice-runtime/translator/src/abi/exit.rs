@@ -42,6 +42,8 @@ pub enum ExitKind {
     X87Environment,
     /// The instruction at `pc` takes the trap flag from the stack.
     PopFlags,
+    /// The instruction at `pc` loads a selector to FS or GS.
+    SelectorLoad,
     /// The buffer is to be emptied before the app goes on at `pc`.
     Drain,
     /// The quick check of the slice's end passed at `pc`; `site` is the offset where the trace goes on.

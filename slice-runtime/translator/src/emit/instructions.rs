@@ -86,6 +86,7 @@ impl Emitter<'_> {
             Kind::Nondeterministic(NondeterministicKind::Rdtsc) => self.leave_after(ExitKind::Rdtsc, next),
             Kind::Nondeterministic(NondeterministicKind::Rdtscp) => self.leave_after(ExitKind::Rdtscp, next),
             Kind::Nondeterministic(NondeterministicKind::Cpuid) => self.leave_after(ExitKind::Cpuid, next),
+            Kind::SelectorLoad { .. } => self.leave_after(ExitKind::SelectorLoad, instruction.pc()),
             Kind::XBegin { abort } => self.transaction_start(abort),
             Kind::SegmentBase { write, segment, register, wide } => {
                 self.segment_base(instruction, write, segment, register, wide);
