@@ -1,5 +1,10 @@
 //! The mappings of a process, and which of them others may change.
 
+use std::fs::File;
+use std::os::fd::FromRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
+
 use bubble::map::BUBBLE;
 use machine::mapping;
 
@@ -17,22 +22,44 @@ pub(crate) struct Mapping {
     is_memory: bool,
     /// Whether only the app and its children can have it.
     pub is_anonymous: bool,
+    /// The System V segment that it shows.
+    pub segment: Option<i32>,
 }
 
 impl From<mapping::Mapping> for Mapping {
     fn from(told: mapping::Mapping) -> Self {
         let mapping::Mapping { start, end, offset, device, inode, shared, .. } = told;
+        let (major, minor) = (device >> 32, device as u32);
+        // A file may have such a name, too.
+        let is_segment = told.name.starts_with("/SYSV") && memory_device() == Some((major as u32, minor));
+        // Segments and other memory are counted each by itself.
+        let kind = if is_segment { " segment" } else { "" };
         Self {
             start,
             end,
             protection: told.protection(),
             offset,
-            object: format!("{:02x}:{:02x} {inode}", device >> 32, device as u32),
+            object: format!("{major:02x}:{minor:02x} {inode}{kind}"),
             is_shared: shared,
             is_memory: !told.name.starts_with('/') || told.name.ends_with("(deleted)"),
             is_anonymous: told.name == "/dev/zero (deleted)",
+            segment: is_segment.then_some(inode as i32),
         }
     }
+}
+
+/// Where the kernel keeps memory that no file system shows, as long as its pages aren't huge ones.
+fn memory_device() -> Option<(u32, u32)> {
+    static DEVICE: OnceLock<Option<(u32, u32)>> = OnceLock::new();
+    let of_new_memory = || {
+        // SAFETY: the name is a literal; the kernel keeps nothing of it.
+        let fd = unsafe { libc::memfd_create(c"".as_ptr(), libc::MFD_CLOEXEC) };
+        // SAFETY: a new descriptor, which nobody else owns.
+        let memory = (fd >= 0).then(|| unsafe { File::from_raw_fd(fd) })?;
+        let device = memory.metadata().ok()?.dev();
+        Some((libc::major(device), libc::minor(device)))
+    };
+    *DEVICE.get_or_init(of_new_memory)
 }
 
 impl Mapping {
@@ -107,6 +134,24 @@ fn attachments(list: &str, segment: i32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_segment_is_no_other_memory() {
+        // SAFETY: a new segment of this test's own, which goes with its last attachment.
+        let (segment, address) = unsafe {
+            let segment = libc::shmget(libc::IPC_PRIVATE, 4096, 0o600);
+            let address = libc::shmat(segment, std::ptr::null(), 0) as u64;
+            libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut());
+            (segment, address)
+        };
+        let me = std::process::id() as i32;
+        let map = mappings(me).into_iter().find(|map| map.start == address).unwrap();
+        assert_eq!((map.segment, map.is_anonymous), (Some(segment), false));
+        assert!(map.object.ends_with(" segment") && !map.is_of(segment as u64));
+        let other =
+            mapping::Mapping::parse("7ffff7fb6000-7ffff7fb7000 rw-s 00000000 fe:00 99   /SYSV00000000 (deleted)");
+        assert_eq!(Mapping::from(other.unwrap()).segment, None);
+    }
 
     #[test]
     fn attachments_are_counted() {

@@ -17,8 +17,8 @@ pub struct NewProcess {
 pub enum ProcessKind {
     /// It has a copy of its parent's memory and is followed.
     Copy(Box<InheritedState>),
-    /// It uses its parent's memory, and its parent waits (vfork): it is followed from its exec on.
-    VforkChild,
+    /// It uses its parent's memory, and its parent waits (vfork): it is followed from its exec on. Until then what it stores is the parent's, who has this company.
+    VforkChild(Company),
     /// It is no process, but a thread of a followed one.
     Thread,
     /// Nobody follows its parent: nor is it.

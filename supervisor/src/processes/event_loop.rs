@@ -154,9 +154,14 @@ impl<'a> Processes<'a> {
                     member.adopt_thread(process);
                 }
             }
-            _ if !self.settings.follow || has_other_numbers(pid) => drop(process.detach(0)),
-            ProcessKind::VforkChild => {
-                if let Ok(vfork_child) = VforkChild::start(process) {
+            kind if !self.settings.follow || has_other_numbers(pid) => {
+                if let ProcessKind::VforkChild(company) = kind {
+                    company.breaks();
+                }
+                drop(process.detach(0));
+            }
+            ProcessKind::VforkChild(company) => {
+                if let Ok(vfork_child) = VforkChild::start(process, company) {
                     self.vfork_children.insert(pid, vfork_child);
                 }
             }

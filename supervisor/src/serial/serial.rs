@@ -302,7 +302,7 @@ impl Serial<'_> {
             return Ok(ProcessKind::Unfollowed);
         };
         if waits {
-            return Ok(ProcessKind::VforkChild);
+            return Ok(ProcessKind::VforkChild(Company::default()));
         }
         Ok(ProcessKind::Copy(Box::new(InheritedState {
             gadget: gadget_of(app)?,

@@ -8,7 +8,7 @@ use crate::base::{Affinity, Failure, Moment, affinity};
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
 use crate::follow::{Follower, JobStop, JobStops, NewProcess, Origin, Outcome, ProcessKind, Resources};
-use crate::sliced::boundaries::Next;
+use crate::sliced::boundaries::{Next, lends_all};
 use crate::sliced::memory::busy_programs;
 use crate::sliced::slices::Ended;
 
@@ -206,13 +206,17 @@ impl Sliced<'_> {
 
     /// The app has started a process.
     fn born(&mut self, stopped: Stopped, child: Running, waits: bool) -> Result<(), Failure> {
+        let registers = stopped.registers()?;
+        let number = registers.syscall_number() as u64;
+        let is_lent = waits && lends_all(number, &registers.app().syscall_args(), &stopped);
         let name = self.run.resources().name.clone();
         let master = self.run.master();
-        master.process().memory().is_born(child.pid(), waits);
-        let kind = match (master.has_failed(), waits) {
-            (true, _) => ProcessKind::Unfollowed,
-            (false, true) => ProcessKind::VforkChild,
-            (false, false) => ProcessKind::Copy(Box::new(master.process().inherited(&name))),
+        let is_followed = !master.has_failed();
+        let company = master.process().memory().is_born(child.pid(), is_lent && is_followed);
+        let kind = match (is_followed, waits) {
+            (false, _) => ProcessKind::Unfollowed,
+            (true, true) => ProcessKind::VforkChild(company),
+            (true, false) => ProcessKind::Copy(Box::new(master.process().inherited(&name))),
         };
         self.new_processes.push(NewProcess { child, kind });
         self.run.master().resume(stopped, 0)

@@ -22,20 +22,21 @@ const COPY: i32 = libc::CLONE_PTRACE | libc::CLONE_UNTRACED | libc::CLONE_FILES;
 
 impl Stopped {
     /// Makes the process fork: the copy is a child of ours, under control, stopped before it executes anything, with all
-    /// signals blocked. It has no files. Nothing of the original changes.
+    /// signals blocked. It has no files. Nothing of the original changes. Also told is who the kernel has seen fork: the original, or one in its place.
     ///
     /// # Errors
     /// If the process was killed or can't fork (memory, limits).
-    pub fn fork(&mut self, gadget: u64, parent: Parent) -> Result<Self, TraceError> {
-        let registers = self.registers()?;
+    pub fn fork(&mut self, gadget: u64, parent: Parent) -> Result<(Self, i32), TraceError> {
+        let (original, registers) = (self.pid(), self.registers()?);
         let mut remote = Remote::new(self, gadget)?;
-        let copy = match parent {
+        let (copy, forker) = match parent {
             // A sibling of the original.
-            Parent::Tracer => start(&mut remote, COPY | libc::CLONE_PARENT | libc::SIGCHLD)?,
+            Parent::Tracer => (start(&mut remote, COPY | libc::CLONE_PARENT | libc::SIGCHLD)?, original),
             Parent::Other => start_orphan(&mut remote, gadget)?,
         };
         let pid = copy.pid();
-        settle(copy, gadget, &registers).inspect_err(|_| end(pid))
+        let copy = settle(copy, gadget, &registers).inspect_err(|_| end(pid))?;
+        Ok((copy, forker))
     }
 }
 
@@ -62,7 +63,7 @@ fn start(remote: &mut Remote<'_>, flags: i32) -> Result<Running, TraceError> {
 
 /// A child of a child that has ended. The helper between the two shares the original's memory, which is copied once
 /// only; it sends no signal when it ends, and is reaped before the original could notice that it had a child.
-fn start_orphan(remote: &mut Remote<'_>, gadget: u64) -> Result<Running, TraceError> {
+fn start_orphan(remote: &mut Remote<'_>, gadget: u64) -> Result<(Running, i32), TraceError> {
     let helper = start(remote, COPY | libc::CLONE_VM)?;
     let pid = helper.pid();
     let orphan =
@@ -72,7 +73,7 @@ fn start_orphan(remote: &mut Remote<'_>, gadget: u64) -> Result<Running, TraceEr
     if let (Ok(orphan), Err(_)) = (&orphan, &reaped) {
         end(orphan.pid());
     }
-    reaped.and(orphan)
+    Ok((reaped.and(orphan)?, pid))
 }
 
 /// Kills a process under control and takes all reports on it, that on its end included.

@@ -148,7 +148,7 @@ fn a_fork_has_the_same_state_and_memory_of_its_own() {
     let mut process = start("/bin/true", &[]);
     let gadget = gadget(&process);
     let before = process.registers().unwrap().app();
-    let mut copy = process.fork(gadget, Parent::Tracer).unwrap();
+    let (mut copy, _) = process.fork(gadget, Parent::Tracer).unwrap();
     assert_ne!(copy.pid(), process.pid());
     assert_eq!(copy.read_u64(before.rsp()), Ok(1));
     assert_eq!(copy.registers().unwrap().app(), before);
@@ -239,7 +239,7 @@ fn a_process_forgets_what_its_copy_does() {
     };
     let (mut process, _) = process.resume_and_wait(Mode::Free, 0).unwrap();
     process.reload_xstate().unwrap();
-    let copy = process.fork(gadget, Parent::Tracer).unwrap();
+    let (copy, _) = process.fork(gadget, Parent::Tracer).unwrap();
     let (process, of_process) = known(process);
     let (copy, of_copy) = known(copy);
     assert_eq!(of_process, of_copy);

@@ -4,6 +4,8 @@
 //! * Each process that can store to such memory is a member, or expected to become one before its first instruction; else the family is broken, for good. Only where nobody is
 //!   expected, and nothing broken, is anything told.
 //! * What a member has stored is taken from its page tables before they change, and becomes news to all others.
+//! * Whenever others may have stored something unseen, to a segment that they had attached, all members are unsure: nothing is told to one until slices of it have got copies
+//!   of all, while nobody else could store.
 
 use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +16,7 @@ use machine::PAGE;
 use tracee::{Remote, Stopped, TraceError};
 
 use super::page_marks::{PageMarks, is_swapping};
+use super::segments::{Segments, has_same_numbers};
 use crate::app::mappings::{Mapping, can_change, mappings};
 
 /// Bytes of memory that a process may have in common with others: to look at the page tables of more takes too long.
@@ -27,6 +30,7 @@ struct Family {
     members: BTreeMap<i32, Member>,
     /// Processes that have such memory, and aren't members yet.
     expected: BTreeSet<i32>,
+    segments: Segments,
     is_broken: bool,
 }
 
@@ -39,6 +43,8 @@ struct Member {
     is_all: bool,
     /// Whether it is on its way out, and all that it has stored was taken.
     is_done: bool,
+    /// Whether others may have stored something unseen.
+    is_unsure: bool,
     /// What others have stored to.
     news: BTreeSet<Page>,
 }
@@ -46,7 +52,15 @@ struct Member {
 impl Member {
     /// Nothing is known of what it has mapped.
     fn new(marks: PageMarks) -> Self {
-        Self { marks, views: Vec::new(), others: Vec::new(), is_all: false, is_done: false, news: BTreeSet::new() }
+        Self {
+            marks,
+            views: Vec::new(),
+            others: Vec::new(),
+            is_all: false,
+            is_done: false,
+            is_unsure: false,
+            news: BTreeSet::new(),
+        }
     }
 
     /// Whether any of its shared mappings lies in this range.
@@ -54,17 +68,32 @@ impl Member {
         let mut shared = self.views.iter().map(|view| &view.place).chain(&self.others);
         shared.any(|place| place.start < range.end && range.start < place.end)
     }
+
+    fn segments(&self) -> impl Iterator<Item = i32> {
+        self.views.iter().filter_map(|view| view.segment)
+    }
 }
 
 /// A mapping of a part of an object.
-#[derive(PartialEq, Eq)]
 struct View {
     place: Range<u64>,
     object: Rc<str>,
     offset: u64,
+    segment: Option<i32>,
+    /// Whether the process can store there, now or after `mprotect`.
+    is_stored_to: bool,
 }
 
 impl View {
+    fn of(map: &Mapping) -> Self {
+        let Mapping { start, end, offset, segment, .. } = *map;
+        Self { place: start..end, object: map.object.as_str().into(), offset, segment, is_stored_to: true }
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        (&self.place, &self.object, self.offset) == (&other.place, &other.object, other.offset)
+    }
+
     fn pages(&self, place: Range<u64>) -> impl Iterator<Item = Page> {
         let first = (place.start - self.place.start + self.offset) / PAGE;
         let count = (place.end - place.start) / PAGE;
@@ -99,6 +128,11 @@ impl Company {
         {
             family.expected.insert(pid);
         }
+    }
+
+    /// Whether nobody is known who may store to the memory unseen.
+    pub fn is_whole(&self) -> bool {
+        self.family().is_some_and(|family| !family.is_broken)
     }
 
     /// Somebody may store to the memory unseen.
@@ -159,6 +193,7 @@ impl Company {
         if let Some(mut family) = self.family()
             && let Some(member) = family.members.remove(&pid)
         {
+            family.segments.leaves(pid);
             family.is_broken |= !member.is_done;
         }
     }
@@ -169,9 +204,10 @@ impl Company {
             .is_some_and(|family| family.is_complete() && family.members.get(&pid).is_some_and(|member| member.is_all))
     }
 
-    /// Takes what the process has stored, for the others.
+    /// Takes what the process has stored, for the others, before it makes a call that may change who has what mapped.
     pub fn take_own(&self, pid: i32) {
         if let Some(mut family) = self.family() {
+            family.look_for_others(None);
             family.take(pid);
         }
     }
@@ -179,9 +215,10 @@ impl Company {
     /// Where others have stored in what the process has mapped, since [`Company::forget`]. `None`: that isn't known, or no longer.
     pub fn news(&self, pid: i32) -> Option<Vec<Range<u64>>> {
         let mut family = self.family()?;
-        let others: Vec<i32> = family.members.keys().copied().filter(|other| *other != pid).collect();
-        others.into_iter().for_each(|other| family.take(other));
-        let member = family.members.get(&pid).filter(|member| member.is_all && family.is_complete())?;
+        family.look_for_others(None);
+        family.take_of_others(pid);
+        let is_told = |member: &&Member| member.is_all && !member.is_unsure && family.is_complete();
+        let member = family.members.get(&pid).filter(is_told)?;
         let shown =
             |view: &View| -> Vec<Range<u64>> { member.news.iter().filter_map(|page| view.shows(page)).collect() };
         Some(joined(member.views.iter().flat_map(shown).collect()))
@@ -192,6 +229,23 @@ impl Company {
         if let Some(mut family) = self.family()
             && let Some(member) = family.members.get_mut(&pid)
         {
+            member.news.clear();
+        }
+    }
+
+    /// The process's slices are going to be given all that its memory holds now, by this copy of it, which `forker` has made.
+    pub fn is_copied(&self, pid: i32, copy: i32, forker: i32) {
+        let Some(mut family) = self.family() else { return };
+        family.segments.is_copied(copy, forker);
+        let is_closed = family.look_for_others(Some(pid));
+        family.take_of_others(pid);
+        let is_complete = family.is_complete();
+        if let Some(member) = family.members.get_mut(&pid)
+            && is_complete
+            && member.is_all
+            && is_closed
+        {
+            member.is_unsure = false;
             member.news.clear();
         }
     }
@@ -232,11 +286,34 @@ impl Family {
         !self.is_broken && self.expected.is_empty()
     }
 
+    /// Whether nobody but members has attached a segment of theirs. `copied`: a member of which there is a copy that has what it has.
+    fn look_for_others(&mut self, copied: Option<i32>) -> bool {
+        let mut attachments: BTreeMap<i32, u64> = BTreeMap::new();
+        // Whether one that ends has detached its segments yet isn't known.
+        let mut is_closed = true;
+        for (pid, member) in &self.members {
+            is_closed &= !(member.is_done && member.segments().next().is_some());
+            let times = if copied == Some(*pid) { 2 } else { 1 };
+            member.segments().for_each(|segment| *attachments.entry(segment).or_default() += times);
+        }
+        let knows = |pid: i32| self.members.contains_key(&pid) || self.expected.contains(&pid);
+        is_closed &= attachments.iter().all(|(segment, count)| self.segments.is_closed(*segment, *count, knows));
+        if !is_closed {
+            self.members.values_mut().for_each(|member| member.is_unsure = true);
+        }
+        is_closed
+    }
+
+    fn take_of_others(&mut self, pid: i32) {
+        let others: Vec<i32> = self.members.keys().copied().filter(|other| *other != pid).collect();
+        others.into_iter().for_each(|other| self.take(other));
+    }
+
     /// Takes what a member has stored, for the others.
     fn take(&mut self, pid: i32) {
         let Some(member) = self.members.get(&pid) else { return };
         let mut stored: Vec<Page> = Vec::new();
-        for view in &member.views {
+        for view in member.views.iter().filter(|view| view.is_stored_to) {
             let taken = member.marks.take_written(&view.place, |piece| stored.extend(view.pages(piece)));
             // Of what is gone nothing can be asked.
             self.is_broken |= taken.is_err() && !member.is_done;
@@ -250,17 +327,23 @@ impl Family {
     fn look_again(&mut self, pid: i32) {
         let Some(member) = self.members.get_mut(&pid) else { return };
         let maps: Vec<Mapping> = mappings(pid).into_iter().filter(|map| map.is_shared).collect();
-        let (common, others): (Vec<Mapping>, Vec<Mapping>) = maps.into_iter().partition(|map| map.is_anonymous);
+        let has_same_segments = maps.iter().any(|map| map.segment.is_some()) && has_same_numbers(pid);
+        let is_common = |map: &Mapping| map.is_anonymous || map.segment.is_some() && has_same_segments;
+        let (common, others): (Vec<Mapping>, Vec<Mapping>) = maps.into_iter().partition(is_common);
         member.others = others.iter().map(|map| map.start..map.end).collect();
         member.is_all = !others.iter().any(|map| can_change(std::slice::from_ref(map)));
-        let view =
-            |map: &Mapping| View { place: map.start..map.end, object: map.object.as_str().into(), offset: map.offset };
-        let views: Vec<View> = common.iter().map(view).collect();
-        if views == member.views {
+        let mut views: Vec<View> = common.iter().map(View::of).collect();
+        if views.len() == member.views.len() && views.iter().zip(&member.views).all(|(now, before)| now.is_like(before))
+        {
             return;
         }
         let size = views.iter().map(|view| view.place.end - view.place.start).sum::<u64>();
-        let is_marked = size <= MOST && views.iter().all(|view| member.marks.begin(&view.place).is_ok());
+        let is_marked = size <= MOST
+            && views.iter_mut().zip(&common).all(|(view, map)| {
+                view.is_stored_to = member.marks.begin(&view.place).is_ok();
+                // What is attached for reading only can't be marked, and needn't be.
+                view.is_stored_to || view.segment.is_some() && map.protection & libc::PROT_WRITE == 0
+            });
         member.views = views;
         self.is_broken |= !is_marked;
     }

@@ -7,10 +7,12 @@
 //!
 //! * `page_marks`: what the kernel tells (`userfaultfd` with asynchronous write protection, `PAGEMAP_SCAN`; Linux 6.7). Without it there is no company, and memory
 //!   that others may write is compared as a whole.
+//! * `segments`: whether anybody else has attached System V memory of theirs.
 //! * `family`: the processes that a process has started since it has such memory, and theirs.
 
 mod family;
 mod page_marks;
+mod segments;
 
 pub use family::Company;
 pub use page_marks::{is_swapping, leaves_locks};

@@ -35,13 +35,24 @@ pub fn give_up(stopped: Stopped, number: u64, args: [u64; 6], why: &str) -> Next
 
 /// A call that shares all memory with a process that runs at the same time, unlike vfork.
 pub fn shares_all(number: u64, args: &[u64; 6], memory: &impl Memory) -> bool {
+    let [is_shared, waits] = how_it_starts(number, args, memory);
+    is_shared && !waits
+}
+
+/// A call that starts a process in this one's memory, which waits until that has a program of its own: vfork. One that waits for a copy is another.
+pub fn lends_all(number: u64, args: &[u64; 6], memory: &impl Memory) -> bool {
+    how_it_starts(number, args, memory) == [true; 2]
+}
+
+/// Whether the new process has this one's memory, and whether this one waits.
+fn how_it_starts(number: u64, args: &[u64; 6], memory: &impl Memory) -> [bool; 2] {
     let flags = match number as i64 {
         libc::SYS_clone => args[0],
         libc::SYS_clone3 => memory.read_u64(args[0]).unwrap_or(0),
+        libc::SYS_vfork => (libc::CLONE_VM | libc::CLONE_VFORK) as u64,
         _ => 0,
     };
-    let (shared, waits) = (libc::CLONE_VM as u64, libc::CLONE_VFORK as u64);
-    flags & shared != 0 && flags & waits == 0
+    [libc::CLONE_VM, libc::CLONE_VFORK].map(|flag| flags & flag as u64 != 0)
 }
 
 /// A call after which the processes that process `pid` starts, and so forks of it, are in another process namespace. Whoever is the first in one is

@@ -274,7 +274,9 @@ impl Process {
         if !forked.as_ref().is_err_and(TraceError::is_gone) {
             self.random.set(stopped);
         }
-        forked
+        let (copy, forker) = forked?;
+        self.memory.common().is_forked(forker);
+        Ok(copy)
     }
 
     /// Gives a fork memory of its own in place of what it shares with the process.

@@ -34,12 +34,14 @@ pub struct CommonMemory {
     /// All processes that it will start are followed.
     sees_children: bool,
     company: Company,
+    /// Who has forked for the process the last time.
+    forker: i32,
 }
 
 impl CommonMemory {
     /// None yet.
     pub fn new(pid: i32, sees_children: bool) -> Self {
-        Self { pid, sees_children, company: new_company(sees_children) }
+        Self { pid, sees_children, company: new_company(sees_children), forker: pid }
     }
 
     /// The process is a copy of one with this company.
@@ -52,13 +54,13 @@ impl CommonMemory {
         if is_common { self.company.clone() } else { new_company(self.sees_children) }
     }
 
-    /// A child was born that may store to it. `waits`: it is followed from its program's start on.
-    pub fn is_born(&self, child: i32, waits: bool) {
-        if waits {
-            self.company.breaks();
+    /// A child was born that may store to it. `is_lent`: it does so as the process itself, which waits until it has another program.
+    pub fn is_born(&self, child: i32, is_lent: bool) -> Company {
+        if !is_lent {
+            self.company.expects(child);
         }
-        self.company.expects(child);
         self.company.expects(self.pid);
+        self.company.clone()
     }
 
     /// The process, which can make calls for us, has others to share it with.
@@ -182,12 +184,15 @@ impl CommonMemory {
         Some(few(touched).into_iter().map(|range| [range.start, range.end]).collect())
     }
 
-    /// Slices are about to get copies.
-    pub fn before_copies(&self) {
+    /// The process was forked for a slice, as far as the kernel knows by `forker`.
+    pub fn is_forked(&mut self, forker: i32) {
+        self.forker = forker;
+    }
+
+    /// Slices are about to get copies, by a copy of the process.
+    pub fn before_copies(&self, copy: i32) {
         // What others have stored so far is in them.
-        if self.company.news(self.pid).is_some() {
-            self.company.forget(self.pid);
-        }
+        self.company.is_copied(self.pid, copy, self.forker);
     }
 
     /// The process, which can make calls for us, goes on from where it is known what it has looked at.

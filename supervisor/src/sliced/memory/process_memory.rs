@@ -239,11 +239,10 @@ impl ProcessMemory {
         self.huge_pages.after_mmap(stopped, gadget, args, address)
     }
 
-    /// A process was born that the app starts. `waits`: the app stands still until it has a program of its own.
-    pub fn is_born(&mut self, child: i32, waits: bool) {
-        if self.is_shared && is_shared_with_children(self.pid) {
-            self.common.is_born(child, waits);
-        }
+    /// A process was born that the app starts. `is_lent`: it has the app's memory, until it has a program of its own. Returns who has that in common with others.
+    pub fn is_born(&mut self, child: i32, is_lent: bool) -> Company {
+        let is_common = self.is_shared && is_shared_with_children(self.pid);
+        if is_common { self.common.is_born(child, is_lent) } else { Company::default() }
     }
 
     /// The app, which can make calls for us, has started a process.
@@ -314,7 +313,7 @@ impl ProcessMemory {
             return Ok(());
         }
         self.file_writes.before_copies();
-        self.common.before_copies();
+        self.common.before_copies(copy.pid());
         self.shared_copies.make_private(master, copy, gadget, &self.mutable_files, &self.file_writes, may_lend)?;
         Ok(self.common.looks_at_nothing(master, gadget)?)
     }
