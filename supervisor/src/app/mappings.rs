@@ -22,6 +22,8 @@ pub(crate) struct Mapping {
     is_memory: bool,
     /// Whether only the app and its children can have it.
     pub is_anonymous: bool,
+    /// Where the file is or was found, as /proc/PID/maps has it.
+    pub name: String,
     /// The System V segment that it shows.
     pub segment: Option<i32>,
 }
@@ -43,6 +45,7 @@ impl From<mapping::Mapping> for Mapping {
             is_shared: shared,
             is_memory: !told.name.starts_with('/') || told.name.ends_with("(deleted)"),
             is_anonymous: told.name == "/dev/zero (deleted)",
+            name: told.name,
             segment: is_segment.then_some(inode as i32),
         }
     }

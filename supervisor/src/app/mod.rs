@@ -9,25 +9,30 @@
 //! * `entry`: a program before its first instruction.
 //! * `limits`: resource limits that it has set for itself.
 //! * `mappings`, `mutable_files`, `mapped_files`: its memory, and the files behind it.
+//! * `holders`, `notices`: who has a file, opens or writes it.
 //! * `company`: which pages of memory that followed processes have in common were stored to, and by whom.
 //! * `signals`: what a signal will do to it; sending one.
 //! * `name`: what it executes, for people.
 
 mod company;
 mod entry;
+mod holders;
 mod limits;
 mod mapped_files;
 mod mappings;
 mod mutable_files;
 mod name;
+mod notices;
 mod signals;
 
 pub use company::{Company, is_swapping, leaves_locks};
 pub use entry::{Prepared, gadget_of, prepare};
+pub use holders::others_have;
 pub use limits::OwnLimits;
 pub use mapped_files::{Kept, KeptFiles, Key, all_kept, is_kept_for_the_ended};
 pub(crate) use mappings::{Mapping, can_change, mappings, written_by_others};
 pub use mappings::{is_shared_with_children, others_attach};
 pub use mutable_files::{MutableFiles, is_reshaped};
 pub use name::name_of;
+pub use notices::{Notice, Notices, Watch};
 pub use signals::{Delivery, Dispositions, PendingSignals, SignalStatus, delivery, is_synchronous, kill, send};

@@ -21,6 +21,11 @@ impl MutableFiles {
         self.objects.extend(mappings(pid).into_iter().find(at).map(|map| map.object));
     }
 
+    /// The app may write this one.
+    pub fn insert(&mut self, object: &str) {
+        self.objects.insert(object.to_owned());
+    }
+
     /// The app is about to write a file. Whether it has that mapped.
     pub fn add_file(&mut self, pid: i32, inode: u64) -> bool {
         let known = self.objects.len();
@@ -50,6 +55,11 @@ impl MutableFiles {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
+    }
+
+    /// Device and inode of each.
+    pub fn objects(&self) -> impl Iterator<Item = &str> {
+        self.objects.iter().map(String::as_str)
     }
 
     /// Whether a call that process `pid` makes may write such a file.

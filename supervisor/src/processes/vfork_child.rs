@@ -54,7 +54,10 @@ impl VforkChild {
             return Err(TraceError::Gone { pid, action: "wait for it" }.into());
         };
         let running = match stop {
-            Stop::Exec => return Ok(VforkStop::Program(stopped.finish_exec()?)),
+            Stop::Exec => {
+                company.hands_on();
+                return Ok(VforkStop::Program(stopped.finish_exec()?));
+            }
             Stop::Started { child, waits } => {
                 // It may have a copy of what is shared.
                 company.breaks();
@@ -91,7 +94,8 @@ fn leaves_memory(process: &Stopped, number: u64, args: &[u64; 6]) -> bool {
     let class = table::lookup(number, args, process).class;
     let is_known =
         matches!(class, Class::Replay | Class::Special(Special::Exec | Special::Exit | Special::StartProcess));
-    is_known && !table::writes_elsewhere(number, args) && number as i64 != libc::SYS_process_vm_writev
+    const OTHERS: [i64; 3] = [libc::SYS_process_vm_writev, libc::SYS_sendmsg, libc::SYS_sendmmsg];
+    is_known && !table::writes_elsewhere(number, args) && !OTHERS.contains(&(number as i64))
 }
 
 /// Of a copy of a vfork child's memory: it is in no tool image's code.

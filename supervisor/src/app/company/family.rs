@@ -9,21 +9,20 @@
 
 use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::ops::Range;
 use std::rc::Rc;
 
-use machine::PAGE;
 use tracee::{Remote, Stopped, TraceError};
 
+use super::files::Files;
 use super::page_marks::{PageMarks, is_swapping};
 use super::segments::{Segments, has_same_numbers};
+use super::views::{Page, View, joined};
 use crate::app::mappings::{Mapping, can_change, mappings};
 
 /// Bytes of memory that a process may have in common with others: to look at the page tables of more takes too long.
 const MOST: u64 = 1 << 30;
-
-/// A page of an object.
-type Page = (Rc<str>, u64);
 
 #[derive(Default)]
 struct Family {
@@ -31,6 +30,9 @@ struct Family {
     /// Processes that have such memory, and aren't members yet.
     expected: BTreeSet<i32>,
     segments: Segments,
+    files: Files,
+    /// Members in calls that write such a file.
+    writers: BTreeSet<i32>,
     is_broken: bool,
 }
 
@@ -38,9 +40,11 @@ struct Member {
     marks: PageMarks,
     views: Vec<View>,
     /// Where its other shared mappings are.
-    others: Vec<Range<u64>>,
+    other_places: Vec<Range<u64>>,
     /// Whether it has no other memory that others may write.
     is_all: bool,
+    /// All other objects that it has mapped.
+    others: BTreeSet<String>,
     /// Whether it is on its way out, and all that it has stored was taken.
     is_done: bool,
     /// Whether others may have stored something unseen.
@@ -55,8 +59,9 @@ impl Member {
         Self {
             marks,
             views: Vec::new(),
-            others: Vec::new(),
             is_all: false,
+            others: BTreeSet::new(),
+            other_places: Vec::new(),
             is_done: false,
             is_unsure: false,
             news: BTreeSet::new(),
@@ -65,45 +70,12 @@ impl Member {
 
     /// Whether any of its shared mappings lies in this range.
     fn has_shared_in(&self, range: &Range<u64>) -> bool {
-        let mut shared = self.views.iter().map(|view| &view.place).chain(&self.others);
+        let mut shared = self.views.iter().map(|view| &view.place).chain(&self.other_places);
         shared.any(|place| place.start < range.end && range.start < place.end)
     }
 
     fn segments(&self) -> impl Iterator<Item = i32> {
         self.views.iter().filter_map(|view| view.segment)
-    }
-}
-
-/// A mapping of a part of an object.
-struct View {
-    place: Range<u64>,
-    object: Rc<str>,
-    offset: u64,
-    segment: Option<i32>,
-    /// Whether the process can store there, now or after `mprotect`.
-    is_stored_to: bool,
-}
-
-impl View {
-    fn of(map: &Mapping) -> Self {
-        let Mapping { start, end, offset, segment, .. } = *map;
-        Self { place: start..end, object: map.object.as_str().into(), offset, segment, is_stored_to: true }
-    }
-
-    fn is_like(&self, other: &Self) -> bool {
-        (&self.place, &self.object, self.offset) == (&other.place, &other.object, other.offset)
-    }
-
-    fn pages(&self, place: Range<u64>) -> impl Iterator<Item = Page> {
-        let first = (place.start - self.place.start + self.offset) / PAGE;
-        let count = (place.end - place.start) / PAGE;
-        (first..first + count).map(|page| (Rc::clone(&self.object), page))
-    }
-
-    /// Where it shows a page.
-    fn shows(&self, (object, page): &Page) -> Option<Range<u64>> {
-        let at = (page * PAGE).checked_sub(self.offset)? + self.place.start;
-        (*object == self.object && self.place.contains(&at)).then_some(at..at + PAGE)
     }
 }
 
@@ -194,8 +166,57 @@ impl Company {
             && let Some(member) = family.members.remove(&pid)
         {
             family.segments.leaves(pid);
+            family.writers.remove(&pid);
+            // If it has another program now, that may have its open files.
+            family.files.suspect();
             family.is_broken |= !member.is_done;
         }
+    }
+
+    /// A file behind a mapping, open for reading, if it is known who opens it.
+    pub fn opened(&self, object: &str) -> Option<Rc<File>> {
+        self.family()?.files.opened(object)
+    }
+
+    /// A process may have open files of members', and isn't expected to become one.
+    pub fn hands_on(&self) {
+        if let Some(mut family) = self.family() {
+            family.files.suspect();
+        }
+    }
+
+    /// A member is about to send open files to somebody. They may be nobody's for a while.
+    pub fn sends_files(&self) {
+        if let Some(mut family) = self.family() {
+            family.is_broken |= !family.files.is_empty();
+        }
+    }
+
+    /// Whether the process is about to write such a file by a call: until its end others see what isn't told.
+    pub fn begins_writing(&self, pid: i32, number: u64, args: &[u64; 6]) -> bool {
+        let Some(mut family) = self.family() else { return false };
+        let is_written = family.files.are_written(pid, number, args);
+        if is_written {
+            family.writers.insert(pid);
+        }
+        is_written
+    }
+
+    /// The process is back from a call.
+    pub fn comes_back(&self, pid: i32) {
+        self.ends(pid, false);
+        if let Some(mut family) = self.family()
+            && family.writers.remove(&pid)
+        {
+            family.all_are_unsure();
+        }
+    }
+
+    /// Whether the process has an object mapped in such a way that stores by others aren't seen.
+    pub fn shows_otherwise(&self, pid: i32, object: &str) -> bool {
+        let is_known =
+            |family: RefMut<'_, Family>| family.members.get(&pid).is_some_and(|member| !member.others.contains(object));
+        !self.family().is_some_and(is_known)
     }
 
     /// Whether all that others store to memory of the process's is seen.
@@ -237,6 +258,7 @@ impl Company {
     pub fn is_copied(&self, pid: i32, copy: i32, forker: i32) {
         let Some(mut family) = self.family() else { return };
         family.segments.is_copied(copy, forker);
+        family.look_for_holders(copy);
         let is_closed = family.look_for_others(Some(pid));
         family.take_of_others(pid);
         let is_complete = family.is_complete();
@@ -298,10 +320,21 @@ impl Family {
         }
         let knows = |pid: i32| self.members.contains_key(&pid) || self.expected.contains(&pid);
         is_closed &= attachments.iter().all(|(segment, count)| self.segments.is_closed(*segment, *count, knows));
+        is_closed &= self.writers.is_empty() && self.files.are_closed();
         if !is_closed {
-            self.members.values_mut().for_each(|member| member.is_unsure = true);
+            self.all_are_unsure();
         }
         is_closed
+    }
+
+    fn all_are_unsure(&mut self) {
+        self.members.values_mut().for_each(|member| member.is_unsure = true);
+    }
+
+    /// Looks for others who may write files of theirs. `copy`: one of a member.
+    fn look_for_holders(&mut self, copy: i32) {
+        let Self { members, expected, files, .. } = self;
+        files.look_for_others(|pid| members.contains_key(&pid) || expected.contains(&pid) || pid == copy);
     }
 
     fn take_of_others(&mut self, pid: i32) {
@@ -326,12 +359,19 @@ impl Family {
     /// Marks what the member has mapped by now.
     fn look_again(&mut self, pid: i32) {
         let Some(member) = self.members.get_mut(&pid) else { return };
-        let maps: Vec<Mapping> = mappings(pid).into_iter().filter(|map| map.is_shared).collect();
-        let has_same_segments = maps.iter().any(|map| map.segment.is_some()) && has_same_numbers(pid);
-        let is_common = |map: &Mapping| map.is_anonymous || map.segment.is_some() && has_same_segments;
-        let (common, others): (Vec<Mapping>, Vec<Mapping>) = maps.into_iter().partition(is_common);
-        member.others = others.iter().map(|map| map.start..map.end).collect();
-        member.is_all = !others.iter().any(|map| can_change(std::slice::from_ref(map)));
+        let (shared, private): (Vec<Mapping>, Vec<Mapping>) = mappings(pid).into_iter().partition(|map| map.is_shared);
+        let has_same_segments = shared.iter().any(|map| map.segment.is_some()) && has_same_numbers(pid);
+        let files = &mut self.files;
+        let (common, others): (Vec<Mapping>, Vec<Mapping>) = shared.into_iter().partition(|map| {
+            let is_file = !map.is_anonymous && map.segment.is_none();
+            let is_meant = is_file && (files.knows(&map.object) || can_change(std::slice::from_ref(map)));
+            map.is_anonymous || map.segment.is_some() && has_same_segments || is_meant && files.watches(pid, map)
+        });
+        // A private mapping shows what others store as long as the process hasn't stored there itself.
+        let is_private = private.iter().any(|map| files.knows(&map.object));
+        member.is_all = !is_private && !others.iter().any(|map| can_change(std::slice::from_ref(map)));
+        member.other_places = others.iter().map(|map| map.start..map.end).collect();
+        member.others = others.into_iter().chain(private).map(|map| map.object).collect();
         let mut views: Vec<View> = common.iter().map(View::of).collect();
         if views.len() == member.views.len() && views.iter().zip(&member.views).all(|(now, before)| now.is_like(before))
         {
@@ -341,23 +381,10 @@ impl Family {
         let is_marked = size <= MOST
             && views.iter_mut().zip(&common).all(|(view, map)| {
                 view.is_stored_to = member.marks.begin(&view.place).is_ok();
-                // What is attached for reading only can't be marked, and needn't be.
-                view.is_stored_to || view.segment.is_some() && map.protection & libc::PROT_WRITE == 0
+                // What can only be read can't be marked, and needn't be.
+                view.is_stored_to || view.is_guarded && map.protection & libc::PROT_WRITE == 0
             });
         member.views = views;
         self.is_broken |= !is_marked;
     }
-}
-
-/// In order, and those that touch as one.
-fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.sort_unstable_by_key(|range| range.start);
-    let mut all: Vec<Range<u64>> = Vec::new();
-    for range in ranges {
-        match all.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => all.push(range),
-        }
-    }
-    all
 }

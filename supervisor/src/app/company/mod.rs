@@ -7,12 +7,16 @@
 //!
 //! * `page_marks`: what the kernel tells (`userfaultfd` with asynchronous write protection, `PAGEMAP_SCAN`; Linux 6.7). Without it there is no company, and memory
 //!   that others may write is compared as a whole.
+//! * `files`: whether anybody else may write a file in memory that they have mapped.
 //! * `segments`: whether anybody else has attached System V memory of theirs.
+//! * `views`: pages, and where they are mapped.
 //! * `family`: the processes that a process has started since it has such memory, and theirs.
 
 mod family;
+mod files;
 mod page_marks;
 mod segments;
+mod views;
 
 pub use family::Company;
 pub use page_marks::{is_swapping, leaves_locks};

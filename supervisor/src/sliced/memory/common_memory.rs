@@ -3,7 +3,9 @@
 //! Slices have copies. What others store afterwards is brought to them with the records of the app's calls, page by page, as long as the app hasn't looked at such a page between
 //! two calls: then what it saw isn't known, and the slice ends, as it does at each call where stores aren't seen ([`Company`]).
 
+use std::fs::File;
 use std::ops::Range;
+use std::rc::Rc;
 
 use bubble::shared::SHARED_RANGES;
 use machine::{Memory, PAGE};
@@ -11,7 +13,7 @@ use syscall_replay::effects::{self, View};
 use syscall_replay::table::{self, Class, Special};
 use tracee::{Stopped, TraceError};
 
-use crate::app::{Company, Kept, MutableFiles, leaves_locks};
+use crate::app::{Company, Kept, Mapping, MutableFiles, leaves_locks};
 
 /// Bytes that are recorded with a call; a boundary costs less than more.
 const MOST_NEWS: u64 = 16 << 20;
@@ -88,6 +90,9 @@ impl CommonMemory {
             // By another's page tables, as if that had stored it.
             self.company.breaks();
         }
+        if sends_files(stopped, number, args) {
+            self.company.sends_files();
+        }
         if class == Class::Replay || self.is_beside(number, args) {
             return;
         }
@@ -103,7 +108,22 @@ impl CommonMemory {
 
     /// A call is over.
     pub fn comes_back(&mut self) {
-        self.company.ends(self.pid, false);
+        self.company.comes_back(self.pid);
+    }
+
+    /// Whether the process is about to write a file by a call that others have mapped.
+    pub fn begins_writing(&self, number: u64, args: &[u64; 6]) -> bool {
+        self.company.begins_writing(self.pid, number, args)
+    }
+
+    /// A file behind a mapping, open for reading, if it is one that others store to.
+    pub fn opened(&self, map: &Mapping) -> Option<Rc<File>> {
+        self.company.opened(&map.object)
+    }
+
+    /// Whether what others store to these files is seen where the process has them mapped.
+    pub fn has_files(&self, files: &MutableFiles) -> bool {
+        !files.objects().any(|object| self.company.shows_otherwise(self.pid, object))
     }
 
     /// A call has succeeded.
@@ -201,6 +221,16 @@ impl CommonMemory {
     /// If it was killed.
     pub fn looks_at_nothing(&self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
         if self.company.is_seen(self.pid) { self.company.unmap_pages(process, gadget) } else { Ok(()) }
+    }
+}
+
+/// Whether a call may send open files.
+fn sends_files(memory: &impl Memory, number: u64, args: &[u64; 6]) -> bool {
+    const CONTROL_LEN: u64 = 40;
+    match number as i64 {
+        libc::SYS_sendmsg => memory.read_u64(args[1].wrapping_add(CONTROL_LEN)).is_ok_and(|len| len != 0),
+        libc::SYS_sendmmsg => true,
+        _ => false,
     }
 }
 

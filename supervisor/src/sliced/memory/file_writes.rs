@@ -11,15 +11,14 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use machine::{Memory, PAGE};
 use nix::sys::statfs::{BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, FsType, TMPFS_MAGIC, XFS_SUPER_MAGIC, fstatfs};
 use syscall_replay::effects::View;
 use syscall_replay::is_error;
 
-use super::holders::others_have;
-use super::notices::{Notice, Notices, Watch};
-use crate::app::{Key, Mapping, MutableFiles, mappings};
+use crate::app::{Key, Mapping, MutableFiles, Notice, Notices, Watch, mappings, others_have};
 
 /// Calls that write a file before it is watched.
 const FIRST: u32 = 4;
@@ -35,7 +34,7 @@ enum State {
     /// As boundaries; after `wanted` of them it is looked who has the file.
     Boundaries { calls: u32, wanted: u32 },
     /// They are recorded.
-    Alone { watch: Watch, file: File, since: Notice, wanted: u32 },
+    Alone { watch: Watch, file: Rc<File>, since: Notice, wanted: u32 },
     /// Others write it, or may do so unseen.
     Others,
 }
@@ -186,7 +185,7 @@ impl FileWrites {
     }
 
     /// A file behind a mapping, open for reading: to open it again would seem to be somebody else's.
-    pub fn opened(&self, map: &Mapping) -> Option<&File> {
+    pub fn opened(&self, map: &Mapping) -> Option<&Rc<File>> {
         self.files.iter().find_map(|((_, inode), state)| match state {
             State::Alone { file, .. } if map.is_of(*inode) => Some(file),
             _ => None,
@@ -219,11 +218,11 @@ fn watch(notices: &mut Option<Notices>, key: Key, pid: i32, descriptor: i32, wan
     let Ok(watch) = notices.watch(&path) else { return State::Others };
     let maps = mappings(pid);
     let object = maps.iter().find(|map| map.is_of(key.1)).map(|map| map.object.as_str());
-    if !is_local || object.is_none_or(|object| others_have(key, object, &path, pid)) {
+    if !is_local || object.is_none_or(|object| others_have(key, object, &path, |other| other == pid)) {
         notices.forget(watch);
         return if is_local { later(wanted) } else { State::Others };
     }
-    State::Alone { watch, file, since: Notice::default(), wanted }
+    State::Alone { watch, file: Rc::new(file), since: Notice::default(), wanted }
 }
 
 /// What mappings of the file with this inode show of these pieces of it.

@@ -9,17 +9,15 @@
 //! * `whole_objects`: shared memory of which the app chooses what it maps.
 //! * `common_memory`: memory that other followed processes store to.
 //! * `huge_pages`: advice that makes forks cheap.
-//! * `file_writes`, `holders`, `notices`: calls that write a file that is mapped, as long as nobody else writes it.
+//! * `file_writes`: calls that write a file that is mapped, as long as nobody else writes it.
 //! * `self_mem`, `written`: the app writes its memory by a file, or a file by its name.
 //! * `busy_programs`: a program can't be written as long as a slice executes it.
 
 pub mod busy_programs;
 mod common_memory;
 mod file_writes;
-mod holders;
 mod huge_pages;
 mod layers;
-mod notices;
 mod process_memory;
 mod self_mem;
 mod shared_contents;

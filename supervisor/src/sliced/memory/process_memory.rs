@@ -18,7 +18,7 @@ use super::self_mem::SelfMem;
 use super::shared_copies::SharedCopies;
 use super::written;
 use crate::app::{
-    Company, Kept, KeptFiles, Key, MutableFiles, is_kept_for_the_ended, is_reshaped, is_shared_with_children,
+    Company, Kept, KeptFiles, Key, Mapping, MutableFiles, is_kept_for_the_ended, is_reshaped, is_shared_with_children,
     others_attach, written_by_others,
 };
 use crate::base::Failure;
@@ -168,11 +168,14 @@ impl ProcessMemory {
             self.file_writes.mappings_change();
         }
         self.common.before_call(stopped, class, number, args);
+        let is_written = self.has_other_writers && self.common.begins_writing(number, args);
         let mut file_write = None;
         let is_boundary = match class {
             Class::Replay if self.is_shared && table::writes_elsewhere(number, args) => true,
             Class::Replay if self.has_other_writers => {
-                let is_known = self.mutable_files.is_empty() && self.common.is_as_known(stopped, number, args);
+                let is_known = !is_written
+                    && self.common.has_files(&self.mutable_files)
+                    && self.common.is_as_known(stopped, number, args);
                 !is_known || self.self_mem.is_written(pid, number, args)
             }
             Class::Replay if self.mutable_files.is_written(pid, number, args) => {
@@ -314,7 +317,8 @@ impl ProcessMemory {
         }
         self.file_writes.before_copies();
         self.common.before_copies(copy.pid());
-        self.shared_copies.make_private(master, copy, gadget, &self.mutable_files, &self.file_writes, may_lend)?;
+        let opened = |map: &Mapping| self.file_writes.opened(map).cloned().or_else(|| self.common.opened(map));
+        self.shared_copies.make_private(master, copy, gadget, &self.mutable_files, opened, may_lend)?;
         Ok(self.common.looks_at_nothing(master, gadget)?)
     }
 }

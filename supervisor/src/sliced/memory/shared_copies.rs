@@ -10,11 +10,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
+use std::rc::Rc;
 
 use machine::{Memory, PAGE};
 use tracee::{Remote, Stopped, TraceError};
 
-use super::file_writes::FileWrites;
 use super::layers::{Layers, chunks};
 use super::shared_contents as contents;
 use super::shared_contents::read;
@@ -36,7 +36,7 @@ pub struct SharedCopies {
 
 impl SharedCopies {
     /// Gives `copy`, a fork of the stopped `master`, objects of its own in place of those that it shares with the master. `may_lend`: it can open this process's
-    /// files by their names. `writes`: files of it that are open here.
+    /// files by their names. `opened`: the file behind a mapping, if it is open here.
     ///
     /// # Errors
     /// If the copy was killed or has no memory for them.
@@ -46,7 +46,7 @@ impl SharedCopies {
         copy: &mut Stopped,
         gadget: u64,
         mutable_files: &MutableFiles,
-        writes: &FileWrites,
+        opened: impl Fn(&Mapping) -> Option<Rc<File>>,
         may_lend: bool,
     ) -> Result<(), Failure> {
         let (shared, private): (Vec<_>, Vec<_>) = mappings(copy.pid()).into_iter().partition(|map| map.is_shared);
@@ -60,11 +60,12 @@ impl SharedCopies {
         for (object, maps) in objects {
             match maps.as_slice() {
                 [map] if may_lend => {
-                    lend(self.layers.entry(object).or_default(), master, copy, gadget, map, writes.opened(map))?;
+                    let layers = self.layers.entry(object).or_default();
+                    lend(layers, master, copy, gadget, map, opened(map).as_deref())?;
                 }
                 maps => {
                     let whole = whole_objects::read(copy, gadget, maps)?;
-                    replace(copy, gadget, maps, whole.as_ref(), writes.opened(&maps[0]))?;
+                    replace(copy, gadget, maps, whole.as_ref(), opened(&maps[0]).as_deref())?;
                     self.whole.extend(whole.map(|_| object));
                 }
             }

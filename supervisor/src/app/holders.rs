@@ -8,21 +8,21 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-use crate::app::Key;
+use super::mapped_files::Key;
 
 /// CPU time to look for: on a machine with very many processes a boundary now and then is cheaper.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Two addresses and permissions, as text.
 const MOST_PLACE: usize = 2 * 16 + 6;
 
-/// Whether a process other than `pid` and this one may have a file by which it can be written. True where that can't be found out. `object`: device and inode, as in
+/// Whether a process other than this one and `ours` may have a file by which it can be written. True where that can't be found out. `object`: device and inode, as in
 /// /proc/PID/maps; `named`: where the file is found.
-pub fn others_have(file: Key, object: &str, named: &Path, pid: i32) -> bool {
+pub fn others_have(file: Key, object: &str, named: &Path, ours: impl Fn(i32) -> bool) -> bool {
     let (since, me) = (used(), std::process::id() as i32);
     let Ok(processes) = fs::read_dir("/proc") else { return true };
     let numbers = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let mut is_hidden = false;
-    for other in numbers.filter(|other| ![pid, me].contains(other)) {
+    for other in numbers.filter(|other| *other != me && !ours(*other)) {
         match has(other, file, object) {
             Some(false) => {}
             Some(true) => return true,
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(has(i32::MAX), Some(false));
         let mut reader = Command::new("sleep").arg("60").stdin(Stdio::from(file)).spawn().unwrap();
         assert_eq!(has(reader.id() as i32), Some(true));
-        assert!(others_have(key, "0:0 0", &path, 0));
+        assert!(others_have(key, "0:0 0", &path, |_| false));
         reader.kill().unwrap();
         reader.wait().unwrap();
         assert_eq!(has(reader.id() as i32), Some(false));
