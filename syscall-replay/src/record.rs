@@ -135,6 +135,18 @@ impl Recorder {
         }
     }
 
+    /// A handler runs before the call that was broken off is made again: to the app it has failed, or it is another call afterwards. What it has
+    /// written is what it writes when it fails. `None` if none was broken off.
+    pub fn broken_off(
+        &mut self,
+        memory: &dyn Memory,
+        log: &mut LogWriter<'_>,
+        files: &mut dyn Files,
+    ) -> Option<CallExit> {
+        let pending = self.interrupted.take()?;
+        Some(self.exit(pending, -i64::from(libc::EINTR) as u64, memory, log, files))
+    }
+
     /// The master has left a call during which others have stored to memory that it shares with them. `news`: what it sees there since then.
     pub fn exit_with_news(
         pending: &PendingCall,

@@ -127,8 +127,9 @@ impl<'a> Replayer<'a> {
         if let Err(error) = space.write(address, frame) {
             return Err(self.diverge(registers.rip, what, error.to_string()));
         }
-        // Behind the address to which the handler returns lies what it will return with.
-        if !returns_to(address.wrapping_add(8), space, registers) {
+        // Behind the address to which the handler returns lies what it will return with: it goes on behind the call, or makes it again.
+        let again = Registers { rip: registers.rip.wrapping_sub(SYSCALL_LEN), ..*registers };
+        if ![&*registers, &again].into_iter().any(|place| returns_to(address.wrapping_add(8), space, place)) {
             return Err(self.diverge(registers.rip, what, format!("its own stack pointer {:#x}", registers.rsp())));
         }
         *registers = delivered.registers;

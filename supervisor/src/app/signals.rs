@@ -1,6 +1,6 @@
 //! What a process has set for its signals, what waits for it, and what a signal will do.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -69,17 +69,48 @@ impl PendingSignals {
 pub struct SignalStatus {
     pid: i32,
     file: RefCell<Option<File>>,
+    known: Cell<Option<Known>>,
+}
+
+/// What a process has set since its last call that may have changed it.
+#[derive(Clone, Copy)]
+struct Known {
+    dispositions: Dispositions,
+    /// Signals whose handlers have run since then.
+    ran: u64,
+    /// Of these, those that had their handlers still: the others' may have been set for once (`SA_RESETHAND`).
+    lasting: u64,
 }
 
 impl SignalStatus {
     /// Of this process.
     pub const fn new(pid: i32) -> Self {
-        Self { pid, file: RefCell::new(None) }
+        Self { pid, file: RefCell::new(None), known: Cell::new(None) }
     }
 
-    /// What it has set now. `None` if /proc doesn't tell.
-    pub fn dispositions(&self) -> Option<Dispositions> {
-        Dispositions::told(&Status::from_text(&self.read()?))
+    /// What it has set for `signal`, and perhaps for others, now. `None` if /proc doesn't tell.
+    pub fn dispositions(&self, signal: i32) -> Option<Dispositions> {
+        let known = self.known.get();
+        if let Some(Known { dispositions, ran, lasting }) = known
+            && ran & !lasting & bit(signal) == 0
+        {
+            return Some(dispositions);
+        }
+        let dispositions = Dispositions::told(&Status::from_text(&self.read()?))?;
+        let ran = known.map_or(0, |known| known.ran);
+        self.known.set(Some(Known { dispositions, ran, lasting: ran & dispositions.caught }));
+        Some(dispositions)
+    }
+
+    /// The handler of `signal` runs.
+    pub fn handler_runs(&self, signal: i32) {
+        let known = self.known.get();
+        self.known.set(known.map(|known| Known { ran: known.ran | bit(signal), ..known }));
+    }
+
+    /// It may set something else or is another program, or handlers run of which nothing is told here.
+    pub fn forget_dispositions(&self) {
+        self.known.set(None);
     }
 
     /// What waits now. `None` if /proc doesn't tell.
@@ -113,9 +144,13 @@ impl SignalStatus {
     }
 }
 
+const fn bit(signal: i32) -> u64 {
+    1 << (signal - 1)
+}
+
 /// Decides what a signal that is about to be delivered will do.
 pub fn delivery(signal: i32, dispositions: Dispositions) -> Delivery {
-    let bit = 1_u64 << (signal - 1);
+    let bit = bit(signal);
     match signal {
         libc::SIGKILL => Delivery::Death,
         libc::SIGSTOP => Delivery::Pass,
@@ -171,10 +206,39 @@ mod tests {
         for action in [libc::SIG_IGN, libc::SIG_DFL, libc::SIG_IGN, libc::SIG_DFL] {
             // SAFETY: nobody else in this program sets that signal's action, and both actions are none that run code.
             unsafe { libc::signal(libc::SIGURG, action) };
-            assert_eq!(status.dispositions().unwrap().ignored & bit != 0, action == libc::SIG_IGN);
+            status.forget_dispositions();
+            assert_eq!(status.dispositions(libc::SIGURG).unwrap().ignored & bit != 0, action == libc::SIG_IGN);
         }
         assert!(status.pending().is_some());
         assert!(SignalStatus::new(0).pending().is_none());
+    }
+
+    #[test]
+    fn a_handler_that_has_run_is_asked_for_once_more() {
+        extern "C" fn nothing(_: i32) {}
+        let bit = 1 << (libc::SIGIO - 1);
+        let set = |action| {
+            // SAFETY: nobody else in this program sets that signal's action; the handler does nothing.
+            unsafe { libc::signal(libc::SIGIO, action) };
+        };
+        let status = SignalStatus::new(std::process::id() as i32);
+        let caught = || status.dispositions(libc::SIGIO).unwrap().caught & bit != 0;
+        set(nothing as *const () as usize);
+        assert!(caught() && caught());
+        status.handler_runs(libc::SIGIO);
+        // As the kernel does with one that was set for once.
+        set(libc::SIG_DFL);
+        assert!(!caught());
+        set(nothing as *const () as usize);
+        status.forget_dispositions();
+        assert!(caught());
+        status.handler_runs(libc::SIGIO);
+        assert!(caught());
+        status.handler_runs(libc::SIGIO);
+        set(libc::SIG_DFL);
+        assert!(caught(), "it lasts until a call that sets another");
+        status.forget_dispositions();
+        assert!(!caught());
     }
 
     #[test]

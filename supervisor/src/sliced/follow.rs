@@ -25,6 +25,7 @@ pub fn follow<'a>(
     let mut sliced = Sliced {
         run: Run::new(pid, parent, settings, resources),
         affinity: Affinity::new(pid),
+        is_measured: settings.report.is_some(),
         stops: JobStops::default(),
         new_processes: Vec::new(),
     };
@@ -36,6 +37,8 @@ pub fn follow<'a>(
 struct Sliced<'a> {
     run: Run<'a>,
     affinity: Affinity,
+    /// The report will say how long the master stood still.
+    is_measured: bool,
     /// The master's.
     stops: JobStops,
     new_processes: Vec<NewProcess>,
@@ -149,7 +152,8 @@ impl Sliced<'_> {
     }
 
     fn look_at(&mut self, report: Report) -> Result<(), Failure> {
-        let since = Moment::now();
+        // To ask the time takes a call each time, as long as this process shares a processor with the master.
+        let since = self.is_measured.then(Moment::now);
         if let Some(exit) = report.exit() {
             return self.run.app_ended(exit);
         }
@@ -180,7 +184,7 @@ impl Sliced<'_> {
             if !master.has_failed() {
                 master.thread().renew_interrupt(&stopped)?;
             }
-            self.run.resources().statistics.stopped_time += since.elapsed();
+            self.run.resources().statistics.stopped_time += since.map(Moment::elapsed).unwrap_or_default();
             return self.run.master().resume(stopped, 0);
         };
         if master.has_failed() {
@@ -193,14 +197,14 @@ impl Sliced<'_> {
             Next::Resume(stopped, signal) => self.run.resume(stopped, signal)?,
             Next::Stay(stopped) => self.run.master().stay(stopped)?,
             Next::Wait(stopped) => self.run.master().wait(stopped),
-            Next::Cut(stopped, cut) => return self.run.cut(stopped, cut, since),
+            Next::Cut(stopped, cut) => return self.run.cut(stopped, cut, since.unwrap_or_else(Moment::now)),
             Next::AskAgain(stopped) => self.run.ask_again(stopped)?,
             Next::GiveUp(stopped, stop, why) => {
                 self.run.fail(why);
                 return self.run.master().leave(stopped, stop);
             }
         }
-        self.run.resources().statistics.stopped_time += since.elapsed();
+        self.run.resources().statistics.stopped_time += since.map(Moment::elapsed).unwrap_or_default();
         Ok(())
     }
 

@@ -163,11 +163,13 @@ impl<'a> LogWriter<'a> {
 
     /// Whole words, the last one filled up with zeroes.
     fn padded(&mut self, bytes: &[u8]) -> Result<(), LogFull> {
-        bytes.chunks(8).try_for_each(|chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.word(u64::from_le_bytes(word))
-        })
+        let len = bytes.len().next_multiple_of(8);
+        let room = self.bytes.get_mut(self.at..self.at + len).ok_or(LogFull { needed: len as u64 })?;
+        let (words, rest) = room.split_at_mut(bytes.len());
+        words.copy_from_slice(bytes);
+        rest.fill(0);
+        self.at += len;
+        Ok(())
     }
 
     /// Writes a record with `body`, then its size. Takes everything back if there was no room.

@@ -258,7 +258,7 @@ pub static ROWS: &[Row] = &[
     call(244, "mq_notify", 2),
     call(245, "mq_getsetattr", 3).out(&[Bytes(2, Fixed(64))]),
     call(246, "kexec_load", 4),
-    call(247, "waitid", 5).out(&[Bytes(2, SIGINFO), Bytes(4, RUSAGE)]),
+    call(247, "waitid", 5).out_always(&[Bytes(2, SIGINFO), Bytes(4, RUSAGE)]),
     call(248, "add_key", 5),
     call(249, "request_key", 4),
     call(250, "keyctl", 5).boundary(),

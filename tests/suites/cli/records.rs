@@ -40,8 +40,10 @@ fn signals_at_the_ends_of_calls_end_no_slices() {
 fn a_call_that_waits_for_a_signal_is_broken_off_once() {
     let counted = count_with("icount2", &["-sp", "1"], &guest::named("signal_awaited").job(50)).unwrap();
     let [stops, records] = ["master_stops", "records"].map(|name| counted.statistic(name).unwrap());
-    // A signal has one, as each border of a call has: of the timer's setting, of what waits, which has no record, and of the handler's return.
+    // A signal has one, as each border of a call has: of the timer's setting, of what waits, and of the handler's return.
     assert!(stops < 5.0 * records && records > 300.0, "{}", counted.report);
+    // And what was broken off is recorded, with the handler's start.
+    assert!(counted.statistic("boundaries_signal").unwrap() < 10.0, "{}", counted.report);
 }
 
 /// Some 20000 readings of the time stamp counter at the start of the text, where no gap is near or before them, a few of which are entered in their midst.

@@ -35,6 +35,12 @@ impl OpenCall {
         self.pending.rule.class == Class::Special(Special::SignalReturn)
     }
 
+    /// Whether its record tells what the table says of it and no more.
+    pub(super) fn is_recorded_alone(&self) -> bool {
+        let is_replayed = self.pending.rule.class == Class::Replay && self.plan == Plan::Record(None);
+        is_replayed && self.file_write.is_none() && !self.brings_news
+    }
+
     /// Whether the last slice has ended before it.
     pub(super) fn is_alone(&self) -> bool {
         matches!(self.then, Then::Write { .. })

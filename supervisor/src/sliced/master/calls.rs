@@ -37,7 +37,7 @@ pub(super) fn entry(
     if processor::matters_to(number) {
         process.processor.give_back();
     }
-    let is_second = thread.begins_call();
+    let is_second = thread.begins_call(number);
     slice.leaves_call();
     let entered = process.recorder.enter(number, args, &stopped);
     process.in_process.before(&stopped, number, &args);
@@ -147,7 +147,7 @@ pub(super) fn exit(
     // rax is then the app's own, whatever it says.
     if is_restart(result) && !returns_from_handler {
         slice.log(|log| process.recorder.exit(call.pending, result, &stopped, log, process.memory.files()));
-        thread.is_broken_off(call.pending.number);
+        thread.is_broken_off(call.pending.number, call.is_recorded_alone());
         return Ok(Next::Resume(stopped, 0));
     }
     if returns_from_handler && traps_itself(&stopped)? {

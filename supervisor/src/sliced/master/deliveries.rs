@@ -1,12 +1,12 @@
-//! Signals that come at the end of a call that is recorded: the state there is exact, so that the handler's start can be recorded, too, and no slice has to end.
+//! Signals that come at the end of a call that is recorded, or break it off: the state there is exact, so that the handler's start can be recorded, too, and no slice has to end.
 //!
 //! What the kernel does there is little: it writes a frame, and sets registers. The frame is copied to the log as the kernel has written it.
 
 use std::ops::Range;
 
 use bubble::shared::SharedContents;
-use machine::{LaidOut, Memory, Registers};
-use syscall_replay::Delivered;
+use machine::{Gpr, LaidOut, Memory, Registers};
+use syscall_replay::{CallExit, Delivered, Unrecorded};
 use tracee::{Stop, Stopped};
 
 use super::handlers::{enter_handler, frame_elsewhere};
@@ -37,6 +37,36 @@ pub(super) fn is_behind_recorded_call(
     Ok(may_go_on && is_behind && comes_from_outside && stopped.registers()?.syscall_number() >= 0)
 }
 
+/// Records the call that the signal at hand has broken off, if that is possible and the signal has a handler: it has failed then. The master stands behind it
+/// as behind any other.
+///
+/// # Errors
+/// If the master was killed.
+pub(super) fn records_broken_off_call(
+    process: &mut Process,
+    thread: &mut Thread,
+    slice: &mut Recording,
+    stopped: &Stopped,
+    info: &libc::siginfo_t,
+) -> Result<bool, Failure> {
+    /// The call, and its handler's start.
+    const RECORDS: u32 = 2;
+    let known = thread.known_broken_off(stopped.registers()?.get(Gpr::Rax));
+    let may_go_on = !slice.is_due() && slice.left() >= RECORDS && !is_synchronous(info.si_signo, info.si_code);
+    let Some(number) = known.filter(|_| may_go_on) else { return Ok(false) };
+    slice.has_company(process.memory.has_other_writers());
+    let files = process.memory.files();
+    let recorded = slice.log_call(number, |log| {
+        let none = CallExit::Boundary(Unrecorded::Class);
+        process.recorder.broken_off(stopped, log, files).unwrap_or(none)
+    });
+    if recorded != CallExit::Recorded {
+        return Ok(false);
+    }
+    thread.gives_call_up();
+    Ok(true)
+}
+
 /// Delivers that signal and records it. Where that turns out to be impossible, the slice ends at the call.
 ///
 /// # Errors
@@ -51,17 +81,23 @@ pub(super) fn deliver_behind_call(
     let before = stopped.registers()?;
     let number = slice.take_call().unwrap_or(0);
     let (mut stopped, stop) = stopped.enter_handler(signal)?;
+    let status = thread.throttle.status();
     let (stopped, is_recorded) = match stop {
         Stop::HandlerEntered => {
+            status.handler_runs(signal);
             let is_recorded = record(&stopped, slice)?;
             (stopped, is_recorded)
         }
         // Another comes at once.
         Stop::Signal(mut info) => {
+            status.forget_dispositions();
             process.arrives(&mut stopped, &mut info)?;
             (enter_next(process, stopped, info.si_signo)?, false)
         }
-        Stop::Interrupted => (enter_next(process, stopped, 0)?, false),
+        Stop::Interrupted => {
+            status.forget_dispositions();
+            (enter_next(process, stopped, 0)?, false)
+        }
         _ => return Err(not_entered()),
     };
     if is_recorded {
@@ -102,9 +138,17 @@ fn frame(stopped: &Stopped, registers: &Registers) -> Option<Range<u64>> {
     // In the state's legacy region: a magic number, then the size of all of it.
     const MAGIC: u64 = 464;
     const MAGIC1: u64 = 0x4650_5853;
+    // Both lie near the frame's start.
+    const HEAD: u64 = 1 << 10;
     let start = registers.rsp();
-    let state = stopped.read_u64(start.checked_add(STATE)?).ok()?;
-    let software = stopped.read_u64(state.checked_add(MAGIC)?).ok()?;
+    let mut head = [0; HEAD as usize];
+    let len = stopped.read_prefix(start, &mut head);
+    let word = |at: u64| {
+        let at = usize::try_from(at).ok()?;
+        Some(u64::from_le_bytes(head[..len].get(at..at.checked_add(8)?)?.try_into().ok()?))
+    };
+    let state = word(STATE)?;
+    let software = word(state.checked_sub(start)?.checked_add(MAGIC)?)?;
     let end = state + (software >> 32);
     (software & 0xffff_ffff == MAGIC1 && start < state && end - start <= MOST_BYTES).then_some(start..end)
 }

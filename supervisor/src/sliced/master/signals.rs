@@ -3,7 +3,7 @@
 use bubble::shared::SharedContents;
 use tracee::{Stop, Stopped, is_breakpoint};
 
-use super::deliveries::{deliver_behind_call, is_behind_recorded_call};
+use super::deliveries::{deliver_behind_call, is_behind_recorded_call, records_broken_off_call};
 use super::instructions::{ClockReading, clock_reading, random_result};
 use super::interrupts::{end_at_last_call, point};
 use super::process::Process;
@@ -44,14 +44,17 @@ pub(super) fn signal(
         };
     }
     let signal = info.si_signo;
-    let what = delivery(signal, dispositions(thread)?);
+    let what = delivery(signal, dispositions(thread, signal)?);
     if what == Delivery::Pass {
         return Ok(Next::Resume(stopped, signal));
     }
-    if must_wait(process, thread, &mut stopped, &info)? {
+    if must_wait(process, thread, slice, &mut stopped, &info)? {
         return Ok(Next::Resume(stopped, 0));
     }
-    if what == Delivery::Handler && is_behind_recorded_call(thread, slice, &stopped, &info)? {
+    if what == Delivery::Handler
+        && (is_behind_recorded_call(thread, slice, &stopped, &info)?
+            || records_broken_off_call(process, thread, slice, &stopped, &info)?)
+    {
         return deliver_behind_call(process, thread, slice, stopped, signal);
     }
     boundary(thread, slice, stopped, &info, what)
@@ -62,7 +65,7 @@ fn behind_string(thread: &mut Thread, slice: &mut Recording, mut stopped: Stoppe
     match thread.leaves_string(&mut stopped)? {
         Some(info) => {
             stopped.set_signal_info(&info)?;
-            let what = delivery(info.si_signo, dispositions(thread)?);
+            let what = delivery(info.si_signo, dispositions(thread, info.si_signo)?);
             boundary(thread, slice, stopped, &info, what)
         }
         None if slice.is_due() => cut_here(stopped, Boundary::Timeout, Then::Fork),
@@ -75,6 +78,7 @@ fn behind_string(thread: &mut Thread, slice: &mut Recording, mut stopped: Stoppe
 fn must_wait(
     process: &mut Process,
     thread: &mut Thread,
+    slice: &Recording,
     stopped: &mut Stopped,
     info: &libc::siginfo_t,
 ) -> Result<bool, Failure> {
@@ -84,6 +88,10 @@ fn must_wait(
         return Ok(false);
     }
     if thread.is_to_call_again() {
+        return Ok(false);
+    }
+    // It comes before the first instruction behind a call.
+    if slice.is_behind_call() && !thread.awaits_string() && stopped.registers()?.syscall_number() >= 0 {
         return Ok(false);
     }
     let CutPoint::At(address) = point(stopped)? else { return Ok(false) };
@@ -109,6 +117,7 @@ fn boundary(
             if !is_synchronous(signal, info.si_code) {
                 thread.throttle.expect();
             }
+            thread.throttle.status().forget_dispositions();
             (Boundary::Signal, Then::Handler(signal))
         }
         Delivery::Death => (Boundary::Exit, Then::Death { signal, by_instruction }),
@@ -134,8 +143,8 @@ fn boundary(
 /// Length of the `syscall` instruction.
 const SYSCALL_BYTES: u64 = 2;
 
-/// What is set for its signals at the moment. Signals are rare enough to read it each time.
-fn dispositions(thread: &Thread) -> Result<Dispositions, Failure> {
+/// What is set for the signal at hand.
+fn dispositions(thread: &Thread, signal: i32) -> Result<Dispositions, Failure> {
     let unknown = || Failure::Unsupported("/proc/PID/status doesn't tell the app's signal handlers".into());
-    thread.throttle.status().dispositions().ok_or_else(unknown)
+    thread.throttle.status().dispositions(signal).ok_or_else(unknown)
 }

@@ -39,7 +39,7 @@ pub fn settle(
             thread.rewinds(number, false);
             return Ok((stopped, None));
         }
-        Came::OutOfCall(number) => thread.is_broken_off(number),
+        Came::OutOfCall(number) => thread.is_broken_off(number, false),
         Came::WithoutRecord => {
             process.in_process.loses_record();
             return Ok((stopped, Some(Stop::Interrupted)));

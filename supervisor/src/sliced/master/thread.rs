@@ -26,6 +26,10 @@ use crate::base::Failure;
 use crate::sliced::boundaries::call_end;
 use crate::sliced::instructions::{BEHIND_STRING, Tsc};
 
+/// Calls after which other handlers may be set, and those that start a process, with which one may share what it sets.
+const SETS_HANDLERS: [i64; 6] =
+    [libc::SYS_rt_sigaction, libc::SYS_execve, libc::SYS_execveat, libc::SYS_clone, libc::SYS_clone3, libc::SYS_vfork];
+
 /// Where a thread stands.
 enum At {
     /// In code of its own.
@@ -45,6 +49,8 @@ pub(super) struct BrokenOff {
     pub(super) is_rewound: bool,
     /// It has failed because of a program that is executed, and is made a second time.
     is_second: bool,
+    /// The recorder knows it, and all that it has written.
+    is_known: bool,
 }
 
 impl BrokenOff {
@@ -97,8 +103,11 @@ impl Thread {
         matches!(self.at, At::BrokenOff(_))
     }
 
-    /// It comes to a call: nothing is broken off any more. Whether it is one that is made for the second time.
-    pub(super) fn begins_call(&mut self) -> bool {
+    /// It comes to the call `number`: nothing is broken off any more. Whether it is one that is made for the second time.
+    pub(super) fn begins_call(&mut self, number: u64) -> bool {
+        if SETS_HANDLERS.contains(&(number as i64)) {
+            self.throttle.status().forget_dispositions();
+        }
         matches!(std::mem::replace(&mut self.at, At::Outside), At::BrokenOff(BrokenOff { is_second: true, .. }))
     }
 
@@ -118,9 +127,17 @@ impl Thread {
         }
     }
 
-    /// The kernel has broken a call off.
-    pub(super) fn is_broken_off(&mut self, number: u64) {
-        self.at = At::BrokenOff(BrokenOff { number, is_rewound: false, is_second: false });
+    /// The kernel has broken a call off. `is_known`: the recorder knows it, and all that it has written.
+    pub(super) fn is_broken_off(&mut self, number: u64, is_known: bool) {
+        self.at = At::BrokenOff(BrokenOff { number, is_rewound: false, is_second: false, is_known });
+    }
+
+    /// The call that was broken off, if a record of it can be written. `rax`: what the kernel has left there.
+    pub(super) fn known_broken_off(&self, rax: u64) -> Option<u64> {
+        match self.at {
+            At::BrokenOff(call) if call.is_known && !call.is_rewound && call.is_so(rax) => Some(call.number),
+            _ => None,
+        }
     }
 
     /// The call will be entered again, unless a signal comes first. To the app it has been made then, and broken off:
@@ -131,7 +148,7 @@ impl Thread {
             At::BrokenOff(before) => (before.number, is_second || before.is_second),
             At::Outside | At::InCall(_) => (number, is_second),
         };
-        self.at = At::BrokenOff(BrokenOff { number, is_rewound: true, is_second });
+        self.at = At::BrokenOff(BrokenOff { number, is_rewound: true, is_second, is_known: false });
     }
 
     /// Whether it is in a call before which the last slice has ended.
@@ -317,7 +334,7 @@ mod tests {
     fn a_call_that_is_broken_off_stays_so_until_it_is_made_or_a_handler_runs() {
         let mut thread = Thread::new(0);
         assert!(thread.gives_call_up().is_none() && thread.leaves_call().is_none() && thread.is_free());
-        thread.is_broken_off(7);
+        thread.is_broken_off(7, true);
         assert!(thread.is_to_call_again() && !thread.is_in_call() && !thread.is_free());
         assert!(thread.leaves_call().is_none() && thread.is_to_call_again(), "it is in none");
         // The kernel makes it again, under its own number, and we put it off.
@@ -325,8 +342,8 @@ mod tests {
         let call = thread.gives_call_up().expect("it is to be made again");
         assert_eq!((call.number, call.is_rewound), (7, true));
         assert!(!thread.is_to_call_again());
-        thread.is_broken_off(8);
-        assert!(!thread.begins_call() && !thread.is_to_call_again());
+        thread.is_broken_off(8, false);
+        assert!(!thread.begins_call(0) && !thread.is_to_call_again());
     }
 
     #[test]
@@ -335,15 +352,15 @@ mod tests {
         thread.rewinds(59, true);
         // An interrupt comes before it is.
         thread.rewinds(59, false);
-        assert!(thread.begins_call() && !thread.begins_call());
+        assert!(thread.begins_call(0) && !thread.begins_call(0));
         thread.rewinds(59, true);
         thread.gives_call_up();
-        assert!(!thread.begins_call(), "a handler has run");
+        assert!(!thread.begins_call(0), "a handler has run");
     }
 
     #[test]
     fn what_the_kernel_makes_again_by_itself_is_no_end_of_a_call() {
-        let again = |is_rewound| BrokenOff { number: 0, is_rewound, is_second: false };
+        let again = |is_rewound| BrokenOff { number: 0, is_rewound, is_second: false, is_known: false };
         let restarts = -512_i64 as u64;
         assert!(again(false).is_so(restarts) && !again(false).is_so(0) && again(true).is_so(0));
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use tracee::{Stopped, TraceError};
 
-use crate::app::SignalStatus;
+use crate::app::{PendingSignals, SignalStatus};
 use crate::base::Failure;
 use crate::events::{Alarm, Purpose};
 use crate::sliced::boundaries::{cpu_clock, reading};
@@ -70,6 +70,8 @@ pub(in crate::sliced) struct Throttle {
     begins: bool,
     /// On the master's CPU clock.
     until: Option<Duration>,
+    /// All of that time is left: it has begun at the stop at hand.
+    whole: Option<Duration>,
     /// The app's mask, while it isn't the master's.
     mask: Option<u64>,
     /// Some are to be delivered first: until one was, or the master has executed something.
@@ -88,6 +90,7 @@ impl Throttle {
             is_alarm_set: false,
             begins: false,
             until: None,
+            whole: None,
             mask: None,
             lets_through: false,
         }
@@ -122,9 +125,11 @@ impl Throttle {
         self.hold_back(LEAST);
     }
 
+    /// An alarm that is set already rings earlier, and looks again.
     fn hold_back(&mut self, time: Duration) {
-        (self.lets_through, self.is_alarm_set) = (false, false);
+        self.lets_through = false;
         self.until = reading(self.clock).map(|now| now + time);
+        self.whole = Some(time);
     }
 
     /// Whether signals are held back, or will be when the master goes on.
@@ -140,7 +145,11 @@ impl Throttle {
 
     /// CPU time for which they are still held back.
     fn left(&mut self) -> Option<Duration> {
-        let left = self.until?.checked_sub(reading(self.clock)?).filter(|left| !left.is_zero());
+        let until = self.until?;
+        let left = match self.whole.take() {
+            None => until.checked_sub(reading(self.clock)?).filter(|left| !left.is_zero()),
+            whole => whole,
+        };
         match left {
             Some(_) if self.is_alarm_set => {}
             Some(left) => {
@@ -157,23 +166,33 @@ impl Throttle {
     /// # Errors
     /// If it was killed.
     pub(in crate::sliced) fn stopped(&mut self, master: &mut Stopped, leaves: Leaves) -> Result<(), TraceError> {
+        self.whole = None;
         if let Some(mask) = self.mask.take() {
             master.set_signal_mask(mask)?;
         }
-        let looks = leaves != Leaves::Code && self.is_on();
-        let blocked = if looks { master.signal_mask()? | NEVER } else { 0 };
-        self.lets_through = match leaves {
-            _ if !looks => false,
+        self.lets_through = self.is_on() && self.comes_first(master, leaves)?;
+        Ok(())
+    }
+
+    /// Whether a signal comes before the master executes anything, though signals are held back.
+    fn comes_first(&self, master: &Stopped, leaves: Leaves) -> Result<bool, TraceError> {
+        let waits = |is_meant: &dyn Fn(&libc::siginfo_t) -> bool| -> Result<bool, TraceError> {
+            let waiting = master.waiting_signals()?;
+            let meant = waiting.iter().filter(|info| is_meant(info)).fold(0, |all, info| all | bit(info.si_signo));
+            Ok(meant != 0 && meant & !(master.signal_mask()? | NEVER) != 0)
+        };
+        Ok(match leaves {
             Leaves::Code => false,
             Leaves::TheSame => self.lets_through,
             Leaves::BrokenOffCall => true,
-            Leaves::Call => self.status.pending().is_none_or(|pending| pending.any() & !blocked != 0),
-            Leaves::Handler => {
-                let waiting = master.waiting_signals()?;
-                waiting.iter().any(|info| self.is_own(info) && bit(info.si_signo) & !blocked != 0)
-            }
-        };
-        Ok(())
+            Leaves::Call if waits(&|_| true)? => true,
+            // There are no descriptions of those for which the kernel had no room.
+            Leaves::Call => match self.status.pending().map(PendingSignals::any) {
+                Some(pending) => pending != 0 && pending & !(master.signal_mask()? | NEVER) != 0,
+                None => true,
+            },
+            Leaves::Handler => waits(&|info| self.is_own(info))?,
+        })
     }
 
     /// Whether the master has sent itself a signal.
