@@ -55,6 +55,14 @@ fn readings_at_the_start_of_the_text_need_no_stops() {
     assert!(inside > 0.9 * all && all > 20000.0 && stops < 0.1 * all, "{}", counted.report);
 }
 
+/// Thousands of words that a debugger asks for, one call each: nearly all of them without a stop.
+#[test]
+fn words_are_asked_for_inside_the_app() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("words_peeked").job(10)).unwrap();
+    let [inside, all] = ["records_in_process", "records"].map(|name| counted.statistic(name).unwrap());
+    assert!(inside > 0.9 * all && all > 10000.0, "{}", counted.report);
+}
+
 /// What a debugger asks for is recorded: of some 400 calls only those end a slice that make a process.
 #[test]
 fn debugging_does_not_end_slices() {

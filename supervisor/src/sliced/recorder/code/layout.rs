@@ -151,6 +151,8 @@ pub const CLOSES_SECOND: u32 = 40;
 pub const CREATES: u32 = 41;
 /// See [`MASKS`]. Changes the protection of memory, and slices make it again: only of the memory from [`CHANGES_START`] on.
 pub const PROTECTS: u32 = 42;
+/// See [`MASKS`]. Asks for a word of another process: only that of `ptrace`.
+pub const PEEKS: u32 = 43;
 /// Pieces of what is written by one call.
 pub const MOST_PIECES: u64 = 16;
 /// So many random bytes are never broken off.
