@@ -10,8 +10,11 @@
 
 #define WORDS 4096
 
-static int stranger(int segment)
+static int stranger(const char *name)
 {
+    int segment = 0;
+    for (int i = 0; i < 8; i++)
+        segment |= (name[i] - 'a') << 4 * i;
     uint64_t *words, number;
     while (read(0, &number, sizeof number) == sizeof number) {
         words = shmat(segment, 0, 0);
@@ -29,13 +32,15 @@ static int stranger(int segment)
 int main(int argc, char **argv)
 {
     if (argc == 3)
-        return stranger(atoi(argv[2]));
+        return stranger(argv[2]);
     int segment = shmget(IPC_PRIVATE, WORDS * 8, 0600), to[2], from[2], out[2], in[2], status;
     REQUIRE(segment >= 0);
     volatile uint64_t *words = shmat(segment, 0, 0);
     REQUIRE(words != (void *)-1 && pipe(to) == 0 && pipe(from) == 0 && pipe(out) == 0 && pipe(in) == 0);
-    char number[16], *arguments[] = { argv[0], "stranger", number, 0 };
-    snprintf(number, sizeof number, "%d", segment);
+    char number[16] = "", *arguments[] = { argv[0], "stranger", number, 0 };
+    // As many instructions for each number.
+    for (int i = 0; i < 8; i++)
+        number[i] = 'a' + (segment >> 4 * i & 15);
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, out[0], 0);
