@@ -1,7 +1,7 @@
 // A function in a page of the program's own file, and one in a page of memory, are rewritten between two calls that change the page's protection, hundreds of times each,
 // with nothing else in between. Then all the ways in which such a call differs from those before: another range, a part of a page, no access at all, what can't be
 // done, other calls in between, and other memory at the same place.
-// rounds: 0 8
+// rounds: 0 2
 #define _GNU_SOURCE
 #include "guest.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 // A parent rewrites a function again and again, by calls that change the protection of its page, while it shares memory with a child that stores there. Then it changes the
 // protection of that memory itself and unmaps a part of it with pages of its own, while the child stores to it.
-// rounds: 1 12
+// rounds: 1 4
 #define _GNU_SOURCE
 #include "guest.h"
 #include <sys/mman.h>
