@@ -164,8 +164,7 @@ mod tests {
         assert_eq!(patch.mid_patch, Some(MidPatch::Reading(SITE + 3)));
         assert!(Instruction::decode(&patch.jump.new[3..], AppPc(0)).is_err());
         // The fence is another jump's.
-        let fence = SITE - 2..SITE + 3;
-        assert!(plan(&text(&code), PatchedKind::Rdtscp, 6, std::slice::from_ref(&fence)).is_none());
+        assert!(plan(&text(&code), PatchedKind::Rdtscp, 6, std::slice::from_ref(&(SITE - 2..SITE + 3))).is_none());
     }
 
     #[test]

@@ -269,8 +269,8 @@ mod tests {
         let nops = [0x90; 50];
         let is_reading = |mid_patch| mid_patch == MidPatch::Reading(0x40_2035);
         let is_shift = |mid_patch| matches!(mid_patch, MidPatch::Follows(Follows { at: 0x40_2035, len: 4, .. }));
-        type Site<'a> = (&'a [u8], PatchedKind, u64, u64, fn(MidPatch) -> bool);
-        let sites: [Site<'_>; 3] = [
+        type Site = (&'static [u8], PatchedKind, u64, u64, fn(MidPatch) -> bool);
+        let sites: [Site; 3] = [
             (&[0x0f, 0xae, 0xe8, 0x0f, 0x31], PatchedKind::Rdtsc, 0, 5, is_reading),
             (&[0x0f, 0xae, 0xe8, 0x0f, 0x01, 0xf9], PatchedKind::Rdtscp, 0, 6, is_reading),
             (&[0x0f, 0x01, 0xf9, 0x48, 0xc1, 0xe2, 32], PatchedKind::Rdtscp, 0, 3, is_shift),
