@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use suites::deadline::wait_for;
 use suites::run::{Job, Scratch, as_shell, run};
@@ -74,6 +76,19 @@ impl Listener {
         send(-(self.superpin.id() as i32), signal);
     }
 
+    /// Until superpin has taken all that was sent to it: a signal that still waits there would swallow the next of its kind.
+    fn wait_until_taken(&self) {
+        let path = format!("/proc/{}/status", self.superpin.id());
+        let waits = || {
+            let status = std::fs::read_to_string(&path).unwrap();
+            let mut sets = status.lines().filter(|line| line.starts_with("SigPnd:") || line.starts_with("ShdPnd:"));
+            !sets.all(|line| line.ends_with("\t0000000000000000"))
+        };
+        while waits() {
+            sleep(Duration::from_millis(1));
+        }
+    }
+
     fn end(mut self) -> (i32, String) {
         let status = wait_for(&mut self.superpin).unwrap();
         (as_shell(status), std::fs::read_to_string(self._scratch.beside("err")).unwrap())
@@ -141,6 +156,7 @@ fn handlers_see_the_sender() {
             listener.send_to_group(signal);
             assert_eq!(listener.line(), format!("{signal} 0 right"), "{way:?}");
         }
+        listener.wait_until_taken();
         listener.send(libc::SIGUSR2);
         assert_eq!(listener.line(), "12 0 right", "{way:?}");
         listener.send(libc::SIGTERM);
