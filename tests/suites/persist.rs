@@ -46,7 +46,7 @@ fn serially(job: &Job) -> u64 {
 }
 
 /// Long enough for a file not to have been changed shortly before a run.
-fn settle() {
+fn let_files_age() {
     std::thread::sleep(Duration::from_millis(2500));
 }
 
@@ -103,7 +103,7 @@ fn a_changed_program_is_translated_anew() {
     let job = Job::new([program.as_os_str(), "20".as_ref()]);
     let (unsettled, total) = kept.run("icount2", &["-sp", "0"], &job);
     assert!(number(&unsettled, "traces") > 0 && loaded(&unsettled) == 0, "{}", unsettled.report);
-    settle();
+    let_files_age();
     assert_eq!(kept.run("icount2", &["-sp", "0"], &job).1, total);
     let (used, again) = kept.run("icount2", &["-sp", "0"], &job);
     assert!(loaded(&used) > 0 && again == total);
@@ -121,7 +121,7 @@ fn a_changed_library_is_translated_anew() {
     let installed = ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6"];
     fs::copy(installed.into_iter().find(|path| Path::new(path).exists()).unwrap(), &library).unwrap();
     let job = Job::new([loader, "--library-path", folder.path().to_str().unwrap(), "/bin/true"]);
-    settle();
+    let_files_age();
     let (_, total) = kept.run("icount2", &["-sp", "0"], &job);
     let (used, again) = kept.run("icount2", &["-sp", "0"], &job);
     assert!(loaded(&used) > 0 && again == total, "{}", used.report);

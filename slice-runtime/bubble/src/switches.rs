@@ -92,15 +92,15 @@ impl Optimisation {
             Optimisation::Inline => "inline",
             Optimisation::Merge => "merge",
             Optimisation::Anywhere => "anywhere",
-            Optimisation::FlagLookahead => "ahead",
-            Optimisation::Shards => "cells",
-            Optimisation::CounterRegister => "tally",
-            Optimisation::HomeSlots => "mirror",
+            Optimisation::FlagLookahead => "flag-lookahead",
+            Optimisation::Shards => "shards",
+            Optimisation::CounterRegister => "counter-register",
+            Optimisation::HomeSlots => "home-slots",
             Optimisation::Late => "late",
             Optimisation::Operands => "operands",
-            Optimisation::IblStubs => "landings",
-            Optimisation::TargetMap => "targets",
-            Optimisation::ConstantPointers => "slots",
+            Optimisation::IblStubs => "ibl-stubs",
+            Optimisation::TargetMap => "target-map",
+            Optimisation::ConstantPointers => "constant-pointers",
             Optimisation::Neighbours => "neighbours",
             Optimisation::Prefetch => "prefetch",
             Optimisation::Inherit => "inherit",
@@ -110,9 +110,9 @@ impl Optimisation {
             Optimisation::Stubs => "stubs",
             Optimisation::Remember => "remember",
             Optimisation::Call => "call",
-            Optimisation::FastPath => "shortcut",
-            Optimisation::SelfCheck => "inspect",
-            Optimisation::Snapshot => "picture",
+            Optimisation::FastPath => "fast-path",
+            Optimisation::SelfCheck => "self-check",
+            Optimisation::Snapshot => "snapshot",
         }
     }
 }
@@ -152,7 +152,7 @@ impl Off {
         if has_slow_extract() { self.and(Optimisation::TargetMap) } else { self }
     }
 
-    /// Reads a list as in `no-ahead,no-cells`; `none` turns all off, and a name without `no-` on again: `none,inline`.
+    /// Reads a list as in `no-flag-lookahead,no-shards`; `none` turns all off, and a name without `no-` on again: `none,inline`.
     ///
     /// # Errors
     /// If a word is no such name.
@@ -186,15 +186,15 @@ mod tests {
 
     #[test]
     fn lists_are_read() {
-        let off = Off::parse("no-ahead,no-cells").unwrap();
+        let off = Off::parse("no-flag-lookahead,no-shards").unwrap();
         let left: Vec<_> = Optimisation::ALL.into_iter().filter(|&o| off.leaves(o)).collect();
         assert_eq!(left.len(), Optimisation::ALL.len() - 2);
         assert!(!off.leaves(Optimisation::FlagLookahead) && !off.leaves(Optimisation::Shards));
         assert_eq!(Off::parse("").unwrap(), Off::default());
         assert_eq!(Off::parse("none").unwrap(), Off::ALL);
-        assert_eq!(Off::parse("none,ahead").unwrap().and(Optimisation::FlagLookahead), Off::ALL);
-        assert!(Off::parse("none,ahead").unwrap().leaves(Optimisation::FlagLookahead));
-        assert_eq!(Off::parse("no-ahead").unwrap().or(Off::parse("no-cells").unwrap()), off);
-        assert!(Off::parse("no-head").unwrap_err().contains("no-ahead"));
+        assert_eq!(Off::parse("none,flag-lookahead").unwrap().and(Optimisation::FlagLookahead), Off::ALL);
+        assert!(Off::parse("none,flag-lookahead").unwrap().leaves(Optimisation::FlagLookahead));
+        assert_eq!(Off::parse("no-flag-lookahead").unwrap().or(Off::parse("no-shards").unwrap()), off);
+        assert!(Off::parse("no-lookahead").unwrap_err().contains("no-flag-lookahead"));
     }
 }

@@ -55,7 +55,7 @@ impl Collector {
         command.arg0(COLLECTOR).arg(kept[1].unwrap_or(libc::STDERR_FILENO).to_string()).arg(fd.to_string());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         // SAFETY: the closure makes a few system calls that are safe after a fork, on values of its own.
-        unsafe { command.pre_exec(move || kept.into_iter().flatten().try_for_each(keep).and_then(|()| settle())) };
+        unsafe { command.pre_exec(move || kept.into_iter().flatten().try_for_each(keep).and_then(|()| prepare())) };
         let mut child = command.spawn().doing("start the collector")?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or_else(|| Failure::Collector("it has no output".into()))?;
@@ -182,7 +182,7 @@ fn keep(fd: i32) -> io::Result<()> {
 }
 
 /// Runs there as well: it doesn't outlive superpin, and leaves signals to the app and to superpin.
-fn settle() -> io::Result<()> {
+fn prepare() -> io::Result<()> {
     block_all()?;
     // SAFETY: plain system calls on valid values.
     let results = unsafe {

@@ -86,7 +86,7 @@ pub struct Statistics {
     /// Slices that were lost and begun again from their first state.
     pub begun_again: u64,
     /// Slices that were begun from a snapshot of an image that had started.
-    pub slices_from_picture: u64,
+    pub slices_from_snapshot: u64,
     /// Times that a slice got more time because the program copies its pages.
     pub given_more_time: u64,
     /// What the result may not have right.
@@ -130,7 +130,7 @@ impl Statistics {
             children: 0,
             threads: 0,
             begun_again: 0,
-            slices_from_picture: 0,
+            slices_from_snapshot: 0,
             given_more_time: 0,
             doubts: Doubts::default(),
             kept_loaded: 0,
@@ -234,7 +234,7 @@ impl Statistics {
         line("threads", self.threads.to_string());
         line("slices", self.slices.to_string());
         line("slices_begun_again", self.begun_again.to_string());
-        line("slices_from_picture", self.slices_from_picture.to_string());
+        line("slices_from_snapshot", self.slices_from_snapshot.to_string());
         line("given_more_time", self.given_more_time.to_string());
         line("forks", self.forks.to_string());
         for (kind, name) in BOUNDARIES {

@@ -106,11 +106,11 @@ impl<'a> Run<'a> {
     }
 
     /// Takes the stopped master back from the recorder inside it. Gives the stop, if there is anything left of it to be handled.
-    pub(super) fn settle(&mut self, stopped: Stopped, stop: Stop) -> Result<(Stopped, Option<Stop>), Failure> {
+    pub(super) fn take_back(&mut self, stopped: Stopped, stop: Stop) -> Result<(Stopped, Option<Stop>), Failure> {
         let (process, thread) = self.master.parts();
-        let settled = master::settle(process, thread, self.slices.recorded_mut(), stopped, stop)?;
+        let taken_back = master::take_back(process, thread, self.slices.recorded_mut(), stopped, stop)?;
         self.resources.statistics.recorded_in_process = process.recorded_inside();
-        Ok(settled)
+        Ok(taken_back)
     }
 
     /// Whether no slice is recorded any more: the app is on its way out.
@@ -350,7 +350,7 @@ impl<'a> Run<'a> {
             brk: process.brk(),
             shares_memory: process.memory().is_shared(),
         };
-        self.resources.statistics.slices_from_picture += u64::from(site.snapshot.is_some());
+        self.resources.statistics.slices_from_snapshot += u64::from(site.snapshot.is_some());
         let pid = copy.pid();
         log::forked(number, pid);
         let recording = self.slices.record(start.slice, start.is_slice);

@@ -175,7 +175,7 @@ impl Sliced<'_> {
             Stop::Started { child, waits } => return self.born(stopped, child, waits),
             stop => (stopped, stop),
         };
-        let (stopped, stop) = self.run.settle(stopped, stop)?;
+        let (stopped, stop) = self.run.take_back(stopped, stop)?;
         if self.run.master().process().take_lost_record() {
             self.run.fail(no_memory_for_log());
         }

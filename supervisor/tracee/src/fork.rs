@@ -35,13 +35,13 @@ impl Stopped {
             Parent::Other => start_orphan(&mut remote, gadget)?,
         };
         let pid = copy.pid();
-        let copy = settle(copy, gadget, &registers).inspect_err(|_| end(pid))?;
+        let copy = stand_alone(copy, gadget, &registers).inspect_err(|_| end(pid))?;
         Ok((copy, forker))
     }
 }
 
 /// Waits until a copy stands still, with the registers of the original, and has it give up the original's files.
-fn settle(copy: Running, gadget: u64, registers: &UserRegisters) -> Result<Stopped, TraceError> {
+fn stand_alone(copy: Running, gadget: u64, registers: &UserRegisters) -> Result<Stopped, TraceError> {
     let pid = copy.pid();
     let (mut copy, stop) = copy.wait()?;
     if !matches!(stop, Stop::Interrupted) {

@@ -52,7 +52,7 @@ impl Selection {
     pub fn switches_off(self, place: usize) -> Option<String> {
         let Self::Round(round) = self else { return None };
         if place % 40 == 39 {
-            return Some("none,landings".to_owned());
+            return Some("none,ibl-stubs".to_owned());
         }
         let all = Optimisation::ALL;
         let one = all[(place / 4 + round as usize) % all.len()];

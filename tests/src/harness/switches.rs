@@ -56,10 +56,10 @@ pub fn is_on(optimisation: Optimisation) -> bool {
 pub fn some(random: &mut Random) -> String {
     let name = |o: Optimisation| format!("no-{}", o.name());
     match random.next() % 12 {
-        0 => "none,landings".to_owned(),
+        0 => "none,ibl-stubs".to_owned(),
         1..4 => {
             let chosen = Optimisation::ALL.into_iter().filter(|_| random.next().is_multiple_of(2)).map(name);
-            chosen.chain(["landings".to_owned()]).collect::<Vec<_>>().join(",")
+            chosen.chain(["ibl-stubs".to_owned()]).collect::<Vec<_>>().join(",")
         }
         _ => name(random.pick(&Optimisation::ALL)),
     }

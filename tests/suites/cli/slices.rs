@@ -95,11 +95,11 @@ fn slices_go_on_from_a_snapshot() {
         let counted =
             count_with("icount2", &[&slices, options].concat(), &guest::named("many_targets").job(30)).unwrap();
         assert_eq!(counted.outcome.status, 0, "{:?}", counted.outcome);
-        let [slices, pictured] = ["slices", "slices_from_picture"].map(|name| counted.statistic(name).unwrap());
-        (counted.total, slices, pictured)
+        let [slices, from_snapshot] = ["slices", "slices_from_snapshot"].map(|name| counted.statistic(name).unwrap());
+        (counted.total, slices, from_snapshot)
     };
-    let (total, slices, pictured) = run(&[]);
-    assert!(slices > 20.0 && pictured >= slices - 3.0, "{pictured} of {slices}");
-    let (same, _, none) = run(&["-engine", "no-picture"]);
+    let (total, slices, from_snapshot) = run(&[]);
+    assert!(slices > 20.0 && from_snapshot >= slices - 3.0, "{from_snapshot} of {slices}");
+    let (same, _, none) = run(&["-engine", "no-snapshot"]);
     assert_eq!((same, none), (total, 0.0));
 }

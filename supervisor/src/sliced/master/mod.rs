@@ -31,5 +31,5 @@ pub(in crate::sliced) use calls::exit_alone;
 pub(in crate::sliced) use handlers::{enter_handler, frame_elsewhere};
 pub use process::Process;
 pub use stops::{Leave, handle, leave};
-pub use take_back::settle;
+pub use take_back::take_back;
 pub use thread::Thread;

@@ -12,7 +12,7 @@ use crate::sliced::slices::Recording;
 ///
 /// # Errors
 /// If it was killed.
-pub fn settle(
+pub fn take_back(
     process: &mut Process,
     thread: &mut Thread,
     slice: Option<&mut Recording>,

@@ -1,6 +1,6 @@
 // Code in a private mapping of a file, all of which can be written to, is rewritten: what follows a jump into it overwrites the flags at first,
 // and reads them later.
-// options: -engine no-tally
+// options: -engine no-counter-register
 // rounds: 5 60
 #include "guest.h"
 #include <fcntl.h>

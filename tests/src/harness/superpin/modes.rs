@@ -51,7 +51,7 @@ pub const FOLLOWED: Mode = serial("serial-follow", "icount2", &["-sp", "0", "-fo
 
 /// All of the engine's optimisations off but two, without which a run takes a hundred times as long: routines in place and
 /// IBL stubs. `scripts/switches.sh` turns these off as well.
-const UNOPTIMISED: &str = "none,inline,landings";
+const UNOPTIMISED: &str = "none,inline,ibl-stubs";
 
 /// Every mode that every guest is run in.
 pub const MODES: &[Mode] = &[
