@@ -1,6 +1,6 @@
 //! Which processes have a file: open, or mapped so that what they store there shows elsewhere.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -16,8 +16,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const MOST_PLACE: usize = 2 * 16 + 6;
 
 /// Whether a process other than this one and `ours` may have a file by which it can be written. True where that can't be found out. `object`: device and inode, as in
-/// /proc/PID/maps; `named`: where the file is found.
-pub fn others_have(file: Key, object: &str, named: &Path, ours: impl Fn(i32) -> bool) -> bool {
+/// /proc/PID/maps; `opened`: the file itself, open for reading: by its name, or who had it first, it may not be found any more.
+pub fn others_have(file: Key, object: &str, opened: &File, ours: impl Fn(i32) -> bool) -> bool {
     let (since, me) = (used(), std::process::id() as i32);
     let Ok(processes) = fs::read_dir("/proc") else { return true };
     let numbers = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -33,7 +33,7 @@ pub fn others_have(file: Key, object: &str, named: &Path, ours: impl Fn(i32) -> 
         }
     }
     // Of another user's processes nothing is known but what they may do. The superuser may do anything; what it writes by calls is noticed.
-    is_hidden && !is_closed_to_others(named)
+    is_hidden && !is_closed_to_others(opened)
 }
 
 /// CPU time of this thread.
@@ -80,16 +80,15 @@ fn status(path: &Path) -> Option<Key> {
 }
 
 /// Whether a file is this user's, and nobody else but the superuser may write it.
-fn is_closed_to_others(named: &Path) -> bool {
+fn is_closed_to_others(opened: &File) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
     // SAFETY: the call has no preconditions.
     let me = unsafe { libc::geteuid() };
-    fs::metadata(named).is_ok_and(|file| file.uid() == me && file.mode() & OTHERS_WRITE == 0)
+    opened.metadata().is_ok_and(|file| file.uid() == me && file.mode() & OTHERS_WRITE == 0)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -103,9 +102,9 @@ mod tests {
         let has = |process: i32| has(process, key, "0:0 0");
         assert_eq!(has(std::process::id() as i32), Some(true));
         assert_eq!(has(i32::MAX), Some(false));
-        let mut reader = Command::new("sleep").arg("60").stdin(Stdio::from(file)).spawn().unwrap();
+        let mut reader = Command::new("sleep").arg("60").stdin(Stdio::from(file.try_clone().unwrap())).spawn().unwrap();
         assert_eq!(has(reader.id() as i32), Some(true));
-        assert!(others_have(key, "0:0 0", &path, |_| false));
+        assert!(others_have(key, "0:0 0", &file, |_| false));
         reader.kill().unwrap();
         reader.wait().unwrap();
         assert_eq!(has(reader.id() as i32), Some(false));

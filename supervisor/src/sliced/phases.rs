@@ -84,7 +84,7 @@ impl Master {
     pub(super) fn ends(&mut self, exit: ExitStatus) {
         self.exit = Some(exit);
         self.process.memory().files().app_ended();
-        self.process.memory().common().leaves();
+        self.process.memory().common().is_gone();
         self.phase = Phase::Alone;
     }
 

@@ -94,11 +94,13 @@ fn exchanging_memory_does_not_end_slices() {
         return;
     }
     let options = ["-sp", "1", "-follow", "1", "-spmsec", "10000"];
-    // The others start a program before, too.
-    for (name, calls) in [("shared_much", 150.0), ("sysv_much", 75.0), ("shared_file_much", 75.0)] {
+    // The others start a program before, too. The file's first user and only name are gone when the child has ended.
+    for (name, most, calls) in
+        [("shared_much", 10.0, 150.0), ("sysv_much", 20.0, 75.0), ("shared_file_much", 9.0, 75.0)]
+    {
         let counted = count_with("icount2", &options, &guest::named(name).job(40)).unwrap();
         let [ends, all] = ["slices", "records"].map(|name| counted.statistic(name).unwrap());
-        assert!(ends < 20.0 && all > calls, "{}", counted.report);
+        assert!(ends < most && all > calls, "{name}: {}", counted.report);
     }
 }
 

@@ -160,15 +160,20 @@ impl Company {
         }
     }
 
-    /// The process is gone, or goes on unseen.
+    /// The process has another program, or goes on unseen.
     pub fn leave(&self, pid: i32) {
+        self.is_gone(pid);
+        // It may have its open files still.
+        self.hands_on();
+    }
+
+    /// The process has ended: it has nothing open any more.
+    pub fn is_gone(&self, pid: i32) {
         if let Some(mut family) = self.family()
             && let Some(member) = family.members.remove(&pid)
         {
             family.segments.leaves(pid);
             family.writers.remove(&pid);
-            // If it has another program now, that may have its open files.
-            family.files.suspect();
             family.is_broken |= !member.is_done;
         }
     }

@@ -26,7 +26,6 @@ struct Guard {
     /// To open it again would seem to be somebody else's.
     file: Rc<File>,
     key: Key,
-    named: PathBuf,
     /// Whether nobody else has had it since it was looked for.
     is_closed: bool,
     /// Lookings in vain.
@@ -73,14 +72,7 @@ impl Files {
         notices.take(|which, notice| is_told |= which == Some(watch) && notice.opened);
         // What was taken may have been about another one.
         self.suspect();
-        is_told.then_some(Guard {
-            watch,
-            file,
-            key: (metadata.dev(), metadata.ino()),
-            named,
-            is_closed: false,
-            tries: 0,
-        })
+        is_told.then_some(Guard { watch, file, key: (metadata.dev(), metadata.ino()), is_closed: false, tries: 0 })
     }
 
     /// Whether a call of process `pid` may write one.
@@ -125,7 +117,7 @@ impl Files {
             if guard.is_closed || guard.tries >= MOST {
                 continue;
             }
-            guard.is_closed = !others_have(guard.key, object, &guard.named, &is_ours);
+            guard.is_closed = !others_have(guard.key, object, &guard.file, &is_ours);
             guard.tries += u32::from(!guard.is_closed);
         }
     }

@@ -79,9 +79,14 @@ impl CommonMemory {
         self.company = new_company(self.sees_children);
     }
 
-    /// The process has ended, or goes on unseen.
+    /// The process goes on unseen.
     pub fn leaves(&mut self) {
         self.company.leave(self.pid);
+    }
+
+    /// The process has ended.
+    pub fn is_gone(&mut self) {
+        self.company.is_gone(self.pid);
     }
 
     /// The process is about to make a call.

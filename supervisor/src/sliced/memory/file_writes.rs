@@ -218,7 +218,7 @@ fn watch(notices: &mut Option<Notices>, key: Key, pid: i32, descriptor: i32, wan
     let Ok(watch) = notices.watch(&path) else { return State::Others };
     let maps = mappings(pid);
     let object = maps.iter().find(|map| map.is_of(key.1)).map(|map| map.object.as_str());
-    if !is_local || object.is_none_or(|object| others_have(key, object, &path, |other| other == pid)) {
+    if !is_local || object.is_none_or(|object| others_have(key, object, &file, |other| other == pid)) {
         notices.forget(watch);
         return if is_local { later(wanted) } else { State::Others };
     }
