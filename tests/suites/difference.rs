@@ -18,7 +18,7 @@ __attribute__((noinline)) static void work(unsigned rounds)
 {
     for (unsigned n = 0; n < rounds; n++) {
         sum = sum * 31 + n;
-        if (n % 10000 == 0)
+        if (n % 20000 == 0)
             getppid();
     }
 }
@@ -35,7 +35,7 @@ __attribute__((noinline)) static void choose(int way)
 int main(void)
 {
     const char *way = getenv("WAY");
-    work(2000000);
+    work(1000000);
     choose(way ? *way : 'l');
     work(1000);
     return 0;
@@ -86,7 +86,7 @@ fn runs_that_part_in_a_function_are_told_so() {
             let line = block_after(&told, words);
             assert!(line.contains(&named) && line.ends_with(&image), "{words}: {told}");
         }
-        // Of two hundred calls before it.
+        // Of fifty calls before it.
         assert!(!first.contains("sysrecs") || !told.contains(&format!("({first}, slice 0)")), "{told}");
         // The branch that goes both ways, with what it compares, and the two calls that follow.
         assert!(told.contains("cmp $0x72,%edi") && told.contains("  je 0x"), "{told}");
@@ -117,8 +117,8 @@ fn nothing_is_told_of_runs_that_are_the_same() {
         (&same, "-sp 1 -spsysrecs 1"),
         (&same, "-sp 0 -trace-blocks 1"),
         (&guests[0].job(100), "-sp 1 -spmsec 5"),
-        (&guests[1].job(20), "-sp 1 -spsysrecs 0"),
-        (&guests[2].job(20), "-sp 1 -spsysrecs 1"),
+        (&guests[1].job(5), "-sp 1 -spsysrecs 0"),
+        (&guests[2].job(4), "-sp 1 -spsysrecs 1"),
         (&guests[3].job(20), "-sp 1 -spsysrecs 0"),
     ] {
         for registers in [&[][..], &["--registers"]] {
