@@ -29,6 +29,7 @@ pub fn capture(kind: EndKind, registers: &Registers, xstate: &XState, memory: &d
         kind,
         stack_words: words as u32,
         goes_on: 0,
+        starts_block: 0,
         frame: [0; 2],
         shared: SharedContents::default(),
         registers: *registers,

@@ -141,6 +141,8 @@ pub struct End {
     pub stack_words: u32,
     /// 1 if the slice that starts at this boundary starts in the very state at which this one ends: no signal came between.
     pub goes_on: u32,
+    /// 1 if the app's own control flow has come to the instruction, which starts a block then: it isn't looked for in the middle of one.
+    pub starts_block: u32,
     /// First address, and the first behind, of what the kernel wrote between this end and the next slice's start: the frame of
     /// a signal on another stack. Both 0 if there is none.
     pub frame: [u64; 2],

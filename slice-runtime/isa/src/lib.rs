@@ -9,7 +9,7 @@
 //!   decode ◄─ facts ◄─ write ◄─ routine
 //! ```
 //!
-//! * [`Instruction`]: one decoded instruction with its bytes; [`Kind`] says how it can run from a code cache,
+//! * [`Instruction`]: one decoded instruction with its bytes; [`Kind`] says how it can run from a code cache, [`InBlock`] where blocks end,
 //!   [`Usage`] which registers and flags it touches, [`MemoryOperands`] what it addresses.
 //! * [`Code`]: a buffer of machine code that knows at which address it will run.
 //! * [`routine`]: analysis routines read as machine code, to be inlined.
@@ -22,7 +22,7 @@ pub mod routine;
 mod write;
 
 pub use decode::{
-    Condition, DecodeError, Instruction, Kind, MAX_LEN, MNEMONICS, NondeterministicKind, Reader, Segment,
+    Condition, DecodeError, InBlock, Instruction, Kind, MAX_LEN, MNEMONICS, NondeterministicKind, Reader, Segment,
     SelectorSource, mnemonics, prepare,
 };
 pub use facts::{IndirectOperand, MemoryOperand, MemoryOperands, Usage, free_gpr};

@@ -68,6 +68,11 @@ impl Stopped {
     }
 }
 
+/// Whether a signal is the one that is sent behind an instruction that was executed alone.
+pub fn is_step(info: &libc::siginfo_t) -> bool {
+    info.si_signo == libc::SIGTRAP && info.si_code == libc::TRAP_TRACE
+}
+
 /// Whether a signal is the one that a breakpoint sends.
 pub fn is_breakpoint(info: &libc::siginfo_t) -> bool {
     info.si_signo == libc::SIGTRAP && info.si_code == TRAP_HWBKPT

@@ -30,7 +30,7 @@ mod stop;
 mod tests;
 mod wait;
 
-pub use breakpoint::{BREAKPOINTS, is_breakpoint};
+pub use breakpoint::{BREAKPOINTS, is_breakpoint, is_step};
 pub use error::TraceError;
 pub use fork::Parent;
 pub use launch::{LaunchError, Program, launch};

@@ -8,6 +8,10 @@ use crate::request::request;
 use crate::stop::{Change, Follows, Mode, OPTIONS, Running, Stop, Stopped};
 use crate::wait::wait_for_stop;
 
+const fn bit(signal: i32) -> u64 {
+    1 << (signal - 1)
+}
+
 impl Running {
     /// Takes a child under control, and what it starts as well if `new_processes` says so. It keeps running.
     pub(crate) fn seize(pid: i32, new_processes: Follows) -> Result<Self, TraceError> {
@@ -129,6 +133,48 @@ impl Stopped {
         self.until_trap(libc::PTRACE_CONT, "let it run to a trap")
     }
 
+    /// Executes one instruction, unless that raises a signal, or stops at a breakpoint: see [`crate::is_step`]. Other signals wait meanwhile; an interrupt that was on its way is
+    /// lost.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn try_step(mut self) -> Result<(Stopped, libc::siginfo_t), TraceError> {
+        // One that is blocked when an instruction raises it kills.
+        const RAISED: u64 = bit(libc::SIGTRAP)
+            | bit(libc::SIGSEGV)
+            | bit(libc::SIGBUS)
+            | bit(libc::SIGILL)
+            | bit(libc::SIGFPE)
+            | bit(libc::SIGSYS);
+        let (mask, mut is_to_stop) = (self.signal_mask()?, false);
+        self.set_signal_mask(mask | !RAISED)?;
+        let info = loop {
+            let (stopped, stop) = self.restart(libc::PTRACE_SINGLESTEP, 0, "step it")?.wait()?;
+            self = stopped;
+            match stop {
+                // It can't be blocked.
+                Stop::Signal(info) if info.si_signo == libc::SIGSTOP => is_to_stop = true,
+                Stop::Signal(info) => break info,
+                Stop::Group(_) => is_to_stop = true,
+                Stop::Interrupted => {}
+                stop => {
+                    return Err(TraceError::Unexpected { pid: self.pid(), action: "step it", stop: stop.describe() });
+                }
+            }
+        };
+        self.set_signal_mask(mask)?;
+        self.stop_again(is_to_stop);
+        Ok((self, info))
+    }
+
+    /// A stopping signal was kept from the process.
+    fn stop_again(&self, is_to_stop: bool) {
+        if is_to_stop {
+            // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
+            unsafe { libc::kill(self.pid(), libc::SIGSTOP) };
+        }
+    }
+
     fn until_trap(mut self, how: libc::c_uint, action: &'static str) -> Result<Stopped, TraceError> {
         const ALL_BUT_TRAPS: u64 = !(1 << (libc::SIGTRAP - 1));
         let mask = self.signal_mask()?;
@@ -146,10 +192,7 @@ impl Stopped {
             }
         }
         self.set_signal_mask(mask)?;
-        if is_to_stop {
-            // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
-            unsafe { libc::kill(self.pid(), libc::SIGSTOP) };
-        }
+        self.stop_again(is_to_stop);
         Ok(self)
     }
 

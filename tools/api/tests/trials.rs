@@ -82,6 +82,33 @@ fn calls_behind_tell_where_the_app_goes() {
     }
 }
 
+/// The same blocks, as often, wherever slices end and traces are cut: at calls and, of the second program, by time, in the middle of its loops.
+#[test]
+fn blocks_are_those_of_the_app() {
+    let gzip = ["--", "/bin/gzip", "-1", "-c", "/bin/ls"];
+    for app in [&["--", "/bin/ls", "-ln", FOLDER][..], &gzip[..]] {
+        let app = [&["-env", "clean", "-t", "blocks"], app].concat();
+        let counts = |options: &str| -> String {
+            let options: Vec<&str> = options.split(' ').collect();
+            result(&[&options[..], &app[..]].concat())
+        };
+        let serial = counts("-sp 0");
+        assert!(serial.lines().count() > 1000, "{serial}");
+        for options in [
+            "-sp 1 -spmsec 1",
+            "-sp 1 -spmsec 3 -trace-blocks 1",
+            "-sp 1 -spsysrecs 10 -share 0",
+            "-sp 1 -spmsec 2 -engine no-merge",
+            "-sp 0 -trace-blocks 1",
+            "-sp 0 -trace-ins 3",
+        ] {
+            let other = counts(options);
+            let differ = serial.lines().zip(other.lines()).find(|(one, other)| one != other);
+            assert!(serial == other, "{options}: {differ:?}");
+        }
+    }
+}
+
 /// No register is left to write them with that nobody wants. Some hold what is different in each run.
 #[test]
 fn all_registers_come_by_buffer_and_by_calls() {

@@ -85,8 +85,9 @@ pub trait Control {
     fn shared_memory_may_change(&mut self);
 
     /// From now on ask [`Host::end_reached`] when the app is about to execute the instruction at `registers.rip` with
-    /// general registers as in `registers` (some are compared before the host is asked, it compares the rest).
-    fn arm(&mut self, registers: &Registers);
+    /// general registers as in `registers` (some are compared before the host is asked, it compares the rest). `starts_block`: the app comes there by a branch, call, return or
+    /// the like, never in the middle of a block.
+    fn arm(&mut self, registers: &Registers, starts_block: bool);
 
     /// From now on the app can see its state at a fault (it handles such signals): flags and registers that are about to be
     /// overwritten are exact there too. Costs speed.

@@ -9,12 +9,12 @@ use crate::translations::Engine;
 /// The parts of a runner that a host may change while it has the app's state.
 pub(super) struct Controls<'a> {
     engine: &'a mut Engine,
-    to_arm: &'a mut Option<Registers>,
+    to_arm: &'a mut Option<(Registers, bool)>,
 }
 
 impl<'a> Controls<'a> {
     /// Those of a runner.
-    pub(super) fn new(engine: &'a mut Engine, to_arm: &'a mut Option<Registers>) -> Self {
+    pub(super) fn new(engine: &'a mut Engine, to_arm: &'a mut Option<(Registers, bool)>) -> Self {
         Self { engine, to_arm }
     }
 
@@ -54,8 +54,8 @@ impl Control for Controls<'_> {
         self.engine.shared_memory_may_change();
     }
 
-    fn arm(&mut self, registers: &Registers) {
-        *self.to_arm = Some(*registers);
+    fn arm(&mut self, registers: &Registers, starts_block: bool) {
+        *self.to_arm = Some((*registers, starts_block));
     }
 
     fn expect_faults(&mut self) {

@@ -29,7 +29,7 @@ pub struct Runner {
     scene: *mut Scene,
     pub(super) begun: Begun,
     /// An end that the host named and that isn't armed yet.
-    to_arm: Option<Registers>,
+    to_arm: Option<(Registers, bool)>,
 }
 
 impl Runner {
@@ -114,8 +114,8 @@ impl Runner {
         self.engine.links.begin(&self.engine.cache, &mut self.engine.code);
         let mut next = Next::Dispatch;
         loop {
-            if let Some(end) = self.to_arm.take() {
-                self.engine.arm(&end, host);
+            if let Some((end, starts_block)) = self.to_arm.take() {
+                self.engine.arm(&end, starts_block, host);
             }
             // Who wants to leave isn't interrupted: the answer could only be to go on.
             if self.is_interrupted(&next) && !matches!(next, Next::Leave) {

@@ -8,19 +8,21 @@ use translator::trace::Instrument;
 
 use super::engine::Engine;
 use super::make::Want;
-use super::point::EndPoint;
+use super::point::{EndPlace, EndPoint};
 
 impl Engine {
     /// From now on the host is asked before `registers.rip`.
     ///
-    /// With a shared cache: from the moment the end is in the list, no new trace runs across it. The trace that starts at
+    /// With a shared cache: from the moment the end is in the list, no new trace runs across it, unless it runs across in the middle of a block where only a
+    /// block's start is the end. The trace that starts at
     /// the end is made now if there is none, since another slice could make it later and link to it unseen. Then
     /// all traces that run across or start at the end are hidden from this process.
-    pub(crate) fn arm(&mut self, registers: &Registers, tool: &dyn Instrument) {
+    pub(crate) fn arm(&mut self, registers: &Registers, starts_block: bool, tool: &dyn Instrument) {
         let pc = registers.rip;
+        let place = EndPlace { pc: AppPc(pc), starts_block };
         if let Some(tables) = self.cache.shared_tables() {
             let locked = tables.lock();
-            tables.of_one_run().ends[self.settings.slot].store(pc, Ordering::SeqCst);
+            tables.of_one_run().ends[self.settings.slot].store(place.encoded(), Ordering::SeqCst);
             drop(locked);
             if self.is_shared(AppPc(pc)) {
                 // An end that can't be fetched or translated can't be reached by shared code either.
@@ -35,7 +37,7 @@ impl Engine {
         }
         self.drop_own(pc, pc + 1);
         let dead = flags::ARITHMETIC & !self.live_flags_at(AppPc(pc));
-        self.points.set(EndPoint::new(registers, dead));
+        self.points.set(EndPoint::new(registers, starts_block, dead));
     }
 
     /// This process looks for its end no more.

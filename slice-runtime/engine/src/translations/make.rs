@@ -12,7 +12,7 @@ use translator::routines::merge_counters;
 use translator::trace::{self, FetchFault, Instrument, Limits, MAX_BYTES, Trace, leave_out};
 
 use super::engine::Engine;
-use super::point::EndPoint;
+use super::point::{EndPlace, EndPoint};
 use crate::cache::{Found, Locked};
 use crate::coherence::code_at;
 use crate::gateway;
@@ -189,14 +189,14 @@ impl Engine {
         if region.write {
             self.code.remember_writes(pc.0);
         }
-        let mut ends = Vec::from_iter(self.points.end().map(|end| end.registers.rip));
-        ends.extend(self.settings.watched.stops_at);
+        let mut ends = Vec::from_iter(self.points.end().map(EndPoint::place));
+        ends.extend(self.settings.watched.stops_at.map(|pc| EndPlace { pc: AppPc(pc), starts_block: false }));
         if space == SpaceId::Shared {
             // Whoever adds one holds the lock, as the caller does. Nearly always there is none near here.
             let all = self.cache.space(space).tables.of_one_run().ends.iter().map(|end| end.load(Ordering::Relaxed));
-            ends.extend(all.filter(|end| end.wrapping_sub(pc.0) < MAX_BYTES));
+            ends.extend(all.map(EndPlace::decoded).filter(|end| end.pc.0.wrapping_sub(pc.0) < MAX_BYTES));
         }
-        let is_end = |pc: AppPc| ends.contains(&pc.0);
+        let is_end = |pc: AppPc, starts: bool| ends.iter().any(|end| end.ends(pc, starts));
         // What is behind the mapping has to be asked for each time where nothing is, as behind a page of a compiler's.
         let left = region.file.end - pc.0;
         let mut bytes = if left < NEAR_END { self.code.bytes(pc) } else { code_at(pc, left.min(PAGE)) };
@@ -211,7 +211,8 @@ impl Engine {
         let (mut trace, code_end) = loop {
             let limits = Limits {
                 blocks: if compared && !by_itself { 1 } else { self.settings.max_blocks },
-                instructions: if want.is_once() { 1 } else { self.settings.max_instructions },
+                instructions: self.settings.max_instructions,
+                single: want.is_once(),
                 stop_after_write: compared,
             };
             let mut trace = trace::select(pc, bytes, limits, is_end, instructions).map_err(Failed::Fetch)?;

@@ -1,7 +1,8 @@
 //! The end of a slice, as the engine sees it: an app pc at which the host wants to be asked.
 //!
 //! The check is put before the instruction at the end, for this process alone. All traces that run across the end, or start there, are *hidden*: their
-//! entries become jumps to this process's own translations, which stop before the end and check at it.
+//! entries become jumps to this process's own translations, which stop before the end and check at it. Where the app comes to the end by a branch or the like, and it so starts
+//! a block, these may run across it in the middle of another: that isn't the end.
 //!
 //! The check compares a few things inline, and the host is asked only if all agree. What is compared is learnt from the states that the host refused: a
 //! register that differed, or, where all registers agree, a half of a vector register or a memory word.
@@ -13,11 +14,42 @@ use translator::emit::{Check, QuickCondition};
 /// Times that the conditions may be chosen anew: each costs a translation.
 const CHOICES: u32 = 64;
 
+/// Where an end is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndPlace {
+    /// The instruction before which the host is asked.
+    pub pc: AppPc,
+    /// Whether only where it starts a block.
+    pub starts_block: bool,
+}
+
+impl EndPlace {
+    /// No address of the app's has it.
+    const INSIDE: u64 = 1 << 63;
+
+    /// As a word of memory that processes share; 0 is none.
+    pub fn encoded(self) -> u64 {
+        self.pc.0 | if self.starts_block { 0 } else { Self::INSIDE }
+    }
+
+    /// From such a word.
+    pub fn decoded(word: u64) -> Self {
+        Self { pc: AppPc(word & !Self::INSIDE), starts_block: word & Self::INSIDE == 0 }
+    }
+
+    /// Whether a trace has to end before the instruction at `pc`. `starts`: that starts a block.
+    pub fn ends(self, pc: AppPc, starts: bool) -> bool {
+        self.pc == pc && (starts || !self.starts_block)
+    }
+}
+
 /// An armed end.
 #[derive(Clone, Debug)]
 pub struct EndPoint {
     /// Registers that the end must have; `rip` is where it is.
     pub registers: Registers,
+    /// Whether it starts a block.
+    starts_block: bool,
     /// Flags that the app doesn't read after it: what they are there means nothing.
     pub dead_flags: u64,
     /// What is compared inline, the most telling first.
@@ -29,9 +61,14 @@ pub struct EndPoint {
 
 impl EndPoint {
     /// An end about which nothing was learnt yet: rax and rdx change often.
-    pub fn new(registers: &Registers, dead_flags: u64) -> Self {
+    pub fn new(registers: &Registers, starts_block: bool, dead_flags: u64) -> Self {
         let quick = [Gpr::Rax, Gpr::Rdx].map(|r| QuickCondition::Register(r, registers.get(r))).to_vec();
-        Self { registers: *registers, dead_flags, quick, named: None, choices: 0 }
+        Self { registers: *registers, starts_block, dead_flags, quick, named: None, choices: 0 }
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> EndPlace {
+        EndPlace { pc: AppPc(self.registers.rip), starts_block: self.starts_block }
     }
 
     /// What to compare inline.
@@ -61,7 +98,7 @@ impl EndPoint {
 
 /// The places at which the host is asked, in this process.
 ///
-/// Invariant: no trace that this process may enter runs across an armed point.
+/// Invariant: no trace that this process may enter runs across an armed point ([`EndPlace::ends`]).
 #[derive(Default)]
 pub struct Points {
     end: Option<EndPoint>,
@@ -112,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_differs_is_compared_next() {
-        let mut end = EndPoint::new(&Registers::default(), 0);
+        let mut end = EndPoint::new(&Registers::default(), true, 0);
         let mut seen = Registers::default();
         assert!(!end.learn(&seen));
         seen.set(Gpr::Rbx, 1);
@@ -137,8 +174,18 @@ mod tests {
     }
 
     #[test]
+    fn a_start_of_a_block_is_no_end_in_the_middle_of_one() {
+        let place = |starts_block| EndPlace { pc: AppPc(0x7fff_ffff_f000), starts_block };
+        for end in [place(true), place(false)] {
+            assert_eq!(EndPlace::decoded(end.encoded()), end);
+            assert!(end.ends(end.pc, true) && !end.ends(AppPc(1), true));
+            assert_eq!(end.ends(end.pc, false), !end.starts_block);
+        }
+    }
+
+    #[test]
     fn flags_are_changed_only_if_all_are_dead() {
-        let check = |dead| EndPoint::new(&Registers::default(), dead).check();
+        let check = |dead| EndPoint::new(&Registers::default(), true, dead).check();
         assert!(check(flags::ARITHMETIC).may_change_flags);
         assert!(!check(flags::ARITHMETIC & !flags::CF).may_change_flags);
     }

@@ -292,9 +292,9 @@ mod tests {
 
     #[test]
     fn a_count_branch_that_is_not_taken_is_over_before_its_way_round() {
-        let limits = Limits { blocks: 2, instructions: 2, stop_after_write: false };
+        let limits = Limits { blocks: 2, instructions: 2, single: false, stop_after_write: false };
         // loop +0; nop; syscall
-        let trace = select(AppPc(0x1000), &[0xe2, 0, 0x90, 0x0f, 5], limits, |_| false, Vec::new()).unwrap();
+        let trace = select(AppPc(0x1000), &[0xe2, 0, 0x90, 0x0f, 5], limits, |_, _| false, Vec::new()).unwrap();
         let (pc, stubs_end) = (CachePc(CACHE_OWN.start), CachePc(CACHE_OWN.start + 4096));
         let site = Site { space: SpaceId::Own, offset: 0, pc, stubs_end, first_exit: 0, arena: 0 };
         let (counters, known) = (Counters::default(), RoutineFacts::default());

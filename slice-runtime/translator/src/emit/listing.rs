@@ -162,8 +162,8 @@ mod tests {
     fn app_code_emitted_code_and_map_stand_together() {
         for off in [Off::ALL, Off::default()] {
             let routine = count as *const () as usize;
-            let limits = Limits { blocks: 3, instructions: 16, stop_after_write: false };
-            let mut trace = select(AppPc(PC), &CODE, limits, |_| false, Vec::new()).expect("a trace");
+            let limits = Limits { blocks: 3, instructions: 16, single: false, stop_after_write: false };
+            let mut trace = select(AppPc(PC), &CODE, limits, |_, _| false, Vec::new()).expect("a trace");
             trace.calls.push(AnalysisCall::new(Point::Anywhere(0), routine, LOCAL.start, vec![Arg::BlockInstructions]));
             let site = Site {
                 space: SpaceId::Own,

@@ -97,11 +97,12 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
     let once = rng.once_in(16);
     let limits = Limits {
         blocks: 1 + rng.below(5) as usize,
-        instructions: if once { 1 } else { 1 + rng.below(64) as usize },
+        instructions: 1 + rng.below(64) as usize,
+        single: once,
         stop_after_write: rng.once_in(8),
     };
-    let mut trace =
-        select(pc, code_at(pc), limits, |_| false, emptied(&mut list.spare.instructions)).expect("code of a program");
+    let mut trace = select(pc, code_at(pc), limits, |_, _| false, emptied(&mut list.spare.instructions))
+        .expect("code of a program");
     instrument.insert(&mut trace, &mut rng);
     if list.off.leaves(Optimisation::Merge) {
         merge_counters(&mut trace, &list.known);

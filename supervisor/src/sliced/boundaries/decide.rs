@@ -1,6 +1,8 @@
 //! Where to cut: pure decisions, testable without a process.
 
 use bubble::map::{RECORDER, RECORDS};
+use isa::{InBlock, Kind, Reader};
+use machine::AppPc;
 use syscall_replay::table::{Class, Special};
 
 use crate::command::CallLimit;
@@ -102,32 +104,69 @@ pub fn plan(class: Class, slice: SliceState) -> Plan {
     }
 }
 
-/// Where a slice can be cut, seen from an arbitrary instruction.
+/// Where a slice can be cut, seen from an arbitrary instruction. Blocks aren't cut in two, so that no tool sees where slices end: what has begun is run to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutPoint {
-    /// Before this instruction.
-    Here,
-    /// Not before the one at that address: an instruction that repeats itself may be half done here.
-    At(u64),
-    /// At the system call that this instruction makes: it needs no search for the place.
+    /// Before this instruction: it starts a block, or it can't be executed.
+    Here {
+        /// Whether it does.
+        starts_block: bool,
+    },
+    /// Once the app has come to this address.
+    At(u64, Reached),
+    /// At the system call with which the block ends: it needs no search for the place.
     AtCall,
     /// Somewhere else, later.
     Later,
 }
 
+/// What is at the address to which the app runs before a slice is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// The start of a block.
+    Start,
+    /// The branch, call or return that ends one: it is executed, too.
+    Branch,
+    /// The end of what could be looked at: it is looked again.
+    Unknown,
+}
+
 /// Addresses from here on are the kernel's; among them the vsyscall page, which programs call.
 const USER_END: u64 = 0x8000_0000_0000;
 
-/// Decides whether to cut before the instruction at `rip`, whose first bytes are `code`.
-pub fn cut_point(rip: u64, code: &[u8]) -> CutPoint {
+/// Decides where to cut when the app is about to execute the instruction at `rip`. `code`: that and what follows. `is_recorded`: whether what an instruction gives is recorded,
+/// and another lies in its place.
+pub fn cut_point(rip: u64, code: &[u8], is_recorded: impl Fn(u64) -> bool) -> CutPoint {
     if rip >= USER_END {
         return CutPoint::Later;
     }
-    const SYSCALL: &[u8] = &[0x0f, 0x05];
-    if code.starts_with(SYSCALL) {
-        return CutPoint::AtCall;
+    let mut reader = Reader::new(code, AppPc(rip));
+    loop {
+        let at = rip + reader.position() as u64;
+        let (is_here, is_recorded) = (at == rip, is_recorded(at));
+        let Ok(instruction) = reader.read() else {
+            return if is_here { CutPoint::Here { starts_block: false } } else { CutPoint::At(at, Reached::Unknown) };
+        };
+        let next = instruction.next_pc().0;
+        let stands = instruction.in_block();
+        return match instruction.kind() {
+            Kind::Syscall => CutPoint::AtCall,
+            Kind::SelectorLoad { .. } => CutPoint::At(next, Reached::Start),
+            Kind::Trap if is_recorded && is_here => CutPoint::Here { starts_block: true },
+            Kind::Trap if is_recorded => CutPoint::At(at, Reached::Start),
+            Kind::Trap | Kind::XBegin { .. } if is_here => CutPoint::Here { starts_block: false },
+            Kind::Trap | Kind::XBegin { .. } => CutPoint::At(at, Reached::Unknown),
+            _ if stands == InBlock::Inside => continue,
+            _ if stands == InBlock::Last => CutPoint::At(at, Reached::Branch),
+            _ if is_here => CutPoint::Here { starts_block: true },
+            _ => CutPoint::At(at, Reached::Start),
+        };
     }
-    repeated_string_len(code).map_or(CutPoint::Here, |len| CutPoint::At(rip + len as u64))
+}
+
+/// Where the instruction at `rip` ends, if it is one that repeats itself and may be half done. `code`: its bytes, and perhaps more.
+pub fn string_end(rip: u64, code: &[u8]) -> Option<u64> {
+    repeated_string_len(code).filter(|_| rip < USER_END).map(|len| rip + len as u64)
 }
 
 /// Length of the instruction if it is a string instruction with a repeat prefix.
@@ -202,16 +241,37 @@ mod tests {
     }
 
     #[test]
-    fn repeated_strings_are_not_cut() {
-        assert_eq!(cut_point(0x1000, &[0xf3, 0xa4, 0x90]), CutPoint::At(0x1002));
-        assert_eq!(cut_point(0x1000, &[0xf3, 0x48, 0xab]), CutPoint::At(0x1003));
-        assert_eq!(cut_point(0x1000, &[0x66, 0xf2, 0xaf]), CutPoint::At(0x1003));
-        assert_eq!(cut_point(0x1000, &[0xa4]), CutPoint::Here);
-        // endbr64, pause and an SSE instruction have the same first byte.
-        assert_eq!(cut_point(0x1000, &[0xf3, 0x0f, 0x1e, 0xfa]), CutPoint::Here);
-        assert_eq!(cut_point(0x1000, &[0xf3, 0x90]), CutPoint::Here);
-        assert_eq!(cut_point(0x1000, &[]), CutPoint::Here);
-        assert_eq!(cut_point(0x1000, &[0x0f, 0x05, 0x90]), CutPoint::AtCall);
-        assert_eq!(cut_point(0xffff_ffff_ff60_0000, &[0x0f]), CutPoint::Later);
+    fn signals_wait_for_the_end_of_repeated_strings() {
+        assert_eq!(string_end(0x1000, &[0xf3, 0xa4, 0x90]), Some(0x1002));
+        assert_eq!(string_end(0x1000, &[0xf3, 0x48, 0xab]), Some(0x1003));
+        assert_eq!(string_end(0x1000, &[0x66, 0xf2, 0xaf]), Some(0x1003));
+        // movsb; endbr64; pause
+        for other in [&[0xa4][..], &[0xf3, 0x0f, 0x1e, 0xfa], &[0xf3, 0x90], &[]] {
+            assert_eq!(string_end(0x1000, other), None);
+        }
+        assert_eq!(string_end(0xffff_ffff_ff60_0000, &[0xf3, 0xa4]), None);
+    }
+
+    #[test]
+    fn blocks_are_run_to_their_ends() {
+        let cut = |code: &[u8]| cut_point(0x1000, code, |_| false);
+        // rep movsb; nop; je
+        assert_eq!(cut(&[0xf3, 0xa4, 0x90, 0x74, 0]), CutPoint::At(0x1003, Reached::Branch));
+        assert_eq!(cut(&[0xc3]), CutPoint::At(0x1000, Reached::Branch));
+        // nop; rdtsc
+        assert_eq!(cut(&[0x90, 0x0f, 0x31]), CutPoint::At(0x1001, Reached::Start));
+        assert_eq!(cut(&[0x0f, 0x31]), CutPoint::Here { starts_block: true });
+        // nop; syscall
+        assert_eq!(cut(&[0x90, 0x0f, 0x05]), CutPoint::AtCall);
+        // Two of three bytes of an instruction.
+        assert_eq!(cut(&[0x90, 0x48, 0x89]), CutPoint::At(0x1001, Reached::Unknown));
+        assert_eq!(cut(&[]), CutPoint::Here { starts_block: false });
+        // nop; int3
+        assert_eq!(cut(&[0x90, 0xcc]), CutPoint::At(0x1001, Reached::Unknown));
+        assert_eq!(cut(&[0xcc]), CutPoint::Here { starts_block: false });
+        let recorded = |code: &[u8]| cut_point(0x1000, code, |at| at == 0x1001);
+        assert_eq!(recorded(&[0x90, 0xcc]), CutPoint::At(0x1001, Reached::Start));
+        assert_eq!(cut_point(0x1001, &[0xcc], |at| at == 0x1001), CutPoint::Here { starts_block: true });
+        assert_eq!(cut_point(0xffff_ffff_ff60_0000, &[0x0f], |_| false), CutPoint::Later);
     }
 }

@@ -9,10 +9,20 @@ use super::next::{Cut, Next, Then};
 use crate::base::Failure;
 use crate::report::Boundary;
 
-/// The end of a slice before the instruction at hand.
+/// The end of a slice before the instruction at hand, wherever that stands.
 pub(in crate::sliced) fn cut_here(stopped: Stopped, kind: Boundary, then: Then) -> Result<Next, Failure> {
+    cut(stopped, kind, then, false)
+}
+
+/// The end of a slice before the instruction at hand, which starts a block.
+pub(in crate::sliced) fn cut_at_block(stopped: Stopped, kind: Boundary) -> Result<Next, Failure> {
+    cut(stopped, kind, Then::Fork, true)
+}
+
+fn cut(stopped: Stopped, kind: Boundary, then: Then, starts_block: bool) -> Result<Next, Failure> {
     let mut end = sigmatch::capture(EndKind::Signature, &stopped.registers()?.app(), &*stopped.xstate()?, &stopped);
     end.goes_on = (then == Then::Fork).into();
+    end.starts_block = starts_block.into();
     Ok(Next::Cut(stopped, Cut { kind, end: Some(Box::new(end)), then }))
 }
 
@@ -41,6 +51,7 @@ pub(in crate::sliced) fn call_end(registers: &Registers, shared: SharedContents)
         kind: EndKind::Syscall,
         stack_words: 0,
         goes_on: 0,
+        starts_block: 0,
         frame: [0; 2],
         shared,
         registers: *registers,

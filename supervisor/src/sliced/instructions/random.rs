@@ -27,15 +27,15 @@ use super::barren::Barren;
 use super::traps::Traps;
 use super::vsyscall;
 
-/// The breakpoint behind a repeated string instruction. The others are ours.
-pub const BEHIND_STRING: usize = BREAKPOINTS - 1;
+/// The breakpoint at which something takes place that has to wait for the end of a repeated string instruction, or of a block. The others are ours.
+pub const AWAITED: usize = BREAKPOINTS - 1;
 
 /// Bytes of a file that are searched at a time.
 const CHUNK: usize = 1 << 20;
 
 /// The breakpoints.
 pub struct RandomInstructions {
-    set: [Option<u64>; BEHIND_STRING],
+    set: [Option<u64>; AWAITED],
     /// For further places.
     traps: Traps,
     /// Where there are none.
@@ -45,7 +45,7 @@ pub struct RandomInstructions {
 impl RandomInstructions {
     /// None yet.
     pub fn new() -> Self {
-        Self { set: [None; BEHIND_STRING], traps: Traps::default(), barren: Barren::default() }
+        Self { set: [None; AWAITED], traps: Traps::default(), barren: Barren::default() }
     }
 
     /// A program was loaded, and the breakpoints of the one before are gone with it.
@@ -91,6 +91,11 @@ impl RandomInstructions {
     /// Whether the process has executed one and its trap is still to come.
     pub fn is_behind(&self, rip: u64) -> bool {
         self.traps.is_behind(rip)
+    }
+
+    /// Whether there is a breakpoint before the instruction at `address`.
+    pub fn stops_at(&self, address: u64) -> bool {
+        self.set.contains(&Some(address)) || self.traps.contains(address)
     }
 
     /// Whether this signal is such a trap, see [`Traps::has_hit`].

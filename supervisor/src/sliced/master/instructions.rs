@@ -8,7 +8,7 @@ use super::process::Process;
 use super::thread::Thread;
 use crate::base::Failure;
 use crate::report::Boundary;
-use crate::sliced::boundaries::{Next, Then, cut_here};
+use crate::sliced::boundaries::{Next, Then, cut_at_block, cut_here};
 use crate::sliced::instructions::{random, vsyscall};
 use crate::sliced::slices::Recording;
 
@@ -42,7 +42,7 @@ pub(super) fn random_result(
     }
     stopped.set_registers(&before)?;
     allow_breakpoint_again(&mut stopped)?;
-    cut_here(stopped, Boundary::Log, Then::Fork)
+    cut_at_block(stopped, Boundary::Log)
 }
 
 /// If this signal is a trapped reading of the time stamp counter, or `cpuid`: what has become of it.
@@ -104,7 +104,7 @@ fn call_of_page(process: &mut Process, slice: &mut Recording, stopped: Stopped) 
 }
 
 /// The instruction at hand will be executed, or executed again, as the first of the next slice: there the breakpoint must stop it again.
-fn allow_breakpoint_again(stopped: &mut Stopped) -> Result<(), Failure> {
+pub(super) fn allow_breakpoint_again(stopped: &mut Stopped) -> Result<(), Failure> {
     let mut registers = stopped.registers()?;
     let mut again = registers.app();
     again.rflags &= !machine::flags::RF;

@@ -2,28 +2,32 @@
 
 use bubble::shared::{End, SharedContents};
 use machine::{Gpr, Memory};
-use tracee::{Mode, Stop, Stopped, TraceError};
+use tracee::{Mode, Stop, Stopped, TraceError, is_step};
 
+use super::instructions::allow_breakpoint_again;
 use super::process::Process;
-use super::thread::Thread;
+use super::signals::signal;
+use super::thread::{Awaited, Thread};
 use crate::base::Failure;
 use crate::report::Boundary;
-use crate::sliced::boundaries::{Cut, CutPoint, Next, Then, call_end, cut_here, decide, entry_registers};
+use crate::sliced::boundaries::{
+    Cut, CutPoint, Next, Reached, Then, call_end, cut_at_block, cut_here, decide, entry_registers,
+};
 use crate::sliced::slices::Recording;
 
-/// The longest instruction there is.
-const MAX_INSTRUCTION: usize = 15;
+/// Bytes of code that are looked at for the end of a block: nearly all are shorter.
+const AHEAD: usize = 256;
 
 /// An interrupt has arrived, between two instructions.
 pub(super) fn arrive(
     process: &mut Process,
     thread: &mut Thread,
     slice: &mut Recording,
-    mut stopped: Stopped,
+    stopped: Stopped,
 ) -> Result<Next, Failure> {
     thread.is_interrupted();
     // A call that will be made again is where a due slice ends.
-    if !slice.is_due() || thread.is_to_call_again() || thread.awaits_string() {
+    if !slice.is_due() || thread.is_to_call_again() || thread.awaits() {
         return Ok(Next::Resume(stopped, 0));
     }
     if process.random.is_behind(stopped.registers()?.rip()) {
@@ -34,17 +38,69 @@ pub(super) fn arrive(
         let cut = Cut { kind: Boundary::Timeout, end: Some(end), then: Then::Fork };
         return Ok(Next::Cut(stopped, cut));
     }
-    match point(&stopped)? {
+    cut_soon(process, thread, slice, stopped)
+}
+
+/// The slice, whose time is over, ends where the block at hand does.
+fn cut_soon(
+    process: &mut Process,
+    thread: &mut Thread,
+    slice: &mut Recording,
+    mut stopped: Stopped,
+) -> Result<Next, Failure> {
+    let rip = stopped.registers()?.rip();
+    match point(process, &stopped)? {
         // The slice ends at the call.
         CutPoint::AtCall => Ok(Next::Resume(stopped, 0)),
         // The next slice will have what others have stored, and this one's end would not be its start. At a call that isn't compared.
-        CutPoint::Here | CutPoint::At(_) if process.lacks_news() => Ok(Next::Resume(stopped, 0)),
-        CutPoint::Here => cut_here(stopped, Boundary::Timeout, Then::Fork),
-        CutPoint::At(address) => {
-            thread.finishes_string(&mut stopped, address, None)?;
+        CutPoint::Here { .. } | CutPoint::At(..) if process.lacks_news() => Ok(Next::Resume(stopped, 0)),
+        CutPoint::Here { starts_block: true } => cut_at_block(stopped, Boundary::Timeout),
+        CutPoint::Here { starts_block: false } => cut_here(stopped, Boundary::Timeout, Then::Fork),
+        CutPoint::At(address, reached) if address == rip => cut_behind(process, thread, slice, stopped, reached),
+        CutPoint::At(address, reached) => {
+            let waited = thread.lets_wait(&mut stopped, address, Awaited::Cut(reached))?;
+            process.send_again(waited);
             Ok(Next::Resume(stopped, 0))
         }
         CutPoint::Later => Ok(Next::AskAgain(stopped)),
+    }
+}
+
+/// The same, from where the master has run to for that.
+pub(super) fn cut_behind(
+    process: &mut Process,
+    thread: &mut Thread,
+    slice: &mut Recording,
+    mut stopped: Stopped,
+    reached: Reached,
+) -> Result<Next, Failure> {
+    match reached {
+        Reached::Start => {
+            // What has a breakpoint of its own is to stop there again.
+            allow_breakpoint_again(&mut stopped)?;
+            return cut_at_block(stopped, Boundary::Timeout);
+        }
+        Reached::Unknown => return cut_soon(process, thread, slice, stopped),
+        Reached::Branch => {}
+    }
+    allow_breakpoint_again(&mut stopped)?;
+    let branch = stopped.registers()?.rip();
+    let (stopped, info) = stopped.try_step()?;
+    if !is_step(&info) {
+        return match signal(process, thread, slice, stopped, info)? {
+            // It was made for the master, as a call of the vsyscall page.
+            Next::Resume(stopped, 0) => Ok(Next::AskAgain(stopped)),
+            Next::Resume(mut stopped, signal) => {
+                thread.lets_wait(&mut stopped, branch, Awaited::Cut(Reached::Branch))?;
+                Ok(Next::Resume(stopped, signal))
+            }
+            next => Ok(next),
+        };
+    }
+    // It may have called the vsyscall page.
+    match point(process, &stopped)? {
+        CutPoint::Later => Ok(Next::AskAgain(stopped)),
+        _ => cut_at_block(stopped, Boundary::Timeout),
     }
 }
 
@@ -88,10 +144,18 @@ pub(super) fn await_interrupt(thread: &mut Thread, mut stopped: Stopped) -> Resu
     Ok(stopped)
 }
 
-/// Where to cut around the instruction at hand.
-pub(super) fn point(stopped: &Stopped) -> Result<CutPoint, Failure> {
+/// Where to cut from the instruction at hand on.
+fn point(process: &Process, stopped: &Stopped) -> Result<CutPoint, Failure> {
     let rip = stopped.registers()?.rip();
-    let mut code = [0; MAX_INSTRUCTION];
+    let mut code = [0; AHEAD];
     let len = stopped.read_prefix(rip, &mut code);
-    Ok(decide::cut_point(rip, &code[..len]))
+    Ok(decide::cut_point(rip, &code[..len], |at| process.random.stops_at(at)))
+}
+
+/// The end of the repeated string instruction at hand, if there is one.
+pub(super) fn string_end(stopped: &Stopped) -> Result<Option<u64>, Failure> {
+    let rip = stopped.registers()?.rip();
+    let mut code = [0; isa::MAX_LEN];
+    let len = stopped.read_prefix(rip, &mut code);
+    Ok(decide::string_end(rip, &code[..len]))
 }

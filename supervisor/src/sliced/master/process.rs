@@ -325,7 +325,7 @@ impl Process {
     /// If it was killed.
     pub(super) fn clear_breakpoints(&mut self, thread: &mut Thread, stopped: &mut Stopped) -> Result<(), TraceError> {
         self.random.lift(stopped);
-        let waited = thread.leaves_string(stopped)?;
+        let waited = thread.drops_awaited(stopped)?;
         self.send_again(waited);
         (0..BREAKPOINTS).try_for_each(|n| stopped.clear_breakpoint(n))
     }

@@ -5,14 +5,14 @@ use tracee::{Stop, Stopped, is_breakpoint};
 
 use super::deliveries::{deliver_behind_call, is_behind_recorded_call, records_broken_off_call};
 use super::instructions::{ClockReading, clock_reading, random_result};
-use super::interrupts::{end_at_last_call, point};
+use super::interrupts::{cut_behind, end_at_last_call, string_end};
 use super::process::Process;
-use super::thread::Thread;
+use super::thread::{Awaited, Thread};
 use crate::app::{Delivery, Dispositions, delivery, is_synchronous};
 use crate::base::Failure;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
-    Cut, CutPoint, Next, TRAP_FLAG, Then, call_end, cut_here, entry_registers, traps_itself,
+    Cut, Next, TRAP_FLAG, Then, call_end, cut_at_block, cut_here, entry_registers, traps_itself,
 };
 use crate::sliced::slices::Recording;
 
@@ -25,8 +25,8 @@ pub(super) fn signal(
     info: libc::siginfo_t,
 ) -> Result<Next, Failure> {
     if is_breakpoint(&info) {
-        return match thread.is_behind_string(&stopped)? {
-            true => behind_string(thread, slice, stopped),
+        return match thread.has_come(&stopped)? {
+            true => comes_to_awaited(process, thread, slice, stopped),
             false => random_result(process, slice, stopped),
         };
     }
@@ -40,7 +40,7 @@ pub(super) fn signal(
         return match next {
             ClockReading::Recorded => Ok(Next::Resume(stopped, 0)),
             // The instruction will be executed, and trap, again: as the first of the next slice.
-            ClockReading::NoRoom(why) => cut_here(stopped, why, Then::Fork),
+            ClockReading::NoRoom(why) => cut_at_block(stopped, why),
         };
     }
     let signal = info.si_signo;
@@ -60,16 +60,21 @@ pub(super) fn signal(
     boundary(thread, slice, stopped, &info, what)
 }
 
-/// The repeated string instruction is behind us: what was waiting for that takes place now.
-fn behind_string(thread: &mut Thread, slice: &mut Recording, mut stopped: Stopped) -> Result<Next, Failure> {
-    match thread.leaves_string(&mut stopped)? {
-        Some(info) => {
+/// The master has come to where something takes place that has waited.
+fn comes_to_awaited(
+    process: &mut Process,
+    thread: &mut Thread,
+    slice: &mut Recording,
+    mut stopped: Stopped,
+) -> Result<Next, Failure> {
+    match thread.waits_no_more(&mut stopped)? {
+        Some(Awaited::Signal(info)) => {
             stopped.set_signal_info(&info)?;
             let what = delivery(info.si_signo, dispositions(thread, info.si_signo)?);
             boundary(thread, slice, stopped, &info, what)
         }
-        None if slice.is_due() => cut_here(stopped, Boundary::Timeout, Then::Fork),
-        None => Ok(Next::Resume(stopped, 0)),
+        Some(Awaited::Cut(reached)) if slice.is_due() => cut_behind(process, thread, slice, stopped, reached),
+        _ => Ok(Next::Resume(stopped, 0)),
     }
 }
 
@@ -83,7 +88,7 @@ fn must_wait(
     info: &libc::siginfo_t,
 ) -> Result<bool, Failure> {
     if is_synchronous(info.si_signo, info.si_code) {
-        let waited = thread.leaves_string(stopped)?;
+        let waited = thread.drops_awaited(stopped)?;
         process.send_again(waited);
         return Ok(false);
     }
@@ -91,13 +96,16 @@ fn must_wait(
         return Ok(false);
     }
     // It comes before the first instruction behind a call.
-    if slice.is_behind_call() && !thread.awaits_string() && stopped.registers()?.syscall_number() >= 0 {
+    if slice.is_behind_call() && !thread.awaits() && stopped.registers()?.syscall_number() >= 0 {
         return Ok(false);
     }
-    let CutPoint::At(address) = point(stopped)? else { return Ok(false) };
-    let waited = thread.finishes_string(stopped, address, Some(*info))?;
+    let end = string_end(stopped)?;
+    let waited = match end {
+        Some(address) => thread.lets_wait(stopped, address, Awaited::Signal(*info))?,
+        None => thread.drops_awaited(stopped)?,
+    };
     process.send_again(waited);
-    Ok(true)
+    Ok(end.is_some())
 }
 
 /// The slice ends where the signal is delivered: at the call that it interrupted, or before the instruction at hand.

@@ -12,7 +12,7 @@
 //! * A call is there exactly between its entry stop and its exit stop.
 //! * *No interrupt inside a call*: after an interrupt was sent and until it has arrived, no system call is made, since an interrupt inside one could change
 //!   what the app sees of it.
-//! * A breakpoint is set behind a repeated string instruction exactly while a [`StringStop`] is there.
+//! * A breakpoint is set exactly while something is [`Awaited`].
 
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ use tracee::{Running, Stop, Stopped, TraceError};
 use super::call::OpenCall;
 use super::throttle::{Leaves, Throttle};
 use crate::base::Failure;
-use crate::sliced::boundaries::call_end;
-use crate::sliced::instructions::{BEHIND_STRING, Tsc};
+use crate::sliced::boundaries::{Reached, call_end};
+use crate::sliced::instructions::{AWAITED, Tsc};
 
 /// Calls after which other handlers may be set, and those that start a process, with which one may share what it sets.
 const SETS_HANDLERS: [i64; 6] =
@@ -60,16 +60,18 @@ impl BrokenOff {
     }
 }
 
-/// A breakpoint behind a repeated string instruction, in the middle of which something came that has to wait for its end.
-struct StringStop {
-    /// The signal that came, if it was one.
-    signal: Option<libc::siginfo_t>,
+/// What takes place at a breakpoint.
+pub(super) enum Awaited {
+    /// This signal is delivered. It came in the middle of a repeated string instruction, and has waited for its end.
+    Signal(libc::siginfo_t),
+    /// The slice ends, or will soon.
+    Cut(Reached),
 }
 
 /// A thread of the master's.
 pub struct Thread {
     at: At,
-    string: Option<StringStop>,
+    awaited: Option<Awaited>,
     /// An interrupt is on its way, unless another stop has discarded it.
     interrupt_sent: bool,
     /// How it reads the time stamp counter.
@@ -82,7 +84,7 @@ pub struct Thread {
 impl Thread {
     /// The thread of process `pid`, before its first instruction.
     pub fn new(pid: i32) -> Self {
-        Self { at: At::Outside, string: None, interrupt_sent: false, tsc: Tsc::new(), throttle: Throttle::none(pid) }
+        Self { at: At::Outside, awaited: None, interrupt_sent: false, tsc: Tsc::new(), throttle: Throttle::none(pid) }
     }
 
     /// Whether it is inside a system call.
@@ -199,42 +201,45 @@ impl Thread {
     }
 }
 
-/// Repeated string instructions.
+/// What waits for the end of a repeated string instruction, or of a block.
 impl Thread {
-    /// Whether something waits for the end of one.
-    pub(super) fn awaits_string(&self) -> bool {
-        self.string.is_some()
+    /// Whether anything does.
+    pub(super) fn awaits(&self) -> bool {
+        self.awaited.is_some()
     }
 
-    /// Whether it has come to its end.
-    pub(super) fn is_behind_string(&self, stopped: &Stopped) -> Result<bool, TraceError> {
-        Ok(self.string.is_some() && stopped.has_hit(BEHIND_STRING)?)
+    /// Whether it has come to the breakpoint.
+    pub(super) fn has_come(&self, stopped: &Stopped) -> Result<bool, TraceError> {
+        Ok(self.awaited.is_some() && stopped.has_hit(AWAITED)?)
     }
 
-    /// Lets it go on to `address`, behind the instruction at hand. `signal` comes in the middle of that, and waits. Gives one that has waited before.
-    pub(super) fn finishes_string(
+    /// Lets it go on to `address`, where this is to take place. Gives a signal that has waited before.
+    pub(super) fn lets_wait(
         &mut self,
         stopped: &mut Stopped,
         address: u64,
-        signal: Option<libc::siginfo_t>,
+        what: Awaited,
     ) -> Result<Option<libc::siginfo_t>, TraceError> {
-        match &mut self.string {
-            Some(stop) => Ok(std::mem::replace(&mut stop.signal, signal)),
-            None => {
-                stopped.set_breakpoint(BEHIND_STRING, address)?;
-                self.string = Some(StringStop { signal });
-                Ok(None)
-            }
-        }
+        stopped.set_breakpoint(AWAITED, address)?;
+        Ok(match self.awaited.replace(what) {
+            Some(Awaited::Signal(info)) => Some(info),
+            _ => None,
+        })
     }
 
-    /// Nobody waits for the instruction's end any more. Gives the signal that has.
-    pub(super) fn leaves_string(&mut self, stopped: &mut Stopped) -> Result<Option<libc::siginfo_t>, TraceError> {
-        let Some(stop) = &self.string else { return Ok(None) };
-        stopped.clear_breakpoint(BEHIND_STRING)?;
-        let signal = stop.signal;
-        self.string = None;
-        Ok(signal)
+    /// Nothing waits any more. Gives what has.
+    pub(super) fn waits_no_more(&mut self, stopped: &mut Stopped) -> Result<Option<Awaited>, TraceError> {
+        let Some(awaited) = self.awaited.take() else { return Ok(None) };
+        stopped.clear_breakpoint(AWAITED)?;
+        Ok(Some(awaited))
+    }
+
+    /// The same where something else has come first. Gives a signal that has waited.
+    pub(super) fn drops_awaited(&mut self, stopped: &mut Stopped) -> Result<Option<libc::siginfo_t>, TraceError> {
+        Ok(match self.waits_no_more(stopped)? {
+            Some(Awaited::Signal(info)) => Some(info),
+            _ => None,
+        })
     }
 }
 
@@ -314,7 +319,7 @@ impl Thread {
     /// Whether the recorder may have it: it executes code of its own, reads the counter as usual, and nothing is about to happen to it.
     pub(super) fn is_free(&self) -> bool {
         matches!(self.at, At::Outside)
-            && self.string.is_none()
+            && self.awaited.is_none()
             && !self.interrupt_sent
             && !self.throttle.is_on()
             && !self.tsc.faults()

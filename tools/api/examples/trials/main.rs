@@ -4,6 +4,7 @@
 
 mod arguments;
 mod behind;
+mod blocks;
 mod failing;
 mod ordered;
 mod registers;
@@ -12,6 +13,7 @@ mod tested;
 superpin_tool::image!(
     arguments::Arguments,
     behind::Behind,
+    blocks::Blocks,
     ordered::Ordered,
     registers::Registers,
     tested::Tested,
