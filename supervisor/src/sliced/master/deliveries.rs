@@ -1,6 +1,8 @@
 //! Signals that come at the end of a call that is recorded, or break it off: the state there is exact, so that the handler's start can be recorded, too, and no slice has to end.
 //!
 //! What the kernel does there is little: it writes a frame, and sets registers. The frame is copied to the log as the kernel has written it.
+//!
+//! Entering handlers, wherever the signal came: [`enter_handler`].
 
 use std::ops::Range;
 
@@ -9,7 +11,6 @@ use machine::{Gpr, LaidOut, Memory, Registers};
 use syscall_replay::{CallExit, Delivered, Unrecorded};
 use tracee::{Stop, Stopped};
 
-use super::handlers::{enter_handler, frame_elsewhere};
 use super::process::Process;
 use super::thread::Thread;
 use crate::app::is_synchronous;
@@ -151,4 +152,38 @@ fn frame(stopped: &Stopped, registers: &Registers) -> Option<Range<u64>> {
     let software = word(state.checked_sub(start)?.checked_add(MAGIC)?)?;
     let end = state + (software >> 32);
     (software & 0xffff_ffff == MAGIC1 && start < state && end - start <= MOST_BYTES).then_some(start..end)
+}
+
+/// Where the frame of the handler lies that the process is about to execute, if that is another stack than the one
+/// that was interrupted: from the stack pointer to the end of the alternate stack, which the frame itself names.
+pub(in crate::sliced) fn frame_elsewhere(stopped: &Stopped, interrupted_rsp: u64) -> Result<[u64; 2], Failure> {
+    // A frame starts with the return address and a ucontext: flags, link, then the stack's start, flags and size.
+    const STACK_START: u64 = 24;
+    const STACK_SIZE: u64 = 40;
+    let rsp = stopped.registers()?.app().rsp();
+    let word = |offset| stopped.read_u64(rsp + offset).unwrap_or(0);
+    let stack = word(STACK_START)..word(STACK_START).saturating_add(word(STACK_SIZE));
+    let switched = stack.contains(&rsp) && !stack.contains(&interrupted_rsp);
+    Ok(if switched { [rsp, stack.end] } else { [0; 2] })
+}
+
+/// Delivers a signal. More may be due at once, a fault while the frame is written among them: those are delivered
+/// as well, since no instruction of the app's is executed between them.
+pub(in crate::sliced) fn enter_handler(
+    process: &mut Process,
+    stopped: Stopped,
+    signal: i32,
+) -> Result<Option<Stopped>, Failure> {
+    let (mut stopped, mut stop) = stopped.enter_handler(signal)?;
+    loop {
+        match stop {
+            Stop::HandlerEntered => return Ok(Some(stopped)),
+            Stop::Signal(mut info) => {
+                process.arrives(&mut stopped, &mut info)?;
+                (stopped, stop) = stopped.enter_handler(info.si_signo)?;
+            }
+            Stop::Interrupted => (stopped, stop) = stopped.enter_handler(0)?,
+            _ => return Ok(None),
+        }
+    }
 }

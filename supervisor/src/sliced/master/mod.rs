@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   stop ──► take_back (from the recorder inside it) ──► stops ─┬─ entry, exit: calls
-//!                                                               ├─ signal: signals ─ deliveries, handlers, instructions
+//!                                                               ├─ signal: signals ─ deliveries, instructions
 //!                                                               ├─ interrupt: interrupts
 //!                                                               └─ exec
 //!        ──► Next: go on, cut here, ask again, give up
@@ -11,13 +11,14 @@
 //! * `process`: what its threads share. `thread`: where one stands, and what is its own, with the invariants.
 //! * `call`: a system call that it is in. `check_calls`: whether a call did what the table says.
 //! * `instructions`: those whose results are recorded, and calls of the vsyscall page.
+//! * `block_ends`: the end of a slice whose time is over, or behind a call that was the last thing it did.
 //! * `throttle`: signals that are held back until it has got on.
 
+mod block_ends;
 mod call;
 mod calls;
 mod check_calls;
 mod deliveries;
-mod handlers;
 mod instructions;
 mod interrupts;
 mod process;
@@ -28,7 +29,7 @@ mod thread;
 mod throttle;
 
 pub(in crate::sliced) use calls::exit_alone;
-pub(in crate::sliced) use handlers::{enter_handler, frame_elsewhere};
+pub(in crate::sliced) use deliveries::{enter_handler, frame_elsewhere};
 pub use process::Process;
 pub use stops::{Leave, handle, leave};
 pub use take_back::take_back;

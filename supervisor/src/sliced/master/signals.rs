@@ -3,16 +3,16 @@
 use bubble::shared::SharedContents;
 use tracee::{Stop, Stopped, is_breakpoint};
 
+use super::block_ends::{Cutting, cut_behind, end_at_last_call, string_end};
 use super::deliveries::{deliver_behind_call, is_behind_recorded_call, records_broken_off_call};
 use super::instructions::{ClockReading, clock_reading, random_result};
-use super::interrupts::{cut_behind, end_at_last_call, string_end};
 use super::process::Process;
 use super::thread::{Awaited, Thread};
 use crate::app::{Delivery, Dispositions, delivery, is_synchronous};
 use crate::base::Failure;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
-    Cut, Next, TRAP_FLAG, Then, call_end, cut_at_block, cut_here, entry_registers, traps_itself,
+    Cut, Next, Reached, TRAP_FLAG, Then, call_end, cut_at_block, cut_here, entry_registers, traps_itself,
 };
 use crate::sliced::slices::Recording;
 
@@ -73,8 +73,33 @@ fn comes_to_awaited(
             let what = delivery(info.si_signo, dispositions(thread, info.si_signo)?);
             boundary(thread, slice, stopped, &info, what)
         }
-        Some(Awaited::Cut(reached)) if slice.is_due() => cut_behind(process, thread, slice, stopped, reached),
+        Some(Awaited::Cut(reached)) if slice.is_due() => {
+            let cutting = cut_behind(process, thread, stopped, reached)?;
+            after_cutting(process, thread, slice, cutting)
+        }
         _ => Ok(Next::Resume(stopped, 0)),
+    }
+}
+
+/// What comes after the attempt to end a slice behind a block.
+pub(super) fn after_cutting(
+    process: &mut Process,
+    thread: &mut Thread,
+    slice: &mut Recording,
+    cutting: Cutting,
+) -> Result<Next, Failure> {
+    let (stopped, info, branch) = match cutting {
+        Cutting::Next(next) => return Ok(next),
+        Cutting::Raised { stopped, info, branch } => (stopped, info, branch),
+    };
+    match signal(process, thread, slice, stopped, info)? {
+        // It was made for the master, as a call of the vsyscall page.
+        Next::Resume(stopped, 0) => Ok(Next::AskAgain(stopped)),
+        Next::Resume(mut stopped, signal) => {
+            thread.lets_wait(&mut stopped, branch, Awaited::Cut(Reached::Branch))?;
+            Ok(Next::Resume(stopped, signal))
+        }
+        next => Ok(next),
     }
 }
 
