@@ -188,6 +188,30 @@ fn a_breakpoint_stops_before_its_instruction() {
 }
 
 #[test]
+fn a_step_tells_what_the_instruction_has_raised() {
+    let process = start("/bin/true", &[]);
+    let before = process.registers().unwrap();
+    // SAFETY: kill has no memory preconditions. It waits meanwhile.
+    unsafe { libc::kill(process.pid(), libc::SIGUSR1) };
+    let (mut process, info) = process.try_step().unwrap();
+    let stepped = process.registers().unwrap();
+    assert!(is_step(&info) && !is_breakpoint(&info) && stepped.rip() != before.rip());
+    // Where nothing can be executed.
+    let mut nowhere = stepped;
+    nowhere.set_rip(0);
+    process.set_registers(&nowhere).unwrap();
+    let (mut process, info) = process.try_step().unwrap();
+    assert!(!is_step(&info) && info.si_signo == libc::SIGSEGV);
+    process.set_breakpoint(1, stepped.rip()).unwrap();
+    process.set_registers(&stepped).unwrap();
+    let (mut process, info) = process.try_step().unwrap();
+    assert!(is_breakpoint(&info) && process.registers().unwrap().rip() == stepped.rip());
+    process.clear_breakpoint(1).unwrap();
+    let (_, stop) = process.resume_and_wait(Mode::Free, 0).unwrap();
+    assert!(matches!(stop, Stop::Signal(info) if info.si_signo == libc::SIGUSR1));
+}
+
+#[test]
 fn both_borders_of_a_system_call_are_seen() {
     let mut process = start("/bin/true", &[]);
     let mut inside = false;
