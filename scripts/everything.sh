@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All that is tested, in parts that can be run one by one: about an hour and a half (reckoned from the parts) on two processors that do nothing else. It ends with a row for the table in
+# All that is tested, in parts that can be run one by one: about two hours on two processors. It ends with a row for the table in
 # docs/everything.md, which tells more.
 #
 #   scripts/everything.sh [PART …]        all parts if none is named
