@@ -94,7 +94,7 @@ struct Arguments {
     /// Basic blocks in a trace at most
     #[arg(long = "trace-blocks", value_name = "N", default_value_t = 5, help_heading = "Engine", value_parser = within(1_u32, 16))]
     trace_blocks: u32,
-    /// Instructions in a trace at most
+    /// Instructions in a trace at most, unless its first block has more
     #[arg(long = "trace-ins", value_name = "N", default_value_t = 64, help_heading = "Engine", value_parser = within(1_u32, 256))]
     trace_ins: u32,
     /// Link traces to each other (1) or go through the dispatcher each time (0)

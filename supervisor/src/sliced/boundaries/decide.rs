@@ -1,7 +1,7 @@
 //! Where to cut: pure decisions, testable without a process.
 
 use bubble::map::{RECORDER, RECORDS};
-use isa::{InBlock, Kind, Reader};
+use isa::{InBlock, Instruction, Kind, Reader};
 use machine::AppPc;
 use syscall_replay::table::{Class, Special};
 
@@ -166,19 +166,8 @@ pub fn cut_point(rip: u64, code: &[u8], is_recorded: impl Fn(u64) -> bool) -> Cu
 
 /// Where the instruction at `rip` ends, if it is one that repeats itself and may be half done. `code`: its bytes, and perhaps more.
 pub fn string_end(rip: u64, code: &[u8]) -> Option<u64> {
-    repeated_string_len(code).filter(|_| rip < USER_END).map(|len| rip + len as u64)
-}
-
-/// Length of the instruction if it is a string instruction with a repeat prefix.
-fn repeated_string_len(code: &[u8]) -> Option<usize> {
-    const REPEAT: [u8; 2] = [0xf2, 0xf3];
-    const OTHER_PREFIXES: [u8; 8] = [0x66, 0x67, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65];
-    let prefixes = code.iter().take_while(|b| REPEAT.contains(b) || OTHER_PREFIXES.contains(b)).count();
-    let repeats = code[..prefixes].iter().any(|b| REPEAT.contains(b));
-    let rex = usize::from(code.get(prefixes).is_some_and(|b| b & 0xf0 == 0x40));
-    let opcode = *code.get(prefixes + rex)?;
-    let is_string = matches!(opcode, 0x6c..=0x6f | 0xa4..=0xa7 | 0xaa..=0xaf);
-    (repeats && is_string).then_some(prefixes + rex + 1)
+    let instruction = Instruction::decode(code, AppPc(rip)).ok().filter(|_| rip < USER_END)?;
+    instruction.is_rep().then(|| instruction.next_pc().0)
 }
 
 #[cfg(test)]

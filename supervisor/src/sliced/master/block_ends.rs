@@ -15,7 +15,7 @@ use super::thread::{Awaited, Thread};
 use crate::base::Failure;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
-    CutPoint, Next, Reached, Then, call_end, cut_at_block, cut_here, decide, entry_registers,
+    CutPoint, Next, Reached, Then, call_end, cut_at_block, cut_here, decide, entry_registers, traps_itself,
 };
 use crate::sliced::slices::Recording;
 
@@ -77,7 +77,8 @@ pub(super) fn cut_behind(
     allow_breakpoint_again(&mut stopped)?;
     let branch = stopped.registers()?.rip();
     let (stopped, info) = stopped.try_step()?;
-    if !is_step(&info) {
+    // Who single-steps itself gets that trap as its own.
+    if !is_step(&info) || traps_itself(&stopped)? {
         return Ok(Cutting::Raised { stopped, info, branch });
     }
     // It may have called the vsyscall page.
