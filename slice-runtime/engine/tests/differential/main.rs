@@ -2,7 +2,7 @@
 //! byte of memory must come out the same, and faults must be the same faults at the same instruction.
 //!
 //! `SUPERPIN_SEED` starts the sequence of programs (each failure names its own seed: that program comes first then),
-//! `SUPERPIN_PROGRAMS` says how many are run for each setting.
+//! `SUPERPIN_PROGRAMS` says how many are run for each setting: [`ALL`] if `SUITE=all` is in the environment, else half of them.
 
 mod arena;
 mod case;
@@ -145,9 +145,14 @@ fn run_interrupted_in(
 }
 
 /// The seeds of one in `share` of as many programs as are wanted.
+/// Programs for each setting.
+const ALL: u64 = 400;
+
 fn seeds(share: u64) -> Range<u64> {
+    let all = std::env::var("SUITE").is_ok_and(|suite| suite == "all");
+    let programs = variable("SUPERPIN_PROGRAMS", if all { ALL } else { ALL / 2 });
     let first = variable("SUPERPIN_SEED", 1);
-    first..first + variable("SUPERPIN_PROGRAMS", 400).div_ceil(share)
+    first..first + programs.div_ceil(share)
 }
 
 /// Returns a number for each program that stands for the code made so far.
