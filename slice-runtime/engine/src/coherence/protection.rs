@@ -5,7 +5,7 @@
 //! protected any more: its translations are compared with the code each time they are entered. If they have been the same for long, it is
 //! protected again: a compiler fills a page with many pieces of code, one after the other, and then it may be executed for hours.
 //!
-//! Where code can change without a write to its page, protecting it is no use: its translations compare it themselves (`translator/src/emit/heads/self_check.rs`).
+//! Where code can change without a write to its page, protecting it is no use: its translations compare it themselves (`translator/src/emit/checks/self_check.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;

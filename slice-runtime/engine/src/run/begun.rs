@@ -15,16 +15,44 @@
 //!
 //! Named invariant *once*: no call is made twice, and no word is written twice with another value. Block counts are the exception: they are
 //! taken back when the trace is left, and counted again.
+//!
+//! What was stopped in the middle of a block goes on there: see `rest`.
 
 use bubble::map::BUFFER;
-use machine::CachePc;
+use machine::{AppPc, CachePc};
 use translator::abi::{PcSource, SpaceId, TraceId};
 
 use super::next::Next;
+use super::rest::{Block, Rest};
 use crate::cache::{Cache, Found};
 use crate::translations::Want;
 
-/// What is known of an instruction that was begun.
+/// Where translated code was left.
+pub(super) struct Left {
+    /// How many calls have been made before the instruction there, those that are compensated not counted.
+    pub(super) made: usize,
+    /// The block, if the app is in one: where in it, and behind the instruction there.
+    pub(super) inside: Option<Inside>,
+}
+
+/// Where in a block.
+pub(super) struct Inside {
+    pub(super) block: Block,
+    pub(super) pc: AppPc,
+    pub(super) next: AppPc,
+}
+
+impl Inside {
+    fn before(self) -> Rest {
+        Rest { block: self.block, at: self.pc }
+    }
+
+    fn behind(self) -> Rest {
+        Rest { block: self.block, at: self.next }
+    }
+}
+
+/// What is known of an instruction that was begun, and of its block.
 #[derive(Default)]
 pub(super) struct Begun {
     /// The next trace is to hold one instruction, which is finished with it, and to be used once.
@@ -37,6 +65,10 @@ pub(super) struct Begun {
     made_before: usize,
     /// An interruption that is answered when the instruction is finished.
     postponed: bool,
+    /// Where the app goes on in a block, behind the instruction that is to be finished if there is one.
+    rest: Option<Rest>,
+    /// The last trace that is a part of a block, with the cache's generation then, and the block.
+    part: Option<(u32, TraceId, Block)>,
 }
 
 impl Begun {
@@ -45,16 +77,43 @@ impl Begun {
         self.single
     }
 
-    /// The instruction at which translated code was left was begun, and `made` of its calls have been made: the next trace finishes it.
-    pub(super) fn finish(&mut self, made: usize) {
+    /// The instruction at which translated code was left was begun, and so many of its calls have been made: the next trace finishes it.
+    pub(super) fn finish(&mut self, left: Left) {
         self.single = true;
-        self.calls_made = made;
+        self.calls_made = left.made;
+        self.rest = left.inside.map(Inside::behind);
     }
 
     /// The same before an interruption is answered. So nobody sees it begin twice.
-    pub(super) fn finish_first(&mut self, made: usize) {
+    pub(super) fn finish_first(&mut self, left: Left) {
         self.postponed = true;
-        self.finish(made);
+        self.finish(left);
+    }
+
+    /// The app goes on where translated code was left.
+    pub(super) fn go_on(&mut self, left: Left) {
+        self.rest = left.inside.map(Inside::before);
+    }
+
+    /// The same after an interruption: a block of which nothing was executed is entered.
+    pub(super) fn go_on_or_enter(&mut self, left: Left) {
+        self.rest = left.inside.filter(|inside| inside.pc != inside.block.start).map(Inside::before);
+    }
+
+    /// Where the app goes on in a block. It is forgotten.
+    pub(super) fn take_rest(&mut self) -> Option<Rest> {
+        self.rest.take()
+    }
+
+    /// The app goes on there after all.
+    pub(super) fn put_back(&mut self, rest: Option<Rest>) {
+        self.rest = rest;
+    }
+
+    /// The block that a trace is a part of, if it was made for that.
+    pub(super) fn block_of(&self, cache: &Cache, found: Found) -> Option<&Block> {
+        let (generation, id, block) = self.part.as_ref()?;
+        (found == (SpaceId::Own, *id) && *generation == cache.generation()).then_some(block)
     }
 
     /// What the next trace is to be. `pointer`: that of the buffer.
@@ -65,8 +124,16 @@ impl Begun {
         self.single.then(|| Want::Once { made: self.calls_made, written: written() })
     }
 
+    /// The trace was made that goes on in `block`.
+    pub(super) fn part_is_made(&mut self, cache: &Cache, found: Found, block: Block) {
+        self.part = Some((cache.generation(), found.1, block));
+    }
+
     /// The trace was made that finishes the instruction.
     pub(super) fn is_made(&mut self, cache: &Cache, found: Found) {
+        if let Some(rest) = &self.rest {
+            self.part = Some((cache.generation(), found.1, rest.block.clone()));
+        }
         self.single = false;
         self.finishing = Some((cache.generation(), found.1));
         self.made_before = self.calls_made;

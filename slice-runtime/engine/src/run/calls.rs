@@ -4,9 +4,11 @@ use isa::Instruction;
 use machine::{AppPc, CachePc};
 use translator::abi::{CallDescriptor, PcSource};
 
+use super::begun::{Inside, Left};
+use super::rest::Block;
 use super::runner::Runner;
 use super::stream;
-use crate::cache::Records;
+use crate::cache::{Found, Records};
 use crate::coherence::AppCode;
 use crate::routines::count;
 
@@ -31,21 +33,26 @@ impl Runner {
         Instruction::decode(self.engine.code.bytes(pc), pc).expect("an instruction that was translated")
     }
 
-    /// The app leaves a block at `place` before its end, with its registers in place: corrects the block-level calls that counted all of it, makes a call
-    /// that is pending, and takes back words in the buffer. Returns how many calls have been made before the instruction there, those that are compensated
-    /// not counted.
-    pub(super) fn leave_block(&mut self, place: CachePc) -> usize {
-        let Some(at) = self.engine.cache.locate(place) else { return 0 };
+    /// The app leaves a block at `place` before its end, with its registers in place: corrects the block-level calls that counted all of it, makes calls
+    /// that are pending, and takes back words in the buffer. `begins`: what is at `place` was begun, as an instruction is that faults.
+    pub(super) fn leave_block(&mut self, place: CachePc, begins: bool) -> Left {
+        let Some(at) = self.engine.cache.locate(place) else { return Left { made: 0, inside: None } };
         let (entry, inside) = (at.entry, at.inside);
         let tables = self.engine.cache.space(at.space).tables;
         let records = Records::of(&tables, at.id);
+        let made_here = records.calls.iter().filter(|call| call.pc == entry.pc && inside >= call.pending).count();
+        let made = self.begun.made_before(&self.engine.cache, place).saturating_add(made_here);
+        let is_entered = |block: u64| block != entry.pc || begins || made > 0;
         for call in records.calls.iter().filter(|call| (call.pending..call.made).contains(&inside)) {
+            if call.block != 0 && !is_entered(call.block) {
+                continue;
+            }
             let (descriptor, _) = self.engine.cache.descriptor(at.space, call.descriptor);
             self.flush_counters();
             self.make_call(&descriptor, AppPc(entry.pc));
         }
         if entry.source() != PcSource::Static {
-            return 0;
+            return Left { made: 0, inside: None };
         }
         let thread = self.thread();
         thread.buffer = stream::compensated(thread.buffer, records.words, entry.pc, inside);
@@ -62,11 +69,20 @@ impl Runner {
                 descriptor.correct(before.wrapping_sub(counted));
             }
         }
-        let mut made = self.begun.made_before(&self.engine.cache, place);
-        for call in records.calls.iter().filter(|call| call.pc == entry.pc) {
-            made = made.saturating_add(usize::from(inside >= call.pending));
-        }
-        made
+        Left { made, inside: self.inside((at.space, at.id), AppPc(entry.pc)) }
+    }
+
+    /// Where the app is that executes the instruction at `pc` in a trace.
+    fn inside(&mut self, found: Found, pc: AppPc) -> Option<Inside> {
+        let block = match self.begun.block_of(&self.engine.cache, found) {
+            Some(block) => block.clone(),
+            None => {
+                let start = self.engine.cache.trace(found).pc;
+                Block::around(start, self.engine.code.bytes(start), pc)?
+            }
+        };
+        let next = Instruction::decode(self.engine.code.bytes(pc), pc).ok()?.next_pc();
+        Some(Inside { block, pc, next })
     }
 }
 

@@ -7,7 +7,6 @@ use translator::trace::FetchFault;
 use super::runner::Runner;
 use crate::cache::Found;
 use crate::interface::{Fault, Flow, Host, TRAP_PAGE_FAULT};
-use crate::log;
 use crate::translations::{Failed, Want};
 
 /// `si_code` of faults.
@@ -18,30 +17,45 @@ const SEGV_ACCERR: i32 = 2;
 const TRAP_INVALID_OPCODE: u64 = 6;
 
 impl Runner {
-    /// The trace for the app's `rip`, which is made if there is none; `None` if the host wants to leave. `behind`: where an IBL stub ends that leads there without a jump.
+    /// The trace for the app's `rip`, which starts a block. It is made if there is none; `None` if the host wants to leave. `behind`: where an IBL stub ends that leads
+    /// there without a jump.
     pub(super) fn dispatch(&mut self, host: &mut dyn Host, behind: Option<(SpaceId, u32)>) -> Option<Found> {
+        self.begun.put_back(None);
+        self.find_or_make(host, behind)
+    }
+
+    /// The same if the app may be in the middle of a block.
+    pub(super) fn dispatch_in_block(&mut self, host: &mut dyn Host) -> Option<Found> {
+        self.find_or_make(host, None)
+    }
+
+    fn find_or_make(&mut self, host: &mut dyn Host, behind: Option<(SpaceId, u32)>) -> Option<Found> {
         self.engine.leave_failed_map();
         loop {
             let pc = AppPc(self.cpu().registers.rip);
-            if self.engine.settings.watched.stops_at == Some(pc.0) {
-                self.engine.settings.watched.stops_at = None;
-                log::stop(&self.cpu().registers);
-            }
             let pointer = self.thread().buffer;
             let once = self.begun.want(pointer);
+            let rest = if once.is_some() { None } else { self.begun.take_rest() };
+            let code = &mut self.engine.code;
+            let rest = rest.filter(|rest| rest.goes_on(pc, code.bytes(pc)));
             if once.is_none()
+                && rest.is_none()
                 && let Some(found) = self.engine.find(pc)
             {
                 self.engine.stats.shared_hits += u64::from(found.0 == SpaceId::Shared);
                 return Some(found);
             }
-            let failed = match self.engine.make(pc, once.unwrap_or(Want::Trace { behind }), host) {
+            let part = rest.as_ref().map(|rest| Want::Rest { block: (rest.block.start, &rest.block.code) });
+            let failed = match self.engine.make(pc, once.or(part).unwrap_or(Want::Trace { behind }), host) {
                 Ok(made) => {
                     if let Some(check) = made.check {
                         self.thread().note_end(check.conditions.iter().map(|condition| condition.value()));
                     }
                     if once.is_some() {
                         self.begun.is_made(&self.engine.cache, made.found);
+                    }
+                    if let Some(rest) = rest {
+                        self.begun.part_is_made(&self.engine.cache, made.found, rest.block);
                     }
                     return Some(made.found);
                 }
@@ -50,6 +64,9 @@ impl Runner {
             let flow = match failed {
                 Failed::Full => {
                     self.engine.flush();
+                    if once.is_none() {
+                        self.begun.put_back(rest);
+                    }
                     continue;
                 }
                 Failed::Fetch(fault) => {

@@ -4,6 +4,7 @@ use isa::Instruction;
 use machine::{AppPc, CachePc, Registers};
 use translator::abi::{ExitKind, IN_TARGET, SpaceId, TraceExit, exit_of};
 
+use super::begun::Left;
 use super::next::Next;
 use super::runner::Runner;
 use super::stream;
@@ -39,6 +40,11 @@ impl Runner {
             ExitKind::Direct => return self.after_direct(host, space, exit),
             ExitKind::ConstantPointer => return self.after_constant_pointer(host, space, exit),
             ExitKind::Changed => return self.after_changed(host, exit),
+            ExitKind::Rewritten => {
+                self.leave_block(self.place_of(space, exit), false);
+                self.flush_counters();
+                return Next::Dispatch;
+            }
             ExitKind::Invalid => return self.after_invalid(host, exit),
             ExitKind::Call => return self.after_call(space, exit),
             ExitKind::Interrupted => {
@@ -75,7 +81,11 @@ impl Runner {
 
     /// Where a trace goes on after an exit.
     fn goes_on(&self, space: SpaceId, exit: &TraceExit) -> Next {
-        Next::Cache(self.engine.cache.space(space).pc(exit.site))
+        Next::Cache(self.place_of(space, exit))
+    }
+
+    fn place_of(&self, space: SpaceId, exit: &TraceExit) -> CachePc {
+        self.engine.cache.space(space).pc(exit.site)
     }
 
     fn nondeterministic(&mut self, host: &mut dyn Host, what: Nondeterministic) -> Flow {
@@ -87,12 +97,14 @@ impl Runner {
     /// A signal handler filled in the app's state.
     fn after_interruption(&mut self) -> Next {
         let place = self.mailbox().left_at.take().expect("the signal handler left the place");
-        let made = self.leave_block(place);
+        let is_string = is_string_instruction(place);
+        let left = self.leave_block(place, is_string);
         // Settled before, but a call may have been made since.
         self.flush_counters();
-        if is_string_instruction(place) || self.begun.is_begun(&self.engine.cache, place, made) {
-            return self.finish_first(made);
+        if is_string || self.begun.is_begun(&self.engine.cache, place, left.made) {
+            return self.finish_first(left);
         }
+        self.begun.go_on_or_enter(left);
         self.thread().interrupted |= 1;
         Next::Dispatch
     }
@@ -131,11 +143,20 @@ impl Runner {
 
     fn after_end(&mut self, host: &mut dyn Host, space: SpaceId, exit: &TraceExit) -> Next {
         self.show_flags();
+        if self.engine.takes_stop(exit.pc) {
+            log::stop(&self.cpu().registers);
+            if !self.engine.points.is_end(exit.pc) {
+                return self.goes_on(space, exit);
+            }
+        }
         let (cpu, mut control) = self.ask();
         let pc = cpu.registers.rip;
         let flow = host.end_reached(cpu, &mut control);
         log::end_looked_at(pc, flow);
         if flow == Flow::Leave {
+            // The end may lie in the middle of a block.
+            self.leave_block(self.place_of(space, exit), false);
+            self.flush_counters();
             return Next::Leave;
         }
         let seen: Registers = self.cpu().registers;
@@ -161,17 +182,18 @@ impl Runner {
         self.engine.stats.entries[4] += 1;
         let place = self.mailbox().left_at.take().expect("the signal handler left the place");
         let fault = self.mailbox().fault.take().expect("the signal handler left the fault");
-        self.leave_block(place);
+        let left = self.leave_block(place, true);
         self.flush_counters();
         log::faulted(&fault, self.cpu().registers.rip);
         let write_to_code = fault.signal == libc::SIGSEGV && self.engine.code.is_protected(fault.address);
         if write_to_code && fault.error_code & 2 != 0 {
             self.engine.code_is_written(fault.address);
-            self.begun.finish(usize::MAX);
+            self.begun.finish(Left { made: usize::MAX, ..left });
             return Next::Dispatch;
         }
         if stream::is_full(&fault) {
             stream::take(|words| host.drain(words));
+            self.begun.go_on(left);
             return Next::Dispatch;
         }
         self.show_flags();

@@ -17,6 +17,7 @@ mod control;
 mod dispatch;
 mod exits;
 mod next;
+mod rest;
 mod runner;
 mod selectors;
 pub mod stream;

@@ -5,7 +5,7 @@ use bubble::shared::EngineStats;
 use machine::{CachePc, Gpr, Registers};
 use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, dropped_bits};
 
-use super::begun::Begun;
+use super::begun::{Begun, Left};
 use super::control::Controls;
 use super::next::Next;
 use super::x87;
@@ -112,6 +112,7 @@ impl Runner {
     /// Runs the app from the state in [`Runner::cpu`] until the host says [`Flow::Leave`].
     pub fn run(&mut self, host: &mut dyn Host) {
         self.engine.links.begin(&self.engine.cache, &mut self.engine.code);
+        self.begun.put_back(None);
         let mut next = Next::Dispatch;
         loop {
             if let Some((end, starts_block)) = self.to_arm.take() {
@@ -124,7 +125,7 @@ impl Runner {
             let entry = match next {
                 Next::Leave => return,
                 Next::Cache(entry) => entry,
-                Next::Dispatch => match self.dispatch(host, None) {
+                Next::Dispatch => match self.dispatch_in_block(host) {
                     Some(found) => self.engine.cache.entry(found),
                     None => return,
                 },
@@ -171,25 +172,30 @@ impl Runner {
 
     fn answer_interrupt(&mut self, host: &mut dyn Host, next: Next) -> Next {
         if let Next::Cache(place) = next {
-            let made = self.leave_block(place);
-            if self.begun.is_begun(&self.engine.cache, place, made) {
-                return self.finish_first(made);
+            let left = self.leave_block(place, false);
+            if self.begun.is_begun(&self.engine.cache, place, left.made) {
+                return self.finish_first(left);
             }
+            self.begun.go_on_or_enter(left);
         }
         self.thread().interrupted = 0;
+        let (before, rest) = (self.cpu().registers, self.begun.take_rest());
         let (cpu, control) = self.ask();
         log::interrupted(cpu.registers.rip);
-        match host.interrupted(cpu, &mut { control }) {
+        let flow = host.interrupted(cpu, &mut { control });
+        // If it was the app's affair, it doesn't go on in its block. Other threads may have run meanwhile.
+        let goes_on = self.cpu().registers == before;
+        self.begun.put_back(rest.filter(|_| goes_on));
+        match flow {
             Flow::Continue => Next::Dispatch,
             Flow::Leave => Next::Leave,
         }
     }
 
-    /// An instruction was interrupted that was begun, and `made` of its calls have been made: it goes on to its end before the
-    /// interruption is answered.
-    pub(super) fn finish_first(&mut self, made: usize) -> Next {
+    /// An instruction was interrupted that was begun: it goes on to its end before the interruption is answered.
+    pub(super) fn finish_first(&mut self, left: Left) -> Next {
         self.thread().interrupted = 0;
-        self.begun.finish_first(made);
+        self.begun.finish_first(left);
         Next::Dispatch
     }
 

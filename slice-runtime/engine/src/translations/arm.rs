@@ -13,7 +13,7 @@ use super::point::{EndPlace, EndPoint};
 impl Engine {
     /// From now on the host is asked before `registers.rip`.
     ///
-    /// With a shared cache: from the moment the end is in the list, no new trace runs across it, unless it runs across in the middle of a block where only a
+    /// With a shared cache: from the moment the end is in the list, no new shared trace runs across it, unless it runs across in the middle of a block where only a
     /// block's start is the end. The trace that starts at
     /// the end is made now if there is none, since another slice could make it later and link to it unseen. Then
     /// all traces that run across or start at the end are hidden from this process.
@@ -38,6 +38,16 @@ impl Engine {
         self.drop_own(pc, pc + 1);
         let dead = flags::ARITHMETIC & !self.live_flags_at(AppPc(pc));
         self.points.set(EndPoint::new(registers, starts_block, dead));
+    }
+
+    /// Whether somebody wants to look at the app before it first executes the instruction at `pc`. From now on nobody does.
+    pub(crate) fn takes_stop(&mut self, pc: AppPc) -> bool {
+        let stops = self.settings.watched.stops_at == Some(pc.0);
+        if stops {
+            self.settings.watched.stops_at = None;
+            self.drop_own(pc.0, pc.0 + 1);
+        }
+        stops
     }
 
     /// This process looks for its end no more.

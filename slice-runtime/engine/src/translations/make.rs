@@ -9,7 +9,9 @@ use machine::{AppPc, PAGE};
 use translator::abi::SpaceId;
 use translator::emit::{self, Check, Rules, Shape, ThroughPointer};
 use translator::routines::merge_counters;
-use translator::trace::{self, FetchFault, Instrument, Limits, MAX_BYTES, Trace, leave_out};
+use translator::trace::{
+    self, Border, FetchFault, Instrument, Limits, MAX_BYTES, Selected, Trace, leave_out, leave_out_executed,
+};
 
 use super::engine::Engine;
 use super::point::{EndPlace, EndPoint};
@@ -21,7 +23,7 @@ use crate::log;
 /// Every so-manieth translation is timed.
 const TIMED: u64 = 16;
 
-/// Bytes before the end of a mapping in which a trace may want to go on behind it. One that starts before them ends there.
+/// Bytes before the end of a mapping in which a trace most probably wants to go on behind it.
 const NEAR_END: u64 = 128;
 
 /// Why a translation isn't there.
@@ -50,6 +52,11 @@ pub enum Want<'a> {
         /// The words that were written for it, and perhaps others behind them.
         written: &'a [u64],
     },
+    /// What is left of a block that was begun: to be used once.
+    Rest {
+        /// Where the block begins, and its code.
+        block: (AppPc, &'a [u8]),
+    },
 }
 
 impl Want<'_> {
@@ -57,10 +64,15 @@ impl Want<'_> {
         matches!(self, Want::Once { .. })
     }
 
+    /// Whether it isn't the whole of what a tool has instrumented: nobody else may enter it.
+    fn is_part(&self) -> bool {
+        !matches!(self, Want::Trace { .. })
+    }
+
     fn behind(&self) -> Option<(SpaceId, u32)> {
         match *self {
             Want::Trace { behind } => behind,
-            Want::Once { .. } => None,
+            Want::Once { .. } | Want::Rest { .. } => None,
         }
     }
 }
@@ -71,6 +83,15 @@ pub struct Made {
     pub found: Found,
     /// What is compared before it, if it starts at the end: the thread state is to have the values.
     pub check: Option<Check>,
+}
+
+/// Whether there may be more where `left` bytes of a mapping weren't enough.
+fn may_go_on(selected: &Result<Selected, FetchFault>, left: u64) -> bool {
+    let ran_out = match selected {
+        Ok(selected) => selected.is_cut,
+        Err(fault) => *fault == FetchFault::Unreachable,
+    };
+    ran_out && left < PAGE
 }
 
 impl Engine {
@@ -106,9 +127,9 @@ impl Engine {
     /// # Errors
     /// If there is no room, no code, or an instruction that can't be translated.
     pub(crate) fn make(&mut self, pc: AppPc, want: Want<'_>, tool: &dyn Instrument) -> Result<Made, Failed> {
-        if !want.is_once() && self.makes_shared(pc) {
+        if !want.is_part() && self.makes_shared(pc) {
             match self.make_in(SpaceId::Shared, pc, want, tool) {
-                // An instruction that runs across the mapping's end is translated for this process alone.
+                // A block that runs across the mapping's end, or has an end in its middle, is translated for this process alone.
                 Err(Failed::Full | Failed::Fetch(FetchFault::Unreachable)) => {}
                 made => return made,
             }
@@ -136,33 +157,38 @@ impl Engine {
             self.stats.shared_misses += 1;
         }
         let trace = self.select(space, pc, want, tool)?;
-        let once = want.is_once();
-        let through_pointer = if once { None } else { self.through_pointer(space, &locked, &trace) };
+        let (once, part) = (want.is_once(), want.is_part());
+        let through_pointer = if part { None } else { self.through_pointer(space, &locked, &trace) };
         let code_len = trace.instructions.iter().map(Instruction::len).sum::<usize>();
         let code_end = pc.0 + code_len as u64;
         // An instruction that is only finished was begun elsewhere than at the end.
-        let checks = space == SpaceId::Own && !once && self.points.is_end(pc);
-        let check = self.points.end().filter(|_| checks).map(EndPoint::check);
+        let end = self.points.end().filter(|_| space == SpaceId::Own && !once);
+        let starts_block = !matches!(want, Want::Rest { .. });
+        let check = end.and_then(|end| Some((end.place().index_in(&trace, starts_block)?, end.check())));
+        let stop = self.settings.watched.stops_at.filter(|_| space == SpaceId::Own);
+        let stop = stop.and_then(|pc| trace.instructions.iter().position(|i| i.pc() == AppPc(pc)));
         let site = self.cache.site(space, &locked, want.behind());
         let lookup = self.links.lookup_for(&trace);
         let (off, exact_faults, replays) = (self.settings.off, self.settings.exact_faults, self.settings.replays);
         // As in `may_enter_directly`. A check at the head is made each time.
         let compared = self.code.are_compared(pc.0, code_end);
-        let loops = self.settings.linking && !once && check.is_none() && !compared;
-        let self_checks = compared && !once && self.code.change_elsewhere(pc.0, code_end);
+        let loops = self.settings.linking && !part && check.is_none() && stop.is_none() && !compared;
+        let self_checks = compared && !part && self.code.change_elsewhere(pc.0, code_end);
         // It was just decoded from there, and is used before anything can change it.
         let code_bytes = code_at(pc, code_len as u64);
         let self_checked = self_checks.then_some(code_bytes);
+        let rewritten = (compared && !once).then_some(code_bytes);
         let code = &mut self.code;
         let live_at = &mut |at| code.live_flags_at(at, pc, exact_faults, off);
         let (counters, known) = (self.cache.counters(), &self.known);
         let rules = Rules { off, exact_faults, replays, counters, doors: gateway::doors(), known };
-        let shape = Shape { loops, once, self_checked, check: check.as_ref(), lookup, through_pointer };
+        let checked = check.as_ref().map(|(index, check)| (*index, check));
+        let shape = Shape { loops, once, part, self_checked, rewritten, check: checked, stop, lookup, through_pointer };
         let made = emit::translate(&trace, site, rules, shape, live_at, &mut self.spare)
             .map_err(|e| Failed::Untranslatable(e.to_string()))?;
         self.stats.traces += 1;
         self.stats.instructions += trace.instructions.len() as u64;
-        let kept = self.cache.keep(&site, &locked, (pc, code_bytes), &made, !once);
+        let kept = self.cache.keep(&site, &locked, (pc, code_bytes), &made, !part);
         let id = kept.map_err(|_| Failed::Full)?;
         drop(locked);
         let place = || self.code.find(pc.0).and_then(|region| region.place(pc.0));
@@ -172,7 +198,7 @@ impl Engine {
         if let Some(start) = start {
             self.stats.translate_ns += TIMED * start.elapsed().as_nanos() as u64;
         }
-        Ok(Made { found: (space, id), check })
+        Ok(Made { found: (space, id), check: check.map(|(_, check)| check) })
     }
 
     /// Selects and instruments the trace at `pc`, and watches its pages if they can be written.
@@ -190,32 +216,48 @@ impl Engine {
             self.code.remember_writes(pc.0);
         }
         let mut ends = Vec::from_iter(self.points.end().map(EndPoint::place));
-        ends.extend(self.settings.watched.stops_at.map(|pc| EndPlace { pc: AppPc(pc), starts_block: false }));
         if space == SpaceId::Shared {
             // Whoever adds one holds the lock, as the caller does. Nearly always there is none near here.
             let all = self.cache.space(space).tables.of_one_run().ends.iter().map(|end| end.load(Ordering::Relaxed));
             ends.extend(all.map(EndPlace::decoded).filter(|end| end.pc.0.wrapping_sub(pc.0) < MAX_BYTES));
         }
-        let is_end = |pc: AppPc, starts: bool| ends.iter().any(|end| end.ends(pc, starts));
+        let border = |pc: AppPc| {
+            let here = |end: &EndPlace| Some(end.border(pc, space)).filter(|border| *border != Border::None);
+            ends.iter().find_map(here).unwrap_or(Border::None)
+        };
         // What is behind the mapping has to be asked for each time where nothing is, as behind a page of a compiler's.
         let left = region.file.end - pc.0;
-        let mut bytes = if left < NEAR_END { self.code.bytes(pc) } else { code_at(pc, left.min(PAGE)) };
-        if space == SpaceId::Shared {
-            // Shared code stays inside its mapping.
-            bytes = &bytes[..bytes.len().min((region.file.end - pc.0) as usize)];
+        let near = left < NEAR_END && space == SpaceId::Own;
+        let mut bytes = if near { self.code.bytes(pc) } else { code_at(pc, left.min(PAGE)) };
+        let mut start = pc;
+        if let Want::Rest { block } = want {
+            (start, bytes) = block;
         }
         let mut instructions = emit::emptied(&mut self.spare.instructions);
         let mut compared = self.code.are_compared(pc.0, pc.0 + 1);
         // A translation that compares itself does so once, whatever its length: nothing in it writes.
         let by_itself = self.code.change_elsewhere(pc.0, pc.0 + 1);
         let (mut trace, code_end) = loop {
+            let one = compared && !by_itself || matches!(want, Want::Rest { .. });
             let limits = Limits {
-                blocks: if compared && !by_itself { 1 } else { self.settings.max_blocks },
+                blocks: if one { 1 } else { self.settings.max_blocks },
                 instructions: self.settings.max_instructions,
                 single: want.is_once(),
                 stop_after_write: compared,
             };
-            let mut trace = trace::select(pc, bytes, limits, is_end, instructions).map_err(Failed::Fetch)?;
+            let selected = trace::select(start, bytes, limits, border, instructions);
+            if space == SpaceId::Own && !near && !want.is_part() && may_go_on(&selected, left) {
+                // The block, or its first instruction, runs across the mapping's end.
+                let longer = self.code.bytes(pc);
+                if longer.len() > bytes.len() {
+                    (bytes, instructions) = (longer, Vec::new());
+                    continue;
+                }
+            }
+            let Selected { mut trace, is_cut } = selected.map_err(Failed::Fetch)?;
+            if is_cut && space == SpaceId::Shared {
+                return Err(Failed::Fetch(FetchFault::Unreachable));
+            }
             let code_end = trace.instructions.last().expect("a trace has an instruction").next_pc().0;
             if compared || !self.code.are_compared(pc.0, code_end) {
                 break (trace, code_end);
@@ -226,8 +268,13 @@ impl Engine {
         };
         self.code.watch(pc.0, code_end);
         tool.instrument(&mut trace);
-        if let Want::Once { made, written } = want {
-            leave_out(&mut trace, made, written);
+        match want {
+            Want::Trace { .. } => {}
+            Want::Once { made, written } => leave_out(&mut trace, made, written),
+            Want::Rest { .. } => {
+                let executed = trace.instructions.iter().position(|i| i.pc() == pc);
+                leave_out_executed(&mut trace, executed.expect("the app was at an instruction of the block"));
+            }
         }
         if self.settings.off.leaves(Optimisation::Merge) {
             merge_counters(&mut trace, &self.known);

@@ -1,15 +1,16 @@
 //! The end of a slice, as the engine sees it: an app pc at which the host wants to be asked.
 //!
 //! The check is put before the instruction at the end, for this process alone. All traces that run across the end, or start there, are *hidden*: their
-//! entries become jumps to this process's own translations, which stop before the end and check at it. Where the app comes to the end by a branch or the like, and it so starts
-//! a block, these may run across it in the middle of another: that isn't the end.
+//! entries become jumps to this process's own translations, which check at it. Nearly always the app comes to the end by a branch or the like, and it so starts
+//! a block: then these may run across it in the middle of another. If it lies in the middle of a block, the check does, too: a block stays whole.
 //!
 //! The check compares a few things inline, and the host is asked only if all agree. What is compared is learnt from the states that the host refused: a
 //! register that differed, or, where all registers agree, a half of a vector register or a memory word.
 
 use machine::{AppPc, Gpr, Registers, flags};
-use translator::abi::{QUICK, TraceId};
+use translator::abi::{QUICK, SpaceId, TraceId};
 use translator::emit::{Check, QuickCondition};
+use translator::trace::{Border, Trace};
 
 /// Times that the conditions may be chosen anew: each costs a translation.
 const CHOICES: u32 = 64;
@@ -37,9 +38,21 @@ impl EndPlace {
         Self { pc: AppPc(word & !Self::INSIDE), starts_block: word & Self::INSIDE == 0 }
     }
 
-    /// Whether a trace has to end before the instruction at `pc`. `starts`: that starts a block.
-    pub fn ends(self, pc: AppPc, starts: bool) -> bool {
-        self.pc == pc && (starts || !self.starts_block)
+    /// The instruction of a trace before which the app may be at the end. `starts_block`: the trace's first instruction starts a block.
+    pub fn index_in(self, trace: &Trace, starts_block: bool) -> Option<usize> {
+        let index = trace.instructions.iter().position(|instruction| instruction.pc() == self.pc)?;
+        let starts = index == 0 && starts_block;
+        (starts || !self.starts_block).then_some(index)
+    }
+
+    /// What a trace has to heed before the instruction at `pc`. Code of this process's own is left in the middle of a block if there is an end; code that others
+    /// run, too, has no such block.
+    pub fn border(self, pc: AppPc, space: SpaceId) -> Border {
+        match (self.pc == pc, self.starts_block || space == SpaceId::Own) {
+            (false, _) => Border::None,
+            (true, true) => Border::Block,
+            (true, false) => Border::Instruction,
+        }
     }
 }
 
@@ -98,7 +111,7 @@ impl EndPoint {
 
 /// The places at which the host is asked, in this process.
 ///
-/// Invariant: no trace that this process may enter runs across an armed point ([`EndPlace::ends`]).
+/// Invariant: no trace that this process may enter runs across an armed point without a check at it ([`EndPlace::border`]).
 #[derive(Default)]
 pub struct Points {
     end: Option<EndPoint>,
@@ -174,12 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn a_start_of_a_block_is_no_end_in_the_middle_of_one() {
+    fn an_end_in_the_middle_of_a_block_keeps_it_from_others() {
         let place = |starts_block| EndPlace { pc: AppPc(0x7fff_ffff_f000), starts_block };
         for end in [place(true), place(false)] {
             assert_eq!(EndPlace::decoded(end.encoded()), end);
-            assert!(end.ends(end.pc, true) && !end.ends(AppPc(1), true));
-            assert_eq!(end.ends(end.pc, false), !end.starts_block);
+            assert_eq!(end.border(AppPc(1), SpaceId::Shared), Border::None);
+            assert_eq!(end.border(end.pc, SpaceId::Own), Border::Block);
+            let shared = if end.starts_block { Border::Block } else { Border::Instruction };
+            assert_eq!(end.border(end.pc, SpaceId::Shared), shared);
         }
     }
 

@@ -63,6 +63,11 @@ pub enum IndirectOperand {
 }
 
 impl Instruction {
+    /// Whether it may write memory.
+    pub fn writes_memory(&self) -> bool {
+        self.memory_operands().iter().any(|operand| operand.write)
+    }
+
     /// The memory that it accesses; none for `lea`, `nop` and prefetches.
     pub fn memory_operands(&self) -> MemoryOperands {
         with_info(self, |info| {

@@ -50,6 +50,8 @@ pub enum ExitKind {
     End,
     /// The app code at `pc` isn't what the trace was made from any more.
     Changed,
+    /// A store has changed the rest of its block, from `pc` on; `site` is an offset at which the app is there.
+    Rewritten,
     /// The head of a trace that is no longer valid here: translate `pc` anew. `argument` is the trace's number, `site`
     /// its space.
     Invalid,

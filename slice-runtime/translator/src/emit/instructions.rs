@@ -288,13 +288,14 @@ mod tests {
     use crate::abi::{Counters, Doors, MapEntry, PcSource, SpaceId, from_bytes};
     use crate::emit::{Lookup, Rules, ScratchBuffers, Shape, Site, translate};
     use crate::routines::RoutineFacts;
-    use crate::trace::{Limits, select};
+    use crate::trace::{Border, Limits, select};
 
     #[test]
     fn a_count_branch_that_is_not_taken_is_over_before_its_way_round() {
         let limits = Limits { blocks: 2, instructions: 2, single: false, stop_after_write: false };
         // loop +0; nop; syscall
-        let trace = select(AppPc(0x1000), &[0xe2, 0, 0x90, 0x0f, 5], limits, |_, _| false, Vec::new()).unwrap();
+        let code = [0xe2, 0, 0x90, 0x0f, 5];
+        let trace = select(AppPc(0x1000), &code, limits, |_| Border::None, Vec::new()).unwrap().trace;
         let (pc, stubs_end) = (CachePc(CACHE_OWN.start), CachePc(CACHE_OWN.start + 4096));
         let site = Site { space: SpaceId::Own, offset: 0, pc, stubs_end, first_exit: 0, arena: 0 };
         let (counters, known) = (Counters::default(), RoutineFacts::default());
@@ -302,8 +303,7 @@ mod tests {
         let off = Off::default();
         let doors = Doors { leave_by_stub: pc.0, stub_miss: pc.0 };
         let rules = Rules { off, exact_faults: false, replays: false, counters: &counters, doors, known: &known };
-        let lookup = Lookup::IblStubs;
-        let shape = Shape { loops: false, once: false, self_checked: None, check: None, lookup, through_pointer: None };
+        let shape = Shape::new(Lookup::IblStubs);
         let made = translate(&trace, site, rules, shape, live_at, &mut ScratchBuffers::default()).unwrap();
         assert_eq!(made.code[..2], [0xe2, 5], "a jump of five bytes follows");
         let len = made.map_len as usize * size_of::<MapEntry>();

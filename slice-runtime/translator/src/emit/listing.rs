@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::abi::{Counters, Doors, SpaceId};
     use crate::routines::RoutineFacts;
-    use crate::trace::{AnalysisCall, Arg, Limits, select};
+    use crate::trace::{AnalysisCall, Arg, Border, Limits, select};
 
     /// mov %rax,%r10; push %r10; jmp to itself.
     const CODE: [u8; 7] = [0x49, 0x89, 0xc2, 0x41, 0x52, 0xeb, 0xf9];
@@ -163,7 +163,7 @@ mod tests {
         for off in [Off::ALL, Off::default()] {
             let routine = count as *const () as usize;
             let limits = Limits { blocks: 3, instructions: 16, single: false, stop_after_write: false };
-            let mut trace = select(AppPc(PC), &CODE, limits, |_, _| false, Vec::new()).expect("a trace");
+            let mut trace = select(AppPc(PC), &CODE, limits, |_| Border::None, Vec::new()).expect("a trace").trace;
             trace.calls.push(AnalysisCall::new(Point::Anywhere(0), routine, LOCAL.start, vec![Arg::BlockInstructions]));
             let site = Site {
                 space: SpaceId::Own,
@@ -176,9 +176,7 @@ mod tests {
             let (counters, known) = (Counters::default(), RoutineFacts::default());
             let doors = Doors { leave_by_stub: 0x5554_e000_1000, stub_miss: 0x5554_e000_1100 };
             let rules = Rules { off, exact_faults: false, replays: false, counters: &counters, doors, known: &known };
-            let lookup = Lookup::IblStubs;
-            let shape =
-                Shape { loops: false, once: false, self_checked: None, check: None, lookup, through_pointer: None };
+            let shape = Shape::new(Lookup::IblStubs);
             let mut spare = ScratchBuffers::default();
             let made = translate(&trace, site, rules, shape, &mut |_| flags::ARITHMETIC, &mut spare).unwrap();
             look_at(&trace, &made, &site, routine);

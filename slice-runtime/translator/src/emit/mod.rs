@@ -4,7 +4,7 @@
 //! the cache must not run (system calls, nondeterministic instructions) becomes an exit, and analysis calls are put between.
 //!
 //! ```text
-//!   emitter ◄─ plan ◄─ registers ◄─ calls ◄─ branches, stream, heads ◄─ instructions ◄─ translate
+//!   emitter ◄─ plan ◄─ registers ◄─ calls ◄─ branches, stream, checks ◄─ instructions ◄─ translate
 //! ```
 //!
 //! [`translate()`] is the order of all rules: one page. Each room has the rules of one kind, which write to the `emitter`.
@@ -19,8 +19,8 @@
 
 mod branches;
 mod calls;
+mod checks;
 mod emitter;
-mod heads;
 mod instructions;
 mod listing;
 mod plan;

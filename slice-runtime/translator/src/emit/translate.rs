@@ -21,18 +21,25 @@ pub fn translate<'a>(
 ) -> Result<Translation, Untranslatable> {
     plan::choose_counters(trace, &rules);
     plan::decide(trace, &rules);
-    let facts = plan::facts(trace, &rules, live_at, spare);
+    let facts = plan::facts(trace, &rules, &shape, live_at, spare);
     let mut emitter = Emitter::new(site, rules, shape, facts, spare);
     if let Some(code) = shape.self_checked {
         emitter.emit_self_check(code);
-    }
-    if let Some(check) = shape.check {
-        emitter.quick_check(check);
     }
     let mut block = 0;
     for index in 0..trace.instructions.len() {
         if index == trace.block_ends[block] {
             block += 1;
+        }
+        if index == trace.block(block).start {
+            emitter.marks.block_begin = emitter.offset();
+        }
+        emitter.look_for_rewritten(index, block);
+        if let Some((_, check)) = shape.check.filter(|&(at, _)| at == index) {
+            emitter.quick_check(check, index);
+        }
+        if shape.stop == Some(index) {
+            emitter.stop(index);
         }
         emitter.mark(trace.instructions[index].pc().0);
         if index == 0 {

@@ -124,6 +124,11 @@ impl AnalysisCall {
         Some(AnalysisCall::new(self.point, *routine, self.local, args.clone()))
     }
 
+    /// Whether an argument is something else before each instruction of a block.
+    pub(crate) fn depends_on_place(&self) -> bool {
+        !self.args.iter().all(|arg| matches!(arg, Arg::Const(_) | Arg::BlockInstructions))
+    }
+
     /// Whether the call is made again with a negative number if the app leaves the block early: see [`Arg::BlockInstructions`].
     pub fn is_compensated(&self) -> bool {
         self.args.contains(&Arg::BlockInstructions) && !self.predicated && self.test.is_none()

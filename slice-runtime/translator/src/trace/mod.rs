@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A trace is a contiguous run of instructions with one entry and an exit at each block's end. `select` decides where it ends. A tool inserts [`AnalysisCall`]s
-//! and values for the buffer ([`Buffered`]). If its only instruction was begun before, `leftover` takes out what was done then.
+//! and values for the buffer ([`Buffered`]). If its only instruction, or its only block, was begun before, `leftover` takes out what was done then.
 
 mod call;
 mod instrument;
@@ -16,6 +16,6 @@ mod trace;
 
 pub use call::{AnalysisCall, Arg, Buffered, MAX_ARGS, Point, Test, has_after, may_branch};
 pub use instrument::Instrument;
-pub use leftover::leave_out;
-pub use select::{FetchFault, Limits, MAX_BYTES, MAX_INSTRUCTIONS, select};
+pub use leftover::{leave_out, leave_out_executed};
+pub use select::{Border, FetchFault, Limits, MAX_BYTES, MAX_INSTRUCTIONS, Selected, block_around, select};
 pub use trace::Trace;

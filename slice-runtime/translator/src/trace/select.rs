@@ -4,7 +4,9 @@
 //! after a number of blocks or instructions, before the end of a running slice, and at the end of its mapping.
 //!
 //! Where a block ends is the app's affair: at a branch, call, return, system call or the like, and behind so many instructions. What is limited is how many
-//! blocks there are in a trace. Only what is bound to one process's run cuts one ([`Limits::stop_after_write`], an end that isn't a block's start).
+//! blocks there are in a trace: none has a part of a block, unless it finishes one instruction ([`Limits::single`]).
+
+use std::ops::Range;
 
 use isa::{DecodeError, InBlock, Instruction, Kind, Reader};
 use machine::AppPc;
@@ -20,7 +22,7 @@ pub struct Limits {
     pub instructions: usize,
     /// Whether it has one instruction only.
     pub single: bool,
-    /// Whether it ends after an instruction that writes memory: for code that changes itself often.
+    /// Whether it ends after a block that writes memory: for code that changes itself often.
     pub stop_after_write: bool,
 }
 
@@ -42,8 +44,26 @@ pub enum FetchFault {
     Invalid,
 }
 
-/// Builds the trace that starts at `pc`, whose code is readable in `bytes`. Its instructions go to `instructions`, an empty buffer. `is_end`: whether it
-/// has to end before the instruction there, which starts a block, or not.
+/// What a trace has to heed at an instruction behind its first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Border {
+    /// Nothing.
+    None,
+    /// If it starts a block, the trace ends before it.
+    Block,
+    /// It ends before the block that has it, or that it starts.
+    Instruction,
+}
+
+/// What was selected.
+pub struct Selected {
+    /// The trace.
+    pub trace: Trace,
+    /// Whether its only block ends where the readable bytes do, or has an instruction that is a [`Border::Instruction`].
+    pub is_cut: bool,
+}
+
+/// Builds the trace that starts at `pc`, whose code is readable in `bytes`. Its instructions go to `instructions`, an empty buffer.
 ///
 /// # Errors
 /// If there isn't even one instruction.
@@ -51,60 +71,102 @@ pub fn select(
     pc: AppPc,
     bytes: &[u8],
     limits: Limits,
-    is_end: impl Fn(AppPc, bool) -> bool,
+    border: impl Fn(AppPc) -> Border,
     instructions: Vec<Instruction>,
-) -> Result<Trace, FetchFault> {
+) -> Result<Selected, FetchFault> {
     let mut trace = Trace { instructions, block_ends: Vec::with_capacity(4), ..Trace::default() };
     let mut reader = Reader::new(bytes, pc);
     let most = limits.instructions.min(MAX_INSTRUCTIONS);
+    let mut is_cut = false;
     while trace.block_ends.len() < limits.blocks {
         let first = trace.instructions.len();
-        let goes_on = block(&mut trace.instructions, &mut reader, pc, limits, &is_end)?;
-        let fits = first == 0 || trace.instructions.len() <= most;
-        if !fits {
+        if first > 0 && border(AppPc(pc.0 + reader.position() as u64)) != Border::None {
+            break;
+        }
+        let goes_on = match block(&mut trace.instructions, &mut reader, pc, limits, &border) {
+            Ok(Block::Whole { goes_on }) => goes_on,
+            Ok(Block::Cut) if first == 0 => {
+                is_cut = true;
+                false
+            }
+            Err(fault) if first == 0 => return Err(fault),
+            Ok(Block::Cut) | Err(_) => {
+                trace.instructions.truncate(first);
+                break;
+            }
+        };
+        if first > 0 && trace.instructions.len() > most {
             trace.instructions.truncate(first);
+            break;
         }
-        if trace.instructions.len() > first {
-            trace.block_ends.push(trace.instructions.len());
-        }
-        if !goes_on || !fits {
+        trace.block_ends.push(trace.instructions.len());
+        if !goes_on {
             break;
         }
     }
-    Ok(trace)
+    Ok(Selected { trace, is_cut })
 }
 
-/// Appends the instructions of the block that starts at the reader's position. Whether another may follow.
+/// The block with the instruction at `pc` among those that follow each other from `start` on, whose code is readable in `bytes`: where it begins, and the
+/// address behind it. `None` if there is none.
+pub fn block_around(start: AppPc, bytes: &[u8], pc: AppPc) -> Option<Range<u64>> {
+    const WHOLE: Limits = Limits { blocks: 1, instructions: MAX_BLOCK, single: false, stop_after_write: false };
+    let mut first = start.0;
+    while first <= pc.0 {
+        let mut reader = Reader::new(bytes.get((first - start.0) as usize..)?, AppPc(first));
+        let mut instructions = Vec::new();
+        block(&mut instructions, &mut reader, AppPc(first), WHOLE, &|_| Border::None).ok()?;
+        let end = instructions.last()?.next_pc().0;
+        if pc.0 < end {
+            return Some(first..end);
+        }
+        first = end;
+    }
+    None
+}
+
+/// How a block came to its end.
+enum Block {
+    /// As the app has it. Whether another may follow.
+    Whole { goes_on: bool },
+    /// Earlier.
+    Cut,
+}
+
+/// Appends the instructions of the block that starts at the reader's position.
 fn block(
     instructions: &mut Vec<Instruction>,
     reader: &mut Reader<'_>,
     pc: AppPc,
     limits: Limits,
-    is_end: &impl Fn(AppPc, bool) -> bool,
-) -> Result<bool, FetchFault> {
+    border: &impl Fn(AppPc) -> Border,
+) -> Result<Block, FetchFault> {
     let most = if limits.single { 1 } else { MAX_BLOCK };
+    let mut wrote = false;
     for n in 0..most {
         let at = reader.position();
-        if at > 0 && is_end(AppPc(pc.0 + at as u64), n == 0) {
-            return Ok(false);
+        if n > 0 && border(AppPc(pc.0 + at as u64)) == Border::Instruction {
+            return Ok(Block::Cut);
         }
         let instruction = match reader.read() {
             Ok(instruction) => instruction,
-            Err(_) if at > 0 => return Ok(false),
+            Err(DecodeError::Truncated) if n > 0 => return Ok(Block::Cut),
+            Err(DecodeError::Invalid) if n > 0 => return Ok(Block::Whole { goes_on: false }),
             Err(DecodeError::Truncated) => return Err(FetchFault::Unreachable),
             Err(DecodeError::Invalid) => return Err(FetchFault::Invalid),
         };
         let stands = instruction.in_block();
-        if at > 0 && stands == InBlock::Alone {
-            return Ok(false);
+        if n > 0 && stands == InBlock::Alone {
+            return Ok(Block::Whole { goes_on: false });
         }
         instructions.push(instruction);
-        let writes = || instruction.memory_operands().iter().any(|operand| operand.write);
-        if stands != InBlock::Inside || limits.stop_after_write && writes() {
-            return Ok(matches!(instruction.kind(), Kind::Branch { .. } | Kind::CountBranch { .. }));
+        wrote = wrote || limits.stop_after_write && instruction.writes_memory();
+        if stands != InBlock::Inside {
+            let branches = matches!(instruction.kind(), Kind::Branch { .. } | Kind::CountBranch { .. });
+            return Ok(Block::Whole { goes_on: branches && !wrote });
         }
     }
-    Ok(false)
+    Ok(Block::Whole { goes_on: false })
 }
 
 #[cfg(test)]
@@ -113,14 +175,19 @@ mod tests {
 
     const LIMITS: Limits = Limits { blocks: 2, instructions: 10, single: false, stop_after_write: false };
 
-    /// Instructions and ends of blocks. `end`: where a slice ends, and whether a block starts there.
-    fn lengths(bytes: &[u8], limits: Limits, end: (u64, bool)) -> (usize, Vec<usize>) {
-        let is_end = |pc: AppPc, starts: bool| pc.0 == end.0 && (starts || !end.1);
-        let trace = select(AppPc(0x1000), bytes, limits, is_end, Vec::new()).unwrap();
+    fn selected(bytes: &[u8], limits: Limits, (at, border): (u64, Border)) -> Selected {
+        let border = |pc: AppPc| if pc.0 == at { border } else { Border::None };
+        select(AppPc(0x1000), bytes, limits, border, Vec::new()).unwrap()
+    }
+
+    /// Instructions and ends of blocks, none of which is cut.
+    fn lengths(bytes: &[u8], limits: Limits, border: (u64, Border)) -> (usize, Vec<usize>) {
+        let Selected { trace, is_cut } = selected(bytes, limits, border);
+        assert!(!is_cut);
         (trace.instructions.len(), trace.block_ends)
     }
 
-    const NONE: (u64, bool) = (0, true);
+    const NONE: (u64, Border) = (0, Border::None);
 
     #[test]
     fn traces_end_where_they_must() {
@@ -128,8 +195,8 @@ mod tests {
         assert_eq!(lengths(&nops_je_nop_ret, LIMITS, NONE), (5, vec![3, 5]));
         assert_eq!(lengths(&nops_je_nop_ret, Limits { blocks: 1, ..LIMITS }, NONE), (3, vec![3]));
         assert_eq!(lengths(&nops_je_nop_ret, Limits { single: true, ..LIMITS }, NONE), (1, vec![1]));
-        assert_eq!(lengths(&nops_je_nop_ret, LIMITS, (0x1004, true)), (3, vec![3]));
-        assert_eq!(lengths(&nops_je_nop_ret, LIMITS, (0x1004, false)), (3, vec![3]));
+        assert_eq!(lengths(&nops_je_nop_ret, LIMITS, (0x1004, Border::Block)), (3, vec![3]));
+        assert_eq!(lengths(&nops_je_nop_ret, LIMITS, (0x1004, Border::Instruction)), (3, vec![3]));
     }
 
     #[test]
@@ -152,8 +219,39 @@ mod tests {
     #[test]
     fn a_block_that_only_runs_across_an_end_is_whole() {
         let nops_ret = [0x90, 0x90, 0xc3];
-        assert_eq!(lengths(&nops_ret, LIMITS, (0x1001, true)), (3, vec![3]));
-        assert_eq!(lengths(&nops_ret, LIMITS, (0x1001, false)), (1, vec![1]));
+        assert_eq!(lengths(&nops_ret, LIMITS, (0x1001, Border::Block)), (3, vec![3]));
+        assert!(selected(&nops_ret, LIMITS, (0x1001, Border::Instruction)).is_cut);
+        // nop; je; nop, ret: the second block isn't begun.
+        let two = [0x90, 0x74, 0x00, 0x90, 0xc3];
+        assert_eq!(lengths(&two, LIMITS, (0x1004, Border::Block)), (4, vec![2, 4]));
+        assert_eq!(lengths(&two, LIMITS, (0x1004, Border::Instruction)), (2, vec![2]));
+    }
+
+    #[test]
+    fn what_runs_out_of_the_bytes_is_cut() {
+        assert!(selected(&[0x90, 0x90], LIMITS, NONE).is_cut);
+        // nop; je; nop
+        assert_eq!(lengths(&[0x90, 0x74, 0x00, 0x90], LIMITS, NONE), (2, vec![2]));
+        // nop; an opcode that there isn't in 64-bit mode: all have its block alike.
+        assert_eq!(lengths(&[0x90, 0x06, 0x90], LIMITS, NONE), (1, vec![1]));
+    }
+
+    #[test]
+    fn a_block_that_writes_ends_a_trace_of_changing_code() {
+        // mov [rax], eax; nop; je; nop; ret
+        let code = [0x89, 0x00, 0x90, 0x74, 0x00, 0x90, 0xc3];
+        assert_eq!(lengths(&code, LIMITS, NONE), (5, vec![3, 5]));
+        assert_eq!(lengths(&code, Limits { stop_after_write: true, ..LIMITS }, NONE), (3, vec![3]));
+    }
+
+    #[test]
+    fn the_block_around_an_instruction() {
+        let around = |pc| block_around(AppPc(0x1000), &[0x90, 0x74, 0x00, 0x90, 0x0f, 0x31, 0xc3], AppPc(pc));
+        assert_eq!(around(0x1000), Some(0x1000..0x1003));
+        assert_eq!(around(0x1001), Some(0x1000..0x1003));
+        assert_eq!(around(0x1003), Some(0x1003..0x1004));
+        assert_eq!(around(0x1004), Some(0x1004..0x1006));
+        assert_eq!((around(0xfff), around(0x1007)), (None, None));
     }
 
     #[test]
@@ -168,13 +266,13 @@ mod tests {
 
     #[test]
     fn a_head_that_is_its_own_end_still_makes_a_trace() {
-        assert_eq!(lengths(&[0x90, 0xc3], LIMITS, (0x1000, true)), (2, vec![2]));
+        assert_eq!(lengths(&[0x90, 0xc3], LIMITS, (0x1000, Border::Block)), (2, vec![2]));
     }
 
     #[test]
     fn unreadable_and_invalid_heads_are_faults() {
-        let none = select(AppPc(0), &[], LIMITS, |_, _| false, Vec::new()).err();
+        let none = select(AppPc(0), &[], LIMITS, |_| Border::None, Vec::new()).err();
         assert_eq!(none, Some(FetchFault::Unreachable));
-        assert_eq!(select(AppPc(0), &[0x06; 15], LIMITS, |_, _| false, Vec::new()).err(), Some(FetchFault::Invalid));
+        assert_eq!(select(AppPc(0), &[0x06; 15], LIMITS, |_| Border::None, Vec::new()).err(), Some(FetchFault::Invalid));
     }
 }

@@ -24,7 +24,7 @@ use translator::emit::{
 };
 use translator::liveness::FlagLookahead;
 use translator::routines::{RoutineFacts, merge_counters};
-use translator::trace::{Limits, select};
+use translator::trace::{Border, Limits, select};
 
 use hash::Hash;
 use memory::{
@@ -101,8 +101,9 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
         single: once,
         stop_after_write: rng.once_in(8),
     };
-    let mut trace = select(pc, code_at(pc), limits, |_, _| false, emptied(&mut list.spare.instructions))
-        .expect("code of a program");
+    let mut trace = select(pc, code_at(pc), limits, |_| Border::None, emptied(&mut list.spare.instructions))
+        .expect("code of a program")
+        .trace;
     instrument.insert(&mut trace, &mut rng);
     if list.off.leaves(Optimisation::Merge) {
         merge_counters(&mut trace, &list.known);
@@ -136,7 +137,18 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
         known: &list.known,
     };
     let loops = !once && check.is_none() && rng.once_in(2);
-    let shape = Shape { loops, once, self_checked, check: check.as_ref(), lookup, through_pointer };
+    let at = rng.below(trace.instructions.len() as u64) as usize;
+    let shape = Shape {
+        loops,
+        once,
+        part: once,
+        self_checked,
+        rewritten: (!once && rng.once_in(8)).then(|| &code_at(pc)[..len]),
+        check: check.as_ref().map(|check| (at, check)),
+        stop: None,
+        lookup,
+        through_pointer,
+    };
     match translate(&trace, site, rules, shape, live_at, &mut list.spare) {
         Ok(made) => {
             hash.translation(&made);

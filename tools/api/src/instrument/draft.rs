@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use isa::Instruction;
+use machine::AppPc;
 use translator::trace::{AnalysisCall, Buffered, Point};
 
 use super::arguments::Arg;
@@ -34,8 +35,19 @@ impl<'t> Draft<'t> {
 
     /// A call of a routine with the local state and `args`.
     pub fn call(&self, point: Point, routine: usize, args: &[Arg]) -> AnalysisCall {
-        let args = args.iter().map(|arg| arg.to_engine()).collect();
+        let args = args.iter().map(|arg| match (point, arg) {
+            // So the call can be made wherever in the block it is cheapest.
+            (Point::Anywhere(block), Arg::Pc) => translator::trace::Arg::Const(self.head_of(block).0),
+            _ => arg.to_engine(),
+        });
+        let args = args.collect();
         AnalysisCall::new(point, routine, self.local, args)
+    }
+
+    /// Address of a block's first instruction.
+    fn head_of(&self, block: usize) -> AppPc {
+        let first = if block == 0 { 0 } else { self.block_ends[block - 1] };
+        self.instructions[first].pc()
     }
 
     /// Inserts a call behind those that are there.

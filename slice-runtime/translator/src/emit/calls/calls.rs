@@ -35,14 +35,22 @@ impl Emitter<'_> {
     fn call_before(&mut self, call: &AnalysisCall, spot: Spot, range: Range<usize>) {
         let descriptor = CallDescriptor::new(call, &self.facts.trace.instructions[spot.index], range.len());
         let InPlace { begun, done } = self.emit_call(call, spot, descriptor, range.len());
-        let counts = !call.is_compensated() && matches!(call.point, Point::Before(_));
+        let block_start = self.facts.trace.instructions[range.start].pc().0;
+        let is_first = range.start == spot.index;
+        let counts = !call.is_compensated() && is_first;
         if begun != done || counts {
             let pc = if counts { spot.pc } else { 0 };
-            self.marks.call_marks.push(CallMark { pc, begun, pending: done, made: done, descriptor: 0 });
+            self.marks.call_marks.push(CallMark { pc, block: 0, begun, pending: done, made: done, descriptor: 0 });
+        }
+        if !call.is_compensated() && !is_first {
+            // What is made once for each execution of a block is made for one that is left early, wherever in the block its place is.
+            let pending = self.marks.block_begin;
+            let descriptor = self.add_descriptor(descriptor);
+            self.marks.call_marks.push(CallMark { pc: 0, block: block_start, begun: pending, pending, made: begun, descriptor });
         }
         if call.is_compensated() {
             let block_call = BlockCall {
-                first: self.facts.trace.instructions[range.start].pc().0,
+                first: block_start,
                 end: self.facts.trace.instructions[range.end - 1].next_pc().0,
                 done,
                 descriptor: self.add_descriptor(descriptor),
@@ -112,11 +120,11 @@ impl Emitter<'_> {
             let descriptor = CallDescriptor::new(call, &self.facts.trace.instructions[spot.index], 1);
             let InPlace { begun, done } = self.emit_call(call, spot, descriptor, 1);
             let described = self.add_descriptor(descriptor);
-            self.marks.call_marks.push(CallMark { pc: 0, begun, pending: done, made: done, descriptor: 0 });
+            self.marks.call_marks.push(CallMark { pc: 0, block: 0, begun, pending: done, made: done, descriptor: 0 });
             let earlier = happened.iter().cloned().chain(std::iter::once(pending..begun));
             self.marks.call_marks.extend(earlier.filter(|range| !range.is_empty()).map(|range| {
                 let pending = range.start;
-                CallMark { pc: 0, begun: pending, pending, made: range.end, descriptor: described }
+                CallMark { pc: 0, block: 0, begun: pending, pending, made: range.end, descriptor: described }
             }));
         }
         self.mark_spot(spot, &[], false);

@@ -37,7 +37,7 @@ impl Emitter<'_> {
             self.add_descriptor(described_call);
             self.leave_for_call(pc, argument);
             let done = self.offset();
-            self.marks.call_marks.push(CallMark { pc: pc.0, begun: done, pending: done, made: done, descriptor: 0 });
+            self.marks.call_marks.push(CallMark { pc: pc.0, block: 0, begun: done, pending: done, made: done, descriptor: 0 });
         }
     }
 
@@ -81,7 +81,7 @@ impl Emitter<'_> {
             self.resume_here(exit);
         }
         let begun = if in_parts { begun } else { pending };
-        self.marks.call_marks.push(CallMark { pc: pc.0, begun, pending, made, descriptor });
+        self.marks.call_marks.push(CallMark { pc: pc.0, block: 0, begun, pending, made, descriptor });
         Some(())
     }
 }

@@ -11,6 +11,8 @@ pub(in crate::emit) struct Marks {
     pub(in crate::emit) block_calls: Vec<BlockCall>,
     pub(in crate::emit) words: Vec<BufferMark>,
     pub(in crate::emit) call_marks: Vec<CallMark>,
+    /// Offset at which the block began that is being written.
+    pub(in crate::emit) block_begin: u32,
     /// Where a count branch that isn't taken jumps over what follows if it is.
     pub(in crate::emit) not_taken: Option<Range<u32>>,
 }
@@ -23,6 +25,7 @@ impl Marks {
             block_calls: Vec::with_capacity(calls),
             words: Vec::new(),
             call_marks: Vec::with_capacity(calls),
+            block_begin: 0,
             not_taken: None,
         }
     }

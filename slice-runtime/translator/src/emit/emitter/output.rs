@@ -17,7 +17,7 @@ pub(in crate::emit) struct Output {
     pub(in crate::emit) returns: Vec<(usize, u64)>,
     /// As they are stored.
     pub(in crate::emit) descriptors: Vec<u64>,
-    /// Whether the trace compares its app code, see `heads::self_check`.
+    /// Whether the trace compares its app code, see `checks::self_check`.
     pub(in crate::emit) self_checks: bool,
 }
 

@@ -96,14 +96,37 @@ pub struct Shape<'a> {
     pub loops: bool,
     /// Whether the trace is left behind its only instruction, wherever that goes, see [`crate::trace::leave_out`].
     pub once: bool,
-    /// The trace's app code, if it is to be compared when the trace is entered, see `heads::self_check`.
+    /// Whether it is a part of what a tool has instrumented, and used once.
+    pub part: bool,
+    /// The trace's app code, if it is to be compared when the trace is entered, see `checks::self_check`.
     pub self_checked: Option<&'a [u8]>,
-    /// What is compared before its first instruction, if that is an end.
-    pub check: Option<&'a Check>,
+    /// The trace's app code, if its own stores may change it, see `checks::rewritten`.
+    pub rewritten: Option<&'a [u8]>,
+    /// What is compared before the instruction with this index, if that is an end.
+    pub check: Option<(usize, &'a Check)>,
+    /// Before the instruction with this index it leaves to the runtime.
+    pub stop: Option<usize>,
     /// How an indirect branch finds its target.
     pub lookup: Lookup,
     /// How the trace's last instruction goes where it goes, if it is a branch through a constant pointer, see `branches::constant`.
     pub through_pointer: Option<ThroughPointer>,
+}
+
+impl Shape<'_> {
+    /// A trace of which nothing special holds.
+    pub fn new(lookup: Lookup) -> Self {
+        Self {
+            loops: false,
+            once: false,
+            part: false,
+            self_checked: None,
+            rewritten: None,
+            check: None,
+            stop: None,
+            lookup,
+            through_pointer: None,
+        }
+    }
 }
 
 /// How a branch through a constant pointer goes where it goes.

@@ -7,7 +7,7 @@ use isa::{Instruction, Kind, Usage};
 use machine::{AppPc, flags};
 
 use super::counting::adds_to_counter_register;
-use crate::emit::emitter::{Facts, Rules, ScratchBuffers, emptied};
+use crate::emit::emitter::{Check, Facts, Rules, ScratchBuffers, Shape, emptied};
 use crate::liveness::may_be_seen;
 use crate::trace::{AnalysisCall, Point, Trace};
 
@@ -15,13 +15,15 @@ use crate::trace::{AnalysisCall, Point, Trace};
 pub(in crate::emit) fn facts<'a>(
     trace: &'a Trace,
     rules: &Rules<'_>,
+    shape: &Shape<'_>,
     live_at: &mut dyn FnMut(AppPc) -> u64,
     spare: &mut ScratchBuffers,
 ) -> Facts<'a> {
     let mut usages = emptied(&mut spare.usages);
     usages.extend(trace.instructions.iter().map(Instruction::usage));
     let mut live_flags = emptied(&mut spare.live_flags);
-    find_live_flags(trace, &usages, rules, live_at, &mut live_flags);
+    let seen = SeenFlags { exact_faults: rules.exact_faults, shape };
+    find_live_flags(trace, &usages, rules, seen, live_at, &mut live_flags);
     let placed = place(trace, &live_flags, rules);
     Facts { trace, usages, live_flags, placed }
 }
@@ -35,13 +37,14 @@ fn find_live_flags(
     trace: &Trace,
     usages: &[Usage],
     rules: &Rules<'_>,
+    seen: SeenFlags<'_>,
     live_at: &mut dyn FnMut(AppPc) -> u64,
     live: &mut Vec<u64>,
 ) {
     live.resize(usages.len(), 0);
     for block in (0..trace.block_ends.len()).rev() {
         let range = trace.block(block);
-        scan(trace, usages, range.clone(), flags::ARITHMETIC, rules.exact_faults, live);
+        scan(trace, usages, range.clone(), flags::ARITHMETIC, seen, live);
         let in_block = |call: &&AnalysisCall| match call.point {
             Point::Anywhere(other) => other == block,
             point => point.index().is_some_and(|index| range.contains(&index) && live[index] != 0),
@@ -51,15 +54,34 @@ fn find_live_flags(
         let wanted = looks || here.any(|call| !adds_to_counter_register(call, rules.known, rules.counters));
         if wanted && range.clone().all(|i| live[i] != 0) {
             let after = live_after(trace, range.end, live, live_at);
-            scan(trace, usages, range, after, rules.exact_faults, live);
+            scan(trace, usages, range, after, seen, live);
         }
     }
 }
 
+/// Where flags are seen by others than the instructions.
+#[derive(Clone, Copy)]
+struct SeenFlags<'a> {
+    /// At instructions that may fault.
+    exact_faults: bool,
+    /// Where a trace may be left in a block.
+    shape: &'a Shape<'a>,
+}
+
+impl SeenFlags<'_> {
+    /// The flags that are seen before an instruction of the block in `range`: at an end those that the app may read after it, as far as whoever arms it knows; behind a
+    /// store that changes the block those that the new code may read.
+    fn before(&self, trace: &Trace, range: &Range<usize>, index: usize) -> u64 {
+        let is_end = |&(at, check): &(usize, &Check)| at == index && index > 0 && !check.may_change_flags;
+        let rewritten = self.shape.rewritten.is_some() && index > range.start && trace.instructions[index - 1].writes_memory();
+        if rewritten || self.shape.check.as_ref().is_some_and(is_end) { flags::ARITHMETIC } else { 0 }
+    }
+}
+
 /// Fills in `live` for one block, after which the flags in `after` are live.
-fn scan(trace: &Trace, usages: &[Usage], range: Range<usize>, after: u64, exact_faults: bool, live: &mut [u64]) {
+fn scan(trace: &Trace, usages: &[Usage], range: Range<usize>, after: u64, seen: SeenFlags<'_>, live: &mut [u64]) {
     let mut now = after;
-    for i in range.rev() {
+    for i in range.clone().rev() {
         let usage = &usages[i];
         // Of what leaves a trace, these are looked at from the outside.
         let known = matches!(
@@ -71,11 +93,12 @@ fn scan(trace: &Trace, usages: &[Usage], range: Range<usize>, after: u64, exact_
                 | Kind::Branch { .. }
                 | Kind::CountBranch { .. }
         );
-        now = if !known || may_be_seen(usage, exact_faults) {
+        now = if !known || may_be_seen(usage, seen.exact_faults) {
             flags::ARITHMETIC
         } else {
             (now & !usage.flags_killed) | (usage.flags_read & flags::ARITHMETIC)
         };
+        now |= seen.before(trace, &range, i);
         live[i] = now;
     }
 }
@@ -97,7 +120,7 @@ fn live_after(trace: &Trace, end: usize, live: &[u64], live_at: &mut dyn FnMut(A
 }
 
 /// For each block-level call, the instruction before which it is cheapest: the first one where all flags are dead, or the first
-/// of all for one that doesn't change them.
+/// of all for one that doesn't change them, or that is told what is only so there.
 fn place(trace: &Trace, live: &[u64], rules: &Rules<'_>) -> Vec<Option<usize>> {
     let at = |block: usize| {
         let range = trace.block(block);
@@ -111,6 +134,7 @@ fn place(trace: &Trace, live: &[u64], rules: &Rules<'_>) -> Vec<Option<usize>> {
             Point::Anywhere(block) if adds_to_counter_register(call, rules.known, rules.counters) => {
                 Some(trace.block(block).start)
             }
+            Point::Anywhere(block) if call.depends_on_place() => Some(trace.block(block).start),
             Point::Anywhere(block) => Some(at(block)),
             _ => None,
         })

@@ -13,7 +13,7 @@ use crate::emit::plan::may_drain;
 impl Emitter<'_> {
     /// Leaves before the trace's first instruction if there is much in the buffer.
     pub(in crate::emit) fn drain_if_much(&mut self) {
-        if self.shape.once || self.facts.live_flags[0] != 0 || !may_drain(self.facts.trace, self.rules.off) {
+        if self.shape.part || self.facts.live_flags[0] != 0 || !may_drain(self.facts.trace, self.rules.off) {
             return;
         }
         match self.words.held {

@@ -12,16 +12,19 @@ const RCX_AT: Field = Field::Spill(SLOT_SCRATCH);
 const SECOND: usize = SLOT_SCRATCH + 1;
 
 impl Emitter<'_> {
-    /// Before the first instruction: leaves if all conditions hold.
-    pub(in crate::emit) fn quick_check(&mut self, check: &Check) {
-        let pc = self.facts.trace.head();
+    /// Before instruction `index`: leaves if all conditions hold.
+    pub(in crate::emit) fn quick_check(&mut self, check: &Check, index: usize) {
+        let pc = self.facts.trace.instructions[index].pc();
         self.mark(pc.0);
+        self.give_back(index);
+        // All ways on from here are to find the same in r11.
+        self.take_r11();
         let registers = check.conditions.iter().filter_map(|condition| condition.register());
-        self.load_if_needed(registers.fold(0, |all, r| all | bit(r)), 0);
+        self.load_if_needed(registers.fold(0, |all, r| all | bit(r)), index);
         let differs = if check.may_change_flags {
-            self.compare_by_flags(&check.conditions)
+            self.compare_by_flags(&check.conditions, pc.0)
         } else {
-            self.compare_without_flags(&check.conditions)
+            self.compare_without_flags(&check.conditions, pc.0)
         };
         let exit = self.leave(ExitKind::End, pc, 0);
         if check.may_change_flags {
@@ -30,13 +33,22 @@ impl Emitter<'_> {
             self.mark_borrowed(pc.0, &[(Gpr::Rcx, SLOT_SCRATCH)]);
             differs.into_iter().for_each(|jump| self.out.code.bind(jump));
             self.out.code.load_field(Gpr::Rcx, RCX_AT);
+            self.mark(pc.0);
         }
         self.resume_here(exit);
     }
 
+    /// Before instruction `index`: leaves to the runtime, which goes on here.
+    pub(in crate::emit) fn stop(&mut self, index: usize) {
+        let pc = self.facts.trace.instructions[index].pc();
+        self.mark(pc.0);
+        self.give_back(index);
+        let exit = self.leave(ExitKind::End, pc, 0);
+        self.resume_here(exit);
+    }
+
     /// Goes on behind itself if the conditions hold, and jumps if one doesn't.
-    fn compare_by_flags(&mut self, conditions: &[QuickCondition]) -> Vec<Fixup> {
-        let pc = self.facts.trace.head().0;
+    fn compare_by_flags(&mut self, conditions: &[QuickCondition], pc: u64) -> Vec<Fixup> {
         let mut differs = Vec::new();
         for (n, &condition) in conditions.iter().enumerate() {
             let value_at = Field::EndValue(n);
@@ -57,8 +69,7 @@ impl Emitter<'_> {
     }
 
     /// The same, but where one doesn't hold rcx is borrowed.
-    fn compare_without_flags(&mut self, conditions: &[QuickCondition]) -> Vec<Fixup> {
-        let pc = self.facts.trace.head().0;
+    fn compare_without_flags(&mut self, conditions: &[QuickCondition], pc: u64) -> Vec<Fixup> {
         self.out.code.store_field(RCX_AT, Gpr::Rcx);
         self.mark_borrowed(pc, &[(Gpr::Rcx, SLOT_SCRATCH)]);
         let mut differs = Vec::new();

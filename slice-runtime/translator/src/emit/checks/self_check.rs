@@ -36,20 +36,7 @@ impl Emitter<'_> {
         self.out.code.store_field(RCX_AT, Gpr::Rcx);
         self.mark_borrowed(pc.0, &rcx);
         self.out.code.mov_imm(Gpr::R10, pc.0);
-        for (n, &(at, len)) in pieces(code.len()).iter().enumerate() {
-            let into = if n == 0 { Gpr::Rcx } else { Gpr::R9 };
-            match len {
-                4 => self.out.code.load32(into, Gpr::R10, at as i32),
-                2 => self.out.code.load16(into, Gpr::R10, at as i32),
-                _ => self.out.code.load8(into, Gpr::R10, at as i32),
-            }
-            let mut expected = [0; 4];
-            expected[..len].copy_from_slice(&code[at..at + len]);
-            self.out.code.lea32(into, into, i32::from_le_bytes(expected).wrapping_neg());
-            if n > 0 {
-                self.out.code.lea_sum(Gpr::Rcx, Gpr::Rcx, into);
-            }
-        }
+        self.sum_of_differences(code, Gpr::R10, Gpr::Rcx, Gpr::R9);
         let same = self.out.code.jrcxz();
         self.out.code.load_field(Gpr::Rcx, RCX_AT);
         self.mark(pc.0);
@@ -62,7 +49,7 @@ impl Emitter<'_> {
 }
 
 /// Pieces of four, two or one bytes, offset and length, that cover so many bytes and no others. The last two may overlap.
-fn pieces(len: usize) -> Vec<(usize, usize)> {
+pub(super) fn pieces(len: usize) -> Vec<(usize, usize)> {
     let size = [4, 2, 1].into_iter().find(|&size| size <= len).unwrap_or(1);
     let whole = (0..len / size).map(|n| (n * size, size));
     let rest = (!len.is_multiple_of(size)).then(|| (len - size, size));
