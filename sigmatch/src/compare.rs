@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use bubble::shared::{End, EndKind, STACK_WORDS, SharedContents};
+use bubble::shared::{End, EndKind, EndStands, STACK_WORDS, SharedContents};
 use machine::{Gpr, Memory, Registers, XState, flags};
 
 use crate::extended::{extended_differences, extended_equal};
@@ -29,7 +29,7 @@ pub fn capture(kind: EndKind, registers: &Registers, xstate: &XState, memory: &d
         kind,
         stack_words: words as u32,
         goes_on: 0,
-        starts_block: 0,
+        stands: EndStands::Anywhere,
         frame: [0; 2],
         shared: SharedContents::default(),
         registers: *registers,

@@ -130,6 +130,18 @@ pub enum EndKind {
     Signature = 1,
 }
 
+/// How the instruction stands in its block before which a slice ends.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndStands {
+    /// Anywhere in it.
+    Anywhere = 0,
+    /// The app's own control flow has come to it, and it starts the block: it isn't looked for in the middle of one.
+    First = 1,
+    /// Anywhere in it; and it was begun: it has raised a signal.
+    Faults = 2,
+}
+
 /// A slice's end. The registers are always filled in: for [`EndKind::Syscall`] they are those at the
 /// system call's entry (rip after the `syscall` instruction, rax the number) and serve as a check.
 #[repr(C)]
@@ -141,8 +153,8 @@ pub struct End {
     pub stack_words: u32,
     /// 1 if the slice that starts at this boundary starts in the very state at which this one ends: no signal came between.
     pub goes_on: u32,
-    /// 1 if the app's own control flow has come to the instruction, which starts a block then: it isn't looked for in the middle of one.
-    pub starts_block: u32,
+    /// How the instruction at the end stands in its block.
+    pub stands: EndStands,
     /// First address, and the first behind, of what the kernel wrote between this end and the next slice's start: the frame of
     /// a signal on another stack. Both 0 if there is none.
     pub frame: [u64; 2],

@@ -121,7 +121,7 @@ impl SliceHost {
 
     pub(super) fn arm_if_exhausted(&self, control: &mut dyn Control) {
         if self.replaying.is_exhausted() && self.end.kind == EndKind::Signature {
-            control.arm(&self.end.registers, self.end.starts_block == 1);
+            control.arm(&self.end.registers, self.end.stands);
         }
     }
 

@@ -3,6 +3,7 @@
 //! The engine executes translated code until something comes up that translated code can't do. It then
 //! leaves the code cache, puts the app's complete state into a [`Cpu`] and asks its [`Host`].
 
+use bubble::shared::EndStands;
 use machine::Registers;
 use translator::abi::Cpu;
 use translator::trace::Instrument;
@@ -85,9 +86,9 @@ pub trait Control {
     fn shared_memory_may_change(&mut self);
 
     /// From now on ask [`Host::end_reached`] when the app is about to execute the instruction at `registers.rip` with
-    /// general registers as in `registers` (some are compared before the host is asked, it compares the rest). `starts_block`: the app comes there by a branch, call, return or
-    /// the like, never in the middle of a block.
-    fn arm(&mut self, registers: &Registers, starts_block: bool);
+    /// general registers as in `registers` (some are compared before the host is asked, it compares the rest). `stands`: how that
+    /// instruction stands in its block.
+    fn arm(&mut self, registers: &Registers, stands: EndStands);
 
     /// From now on the app can see its state at a fault (it handles such signals): flags and registers that are about to be
     /// overwritten are exact there too. Costs speed.

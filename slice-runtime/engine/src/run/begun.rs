@@ -117,11 +117,12 @@ impl Begun {
     }
 
     /// What the next trace is to be. `pointer`: that of the buffer.
-    pub(super) fn want(&self, pointer: u64) -> Option<Want<'static>> {
+    pub(super) fn want(&self, pointer: u64) -> Option<Want<'_>> {
         let left = (BUFFER.end().saturating_sub(pointer) / 8) as usize;
         // SAFETY: translated code wrote the words of the instruction, where the buffer pointer was taken back to, and doesn't run; behind them the buffer is mapped up to its end.
         let written = || unsafe { std::slice::from_raw_parts(pointer as *const u64, left) };
-        self.single.then(|| Want::Once { made: self.calls_made, written: written() })
+        let block = self.rest.as_ref().map(|rest| rest.block.code());
+        self.single.then(|| Want::Once { made: self.calls_made, written: written(), block })
     }
 
     /// The trace was made that goes on in `block`.

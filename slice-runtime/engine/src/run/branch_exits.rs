@@ -7,6 +7,7 @@ use translator::emit;
 
 use super::next::Next;
 use super::runner::Runner;
+use crate::cache::Found;
 use crate::interface::Host;
 use crate::link::New;
 
@@ -15,7 +16,7 @@ impl Runner {
         self.engine.stats.entries[0] += 1;
         let generation = self.engine.cache.generation();
         let Some(found) = self.dispatch(host, None) else { return Next::Leave };
-        if self.has_come_to(exit.pc, generation) {
+        if self.has_come_to(exit.pc, generation, found) {
             self.engine.link(from, exit, found);
         }
         Next::Cache(self.engine.cache.entry(found))
@@ -27,7 +28,7 @@ impl Runner {
         let generation = self.engine.cache.generation();
         let Some(found) = self.dispatch(host, None) else { return Next::Leave };
         let entry = self.engine.cache.entry(found);
-        if self.has_come_to(exit.pc, generation) && self.engine.may_enter_directly(found) {
+        if self.has_come_to(exit.pc, generation, found) && self.engine.may_enter_directly(found) {
             self.engine.cache.redirect(invalid, entry);
             self.engine.links.incoming.lead_to(&mut self.engine.cache, found);
         }
@@ -38,7 +39,7 @@ impl Runner {
         self.engine.stats.entries[0] += 1;
         let generation = self.engine.cache.generation();
         let Some(found) = self.dispatch(host, None) else { return Next::Leave };
-        if self.has_come_to(exit.pc, generation) && self.engine.may_enter_directly(found) {
+        if self.has_come_to(exit.pc, generation, found) && self.engine.may_enter_directly(found) {
             self.engine.links.incoming.lead_to(&mut self.engine.cache, found);
         }
         Next::Cache(self.engine.cache.entry(found))
@@ -58,7 +59,7 @@ impl Runner {
         let generation = self.engine.cache.generation();
         let Some(found) = self.dispatch(host, None) else { return Next::Leave };
         let entry = self.engine.cache.entry(found);
-        if self.has_come_to(target, generation) && self.engine.may_enter_directly(found) {
+        if self.has_come_to(target, generation, found) && self.engine.may_enter_directly(found) {
             self.engine.links.incoming.note(found);
             self.engine.links.words.lead(exit.argument, entry);
         }
@@ -73,7 +74,9 @@ impl Runner {
         let behind = ahead.and_then(|new| new.behind(&self.engine.cache));
         let Some(found) = self.dispatch(host, behind) else { return Next::Leave };
         let target = AppPc(self.cpu().registers.rip);
-        if self.engine.settings.off.leaves(Optimisation::IblStubs) && self.engine.may_enter_directly(found) {
+        let is_whole = self.begun.block_of(&self.engine.cache, found).is_none();
+        if is_whole && self.engine.settings.off.leaves(Optimisation::IblStubs) && self.engine.may_enter_directly(found)
+        {
             self.engine.lead_to_target(target, found, ahead);
         }
         Next::Cache(self.engine.cache.entry(found))
@@ -99,8 +102,10 @@ impl Runner {
     }
 
     /// Whether what was found for the app's state may be entered at the next time without asking: it is where the app was going to, and not the handler of a fault that
-    /// it met there, and nothing was flushed meanwhile.
-    fn has_come_to(&mut self, target: AppPc, generation: u32) -> bool {
-        AppPc(self.cpu().registers.rip) == target && generation == self.engine.cache.generation()
+    /// it met there, nothing was flushed meanwhile, and it isn't the rest of a block.
+    fn has_come_to(&mut self, target: AppPc, generation: u32, found: Found) -> bool {
+        let cache = &self.engine.cache;
+        let is_whole = self.begun.block_of(cache, found).is_none();
+        is_whole && generation == cache.generation() && AppPc(self.cpu().registers.rip) == target
     }
 }

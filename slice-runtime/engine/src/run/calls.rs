@@ -28,6 +28,21 @@ impl Runner {
         count(descriptor.routine(), || descriptor.call(registers, instruction.as_ref()))
     }
 
+    /// Makes the calls before the instruction at the end, where a trace of this process's own was left before they were made.
+    pub(super) fn make_calls_before(&mut self, place: CachePc) {
+        let Some(at) = self.engine.cache.locate(place) else { return };
+        let pc = AppPc(at.entry.pc);
+        let tables = self.engine.cache.space(at.space).tables;
+        for call in Records::of(&tables, at.id).calls.iter().filter(|call| call.pc == pc.0) {
+            let (first, behind) = self.engine.cache.descriptor(at.space, call.descriptor);
+            let result = self.make_call(&first, pc);
+            if first.is_test() && result != 0 {
+                let (then, _) = self.engine.cache.descriptor(at.space, behind);
+                self.make_call(&then, pc);
+            }
+        }
+    }
+
     /// The instruction at `pc`, which was decoded before when its trace was made.
     pub(super) fn decode(&mut self, pc: AppPc) -> Instruction {
         Instruction::decode(self.engine.code.bytes(pc), pc).expect("an instruction that was translated")

@@ -1,5 +1,6 @@
 //! What a host may ask while it is asked itself.
 
+use bubble::shared::EndStands;
 use machine::Registers;
 use translator::emit::QuickCondition;
 
@@ -9,12 +10,12 @@ use crate::translations::Engine;
 /// The parts of a runner that a host may change while it has the app's state.
 pub(super) struct Controls<'a> {
     engine: &'a mut Engine,
-    to_arm: &'a mut Option<(Registers, bool)>,
+    to_arm: &'a mut Option<(Registers, EndStands)>,
 }
 
 impl<'a> Controls<'a> {
     /// Those of a runner.
-    pub(super) fn new(engine: &'a mut Engine, to_arm: &'a mut Option<(Registers, bool)>) -> Self {
+    pub(super) fn new(engine: &'a mut Engine, to_arm: &'a mut Option<(Registers, EndStands)>) -> Self {
         Self { engine, to_arm }
     }
 
@@ -54,8 +55,8 @@ impl Control for Controls<'_> {
         self.engine.shared_memory_may_change();
     }
 
-    fn arm(&mut self, registers: &Registers, starts_block: bool) {
-        *self.to_arm = Some((*registers, starts_block));
+    fn arm(&mut self, registers: &Registers, stands: EndStands) {
+        *self.to_arm = Some((*registers, stands));
     }
 
     fn expect_faults(&mut self) {

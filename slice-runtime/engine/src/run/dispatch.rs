@@ -17,41 +17,31 @@ const SEGV_ACCERR: i32 = 2;
 const TRAP_INVALID_OPCODE: u64 = 6;
 
 impl Runner {
-    /// The trace for the app's `rip`, which starts a block. It is made if there is none; `None` if the host wants to leave. `behind`: where an IBL stub ends that leads
-    /// there without a jump.
+    /// The trace for the app's `rip`, which is made if there is none; `None` if the host wants to leave. `behind`: where an IBL stub ends that leads there without a jump.
     pub(super) fn dispatch(&mut self, host: &mut dyn Host, behind: Option<(SpaceId, u32)>) -> Option<Found> {
-        self.begun.put_back(None);
-        self.find_or_make(host, behind)
-    }
-
-    /// The same if the app may be in the middle of a block.
-    pub(super) fn dispatch_in_block(&mut self, host: &mut dyn Host) -> Option<Found> {
-        self.find_or_make(host, None)
-    }
-
-    fn find_or_make(&mut self, host: &mut dyn Host, behind: Option<(SpaceId, u32)>) -> Option<Found> {
         self.engine.leave_failed_map();
         loop {
             let pc = AppPc(self.cpu().registers.rip);
             let pointer = self.thread().buffer;
-            let once = self.begun.want(pointer);
-            let rest = if once.is_some() { None } else { self.begun.take_rest() };
+            let is_once = self.begun.is_next();
+            let rest = if is_once { None } else { self.begun.take_rest() };
             let code = &mut self.engine.code;
             let rest = rest.filter(|rest| rest.goes_on(pc, code.bytes(pc)));
-            if once.is_none()
+            if !is_once
                 && rest.is_none()
                 && let Some(found) = self.engine.find(pc)
             {
                 self.engine.stats.shared_hits += u64::from(found.0 == SpaceId::Shared);
                 return Some(found);
             }
-            let part = rest.as_ref().map(|rest| Want::Rest { block: (rest.block.start, &rest.block.code) });
-            let failed = match self.engine.make(pc, once.or(part).unwrap_or(Want::Trace { behind }), host) {
+            let part = || rest.as_ref().map(|rest| Want::Rest { block: rest.block.code() });
+            let want = self.begun.want(pointer).or_else(part).unwrap_or(Want::Trace { behind });
+            let failed = match self.engine.make(pc, want, host) {
                 Ok(made) => {
                     if let Some(check) = made.check {
                         self.thread().note_end(check.conditions.iter().map(|condition| condition.value()));
                     }
-                    if once.is_some() {
+                    if is_once {
                         self.begun.is_made(&self.engine.cache, made.found);
                     }
                     if let Some(rest) = rest {
@@ -64,7 +54,7 @@ impl Runner {
             let flow = match failed {
                 Failed::Full => {
                     self.engine.flush();
-                    if once.is_none() {
+                    if !is_once {
                         self.begun.put_back(rest);
                     }
                     continue;

@@ -1,5 +1,6 @@
 //! What is done when translated code was left: by the exit that it was left by.
 
+use bubble::shared::EndStands;
 use isa::Instruction;
 use machine::{AppPc, CachePc, Registers};
 use translator::abi::{ExitKind, IN_TARGET, SpaceId, TraceExit, exit_of};
@@ -154,8 +155,13 @@ impl Runner {
         let flow = host.end_reached(cpu, &mut control);
         log::end_looked_at(pc, flow);
         if flow == Flow::Leave {
-            // The end may lie in the middle of a block.
-            self.leave_block(self.place_of(space, exit), false);
+            let place = self.place_of(space, exit);
+            // The app has begun an instruction that has raised a signal.
+            let begins = self.engine.points.end().is_some_and(|end| end.stands == EndStands::Faults);
+            if begins {
+                self.make_calls_before(place);
+            }
+            self.leave_block(place, begins);
             self.flush_counters();
             return Next::Leave;
         }

@@ -18,8 +18,8 @@ use translator::trace::block_around;
 pub(super) struct Block {
     /// Where it begins.
     pub(super) start: AppPc,
-    /// Its code, as it was when it was entered.
-    pub(super) code: Vec<u8>,
+    /// As it was when the block was entered.
+    code: Vec<u8>,
 }
 
 impl Block {
@@ -28,6 +28,11 @@ impl Block {
         let range = block_around(start, bytes, pc)?;
         let code = bytes[(range.start - start.0) as usize..(range.end - start.0) as usize].to_vec();
         Some(Block { start: AppPc(range.start), code })
+    }
+
+    /// Where it begins, and its code.
+    pub(super) fn code(&self) -> (AppPc, &[u8]) {
+        (self.start, &self.code)
     }
 
     /// Its code from `pc` on.

@@ -1,7 +1,7 @@
 //! The run loop: enter the cache, see why it was left, do it, go on.
 
 use bubble::map;
-use bubble::shared::EngineStats;
+use bubble::shared::{EndStands, EngineStats};
 use machine::{CachePc, Gpr, Registers};
 use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, dropped_bits};
 
@@ -29,7 +29,7 @@ pub struct Runner {
     scene: *mut Scene,
     pub(super) begun: Begun,
     /// An end that the host named and that isn't armed yet.
-    to_arm: Option<(Registers, bool)>,
+    to_arm: Option<(Registers, EndStands)>,
 }
 
 impl Runner {
@@ -115,8 +115,8 @@ impl Runner {
         self.begun.put_back(None);
         let mut next = Next::Dispatch;
         loop {
-            if let Some((end, starts_block)) = self.to_arm.take() {
-                self.engine.arm(&end, starts_block, host);
+            if let Some((end, stands)) = self.to_arm.take() {
+                self.engine.arm(&end, stands, host);
             }
             // Who wants to leave isn't interrupted: the answer could only be to go on.
             if self.is_interrupted(&next) && !matches!(next, Next::Leave) {
@@ -125,7 +125,7 @@ impl Runner {
             let entry = match next {
                 Next::Leave => return,
                 Next::Cache(entry) => entry,
-                Next::Dispatch => match self.dispatch_in_block(host) {
+                Next::Dispatch => match self.dispatch(host, None) {
                     Some(found) => self.engine.cache.entry(found),
                     None => return,
                 },

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use bubble::shared::EndStands;
 use machine::{AppPc, Registers, flags};
 use translator::abi::SpaceId;
 use translator::trace::Instrument;
@@ -17,9 +18,9 @@ impl Engine {
     /// block's start is the end. The trace that starts at
     /// the end is made now if there is none, since another slice could make it later and link to it unseen. Then
     /// all traces that run across or start at the end are hidden from this process.
-    pub(crate) fn arm(&mut self, registers: &Registers, starts_block: bool, tool: &dyn Instrument) {
+    pub(crate) fn arm(&mut self, registers: &Registers, stands: EndStands, tool: &dyn Instrument) {
         let pc = registers.rip;
-        let place = EndPlace { pc: AppPc(pc), starts_block };
+        let place = EndPlace { pc: AppPc(pc), starts_block: stands == EndStands::First };
         if let Some(tables) = self.cache.shared_tables() {
             let locked = tables.lock();
             tables.of_one_run().ends[self.settings.slot].store(place.encoded(), Ordering::SeqCst);
@@ -37,7 +38,7 @@ impl Engine {
         }
         self.drop_own(pc, pc + 1);
         let dead = flags::ARITHMETIC & !self.live_flags_at(AppPc(pc));
-        self.points.set(EndPoint::new(registers, starts_block, dead));
+        self.points.set(EndPoint::new(registers, stands, dead));
     }
 
     /// Whether somebody wants to look at the app before it first executes the instruction at `pc`. From now on nobody does.

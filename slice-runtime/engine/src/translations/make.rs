@@ -10,7 +10,7 @@ use translator::abi::SpaceId;
 use translator::emit::{self, Check, Rules, Shape, ThroughPointer};
 use translator::routines::merge_counters;
 use translator::trace::{
-    self, Border, FetchFault, Instrument, Limits, MAX_BYTES, Selected, Trace, leave_out, leave_out_executed,
+    self, Border, FetchFault, Instrument, Limits, MAX_BYTES, Selected, Trace, leave_out, leave_part,
 };
 
 use super::engine::Engine;
@@ -51,6 +51,8 @@ pub enum Want<'a> {
         made: usize,
         /// The words that were written for it, and perhaps others behind them.
         written: &'a [u64],
+        /// Where the block begins that it is a part of, and its code, if that is known.
+        block: Option<(AppPc, &'a [u8])>,
     },
     /// What is left of a block that was begun: to be used once.
     Rest {
@@ -67,6 +69,15 @@ impl Want<'_> {
     /// Whether it isn't the whole of what a tool has instrumented: nobody else may enter it.
     fn is_part(&self) -> bool {
         !matches!(self, Want::Trace { .. })
+    }
+
+    /// The block that it is a part of: where it begins, and its code.
+    fn block(&self) -> Option<(AppPc, &[u8])> {
+        match *self {
+            Want::Trace { .. } => None,
+            Want::Once { block, .. } => block,
+            Want::Rest { block } => Some(block),
+        }
     }
 
     fn behind(&self) -> Option<(SpaceId, u32)> {
@@ -230,19 +241,20 @@ impl Engine {
         let near = left < NEAR_END && space == SpaceId::Own;
         let mut bytes = if near { self.code.bytes(pc) } else { code_at(pc, left.min(PAGE)) };
         let mut start = pc;
-        if let Want::Rest { block } = want {
-            (start, bytes) = block;
+        let block = want.block();
+        if let Some(whole) = block {
+            (start, bytes) = whole;
         }
         let mut instructions = emit::emptied(&mut self.spare.instructions);
         let mut compared = self.code.are_compared(pc.0, pc.0 + 1);
         // A translation that compares itself does so once, whatever its length: nothing in it writes.
         let by_itself = self.code.change_elsewhere(pc.0, pc.0 + 1);
-        let (mut trace, code_end) = loop {
-            let one = compared && !by_itself || matches!(want, Want::Rest { .. });
+        let mut trace = loop {
+            let one = compared && !by_itself || block.is_some();
             let limits = Limits {
                 blocks: if one { 1 } else { self.settings.max_blocks },
                 instructions: self.settings.max_instructions,
-                single: want.is_once(),
+                single: want.is_once() && block.is_none(),
                 stop_after_write: compared,
             };
             let selected = trace::select(start, bytes, limits, border, instructions);
@@ -260,21 +272,23 @@ impl Engine {
             }
             let code_end = trace.instructions.last().expect("a trace has an instruction").next_pc().0;
             if compared || !self.code.are_compared(pc.0, code_end) {
-                break (trace, code_end);
+                break trace;
             }
             // It runs into a page that is compared.
             compared = true;
             instructions = emit::emptied(&mut trace.instructions);
         };
-        self.code.watch(pc.0, code_end);
         tool.instrument(&mut trace);
-        match want {
-            Want::Trace { .. } => {}
-            Want::Once { made, written } => leave_out(&mut trace, made, written),
-            Want::Rest { .. } => {
-                let executed = trace.instructions.iter().position(|i| i.pc() == pc);
-                leave_out_executed(&mut trace, executed.expect("the app was at an instruction of the block"));
-            }
+        if block.is_some() {
+            let here = trace.instructions.iter().position(|instruction| instruction.pc() == pc);
+            let here = here.expect("the app is at an instruction of the block");
+            let end = if want.is_once() { here + 1 } else { trace.instructions.len() };
+            leave_part(&mut trace, here..end);
+        }
+        let last = trace.instructions.last().expect("a part has an instruction");
+        self.code.watch(pc.0, last.next_pc().0);
+        if let Want::Once { made, written, .. } = want {
+            leave_out(&mut trace, made, written);
         }
         if self.settings.off.leaves(Optimisation::Merge) {
             merge_counters(&mut trace, &self.known);

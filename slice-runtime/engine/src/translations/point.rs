@@ -7,6 +7,7 @@
 //! The check compares a few things inline, and the host is asked only if all agree. What is compared is learnt from the states that the host refused: a
 //! register that differed, or, where all registers agree, a half of a vector register or a memory word.
 
+use bubble::shared::EndStands;
 use machine::{AppPc, Gpr, Registers, flags};
 use translator::abi::{QUICK, SpaceId, TraceId};
 use translator::emit::{Check, QuickCondition};
@@ -61,8 +62,8 @@ impl EndPlace {
 pub struct EndPoint {
     /// Registers that the end must have; `rip` is where it is.
     pub registers: Registers,
-    /// Whether it starts a block.
-    starts_block: bool,
+    /// How the instruction stands in its block.
+    pub stands: EndStands,
     /// Flags that the app doesn't read after it: what they are there means nothing.
     pub dead_flags: u64,
     /// What is compared inline, the most telling first.
@@ -74,14 +75,14 @@ pub struct EndPoint {
 
 impl EndPoint {
     /// An end about which nothing was learnt yet: rax and rdx change often.
-    pub fn new(registers: &Registers, starts_block: bool, dead_flags: u64) -> Self {
+    pub fn new(registers: &Registers, stands: EndStands, dead_flags: u64) -> Self {
         let quick = [Gpr::Rax, Gpr::Rdx].map(|r| QuickCondition::Register(r, registers.get(r))).to_vec();
-        Self { registers: *registers, starts_block, dead_flags, quick, named: None, choices: 0 }
+        Self { registers: *registers, stands, dead_flags, quick, named: None, choices: 0 }
     }
 
     /// Where it is.
     pub fn place(&self) -> EndPlace {
-        EndPlace { pc: AppPc(self.registers.rip), starts_block: self.starts_block }
+        EndPlace { pc: AppPc(self.registers.rip), starts_block: self.stands == EndStands::First }
     }
 
     /// What to compare inline.
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_differs_is_compared_next() {
-        let mut end = EndPoint::new(&Registers::default(), true, 0);
+        let mut end = EndPoint::new(&Registers::default(), EndStands::First, 0);
         let mut seen = Registers::default();
         assert!(!end.learn(&seen));
         seen.set(Gpr::Rbx, 1);
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn flags_are_changed_only_if_all_are_dead() {
-        let check = |dead| EndPoint::new(&Registers::default(), true, dead).check();
+        let check = |dead| EndPoint::new(&Registers::default(), EndStands::First, dead).check();
         assert!(check(flags::ARITHMETIC).may_change_flags);
         assert!(!check(flags::ARITHMETIC & !flags::CF).may_change_flags);
     }

@@ -239,7 +239,7 @@ mod tests {
 
         fn shared_memory_may_change(&mut self) {}
 
-        fn arm(&mut self, _registers: &machine::Registers, _starts_block: bool) {}
+        fn arm(&mut self, _registers: &machine::Registers, _stands: bubble::shared::EndStands) {}
 
         fn require_word(&mut self, _address: u64, _word: u64) {}
         fn require_vector(&mut self, _quadword: u8, _value: u64) {}

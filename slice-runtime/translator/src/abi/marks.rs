@@ -41,6 +41,6 @@ pub struct CallMark {
     pub pending: u32,
     /// Offset from which on it has been made.
     pub made: u32,
-    /// Arena offset of the descriptor of what is pending.
+    /// Arena offset of the descriptor of what is pending; of a call before the instruction at an end, of the call.
     pub descriptor: u32,
 }

@@ -1,5 +1,7 @@
 //! What is left to be done of an instruction, or of a block, that was begun before.
 
+use std::ops::Range;
+
 use super::call::{Arg, Point};
 use super::trace::Trace;
 
@@ -30,11 +32,12 @@ pub fn leave_out(trace: &mut Trace, mut made: usize, written: &[u64]) {
     }
 }
 
-/// Leaves out the first `executed` instructions of a trace of one block, with their calls and words. Calls for the whole block that count instructions
+/// Leaves a part of a trace of one block: the instructions in `part`, with their calls and words. Calls for the whole block that count instructions
 /// stand for those that are left; the others have been made.
-pub fn leave_out_executed(trace: &mut Trace, executed: usize) {
+pub fn leave_part(trace: &mut Trace, part: Range<usize>) {
     let first = trace.head().0;
-    trace.instructions.drain(..executed);
+    trace.instructions.truncate(part.end);
+    trace.instructions.drain(..part.start);
     trace.block_ends = vec![trace.instructions.len()];
     trace.calls.retain_mut(|call| {
         let counts = call.is_compensated();
@@ -45,15 +48,15 @@ pub fn leave_out_executed(trace: &mut Trace, executed: usize) {
                 counts
             }
             Point::Before(index) | Point::After(index) | Point::Taken(index) => {
-                let left = *index >= executed;
-                *index = index.saturating_sub(executed);
+                let left = part.contains(index);
+                *index = index.saturating_sub(part.start);
                 left
             }
         }
     });
     trace.buffered.retain_mut(|buffered| {
-        let left = buffered.index >= executed;
-        buffered.index = buffered.index.saturating_sub(executed);
+        let left = part.contains(&buffered.index);
+        buffered.index = buffered.index.saturating_sub(part.start);
         left
     });
 }
@@ -80,7 +83,7 @@ mod tests {
             call(Point::Taken(3), &[]),
         ];
         trace.buffered = [1, 2].map(|index| Buffered { index, words: vec![Arg::Const(index as u64)] }).to_vec();
-        leave_out_executed(&mut trace, 2);
+        leave_part(&mut trace, 2..4);
         assert_eq!((trace.head().0, trace.instructions.len(), &trace.block_ends), (0x1002, 2, &vec![2]));
         let left: Vec<_> = trace.calls.iter().map(|call| (call.point, call.args.clone())).collect();
         let expected = [

@@ -16,6 +16,6 @@ mod trace;
 
 pub use call::{AnalysisCall, Arg, Buffered, MAX_ARGS, Point, Test, has_after, may_branch};
 pub use instrument::Instrument;
-pub use leftover::{leave_out, leave_out_executed};
+pub use leftover::{leave_out, leave_part};
 pub use select::{Border, FetchFault, Limits, MAX_BYTES, MAX_INSTRUCTIONS, Selected, block_around, select};
 pub use trace::Trace;

@@ -118,7 +118,8 @@ pub fn block_around(start: AppPc, bytes: &[u8], pc: AppPc) -> Option<Range<u64>>
         block(&mut instructions, &mut reader, AppPc(first), WHOLE, &|_| Border::None).ok()?;
         let end = instructions.last()?.next_pc().0;
         if pc.0 < end {
-            return Some(first..end);
+            let is_there = instructions.iter().any(|instruction| instruction.pc() == pc);
+            return is_there.then_some(first..end);
         }
         first = end;
     }
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!(around(0x1001), Some(0x1000..0x1003));
         assert_eq!(around(0x1003), Some(0x1003..0x1004));
         assert_eq!(around(0x1004), Some(0x1004..0x1006));
-        assert_eq!((around(0xfff), around(0x1007)), (None, None));
+        assert_eq!((around(0xfff), around(0x1002), around(0x1007)), (None, None, None));
     }
 
     #[test]
@@ -273,6 +274,9 @@ mod tests {
     fn unreadable_and_invalid_heads_are_faults() {
         let none = select(AppPc(0), &[], LIMITS, |_| Border::None, Vec::new()).err();
         assert_eq!(none, Some(FetchFault::Unreachable));
-        assert_eq!(select(AppPc(0), &[0x06; 15], LIMITS, |_| Border::None, Vec::new()).err(), Some(FetchFault::Invalid));
+        assert_eq!(
+            select(AppPc(0), &[0x06; 15], LIMITS, |_| Border::None, Vec::new()).err(),
+            Some(FetchFault::Invalid)
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Ends of slices: by the state as it is, or at a system call.
 
-use bubble::shared::{End, EndKind, STACK_WORDS, SharedContents};
+use bubble::shared::{End, EndKind, EndStands, STACK_WORDS, SharedContents};
 use machine::{Gpr, Registers, XState};
 use syscall_replay::returns_to;
 use tracee::{Stopped, UserRegisters};
@@ -11,18 +11,23 @@ use crate::report::Boundary;
 
 /// The end of a slice before the instruction at hand, wherever that stands.
 pub(in crate::sliced) fn cut_here(stopped: Stopped, kind: Boundary, then: Then) -> Result<Next, Failure> {
-    cut(stopped, kind, then, false)
+    cut(stopped, kind, then, EndStands::Anywhere)
+}
+
+/// The end of a slice before the instruction at hand, which has raised a signal.
+pub(in crate::sliced) fn cut_at_fault(stopped: Stopped, kind: Boundary, then: Then) -> Result<Next, Failure> {
+    cut(stopped, kind, then, EndStands::Faults)
 }
 
 /// The end of a slice before the instruction at hand, which starts a block.
 pub(in crate::sliced) fn cut_at_block(stopped: Stopped, kind: Boundary) -> Result<Next, Failure> {
-    cut(stopped, kind, Then::Fork, true)
+    cut(stopped, kind, Then::Fork, EndStands::First)
 }
 
-fn cut(stopped: Stopped, kind: Boundary, then: Then, starts_block: bool) -> Result<Next, Failure> {
+fn cut(stopped: Stopped, kind: Boundary, then: Then, stands: EndStands) -> Result<Next, Failure> {
     let mut end = sigmatch::capture(EndKind::Signature, &stopped.registers()?.app(), &*stopped.xstate()?, &stopped);
     end.goes_on = (then == Then::Fork).into();
-    end.starts_block = starts_block.into();
+    end.stands = stands;
     Ok(Next::Cut(stopped, Cut { kind, end: Some(Box::new(end)), then }))
 }
 
@@ -51,7 +56,7 @@ pub(in crate::sliced) fn call_end(registers: &Registers, shared: SharedContents)
         kind: EndKind::Syscall,
         stack_words: 0,
         goes_on: 0,
-        starts_block: 0,
+        stands: EndStands::Anywhere,
         frame: [0; 2],
         shared,
         registers: *registers,

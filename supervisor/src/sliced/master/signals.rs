@@ -12,7 +12,7 @@ use crate::app::{Delivery, Dispositions, delivery, is_synchronous};
 use crate::base::Failure;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
-    Cut, Next, Reached, TRAP_FLAG, Then, call_end, cut_at_block, cut_here, entry_registers, traps_itself,
+    Cut, Next, Reached, TRAP_FLAG, Then, call_end, cut_at_block, cut_at_fault, cut_here, entry_registers, traps_itself,
 };
 use crate::sliced::slices::Recording;
 
@@ -169,6 +169,7 @@ fn boundary(
     }
     match end_at_last_call(slice, &stopped)? {
         Some(end) => Ok(Next::Cut(stopped, Cut { kind, end: Some(end), then })),
+        None if by_instruction => cut_at_fault(stopped, kind, then),
         None => cut_here(stopped, kind, then),
     }
 }

@@ -40,13 +40,28 @@ impl Emitter<'_> {
         let counts = !call.is_compensated() && is_first;
         if begun != done || counts {
             let pc = if counts { spot.pc } else { 0 };
-            self.marks.call_marks.push(CallMark { pc, block: 0, begun, pending: done, made: done, descriptor: 0 });
+            let described = if counts && self.is_at_end(spot.index) { self.add_descriptor(descriptor) } else { 0 };
+            self.marks.call_marks.push(CallMark {
+                pc,
+                block: 0,
+                begun,
+                pending: done,
+                made: done,
+                descriptor: described,
+            });
         }
         if !call.is_compensated() && !is_first {
             // What is made once for each execution of a block is made for one that is left early, wherever in the block its place is.
             let pending = self.marks.block_begin;
             let descriptor = self.add_descriptor(descriptor);
-            self.marks.call_marks.push(CallMark { pc: 0, block: block_start, begun: pending, pending, made: begun, descriptor });
+            self.marks.call_marks.push(CallMark {
+                pc: 0,
+                block: block_start,
+                begun: pending,
+                pending,
+                made: begun,
+                descriptor,
+            });
         }
         if call.is_compensated() {
             let block_call = BlockCall {
@@ -57,6 +72,11 @@ impl Emitter<'_> {
             };
             self.marks.block_calls.push(block_call);
         }
+    }
+
+    /// Whether it is asked before this instruction if it is the end: then the runtime may make the calls before it.
+    pub(in crate::emit) fn is_at_end(&self, index: usize) -> bool {
+        self.shape.check.is_some_and(|(at, _)| at == index)
     }
 
     fn emit_call(

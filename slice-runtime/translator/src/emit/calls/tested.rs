@@ -32,12 +32,20 @@ impl Emitter<'_> {
         let pc = instruction.pc();
         let describe = |call: &AnalysisCall| CallDescriptor::new(call, instruction, 1);
         let (described_test, described_call) = (describe(test).as_test(), describe(call));
-        if self.test_in_place(test, described_call, spot).is_none() {
+        let in_place = !self.is_at_end(spot.index) && self.test_in_place(test, described_call, spot).is_some();
+        if !in_place {
             let argument = self.add_descriptor(described_test);
             self.add_descriptor(described_call);
             self.leave_for_call(pc, argument);
             let done = self.offset();
-            self.marks.call_marks.push(CallMark { pc: pc.0, block: 0, begun: done, pending: done, made: done, descriptor: 0 });
+            self.marks.call_marks.push(CallMark {
+                pc: pc.0,
+                block: 0,
+                begun: done,
+                pending: done,
+                made: done,
+                descriptor: argument,
+            });
         }
     }
 

@@ -1,0 +1,114 @@
+//! What a tool sees doesn't depend on where slices end, where traces are cut, what is optimised, or what an earlier run has kept: random tools
+//! (`tools/api/examples/random`) over all guests, each way compared with a serial run.
+//!
+//! `SEED=N` draws other tools. `cargo test -p suites --test tools -- /loops` runs one guest.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use suites::guest::{self, Guest};
+use suites::run::{Scratch, run};
+use suites::selection::{Selection, changed_guests};
+use suites::superpin::example;
+use suites::switches;
+use suites::trials::{self, Stop, Test};
+
+/// Ways to run, each to give what the first gives.
+const WAYS: [&str; 10] = [
+    "-sp 0",
+    "-sp 1 -spmsec 5",
+    "-sp 1 -spmsec 2 -trace-blocks 1",
+    "-sp 1 -spsysrecs 0 -share 0",
+    "-sp 1 -spsysrecs 2 -trace-ins 3",
+    "-sp 1 -spmsec 3 -engine no-merge,no-anywhere",
+    "-sp 1 -spmsec 5 -spverify 1",
+    "-sp 0 -trace-ins 3",
+    "-sp 0 -trace-blocks 1 -engine no-inline,no-anywhere,no-shards",
+    "-sp 1 -spmsec 5 -persist",
+];
+
+/// Rounds in which each guest comes once.
+const SHARES: usize = 24;
+
+fn main() -> ExitCode {
+    trials::run(guest::all().iter().map(test).collect(), true)
+}
+
+fn test(guest: &'static Guest) -> Test {
+    let is_selected = Selection::asked().has(&guest.name, 0, SHARES) || changed_guests().contains(guest.source_name());
+    Test::new(format!("tools/{}", guest.name), move || check(guest)).only_if(is_selected)
+}
+
+fn check(guest: &'static Guest) -> Result<(), Stop> {
+    guest.runs_here()?;
+    let repeats = guest.repeats && guest.order_repeats && !guest.by_chance && guest.warned.is_none();
+    if !repeats || guest.refused.iter().any(Option::is_some) {
+        return Ok(());
+    }
+    let rounds = guest.large.div_ceil(10);
+    let native = guest.natively(rounds)?;
+    let seed: u64 = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let mut serial = None;
+    for way in WAYS {
+        let scratch = Scratch::new().map_err(|e| e.to_string())?;
+        let seen = match way.strip_suffix(" -persist") {
+            None => seen(guest, rounds, way, seed, &native)?,
+            Some(way) => {
+                let way = format!("{way} -persist {}", scratch.beside("kept").display());
+                seen(guest, rounds, &way, seed, &native)?;
+                seen(guest, rounds, &way, seed, &native)?
+            }
+        };
+        let expected = serial.get_or_insert_with(|| seen.clone());
+        if let Some(difference) = differs(expected, &seen) {
+            return Err(format!("SEED={seed}, {way}: {difference}").into());
+        }
+    }
+    Ok(())
+}
+
+/// What the tool prints, line by line: kind and block, and what was seen there.
+fn seen(
+    guest: &Guest,
+    rounds: u64,
+    way: &str,
+    seed: u64,
+    native: &suites::run::Outcome,
+) -> Result<BTreeMap<String, String>, String> {
+    static IMAGE: OnceLock<PathBuf> = OnceLock::new();
+    let image = IMAGE.get_or_init(|| example("random"));
+    let scratch = Scratch::new().map_err(|e| e.to_string())?;
+    let out = scratch.beside("seen");
+    let own: Vec<&str> = guest.options.iter().map(String::as_str).collect();
+    let others = way.split(' ').collect::<Vec<_>>();
+    let others = others.chunks(2).filter(|pair| own.iter().all(|word| *word != pair[0])).flatten().copied();
+    let mut command = vec![image.into()];
+    command.extend(switches::options().into_iter().map(Into::into));
+    command
+        .extend(others.chain(own.iter().copied()).chain(["-spgrace", "0", "-t", "random", "--seed"]).map(Into::into));
+    command.extend([seed.to_string().into(), "-o".into(), out.clone().into(), "--".into()]);
+    let outcome = run(&guest.job(rounds).under(command)).map_err(|e| e.to_string())?;
+    if outcome != *native {
+        return Err(format!("{way}: not as natively\n-- native\n{native:?}-- here\n{outcome:?}"));
+    }
+    let text = std::fs::read_to_string(&out).map_err(|e| format!("{way}: {}: {e}", out.display()))?;
+    let line = |line: &str| {
+        let at = if line.starts_with("word") { 2 } else { 3 };
+        let split = line.match_indices(' ').nth(at - 1).map_or(line.len(), |(place, _)| place);
+        (line[..split].to_owned(), line[split..].to_owned())
+    };
+    let seen: BTreeMap<String, String> = text.lines().map(line).collect();
+    if seen.len() < 4 { Err(format!("{way}: it has seen nothing")) } else { Ok(seen) }
+}
+
+/// The first things that two runs have seen differently.
+fn differs(serial: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Option<String> {
+    let keys: std::collections::BTreeSet<&String> = serial.keys().chain(other.keys()).collect();
+    let differ = keys.into_iter().filter(|key| serial.get(*key) != other.get(*key));
+    let told = |key: &String| format!("{key}: serially {:?}, here {:?}", serial.get(key), other.get(key));
+    let told: Vec<String> = differ.map(told).collect();
+    let few = told.iter().take(8).cloned().collect::<Vec<_>>().join("\n");
+    (!told.is_empty()).then(|| format!("{} things differ\n{few}", told.len()))
+}

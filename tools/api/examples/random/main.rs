@@ -1,0 +1,180 @@
+//! A tool that instruments by chance: what is put where is drawn from a seed and the code's addresses, so it is a pure function of the code.
+//! What it prints must be the same wherever slices end and traces are cut, and whatever is optimised.
+//!
+//! One line for each kind of thing that it saw at a block, with the block's addresses, how often, and the sum of what came with it.
+#![no_main]
+
+use std::collections::BTreeMap;
+
+use superpin_tool::{Arg, At, Block, Gpr, Instruction, Out, SliceInfo, Tool, Trace, clap, serde};
+
+superpin_tool::image!(RandomTool);
+
+/// The tool.
+struct RandomTool {
+    seed: u64,
+}
+
+#[derive(clap::Args)]
+struct Options {
+    /// What it is drawn from
+    #[arg(long, default_value = "1")]
+    seed: u64,
+}
+
+/// What was seen: kind, and the addresses of the block's first instruction and behind its last.
+type What = (u64, u64, u64);
+
+/// Words of small routines, which are put in place.
+const WORDS: usize = 4;
+
+#[derive(Default)]
+struct Local {
+    /// How often, and the sum of the values.
+    seen: BTreeMap<What, (u64, u64)>,
+    words: [u64; WORDS],
+}
+
+#[derive(Default, serde::Serialize, serde::Deserialize)]
+#[serde(crate = "superpin_tool::serde")]
+struct Seen {
+    seen: Vec<(What, (u64, u64))>,
+    words: [u64; WORDS],
+}
+
+fn see(local: &mut Local, kind: u64, begin: u64, end: u64, value: u64) {
+    let (times, sum) = local.seen.entry((kind, begin, end)).or_default();
+    *times = times.wrapping_add(1);
+    *sum = sum.wrapping_add(value);
+}
+
+/// Like [`see`], for values that are taken back.
+fn sum(local: &mut Local, kind: u64, begin: u64, end: u64, instructions: u64) {
+    local.seen.entry((kind, begin, end)).or_default().1 =
+        local.seen.get(&(kind, begin, end)).map_or(0, |seen| seen.1).wrapping_add(instructions);
+}
+
+fn add_first(local: &mut Local, value: u64) {
+    local.words[0] = local.words[0].wrapping_add(value);
+}
+
+fn add_second(local: &mut Local, value: u64) {
+    local.words[1] = local.words[1].wrapping_add(value);
+}
+
+fn mix(local: &mut Local, value: u64, address: u64) {
+    local.words[2] = local.words[2].wrapping_add(value ^ address);
+}
+
+/// Whether an address is one of a third of all, counted.
+fn is_chosen(local: &mut Local, address: u64) -> bool {
+    local.words[3] = local.words[3].wrapping_add(address);
+    address.is_multiple_of(3)
+}
+
+/// A number that depends on both and shows neither.
+fn hash(seed: u64, value: u64) -> u64 {
+    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    x ^ x >> 29
+}
+
+/// What may be drawn for a block.
+const KINDS: u64 = 12;
+
+fn instrument_block(block: &Block<'_, Local>, drawn: u64) {
+    let (begin, end) = (block.address(), block.end_address());
+    let kind = drawn % KINDS;
+    match kind {
+        0 => block.call(At::Anywhere, see, (kind, begin, end, 1_u64)),
+        1 => block.call(At::Anywhere, sum, (kind, begin, end, Arg::BlockInstructions)),
+        2 => block.call(At::Before, see, (kind, begin, end, Arg::Pc)),
+        3 => block.call(At::Anywhere, see, (kind, begin, end, Arg::Pc)),
+        4 => block.call(At::Anywhere, see, (kind, begin, end, Gpr::Rsp)),
+        5 => block.call(At::Anywhere, add_first, (hash(begin.0, end.0),)),
+        6 => block.call(At::Anywhere, add_second, (Arg::BlockInstructions,)),
+        7 => block.instructions().for_each(|i| i.call(At::Before, add_second, (Arg::BlockInstructions,))),
+        8 => block.instructions().for_each(|i| i.call(At::Before, see, (kind, begin, end, Arg::Pc))),
+        _ => {}
+    }
+}
+
+fn instrument_instruction(instruction: &Instruction<'_, Local>, block: &Block<'_, Local>, drawn: u64) {
+    let (begin, end) = (block.address(), block.end_address());
+    let kind = KINDS + drawn % 24;
+    let operands = instruction.memory_operands();
+    match drawn % 24 {
+        0 if !operands.is_empty() => instruction.call(At::Before, see, (kind, begin, end, Arg::MemoryAddress(0))),
+        1 if !operands.is_empty() => instruction.call(At::Before, mix, (begin, Arg::MemoryAddress(0))),
+        2 if instruction.has_after() => instruction.call(At::After, see, (kind, begin, end, Arg::Pc)),
+        3 if instruction.branch().is_some() => instruction.call(At::Taken, see, (kind, begin, end, Arg::BranchTarget)),
+        4 => instruction.call_predicated(At::Before, see, (kind, begin, end, Gpr::Rsp)),
+        5 if !operands.is_empty() => {
+            instruction.call_if(At::Before, is_chosen, (Arg::MemoryAddress(0),), see, (kind, begin, end, Arg::Pc));
+        }
+        6 | 7 if !operands.is_empty() => instruction.buffer((begin, end, Arg::MemoryAddress(0))),
+        8 => instruction.buffer((begin, end, Arg::Pc)),
+        9 => instruction.call(At::Before, mix, (end, Gpr::Rsp)),
+        _ => {}
+    }
+}
+
+impl Tool for RandomTool {
+    const NAME: &'static str = "random";
+    const ABOUT: &'static str = "Look at random things of the code";
+    type Options = Options;
+    type Local = Local;
+    type Result = Seen;
+    type Total = Local;
+
+    fn new(options: Options) -> Result<Self, String> {
+        Ok(Self { seed: options.seed })
+    }
+
+    fn instrument(&self, trace: &Trace<'_, Local>) {
+        for block in trace.blocks() {
+            instrument_block(&block, hash(self.seed, block.address().0));
+            for instruction in block.instructions() {
+                let place = hash(block.address().0, instruction.address().0);
+                instrument_instruction(&instruction, &block, hash(!self.seed, place));
+            }
+        }
+    }
+
+    fn begin(&self, _: SliceInfo) -> Local {
+        Local::default()
+    }
+
+    fn drain(&self, local: &mut Local, words: &[u64]) {
+        for &[begin, end, value] in words.as_chunks::<3>().0 {
+            see(local, 99, begin, end, value);
+        }
+    }
+
+    fn finish(&self, local: &Local) -> Seen {
+        Seen { seen: local.seen.iter().map(|(what, seen)| (*what, *seen)).collect(), words: local.words }
+    }
+
+    fn fold(&self, total: &mut Local, _: SliceInfo, result: Seen) {
+        for (what, (times, value)) in result.seen {
+            let seen = total.seen.entry(what).or_default();
+            *seen = (seen.0.wrapping_add(times), seen.1.wrapping_add(value));
+        }
+        for (word, more) in total.words.iter_mut().zip(result.words) {
+            *word = word.wrapping_add(more);
+        }
+    }
+
+    fn fini(&self, total: Local, out: &mut Out<'_>) -> std::io::Result<()> {
+        for (n, word) in total.words.iter().enumerate() {
+            writeln!(out, "word {n} {word:x}")?;
+        }
+        for ((kind, begin, end), (times, sum)) in &total.seen {
+            // One that was only begun and taken back again, as often as not.
+            if (*times, *sum) != (0, 0) {
+                writeln!(out, "{kind} {begin:x} {end:x} {times} {sum:x}")?;
+            }
+        }
+        Ok(())
+    }
+}
