@@ -86,7 +86,8 @@ pub use serde;
 
 pub use image::{Entry, main};
 pub use instrument::{
-    Arg, Arguments, At, Block, BranchKind, Instruction, MNEMONICS, MemoryOperand, Routine, Test, Trace, mnemonic_name,
+    Arg, Arguments, At, Block, BranchKind, Class, Extension, Instruction, MNEMONICS, MemoryOperand, Operand,
+    OperandKind, Property, Register, RegisterSet, Routine, SegmentRegister, Test, Trace, mnemonic_name,
 };
 pub use machine::{AppPc, Gpr};
 /// Values for [`Tool::values`].

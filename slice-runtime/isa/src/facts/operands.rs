@@ -78,10 +78,7 @@ impl Instruction {
                     continue;
                 }
                 operands.all[at] = memory_operand(used);
-                if self.is_rep() {
-                    // iced gives no size for REP, because the count decides; one step's is known.
-                    operands.all[at].size = self.iced.memory_size().size() as u32;
-                }
+                operands.all[at].size = self.memory_size_of_step(used);
                 operands.all[at].stack = used.base() == Register::RSP && !self.is_explicit(used);
                 operands.count += 1;
             }
@@ -105,8 +102,14 @@ impl Instruction {
         matches!(self.iced.code(), Code::Pop_rm64 | Code::Pop_rm16) && self.iced.memory_base() == Register::RSP
     }
 
+    /// Bytes accessed, of a REP instruction those of one step: iced gives no size for it, because the count decides.
+    pub(super) fn memory_size_of_step(&self, used: &UsedMemory) -> u32 {
+        let size = if self.is_rep() { self.iced.memory_size() } else { used.memory_size() };
+        size.size() as u32
+    }
+
     /// Whether `used` comes from the instruction's own memory operand, and not from its use of the stack.
-    fn is_explicit(&self, used: &UsedMemory) -> bool {
+    pub(super) fn is_explicit(&self, used: &UsedMemory) -> bool {
         let mut displacement = self.iced.memory_displacement64();
         if self.pops_to_stack() {
             displacement = displacement.wrapping_add(self.iced.memory_size().size() as u64);

@@ -24,5 +24,8 @@ pub use arguments::{Arg, Arguments, Routine, Test};
 pub use at::At;
 pub use block::Block;
 pub use branch::BranchKind;
-pub use instruction::{Instruction, MNEMONICS, MemoryOperand, mnemonic_name};
+pub use instruction::{
+    Class, Extension, Instruction, MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet,
+    SegmentRegister, mnemonic_name,
+};
 pub use trace::Trace;
