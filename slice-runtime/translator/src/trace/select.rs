@@ -163,7 +163,7 @@ fn block(
         wrote = wrote || limits.stop_after_write && instruction.writes_memory();
         if stands != InBlock::Inside {
             let branches = matches!(instruction.kind(), Kind::Branch { .. } | Kind::CountBranch { .. });
-            return Ok(Block::Whole { goes_on: branches && !wrote });
+            return Ok(Block::Whole { goes_on: branches && !wrote && !limits.single });
         }
     }
     Ok(Block::Whole { goes_on: false })
@@ -195,6 +195,7 @@ mod tests {
         assert_eq!(lengths(&nops_je_nop_ret, LIMITS, NONE), (5, vec![3, 5]));
         assert_eq!(lengths(&nops_je_nop_ret, Limits { blocks: 1, ..LIMITS }, NONE), (3, vec![3]));
         assert_eq!(lengths(&nops_je_nop_ret, Limits { single: true, ..LIMITS }, NONE), (1, vec![1]));
+        assert_eq!(lengths(&nops_je_nop_ret[2..], Limits { single: true, ..LIMITS }, NONE), (1, vec![1]));
         assert_eq!(lengths(&nops_je_nop_ret, LIMITS, (0x1004, Border::Block)), (3, vec![3]));
         assert_eq!(lengths(&nops_je_nop_ret, LIMITS, (0x1004, Border::Instruction)), (3, vec![3]));
     }
@@ -273,6 +274,9 @@ mod tests {
     fn unreadable_and_invalid_heads_are_faults() {
         let none = select(AppPc(0), &[], LIMITS, |_| Border::None, Vec::new()).err();
         assert_eq!(none, Some(FetchFault::Unreachable));
-        assert_eq!(select(AppPc(0), &[0x06; 15], LIMITS, |_| Border::None, Vec::new()).err(), Some(FetchFault::Invalid));
+        assert_eq!(
+            select(AppPc(0), &[0x06; 15], LIMITS, |_| Border::None, Vec::new()).err(),
+            Some(FetchFault::Invalid)
+        );
     }
 }
