@@ -26,7 +26,7 @@ pub use decode::{
     SelectorSource, mnemonics, prepare,
 };
 pub use facts::{
-    Class, Extension, IndirectOperand, MemoryOperand, MemoryOperands, Operand, OperandKind, Property, Register,
-    RegisterSet, SegmentRegister, Usage, free_gpr,
+    Class, ElementMask, Elements, Extension, IndirectOperand, MemoryOperand, MemoryOperands, Operand, OperandKind,
+    Property, Register, RegisterSet, SegmentRegister, Usage, free_gpr,
 };
 pub use write::{Code, Fixup};

@@ -13,6 +13,9 @@ pub trait RunningTool {
     /// options and on nothing else.
     fn instrument(&self, trace: &mut Trace);
 
+    /// Whether analysis routines are told of the app's flags.
+    fn reads_flags(&self) -> bool;
+
     /// Takes the next words that translated code wrote into the buffer.
     fn drain(&self, words: &[u64]);
 

@@ -23,9 +23,20 @@ impl Runner {
 
     /// Makes a call before the instruction at `pc`, with the app's registers as they are.
     pub(super) fn make_call(&mut self, descriptor: &CallDescriptor, pc: AppPc) -> u64 {
-        let instruction = descriptor.needs_instruction().then(|| self.decode(pc));
-        let registers = &self.cpu().registers;
-        count(descriptor.routine(), || descriptor.call(registers, instruction.as_ref()))
+        let instruction = self.instruction_of(descriptor, pc);
+        let cpu = self.cpu();
+        count(descriptor.routine(), || descriptor.call(cpu, instruction.as_ref()))
+    }
+
+    /// The words that a descriptor describes, before the instruction at `pc`.
+    pub(super) fn words(&mut self, descriptor: &CallDescriptor, pc: AppPc) -> Vec<u64> {
+        let instruction = self.instruction_of(descriptor, pc);
+        descriptor.words(self.cpu(), instruction.as_ref())
+    }
+
+    /// The instruction before which a call is, if it looks at that. None is there where a branch has gone.
+    fn instruction_of(&mut self, descriptor: &CallDescriptor, pc: AppPc) -> Option<Instruction> {
+        descriptor.needs_instruction().then(|| self.decode(pc))
     }
 
     /// The instruction at `pc`, which was decoded before when its trace was made.
@@ -66,7 +77,7 @@ impl Runner {
             if counted != before {
                 let (descriptor, _) = self.engine.cache.descriptor(at.space, call.descriptor);
                 self.flush_counters();
-                descriptor.correct(before.wrapping_sub(counted));
+                descriptor.correct(before.wrapping_sub(counted), self.cpu());
             }
         }
         Left { made, inside: self.inside((at.space, at.id), AppPc(entry.pc)) }

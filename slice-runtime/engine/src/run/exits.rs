@@ -47,6 +47,7 @@ impl Runner {
             }
             ExitKind::Invalid => return self.after_invalid(host, exit),
             ExitKind::Call => return self.after_call(space, exit),
+            ExitKind::Words => return self.before_words(host, space, exit),
             ExitKind::Interrupted => {
                 self.find_rip(exit);
                 return self.goes_on(space, exit);
@@ -131,6 +132,18 @@ impl Runner {
             self.make_call(&then, exit.pc);
         }
         goes_on
+    }
+
+    /// Writes the words of the instruction at the exit, which has not been executed.
+    fn before_words(&mut self, host: &mut dyn Host, space: SpaceId, exit: &TraceExit) -> Next {
+        self.engine.stats.entries[4] += 1;
+        let (descriptor, _) = self.engine.cache.descriptor(space, exit.argument);
+        let words = self.words(&descriptor, exit.pc);
+        if !stream::has_room(words.len()) {
+            stream::take(|words| host.drain(words));
+        }
+        stream::put(&words);
+        self.goes_on(space, exit)
     }
 
     /// After an exit with calls of an indirect branch: makes `rip` its target.

@@ -12,6 +12,7 @@ mod stepper;
 mod stream;
 mod switches;
 mod translated;
+mod whole;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -5,6 +5,7 @@
 //!                         └─ info: what iced says
 //!               ─► operands: the memory that it accesses
 //!               ─► operand_list: all operands, and the registers it uses, of any kind (register)
+//!               ─► elements: what of it a mask leaves out, where gathers go
 //!               ─► class, extension, property: what it is
 //! ```
 //!
@@ -12,6 +13,7 @@
 
 mod class;
 mod common;
+mod elements;
 mod extension;
 mod info;
 mod operand_list;
@@ -21,6 +23,7 @@ mod register;
 mod usage;
 
 pub use class::Class;
+pub use elements::{ElementMask, Elements};
 pub use extension::Extension;
 pub use info::Usage;
 pub(crate) use info::{rflags, with_iced_info, with_info};

@@ -3,7 +3,7 @@
 use iced_x86::{CodeSize, InstructionInfo, Mnemonic, OpAccess, OpKind, Register as Iced, UsedMemory};
 use machine::{AppPc, Gpr};
 
-use super::info::with_info;
+use super::info::{reads, with_info, writes};
 use super::operands::MemoryOperand;
 use super::register::{Register, RegisterSet, SegmentRegister};
 use crate::decode::{Instruction, Kind, Segment};
@@ -213,14 +213,6 @@ impl Instruction {
             }
         }
     }
-}
-
-fn reads(access: OpAccess) -> bool {
-    matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
-}
-
-fn writes(access: OpAccess) -> bool {
-    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
 /// Bytes of an immediate of this kind in the instruction; 0 if it is none.

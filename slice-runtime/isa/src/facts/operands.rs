@@ -3,7 +3,7 @@
 use iced_x86::{Code, OpAccess, OpKind, Register, UsedMemory};
 use machine::Gpr;
 
-use super::info::with_info;
+use super::info::{reads, with_info, writes};
 use crate::decode::{Instruction, Segment, gpr};
 
 /// One memory operand: `size` bytes at `segment base + base + index * scale + displacement`.
@@ -29,7 +29,9 @@ pub struct MemoryOperand {
     pub stack: bool,
     /// The sum is cut to 32 bits before the segment's base is added.
     pub address_32: bool,
-    /// The address isn't just this sum: the index is a vector register (gather, scatter) or al (xlat).
+    /// The index is the lowest byte of its register, without its sign (xlat).
+    pub index_8: bool,
+    /// The address isn't just this sum: the index is a vector register (gather, scatter). See [`Instruction::elements`].
     pub inexact: bool,
 }
 
@@ -123,19 +125,21 @@ impl Instruction {
 
 fn memory_operand(used: &UsedMemory) -> MemoryOperand {
     let rip_relative = matches!(used.base(), Register::RIP | Register::EIP);
-    let index_is_whole = used.index() == Register::None || (used.index().is_gpr() && used.index().size() >= 4);
+    let index_8 = used.index() == Register::AL;
+    let is_general = used.index() == Register::None || used.index().is_gpr();
     let access = used.access();
     MemoryOperand {
         base: if rip_relative { None } else { gpr(used.base()) },
-        index: if index_is_whole { gpr(used.index()) } else { None },
+        index: if is_general { gpr(used.index()) } else { None },
         scale: used.scale() as u8,
         displacement: used.displacement() as i64,
         segment: Segment::from_iced(used.segment()),
         size: used.memory_size().size() as u32,
-        read: matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite),
-        write: matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite),
+        read: reads(access),
+        write: writes(access),
         stack: false,
         address_32: used.address_size() == iced_x86::CodeSize::Code32 && !rip_relative,
-        inexact: !index_is_whole,
+        index_8,
+        inexact: !is_general,
     }
 }

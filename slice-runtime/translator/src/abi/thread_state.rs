@@ -12,7 +12,7 @@ use machine::Gpr;
 use super::cpu::Cpu;
 use super::ibl::{INDIRECT_ENTRIES, IndirectTables, LINK_WORDS, Level};
 use super::spill::{QUICK, Reserved, SHARDS, SPILL_SLOTS, WORDS};
-use crate::trace::MAX_ARGS;
+use crate::trace::MAX_LIST;
 
 /// Everything that belongs to an app thread while it runs translated code.
 #[repr(C)]
@@ -25,8 +25,8 @@ pub struct ThreadState {
     pub called: [u64; 16],
     /// The arithmetic flags there, as `lahf` and `seto al` put them into rax.
     pub called_flags: u64,
-    /// Arguments of such a call that are computed before it.
-    pub called_args: [u64; MAX_ARGS],
+    /// Arguments of such a call that are computed before it, and all of one that gets a list.
+    pub called_args: [u64; MAX_LIST],
     /// Where the next word of the buffer goes, see [`ThreadState::buffer`].
     pub buffer: u64,
     /// Which exit was taken: what [`exit_id`](super::exit_id) makes, written by the exit's stub.

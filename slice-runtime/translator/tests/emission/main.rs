@@ -213,7 +213,7 @@ fn emission(traces: u64, routines: &Routines) -> Hash {
 }
 
 /// What random traces lead to. Programs have no `rdtsc` and the like, and too few that store the environment of the x87 unit.
-const EXITS: [ExitKind; 10] = [
+const EXITS: [ExitKind; 11] = [
     ExitKind::Direct,
     ExitKind::ConstantPointer,
     ExitKind::Syscall,
@@ -221,6 +221,7 @@ const EXITS: [ExitKind; 10] = [
     ExitKind::Interrupted,
     ExitKind::PopFlags,
     ExitKind::Drain,
+    ExitKind::Words,
     ExitKind::End,
     ExitKind::Changed,
     ExitKind::Invalid,

@@ -41,10 +41,15 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Bo
 impl<T: Tool> RunningTool for Injected<T> {
     fn instrument(&self, trace: &mut translator::trace::Trace) {
         let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Self::LOCAL as u64);
+        let view = view.reading_flags(T::READS_FLAGS);
         self.tool.instrument(&view);
         let (calls, buffered) = view.into_inserted();
         trace.calls.extend(calls);
         trace.buffered.extend(buffered);
+    }
+
+    fn reads_flags(&self) -> bool {
+        T::READS_FLAGS
     }
 
     fn drain(&self, words: &[u64]) {

@@ -15,13 +15,15 @@ pub struct Draft<'t> {
     calls: RefCell<Vec<AnalysisCall>>,
     buffered: RefCell<Vec<Buffered>>,
     local: u64,
+    /// Whether the tool says that it reads the app's flags.
+    pub(super) reads_flags: bool,
 }
 
 impl<'t> Draft<'t> {
     /// One into which nothing was inserted yet. The tool's local state lies at `local`.
     pub fn new(instructions: &'t [Instruction], block_ends: &'t [usize], local: u64) -> Self {
         let (calls, buffered) = (RefCell::default(), RefCell::default());
-        Self { instructions, block_ends, calls, buffered, local }
+        Self { instructions, block_ends, calls, buffered, local, reads_flags: false }
     }
 
     pub fn instructions(&self) -> &'t [Instruction] {

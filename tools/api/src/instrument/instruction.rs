@@ -34,7 +34,11 @@ impl<'a, L: 'static> Instruction<'a, L> {
         Self { draft, index, types: PhantomData }
     }
 
-    fn decoded(&self) -> &isa::Instruction {
+    pub(in crate::instrument) fn draft(&self) -> &'a Draft<'a> {
+        self.draft
+    }
+
+    pub(in crate::instrument) fn decoded(&self) -> &isa::Instruction {
         &self.draft.instructions()[self.index]
     }
 
@@ -182,16 +186,23 @@ impl<'a, L: 'static> Instruction<'a, L> {
     #[track_caller]
     pub(in crate::instrument) fn check(&self, at: At, arg: Arg) {
         match arg {
-            Arg::MemoryAddress(index) => {
-                assert!(self.is_before(at), "no address At::{at:?}: {self} may have changed its registers");
-                let operands = self.decoded().memory_operands().len();
+            Arg::MemoryAddress(index) => self.check_operand(at, arg, index),
+            Arg::ElementAddress { operand, element } | Arg::ElementSize { operand, element } => {
+                self.check_operand(at, arg, operand);
+                let elements = self.decoded().elements(operand).count;
                 assert!(
-                    index < operands,
-                    "there is no Arg::MemoryAddress({index}) at `{self}` ({:#x}): it has {operands} memory operands, \
-                     see Instruction::memory_operands",
+                    element < elements.into(),
+                    "there is no {arg:?} at `{self}` ({:#x}): the operand has {elements} elements, see Instruction::elements",
                     self.address().0
                 );
             }
+            Arg::Flags => assert!(
+                self.draft.reads_flags,
+                "flags are asked for at `{self}` ({:#x}): the tool must say so, `const READS_FLAGS: bool = true` in its `impl Tool`",
+                self.address().0
+            ),
+            Arg::Vector { register, word } => assert!(register < 32 && word < 8, "there is no {arg:?}"),
+            Arg::Mask(register) => assert!(register < 8, "there is no {arg:?}"),
             Arg::BranchTarget => {
                 let known = self.branch_target().is_some() || at == At::Taken && self.branch().is_some();
                 assert!(known, "the target of `{self}` isn't known At::{at:?}: take At::Taken, if it branches");
@@ -199,8 +210,19 @@ impl<'a, L: 'static> Instruction<'a, L> {
             Arg::BlockInstructions => {
                 assert!(self.is_before(at), "Arg::BlockInstructions belongs to calls At::Before and At::Anywhere");
             }
-            Arg::Const(_) | Arg::Pc | Arg::Register(_) | Arg::BranchTaken => {}
+            Arg::Const(_) | Arg::Pc | Arg::Register(_) | Arg::BranchTaken | Arg::SegmentBase(_) => {}
         }
+    }
+
+    #[track_caller]
+    fn check_operand(&self, at: At, arg: Arg, operand: usize) {
+        assert!(self.is_before(at), "no address At::{at:?}: {self} may have changed its registers");
+        let operands = self.decoded().memory_operands().len();
+        assert!(
+            operand < operands,
+            "there is no Arg::{arg:?} at `{self}` ({:#x}): it has {operands} memory operands, see Instruction::memory_operands",
+            self.address().0
+        );
     }
 
     /// Inserts a call of `routine` that is made only if `test` returns true, which is called each time.

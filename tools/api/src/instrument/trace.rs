@@ -21,6 +21,12 @@ impl<'t, L: 'static> Trace<'t, L> {
         Self { draft: Draft::new(instructions, block_ends, local), types: PhantomData }
     }
 
+    /// The same of a tool that says whether it reads flags.
+    pub(crate) fn reading_flags(mut self, reads_flags: bool) -> Self {
+        self.draft.reads_flags = reads_flags;
+        self
+    }
+
     /// What was inserted, in order.
     pub(crate) fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>) {
         self.draft.into_inserted()

@@ -33,6 +33,10 @@ pub trait Tool: Sized + 'static {
     /// What the results add up to. Exists in the collector only.
     type Total: Default;
 
+    /// Whether routines see the app's flags: [`crate::Arg::Flags`], [`crate::Instruction::call_with_state`]. Then flags are kept where the app doesn't read them any
+    /// more, which costs a few percent; else asking for them is refused.
+    const READS_FLAGS: bool = false;
+
     /// Makes the tool from its options. Called once in each process that needs it: in every slice and in the
     /// collector, so it must have no effect outside the process; opening files belongs into [`Self::fini`].
     ///

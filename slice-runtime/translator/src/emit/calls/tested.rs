@@ -32,17 +32,24 @@ impl Emitter<'_> {
         let pc = instruction.pc();
         let describe = |call: &AnalysisCall| CallDescriptor::new(call, instruction, 1);
         let (described_test, described_call) = (describe(test).as_test(), describe(call));
-        if self.test_in_place(test, described_call, spot).is_none() {
-            let argument = self.add_descriptor(described_test);
-            self.add_descriptor(described_call);
+        if self.test_in_place(test, &described_call, spot).is_none() {
+            let argument = self.add_descriptor(&described_test);
+            self.add_descriptor(&described_call);
             self.leave_for_call(pc, argument);
             let done = self.offset();
-            self.marks.call_marks.push(CallMark { pc: pc.0, block: 0, begun: done, pending: done, made: done, descriptor: 0 });
+            self.marks.call_marks.push(CallMark {
+                pc: pc.0,
+                block: 0,
+                begun: done,
+                pending: done,
+                made: done,
+                descriptor: 0,
+            });
         }
     }
 
     /// Emits the test in place, and the call, which is made if it says yes. `None`, with nothing emitted, if the test must be called.
-    fn test_in_place(&mut self, test: &AnalysisCall, call: CallDescriptor, spot: Spot) -> Option<()> {
+    fn test_in_place(&mut self, test: &AnalysisCall, call: &CallDescriptor, spot: Spot) -> Option<()> {
         if !self.rules.off.leaves(Optimisation::Inline) {
             return None;
         }

@@ -9,7 +9,7 @@ use machine::{AppPc, flags};
 use super::counting::adds_to_counter_register;
 use crate::emit::emitter::{Check, Facts, Rules, ScratchBuffers, Shape, emptied};
 use crate::liveness::may_be_seen;
-use crate::trace::{AnalysisCall, Point, Trace};
+use crate::trace::{AnalysisCall, Arg, Point, Trace};
 
 /// What is known of a trace before its first byte is written.
 pub(in crate::emit) fn facts<'a>(
@@ -73,14 +73,34 @@ impl SeenFlags<'_> {
     /// store that changes the block those that the new code may read.
     fn before(&self, trace: &Trace, range: &Range<usize>, index: usize) -> u64 {
         let is_end = |&(at, check): &(usize, &Check)| at == index && index > 0 && !check.may_change_flags;
-        let rewritten = self.shape.rewritten.is_some() && index > range.start && trace.instructions[index - 1].writes_memory();
+        let rewritten =
+            self.shape.rewritten.is_some() && index > range.start && trace.instructions[index - 1].writes_memory();
         if rewritten || self.shape.check.as_ref().is_some_and(is_end) { flags::ARITHMETIC } else { 0 }
     }
+}
+
+/// Whether something of the tool's reads the app's flags before an instruction.
+fn are_read_before(trace: &Trace, index: usize) -> bool {
+    let reads = |call: &AnalysisCall| {
+        let is_here = match call.point {
+            Point::Before(at) => at == index,
+            Point::After(at) => at + 1 == index,
+            Point::Taken(_) => false,
+            // Wherever it is put.
+            Point::Anywhere(block) => trace.block(block).contains(&index),
+        };
+        is_here && call.reads_flags()
+    };
+    let words =
+        || trace.buffered.iter().filter(|buffered| buffered.index == index).flat_map(|buffered| &buffered.words);
+    trace.calls.iter().any(reads) || words().any(|word| *word == Arg::Flags)
 }
 
 /// Fills in `live` for one block, after which the flags in `after` are live.
 fn scan(trace: &Trace, usages: &[Usage], range: Range<usize>, after: u64, seen: SeenFlags<'_>, live: &mut [u64]) {
     let mut now = after;
+    let reads_flags = trace.calls.iter().any(AnalysisCall::reads_flags)
+        || trace.buffered.iter().flat_map(|buffered| &buffered.words).any(|word| *word == Arg::Flags);
     for i in range.clone().rev() {
         let usage = &usages[i];
         // Of what leaves a trace, these are looked at from the outside.
@@ -99,6 +119,9 @@ fn scan(trace: &Trace, usages: &[Usage], range: Range<usize>, after: u64, seen: 
             (now & !usage.flags_killed) | (usage.flags_read & flags::ARITHMETIC)
         };
         now |= seen.before(trace, &range, i);
+        if reads_flags && are_read_before(trace, i) {
+            now = flags::ARITHMETIC;
+        }
         live[i] = now;
     }
 }
