@@ -22,8 +22,8 @@ pub mod routine;
 mod write;
 
 pub use decode::{
-    Condition, DecodeError, InBlock, Instruction, Kind, MAX_LEN, MNEMONICS, NondeterministicKind, Reader, Segment,
-    SelectorSource, mnemonics, prepare,
+    Condition, DecodeError, InBlock, Instruction, Kind, MAX_LEN, MNEMONICS, NondeterministicKind, Reader, Repetition,
+    Segment, SelectorSource, mnemonics, prepare,
 };
 pub use facts::{
     Class, ElementMask, Elements, Extension, IndirectOperand, MemoryOperand, MemoryOperands, Operand, OperandKind,

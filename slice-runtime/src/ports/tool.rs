@@ -16,6 +16,9 @@ pub trait RunningTool {
     /// Whether analysis routines are told of the app's flags.
     fn reads_flags(&self) -> bool;
 
+    /// Whether analysis routines are told of each repetition of a string instruction.
+    fn wants_each_repetition(&self) -> bool;
+
     /// Takes the next words that translated code wrote into the buffer.
     fn drain(&self, words: &[u64]);
 

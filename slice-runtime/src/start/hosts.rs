@@ -124,6 +124,7 @@ fn settings(header: &RunHeader, boot: &BootBlock, tool: &dyn RunningTool) -> Set
         // In a slice no fault reaches the app; in a serial run the host says when one can, unless the translations are there already.
         exact_faults: boot.site.mode == RunMode::Serial && header.keeps_code != 0,
         replays: boot.site.mode == RunMode::Slice,
+        each_repetition: tool.wants_each_repetition(),
         xcr0: header.xcr0,
         null_selector_clears_base: header.null_selector_clears_base != 0,
         run_memory: (boot.site.run_memory >= 0).then_some((boot.site.supervisor, boot.site.run_memory)),

@@ -87,7 +87,7 @@ pub use serde;
 pub use image::{Entry, main};
 pub use instrument::{
     Access, Arg, Arguments, At, Block, BranchKind, Class, Extension, Instruction, ListRoutine, MNEMONICS,
-    MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, Routine, SegmentRegister, State,
+    MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, Repeat, Routine, SegmentRegister, State,
     StateRoutine, Test, Trace, mnemonic_name,
 };
 pub use machine::{AppPc, Gpr, X87};

@@ -89,7 +89,7 @@ impl Runner {
             Some(block) => block.clone(),
             None => {
                 let start = self.engine.cache.trace(found).pc;
-                Block::around(start, self.engine.code.bytes(start), pc)?
+                Block::around(start, self.engine.code.bytes(start), pc, self.engine.settings.each_repetition)?
             }
         };
         let next = Instruction::decode(self.engine.code.bytes(pc), pc).ok()?.next_pc();

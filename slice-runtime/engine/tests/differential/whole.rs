@@ -237,7 +237,7 @@ fn run(name: &str, place: Where, settings: Settings, is_interrupted: bool) {
             // A loop that would take long: each instruction leaves the cache several times.
             continue;
         }
-        let states = starts(&arena, steps);
+        let states = if settings.each_repetition { steps } else { starts(&arena, steps) };
         let expected: Vec<Told> = states.iter().map(expected).collect();
         for n in 0..if is_interrupted { 6 } else { 1 } {
             arena.load(&program);
@@ -288,6 +288,16 @@ fn the_whole_state_is_what_single_steps_find() {
     run("whole near", Where::Near, SETTINGS, false);
     run("whole far", Where::Far, Settings { max_blocks: 1, exact_faults: false, ..SETTINGS }, false);
     run("whole unoptimised", Where::Near, Settings { off: Off::ALL, ..SETTINGS }, false);
+}
+
+/// Each step of a repeated string instruction is one of the processor's.
+#[test]
+fn each_repetition_is_a_single_step() {
+    let each = Settings { each_repetition: true, ..SETTINGS };
+    run("each near", Where::Near, each, false);
+    run("each far", Where::Far, Settings { max_blocks: 1, exact_faults: false, ..each }, false);
+    run("each unoptimised", Where::Near, Settings { off: Off::ALL, ..each }, false);
+    run("each interrupted", Where::Near, Settings { exact_faults: false, ..each }, true);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod marks;
 mod spill;
 mod state;
 mod state_map;
+mod step;
 mod thread_state;
 mod values;
 
@@ -39,5 +40,6 @@ pub use state_map::{
     IN_R9, IN_TARGET, MapEntry, NOT_BORROWED, PcSource, R11, Saved, as_bytes, borrowed, borrowed_for_flags, find,
     from_bytes, in_home_slots,
 };
+pub use step::again_or_behind;
 pub use thread_state::ThreadState;
 pub use values::taken;

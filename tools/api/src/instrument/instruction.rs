@@ -11,6 +11,7 @@ use super::arguments::{Arg, Arguments, Routine, Test};
 use super::at::At;
 use super::branch::BranchKind;
 use super::draft::Draft;
+use super::repeat::Repeat;
 
 pub use isa::{
     Class, Extension, MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, SegmentRegister,
@@ -134,15 +135,16 @@ impl<'a, L: 'static> Instruction<'a, L> {
         self.decoded().kind() == Kind::Syscall
     }
 
-    /// Whether it is a string instruction that repeats. It counts as one instruction, however often it repeats.
+    /// Whether it is a string instruction that repeats. How often it counts, [`crate::Tool::repeat`] says.
     pub fn is_rep(&self) -> bool {
         self.decoded().is_rep()
     }
 
     /// Whether there can be calls [`At::After`] it: the app may go on at the next instruction, and it gets there without a system call or
-    /// another instruction that superpin executes for the app (`cpuid`, `rdtsc`, `rdrand` …).
+    /// another instruction that superpin executes for the app (`cpuid`, `rdtsc`, `rdrand` …). Not after one that repeats, if each repetition counts ([`Repeat`]).
     pub fn has_after(&self) -> bool {
-        translator::trace::has_after(self.decoded())
+        let repeats = self.is_rep() && self.draft.repeat == Repeat::Each;
+        translator::trace::has_after(self.decoded()) && !repeats
     }
 
     /// Inserts a call of `routine` with the local state and `args`.

@@ -19,6 +19,7 @@ mod branch;
 mod draft;
 mod forms;
 mod instruction;
+mod repeat;
 mod trace;
 
 pub use arguments::{Arg, Arguments, Routine, Test};
@@ -30,5 +31,6 @@ pub use instruction::{
     Class, Extension, Instruction, MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet,
     SegmentRegister, mnemonic_name,
 };
+pub use repeat::Repeat;
 pub use trace::Trace;
 pub use translator::abi::{Access, State};

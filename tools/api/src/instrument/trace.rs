@@ -8,6 +8,7 @@ use translator::trace::{AnalysisCall, Buffered};
 use super::block::Block;
 use super::draft::Draft;
 use super::instruction::Instruction;
+use super::repeat::Repeat;
 
 /// A trace that is about to be translated, for a tool whose local state is `L`.
 pub struct Trace<'t, L> {
@@ -24,6 +25,12 @@ impl<'t, L: 'static> Trace<'t, L> {
     /// The same of a tool that says whether it reads flags.
     pub(crate) fn reading_flags(mut self, reads_flags: bool) -> Self {
         self.draft.reads_flags = reads_flags;
+        self
+    }
+
+    /// The same of a tool to which this is one execution of an instruction that repeats.
+    pub(crate) fn repeating(mut self, repeat: Repeat) -> Self {
+        self.draft.repeat = repeat;
         self
     }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::out::Out;
-use crate::instrument::Trace;
+use crate::instrument::{Repeat, Trace};
 
 /// A part of the app's execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,12 @@ pub trait Tool: Sized + 'static {
     /// # Errors
     /// If the options contradict each other. Checked before the app starts; the text goes to the user.
     fn new(options: Self::Options) -> Result<Self, String>;
+
+    /// Whether a string instruction that repeats (REP) is one execution, or one for each repetition: for all calls, words and counts of this tool. It may depend on the
+    /// options and on nothing else. Whoever prints a count says which.
+    fn repeat(&self) -> Repeat {
+        Repeat::Once
+    }
 
     /// Looks at a trace that is about to be translated and inserts calls of analysis routines.
     ///
