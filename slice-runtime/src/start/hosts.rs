@@ -28,7 +28,7 @@ pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -
     // SAFETY: the bubble is mapped, this is the first engine, and FS hasn't been touched since libc set it.
     let mut engine = unsafe { Runner::new(settings(header(), boot, tool.as_ref())) };
     let Some(xstate) = boot.state.xstate.load() else { slot.fail(&NO_PLACE) };
-    *engine.cpu() = Cpu { registers: boot.state.registers, xstate };
+    *engine.cpu() = Cpu::new(boot.state.registers, xstate);
     match signals {
         None => run_slice(boot, slot, tool, engine),
         Some(signals) => {

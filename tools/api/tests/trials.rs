@@ -140,11 +140,12 @@ fn flags_vectors_and_states_come_by_all_ways() {
             list.trim_end().trim_end_matches(']').split(", ").map(|n| n.parse().expect("a number")).collect()
         };
         let serial = numbers("-sp 0");
-        let [branches, foretold, taken, words, differ, by_state, by_operands] = serial[..] else {
+        let [branches, foretold, taken, words, differ, by_state, by_operands, steps, first] = serial[..] else {
             panic!("{serial:?}")
         };
         assert!(branches > 10_000 && taken > 1000 && words > 10_000 && by_state > 1000, "{serial:?}");
         assert_eq!((foretold, differ, by_state), (taken, 0, by_operands), "{serial:?}");
+        assert!(first > 0 && steps > 2 * first, "{serial:?}");
         for options in [
             "-sp 1 -spsysrecs 10",
             "-sp 1 -spmsec 5 -engine no-keep",

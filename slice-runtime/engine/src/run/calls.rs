@@ -62,6 +62,11 @@ impl Runner {
             self.flush_counters();
             self.make_call(&descriptor, AppPc(entry.pc));
         }
+        if entry.source() == PcSource::Repeats {
+            let cpu = self.cpu();
+            let again = AppPc(cpu.registers.rip) == self.engine.cache.trace((at.space, at.id)).pc;
+            self.cpu().repeating = if again { self.cpu().registers.rip } else { 0 };
+        }
         if entry.source() != PcSource::Static {
             return Left { made: 0, inside: None };
         }

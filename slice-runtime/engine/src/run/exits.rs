@@ -211,7 +211,9 @@ impl Runner {
         }
         self.show_flags();
         let (cpu, mut control) = self.ask();
-        match host.fault(&fault, cpu, &mut control) {
+        let flow = host.fault(&fault, cpu, &mut control);
+        self.cpu().repeating = 0;
+        match flow {
             Flow::Continue => Next::Dispatch,
             Flow::Leave => Next::Leave,
         }

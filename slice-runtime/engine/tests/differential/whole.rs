@@ -142,6 +142,20 @@ extern "C" fn note_words(
     TOLD.lock().unwrap()[1].push(vec![a, b, c, d, e, f, g, h, i & flags::VISIBLE, j, k, l]);
 }
 
+/// Whether a step is the first, where it is of a repeated string instruction.
+static FIRST: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
+extern "C" fn note_first(_: u64, first: u64) {
+    FIRST.lock().unwrap().push(first);
+}
+
+/// The same of all states, as single steps found them.
+fn firsts(arena: &Arena, states: &[State]) -> Vec<u64> {
+    let is_again = |n: usize| n > 0 && states[n - 1].registers.rip == states[n].registers.rip;
+    let repeats = |n: &usize| at(arena, states[*n].registers.rip).is_some_and(|i| i.is_rep());
+    (0..states.len()).filter(repeats).map(|n| u64::from(!is_again(n))).collect()
+}
+
 extern "C" fn note_list(_: u64, words: *const u64, count: usize) {
     // SAFETY: so many words are there.
     let mut told = unsafe { std::slice::from_raw_parts(words, count) }.to_vec();
@@ -161,6 +175,10 @@ fn insert(trace: &mut Trace) {
         trace.calls.push(call(note_state as *const (), Form::State, Vec::new()));
         trace.calls.push(call(note_words as *const (), Form::Words, args.clone()));
         trace.calls.push(call(note_list as *const (), Form::List, args));
+        if trace.instructions[n].is_rep() {
+            let first = vec![Arg::FirstRepetition];
+            trace.calls.push(call(note_first as *const (), Form::Words, first));
+        }
     }
 }
 
@@ -221,7 +239,7 @@ fn run(name: &str, place: Where, settings: Settings, is_interrupted: bool) {
     if is_interrupted {
         translated.interrupt();
     }
-    let (mut compared, mut gathered) = (0, 0);
+    let (mut compared, mut gathered, mut further) = (0, 0, 0);
     for seed in seeds(if is_interrupted { 16 } else { 4 }) {
         CURRENT.store(seed, std::sync::atomic::Ordering::Relaxed);
         let case = Case { arena: &arena, catalogue: &catalogue, seed, exact_faults: settings.exact_faults, pair: None };
@@ -244,6 +262,7 @@ fn run(name: &str, place: Where, settings: Settings, is_interrupted: bool) {
             arena.fill(seed);
             TOLD.lock().unwrap().iter_mut().for_each(Vec::clear);
             GATHERED.lock().unwrap().clear();
+            FIRST.lock().unwrap().clear();
             let number = Rng(seed + n).bits();
             let (outcome, _) = match n {
                 0 => translated.run(&arena, &program, &start),
@@ -275,11 +294,14 @@ fn run(name: &str, place: Where, settings: Settings, is_interrupted: bool) {
                 stream.len() + without_last >= of_state.len() * 12,
                 "{name}, SUPERPIN_SEED={seed}: words are missing"
             );
+            let (first, expected) = (FIRST.lock().unwrap().clone(), firsts(&arena, &states));
+            assert_eq!(first, expected, "{name}, SUPERPIN_SEED={seed}, {n}: first steps");
+            further += first.iter().filter(|first| **first == 0).count();
             compared += by_state.len();
             gathered += compare_gathers(&format!("{name}, SUPERPIN_SEED={seed}"), &states);
         }
     }
-    eprintln!("{name}: {compared} states, {gathered} elements of gathers");
+    eprintln!("{name}: {compared} states, {gathered} elements of gathers, {further} further steps");
     assert!(compared > 200, "{compared}");
 }
 

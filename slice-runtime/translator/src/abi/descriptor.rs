@@ -22,10 +22,11 @@ enum Source {
     Mask,
     ElementAddress,
     ElementSize,
+    FirstRepetition,
 }
 
 impl Source {
-    const ALL: [Source; 12] = [
+    const ALL: [Source; 13] = [
         Source::Value,
         Source::BlockInstructions,
         Source::Register,
@@ -38,6 +39,7 @@ impl Source {
         Source::Mask,
         Source::ElementAddress,
         Source::ElementSize,
+        Source::FirstRepetition,
     ];
 }
 
@@ -258,6 +260,7 @@ fn find(arg: Arg, point: Point, instruction: &Instruction, block_len: usize) -> 
         Arg::Mask(register) => (Source::Mask, register.into()),
         Arg::ElementAddress { operand, element } => (Source::ElementAddress, both(operand, element)),
         Arg::ElementSize { operand, element } => (Source::ElementSize, both(operand, element)),
+        Arg::FirstRepetition => (Source::FirstRepetition, instruction.pc().0),
     }
 }
 
@@ -279,6 +282,7 @@ fn valued(source: Source, value: u64, cpu: &Cpu, instruction: Option<&Instructio
         Source::Mask => cpu.xstate.mask(value as usize),
         Source::ElementAddress => element(instruction(), low, high, cpu).0,
         Source::ElementSize => element(instruction(), low, high, cpu).1.into(),
+        Source::FirstRepetition => u64::from(cpu.repeating != value),
     }
 }
 

@@ -203,6 +203,8 @@ impl ThreadState {
     pub const INDIRECT_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, indirect) as u64;
     /// GS offset of [`Self::xcr0`].
     pub const XCR0_AT: u32 = offset_of!(ThreadState, xcr0) as u32;
+    /// GS offset of [`Cpu::repeating`].
+    pub const REPEATING_AT: u32 = (offset_of!(ThreadState, cpu) + offset_of!(Cpu, repeating)) as u32;
     /// GS offset of the app's own GS base.
     pub const APP_GS_AT: u32 =
         (offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers) + offset_of!(machine::Registers, gs_base)) as u32;

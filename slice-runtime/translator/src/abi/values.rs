@@ -115,7 +115,7 @@ mod tests {
     use machine::{AppPc, XState};
 
     fn cpu() -> Cpu {
-        Cpu { registers: Registers::default(), xstate: XState::initial() }
+        Cpu::new(Registers::default(), XState::initial())
     }
 
     #[test]

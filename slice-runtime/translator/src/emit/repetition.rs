@@ -18,8 +18,9 @@
 use isa::Repetition;
 use machine::Gpr;
 
-use crate::abi::{NOT_BORROWED, PcSource, SLOT_SCRATCH, again_or_behind};
+use crate::abi::{NOT_BORROWED, PcSource, SLOT_SCRATCH, ThreadState, again_or_behind};
 use crate::emit::emitter::{Emitter, Field, Fields};
+use crate::trace::Arg;
 
 impl Emitter<'_> {
     /// How the instruction repeats, if each repetition counts.
@@ -31,6 +32,10 @@ impl Emitter<'_> {
     pub(in crate::emit) fn one_step(&mut self, index: usize) {
         let instruction = &self.facts.trace.instructions[index];
         let how = instruction.repetition().expect("it was asked");
+        let args = self.facts.trace.calls.iter().flat_map(|call| &call.args);
+        let words = self.facts.trace.buffered.iter().flat_map(|buffered| &buffered.words);
+        let tests = self.facts.trace.calls.iter().filter_map(|call| call.test.as_ref()).flat_map(|test| &test.args);
+        let asks = args.chain(words).chain(tests).any(|arg| *arg == Arg::FirstRepetition);
         let (pc, next) = (instruction.pc(), instruction.next_pc());
         let is_counted = |this: &mut Self| if how.counts_32 { this.out.code.jecxz() } else { this.out.code.jrcxz() };
         let none = is_counted(self);
@@ -45,10 +50,22 @@ impl Emitter<'_> {
         self.mark_with(again_or_behind(instruction, how), PcSource::Repeats, [NOT_BORROWED; 3]);
         let ended = how.wanted.map(|wanted| self.out.code.jcc_near(wanted.inverted()));
         let last = is_counted(self);
+        if asks {
+            self.note_repeating(pc.0);
+        }
         self.exit_jump(pc);
         for way in [Some(none), ended, Some(last)].into_iter().flatten() {
             self.out.code.bind(way);
         }
         self.mark_left(next.0);
+        if asks {
+            self.note_repeating(0);
+        }
+    }
+
+    /// Notes which instruction the app is in the middle of. Leaves flags alone.
+    fn note_repeating(&mut self, pc: u64) {
+        self.out.code.store_gs_imm32(ThreadState::REPEATING_AT, pc as i32);
+        self.out.code.store_gs_imm32(ThreadState::REPEATING_AT + 4, (pc >> 32) as i32);
     }
 }

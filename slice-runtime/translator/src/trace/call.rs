@@ -93,6 +93,8 @@ pub enum Arg {
     },
     /// A mask register.
     Mask(u8),
+    /// 1 at the first step of a repeated string instruction and at all other instructions, 0 at further steps.
+    FirstRepetition,
     /// Address of an element of a memory operand, see [`Instruction::elements`].
     ElementAddress {
         /// The operand.
@@ -114,7 +116,7 @@ impl Arg {
     pub(crate) fn is_for_runtime(self, instruction: &Instruction) -> bool {
         match self {
             Arg::Flags | Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => true,
-            Arg::ElementAddress { .. } | Arg::ElementSize { .. } => true,
+            Arg::ElementAddress { .. } | Arg::ElementSize { .. } | Arg::FirstRepetition => true,
             Arg::MemoryAddress(n) => instruction.memory_operands()[n].index_8,
             Arg::Const(_) | Arg::BlockInstructions | Arg::InstructionPointer | Arg::Register(_) => false,
             Arg::BranchTaken | Arg::BranchTarget => false,

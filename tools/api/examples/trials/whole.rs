@@ -1,6 +1,6 @@
 //! Flags, vectors and the whole state, by all the ways in which a tool gets them.
 
-use superpin_tool::{Arg, At, Gpr, NoOptions, Out, SegmentRegister, SliceInfo, State, Tool, Trace};
+use superpin_tool::{Arg, At, Gpr, NoOptions, Out, Repeat, SegmentRegister, SliceInfo, State, Tool, Trace};
 
 /// What was seen.
 #[derive(Default)]
@@ -13,6 +13,8 @@ pub struct Seen {
     words: u64,
     /// Bytes of accesses by the state, and by the operands.
     accesses: [u64; 2],
+    /// Steps of string instructions that repeat, and those that were the first.
+    steps: [u64; 2],
 }
 
 /// The tool.
@@ -106,6 +108,11 @@ fn accessed(seen: &mut Seen, bytes: u64) {
     seen.accesses[1] += bytes;
 }
 
+fn step(seen: &mut Seen, first: u64) {
+    seen.steps[0] += 1;
+    seen.steps[1] += first;
+}
+
 impl Tool for Whole {
     const NAME: &'static str = "whole";
     const ABOUT: &'static str = "Check flags, vectors and the whole state";
@@ -119,8 +126,15 @@ impl Tool for Whole {
         Ok(Self)
     }
 
+    fn repeat(&self) -> Repeat {
+        Repeat::Each
+    }
+
     fn instrument(&self, trace: &Trace<'_, Seen>) {
         for instruction in trace.instructions() {
+            if instruction.is_rep() {
+                instruction.call(At::Before, step, (Arg::FirstRepetition,));
+            }
             if let Some(number) = MNEMONICS.iter().position(|name| *name == instruction.mnemonic()) {
                 instruction.call(At::Before, branch, (number, Arg::Flags));
                 instruction.call(At::Taken, taken, ());
@@ -162,7 +176,7 @@ impl Tool for Whole {
 
     fn finish(&self, seen: &Seen) -> Vec<u64> {
         let differ = seen.sums.iter().any(|sum| *sum != seen.sums[0]);
-        [&seen.branches[..], &[seen.words, differ.into()], &seen.accesses].concat()
+        [&seen.branches[..], &[seen.words, differ.into()], &seen.accesses, &seen.steps].concat()
     }
 
     fn fold(&self, total: &mut Vec<u64>, _: SliceInfo, result: Vec<u64>) {

@@ -46,6 +46,9 @@ pub enum Arg {
     },
     /// A mask register, k0 to k7. Zero where the processor has none.
     Mask(u8),
+    /// 1 at the first step of a string instruction that repeats, 0 at further ones: with [`crate::Repeat::Each`]. 1 at all other instructions. If a signal's handler ran
+    /// in the middle, the next step is a first one again.
+    FirstRepetition,
     /// Address of an element of a memory operand, see [`crate::Instruction::elements`]; also of one that a mask leaves out.
     ElementAddress {
         /// The operand's index in [`crate::Instruction::memory_operands`].
@@ -102,6 +105,7 @@ impl Arg {
             Arg::SegmentBase(_) => To::Const(0),
             Arg::Vector { register, word } => To::Vector { register, word },
             Arg::Mask(register) => To::Mask(register),
+            Arg::FirstRepetition => To::FirstRepetition,
             Arg::ElementAddress { operand, element } => To::ElementAddress { operand, element },
             Arg::ElementSize { operand, element } => To::ElementSize { operand, element },
         }

@@ -213,6 +213,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
                 assert!(self.is_before(at), "Arg::BlockInstructions belongs to calls At::Before and At::Anywhere");
             }
             Arg::Const(_) | Arg::Pc | Arg::Register(_) | Arg::BranchTaken | Arg::SegmentBase(_) => {}
+            Arg::FirstRepetition => {}
         }
     }
 

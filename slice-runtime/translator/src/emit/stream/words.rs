@@ -166,7 +166,7 @@ impl Emitter<'_> {
                 Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget => true,
                 // The runtime writes it.
                 Arg::Flags | Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => false,
-                Arg::ElementAddress { .. } | Arg::ElementSize { .. } => false,
+                Arg::ElementAddress { .. } | Arg::ElementSize { .. } | Arg::FirstRepetition => false,
             })
         })
     }
