@@ -6,6 +6,7 @@
 
 mod arena;
 mod case;
+mod learnt;
 mod native;
 mod state;
 mod stepper;

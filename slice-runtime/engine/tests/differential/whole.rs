@@ -13,13 +13,14 @@ use translator::trace::{AnalysisCall, Arg, Buffered, Form, Point, Trace};
 
 use super::arena::{Arena, Where};
 use super::case::Case;
+use super::learnt;
 use super::native::{self, MOST_STEPS};
 use super::state::State;
 use super::translated::{Interruptions, Translated};
 use super::{CURRENT, Outcome, PROCESS, SETTINGS, catalogue, seeds, watch};
 
 /// What a routine was told of one instruction.
-type Told = Vec<u64>;
+pub type Told = Vec<u64>;
 
 /// What calls were told in the last run: by the state, one by one, by a list.
 static TOLD: Mutex<[Vec<Told>; 3]> = Mutex::new([const { Vec::new() }; 3]);
@@ -175,6 +176,7 @@ fn insert(trace: &mut Trace) {
         trace.calls.push(call(note_state as *const (), Form::State, Vec::new()));
         trace.calls.push(call(note_words as *const (), Form::Words, args.clone()));
         trace.calls.push(call(note_list as *const (), Form::List, args));
+        trace.calls.extend(learnt::calls(n));
         if trace.instructions[n].is_rep() {
             let first = vec![Arg::FirstRepetition];
             trace.calls.push(call(note_first as *const (), Form::Words, first));
@@ -263,6 +265,7 @@ fn run(name: &str, place: Where, settings: Settings, is_interrupted: bool) {
             TOLD.lock().unwrap().iter_mut().for_each(Vec::clear);
             GATHERED.lock().unwrap().clear();
             FIRST.lock().unwrap().clear();
+            learnt::forget();
             let number = Rng(seed + n).bits();
             let (outcome, _) = match n {
                 0 => translated.run(&arena, &program, &start),
@@ -294,6 +297,8 @@ fn run(name: &str, place: Where, settings: Settings, is_interrupted: bool) {
                 stream.len() + without_last >= of_state.len() * 12,
                 "{name}, SUPERPIN_SEED={seed}: words are missing"
             );
+            let (learnt, expected) = learnt::compared(&by_state);
+            assert_eq!(learnt, expected, "{name}, SUPERPIN_SEED={seed}, {n}: in the cache");
             let (first, expected) = (FIRST.lock().unwrap().clone(), firsts(&arena, &states));
             assert_eq!(first, expected, "{name}, SUPERPIN_SEED={seed}, {n}: first steps");
             further += first.iter().filter(|first| **first == 0).count();

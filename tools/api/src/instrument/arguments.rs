@@ -33,11 +33,13 @@ pub enum Arg {
     BranchTarget,
     /// The flags (`rflags`), as `pushf` would store them. Only in tools that say [`crate::Tool::READS_FLAGS`].
     ///
-    /// Like all that follow it makes the call leave the code cache, and words in the buffer too: about as much as a system call.
+    /// A routine that is called from the cache finds it there; words in the buffer leave the cache for it.
     Flags,
-    /// The base of a segment: that of FS or GS, and zero for others.
+    /// The base of a segment: that of FS or GS, and zero for others. As costly as flags.
     SegmentBase(SegmentRegister),
     /// 64 bits of a vector register. Zero where the processor doesn't have them.
+    ///
+    /// Like all that follow it makes the call leave the code cache, and words in the buffer too: about as much as a system call.
     Vector {
         /// The register's number, 0 to 31: of xmm3, ymm3 and zmm3 it is 3.
         register: u8,

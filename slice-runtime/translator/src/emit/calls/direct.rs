@@ -55,7 +55,7 @@ impl Emitter<'_> {
             return None;
         }
         let instruction = &self.facts.trace.instructions[spot.index];
-        if call.form == Form::State || call.args.iter().any(|arg| arg.is_for_runtime(instruction)) {
+        if call.form == Form::State || call.args.iter().any(|arg| arg.is_for_runtime(instruction) && !is_cheap(*arg)) {
             return None;
         }
         // Shards would have to be added up before.
@@ -93,6 +93,7 @@ impl Emitter<'_> {
         let mut exits = vec![self.leave(ExitKind::Call, AppPc(spot.pc), argument)];
         self.out.code.bind(forward);
         self.mark_with(spot.pc, spot.source, saved.packed());
+        self.put_flags(call);
         self.push_arguments(call, &values, saved);
         if self.out.code.reaches(call.routine as u64) {
             self.out.code.call(machine::CachePc(call.routine as u64));
@@ -142,7 +143,7 @@ impl Emitter<'_> {
         let instruction = &self.facts.trace.instructions[spot.index];
         let mut intact = true;
         for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| values[n].is_none()) {
-            if !matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken) {
+            if !matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken | Arg::SegmentBase(_)) {
                 continue;
             }
             if !std::mem::replace(&mut intact, false) {
@@ -155,17 +156,34 @@ impl Emitter<'_> {
                     let operand = instruction.memory_operands()[operand];
                     self.out.code.lea_memory(Gpr::Rax, &operand);
                     if let Some(segment) = operand.segment {
-                        match segment {
-                            Segment::Fs => self.out.code.read_fs_base(Gpr::Rcx),
-                            Segment::Gs => self.out.code.load_gs(Gpr::Rcx, ThreadState::APP_GS_AT),
-                        }
+                        self.base_of(segment, Gpr::Rcx);
                         self.out.code.lea_sum(Gpr::Rax, Gpr::Rax, Gpr::Rcx);
                     }
                 }
+                (Arg::SegmentBase(segment), _) => self.base_of(segment, Gpr::Rax),
                 (_, isa::Kind::Branch { condition, .. }) => self.out.code.set_condition(condition, Gpr::Rax),
                 _ => unreachable!("other arguments aren't computed"),
             }
             self.out.code.store_field(Field::CalledArg(n), Gpr::Rax);
+        }
+    }
+
+    /// `r` = the app's base of a segment.
+    fn base_of(&mut self, segment: Segment, r: Gpr) {
+        match segment {
+            Segment::Fs => self.out.code.read_fs_base(r),
+            Segment::Gs => self.out.code.load_gs(r, ThreadState::APP_GS_AT),
+        }
+    }
+
+    /// Takes the app's flags from the runtime's stack, where they were pushed, for the arguments that are these. Changes rax.
+    fn put_flags(&mut self, call: &AnalysisCall) {
+        for n in (0..call.args.len()).filter(|&n| call.args[n] == Arg::Flags) {
+            self.out.code.load(Gpr::Rax, Gpr::Rsp, 0);
+            self.out.code.store_field(Field::CalledArg(n), Gpr::Rax);
+            if call.form == Form::Words && n < IN_REGISTERS {
+                self.out.code.mov(ARGUMENTS[n + 1], Gpr::Rax);
+            }
         }
     }
 
@@ -183,7 +201,9 @@ impl Emitter<'_> {
     /// Puts the arguments side by side, where those that were computed are already.
     fn put_list(&mut self, call: &AnalysisCall, values: &[Option<u64>], saved: Saved) {
         for (n, arg) in call.args.iter().enumerate() {
-            let is_there = values[n].is_none() && matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken);
+            // Flags come later.
+            let is_there =
+                values[n].is_none() && (matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken) || is_cheap(*arg));
             if !is_there {
                 self.put_argument(Gpr::Rax, *arg, n, values[n], saved);
                 self.out.code.store_field(Field::CalledArg(n), Gpr::Rax);
@@ -230,6 +250,11 @@ impl Emitter<'_> {
         }
         self.mark_spot(spot, &[], false);
     }
+}
+
+/// Whether an argument that is the runtime's elsewhere is known before a call.
+fn is_cheap(arg: Arg) -> bool {
+    matches!(arg, Arg::Flags | Arg::SegmentBase(_))
 }
 
 fn registers(bits: u16) -> impl Iterator<Item = Gpr> {
