@@ -150,8 +150,9 @@ impl CallDescriptor {
     }
 
     fn stored_args(&self) -> &[Found] {
-        let last = self.args.iter().rposition(|&arg| arg != (Source::Value, 0));
-        if self.more.is_empty() { &self.args[..last.map_or(0, |last| last + 1)] } else { &self.args }
+        let args = &self.args[..usize::from(self.count)];
+        let last = args.iter().rposition(|&arg| arg != (Source::Value, 0));
+        if self.more.is_empty() { &args[..last.map_or(0, |last| last + 1)] } else { args }
     }
 
     /// The same as the test of the call whose descriptor follows.

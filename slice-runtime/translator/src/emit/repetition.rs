@@ -25,7 +25,8 @@ use crate::trace::Arg;
 impl Emitter<'_> {
     /// How the instruction repeats, if each repetition counts.
     pub(in crate::emit) fn repeats(&self, index: usize) -> Option<Repetition> {
-        self.facts.trace.instructions[index].repetition().filter(|_| self.rules.each_repetition)
+        // Asked of all instructions.
+        if self.rules.each_repetition { self.facts.trace.instructions[index].repetition() } else { None }
     }
 
     /// Makes one step, and goes back to the head, or on behind the instruction.
