@@ -22,8 +22,11 @@ pub mod routine;
 mod write;
 
 pub use decode::{
-    Condition, DecodeError, InBlock, Instruction, Kind, MAX_LEN, MNEMONICS, NondeterministicKind, Reader, Segment,
-    SelectorSource, mnemonics, prepare,
+    Condition, DecodeError, InBlock, Instruction, Kind, MAX_LEN, MNEMONICS, NondeterministicKind, Reader, Repetition,
+    Segment, SelectorSource, mnemonics, prepare,
 };
-pub use facts::{IndirectOperand, MemoryOperand, MemoryOperands, Usage, free_gpr};
+pub use facts::{
+    Class, ElementMask, Elements, Extension, IndirectOperand, MemoryOperand, MemoryOperands, Operand, OperandKind,
+    Property, Register, RegisterSet, SegmentRegister, Usage, free_gpr,
+};
 pub use write::{Code, Fixup};

@@ -25,4 +25,4 @@ pub use memory::{Here, Memory, MemoryError};
 pub use page::PAGE;
 pub use proc::{Status, mapping, pagemap};
 pub use registers::{Gpr, Registers, flags};
-pub use xstate::{XSTATE_CAPACITY, XState, component};
+pub use xstate::{X87, XSTATE_CAPACITY, XState, component};

@@ -1,5 +1,8 @@
 //! Extended state: x87, MXCSR, vector and mask registers, PKRU, in the standard (uncompacted) XSAVE layout.
 
+use std::sync::OnceLock;
+
+use crate::component_place::ComponentPlace;
 use crate::x87;
 
 /// Bytes that are kept of an XSAVE area. Holds everything up to and including PKRU; AMX tiles lie beyond
@@ -129,5 +132,149 @@ fn correct_opcode(bytes: &mut [u8], opcode: u16) {
     let kept = u16::from_le_bytes([bytes[0], bytes[1]]);
     if kept != 0 && (kept ^ opcode) & !ADDRESSING == 0 {
         bytes.copy_from_slice(&opcode.to_le_bytes());
+    }
+}
+
+/// What the x87 unit holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct X87 {
+    /// Control word.
+    pub control: u16,
+    /// Status word; bits 11 to 13 are the number of the register that is the stack's top.
+    pub status: u16,
+    /// One bit for each of the unit's registers, by number (not from the top): whether it holds a value.
+    pub in_use: u8,
+    /// The stack from its top on, ten bytes each: a mantissa of eight bytes, then exponent and sign. MMX registers are the mantissas, by number.
+    pub stack: [[u8; 10]; 8],
+}
+
+/// Where the components are that aren't at the same places everywhere: upper halves of ymm0 to ymm15, mask registers, upper halves of zmm0 to zmm15, zmm16 to zmm31.
+fn places() -> &'static [ComponentPlace; 4] {
+    static PLACES: OnceLock<[ComponentPlace; 4]> = OnceLock::new();
+    PLACES.get_or_init(|| [2, 5, 6, 7].map(ComponentPlace::own))
+}
+
+const CONTROL: usize = 0;
+const STATUS: usize = 2;
+const IN_USE: usize = 4;
+const MXCSR: usize = 24;
+const STACK: usize = 32;
+const XMM: usize = 160;
+
+impl XState {
+    /// The bytes at `start`, or zeros where their component, which has this bit, isn't in use or doesn't exist.
+    fn value<const N: usize>(&self, bit: u64, start: usize) -> [u8; N] {
+        let bytes = self.bytes.get(start..start + N).filter(|_| self.xstate_bv() & bit != 0);
+        bytes.map_or([0; N], |bytes| bytes.try_into().expect("as many"))
+    }
+
+    /// A vector register, `zmm0` to `zmm31`, the lowest byte first. What the processor doesn't have of it is zero.
+    ///
+    /// # Panics
+    /// If there is no such register.
+    pub fn vector(&self, number: usize) -> [u8; 64] {
+        assert!(number < 32, "there is no vector register {number}");
+        let [ymm, _, zmm, more] = *places();
+        let (avx, upper, last) = (component::AVX, 1 << 6, 1 << 7);
+        let at = |place: ComponentPlace, n: usize, size: usize| {
+            if place.len == 0 { usize::MAX / 2 } else { place.start + n * size }
+        };
+        if number >= 16 {
+            return self.value(last, at(more, number - 16, 64));
+        }
+        let mut bytes = [0; 64];
+        bytes[..16].copy_from_slice(&self.value::<16>(component::SSE, XMM + 16 * number));
+        bytes[16..32].copy_from_slice(&self.value::<16>(avx, at(ymm, number, 16)));
+        bytes[32..].copy_from_slice(&self.value::<32>(upper, at(zmm, number, 32)));
+        bytes
+    }
+
+    /// A mask register, `k0` to `k7`.
+    ///
+    /// # Panics
+    /// If there is no such register.
+    pub fn mask(&self, number: usize) -> u64 {
+        assert!(number < 8, "there is no mask register {number}");
+        let place = places()[1];
+        if place.len == 0 { 0 } else { u64::from_le_bytes(self.value(1 << 5, place.start + 8 * number)) }
+    }
+
+    /// The control and status register of SSE.
+    pub fn mxcsr(&self) -> u32 {
+        u32::from_le_bytes(self.bytes[MXCSR..MXCSR + 4].try_into().expect("four bytes"))
+    }
+
+    /// The x87 unit.
+    pub fn x87(&self) -> X87 {
+        if self.xstate_bv() & component::X87 == 0 {
+            return X87 { control: 0x37f, status: 0, in_use: 0, stack: [[0; 10]; 8] };
+        }
+        let word = |at: usize| u16::from_le_bytes([self.bytes[at], self.bytes[at + 1]]);
+        let stack = std::array::from_fn(|n| self.value(component::X87, STACK + 16 * n));
+        X87 { control: word(CONTROL), status: word(STATUS), in_use: self.bytes[IN_USE], stack }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the processor stores them.
+    #[test]
+    fn registers_are_where_the_processor_stores_them() {
+        let mut state = XState::initial();
+        let value: [u8; 32] = std::array::from_fn(|n| n as u8 + 1);
+        let mask = component::enabled() & component::KEPT & !component::PKRU;
+        let has_avx = mask & component::AVX != 0;
+        // SAFETY: the area is large enough for the components in the mask and aligned; the registers that are written are told.
+        unsafe {
+            std::arch::asm!(
+                "movups xmm13, [{value}]",
+                "fldpi",
+                "xsave64 [{area}]",
+                "fstp st(0)",
+                value = in(reg) value.as_ptr(), area = in(reg) state.bytes.as_mut_ptr(),
+                in("eax") mask as u32, in("edx") (mask >> 32) as u32,
+                out("xmm13") _, out("st(0)") _, out("st(1)") _, out("st(2)") _, out("st(3)") _,
+                out("st(4)") _, out("st(5)") _, out("st(6)") _, out("st(7)") _,
+            );
+        }
+        assert_eq!(state.vector(13)[..16], value[..16]);
+        let x87 = state.x87();
+        assert_eq!(x87.in_use.count_ones(), 1);
+        assert_eq!(x87.stack[0], [0x35, 0xc2, 0x68, 0x21, 0xa2, 0xda, 0x0f, 0xc9, 0x00, 0x40]);
+        assert_eq!((x87.control, state.mxcsr() & 0x1f80), (0x37f, 0x1f80));
+        if has_avx {
+            // SAFETY: as above, and the processor has the registers.
+            unsafe {
+                std::arch::asm!(
+                    "vmovups ymm13, [{value}]",
+                    "xsave64 [{area}]",
+                    "vzeroupper",
+                    value = in(reg) value.as_ptr(), area = in(reg) state.bytes.as_mut_ptr(),
+                    in("eax") mask as u32, in("edx") (mask >> 32) as u32, out("ymm13") _,
+                );
+            }
+            assert_eq!(state.vector(13)[..32], value);
+            assert_eq!(state.vector(13)[32..], [0; 32]);
+        }
+        if mask & component::AVX512 == component::AVX512 {
+            // SAFETY: as above.
+            unsafe {
+                std::arch::asm!(
+                    "kmovw k6, {number:e}",
+                    "vpbroadcastd zmm29, {number:e}",
+                    "vpbroadcastd zmm2, {number:e}",
+                    "xsave64 [{area}]",
+                    "vzeroupper",
+                    number = in(reg) 0x1234, area = in(reg) state.bytes.as_mut_ptr(),
+                    in("eax") mask as u32, in("edx") (mask >> 32) as u32, out("xmm2") _, out("xmm29") _, out("k6") _,
+                );
+            }
+            let words = std::array::from_fn(|n| [0x34, 0x12, 0, 0][n % 4]);
+            assert_eq!((state.vector(29), state.vector(2), state.mask(6)), (words, words, 0x1234));
+        }
+        assert_eq!(XState::initial().vector(31), [0; 64]);
+        assert_eq!(XState::initial().x87().control, 0x37f);
     }
 }

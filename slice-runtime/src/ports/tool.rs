@@ -13,6 +13,12 @@ pub trait RunningTool {
     /// options and on nothing else.
     fn instrument(&self, trace: &mut Trace);
 
+    /// Whether analysis routines are told of the app's flags.
+    fn reads_flags(&self) -> bool;
+
+    /// Whether analysis routines are told of each repetition of a string instruction.
+    fn wants_each_repetition(&self) -> bool;
+
     /// Takes the next words that translated code wrote into the buffer.
     fn drain(&self, words: &[u64]);
 

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use bubble::boot::{BootBlock, RunMode};
 use bubble::events::{self, SERIAL};
 use bubble::shared::{NOWHERE, RunHeader, SliceStats};
+use bubble::switches::Optimisation;
 use engine::{Control, Runner, Settings, Watched};
 use translator::abi::Cpu;
 
@@ -25,9 +26,9 @@ const NO_PLACE: &str = "the app has registers in use that this processor doesn't
 pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -> ! {
     let signals = (boot.site.mode == RunMode::Serial).then(|| Signals::inherited(boot.state.signal_mask));
     // SAFETY: the bubble is mapped, this is the first engine, and FS hasn't been touched since libc set it.
-    let mut engine = unsafe { Runner::new(settings(header(), boot)) };
+    let mut engine = unsafe { Runner::new(settings(header(), boot, tool.as_ref())) };
     let Some(xstate) = boot.state.xstate.load() else { slot.fail(&NO_PLACE) };
-    *engine.cpu() = Cpu { registers: boot.state.registers, xstate };
+    *engine.cpu() = Cpu::new(boot.state.registers, xstate);
     match signals {
         None => run_slice(boot, slot, tool, engine),
         Some(signals) => {
@@ -105,7 +106,7 @@ fn run_serial(
     serial::run(engine, host)
 }
 
-fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
+fn settings(header: &RunHeader, boot: &BootBlock, tool: &dyn RunningTool) -> Settings {
     let watched = watched(header, boot);
     Settings {
         max_blocks: header.max_blocks as usize,
@@ -117,11 +118,13 @@ fn settings(header: &RunHeader, boot: &BootBlock) -> Settings {
             && watched.stops_at.is_none(),
         outlives_run: header.keeps_code != 0,
         cache_bytes: header.cache_bytes,
-        off: header.off,
+        // Who looks at flags across traces doesn't see what the tool does there.
+        off: if tool.reads_flags() { header.off.and(Optimisation::FlagLookahead) } else { header.off },
         slot: boot.site.slot as usize,
         // In a slice no fault reaches the app; in a serial run the host says when one can, unless the translations are there already.
         exact_faults: boot.site.mode == RunMode::Serial && header.keeps_code != 0,
         replays: boot.site.mode == RunMode::Slice,
+        each_repetition: tool.wants_each_repetition(),
         xcr0: header.xcr0,
         null_selector_clears_base: header.null_selector_clears_base != 0,
         run_memory: (boot.site.run_memory >= 0).then_some((boot.site.supervisor, boot.site.run_memory)),

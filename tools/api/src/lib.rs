@@ -86,9 +86,11 @@ pub use serde;
 
 pub use image::{Entry, main};
 pub use instrument::{
-    Arg, Arguments, At, Block, BranchKind, Instruction, MNEMONICS, MemoryOperand, Routine, Test, Trace, mnemonic_name,
+    Access, Arg, Arguments, At, Block, BranchKind, Class, Extension, Instruction, ListRoutine, MNEMONICS,
+    MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, Repeat, Routine, SegmentRegister, State,
+    StateRoutine, Test, Trace, mnemonic_name,
 };
-pub use machine::{AppPc, Gpr};
+pub use machine::{AppPc, Gpr, X87};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
 pub use tool::{NoOptions, Out, SliceInfo, Tool, Total, merge};

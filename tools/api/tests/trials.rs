@@ -127,6 +127,36 @@ fn all_registers_come_by_buffer_and_by_calls() {
     }
 }
 
+/// Flags tell what branches do, and twelve arguments, lists, states and the buffer tell the same, serially and in slices.
+#[test]
+fn flags_vectors_and_states_come_by_all_ways() {
+    let gzip = ["--", "/bin/gzip", "-1", "-c", "/bin/true"];
+    for app in [&["--", "/bin/ls", "-ln", FOLDER][..], &gzip[..]] {
+        let app = [&["-env", "clean", "-t", "whole"], app].concat();
+        let numbers = |options: &str| -> Vec<u64> {
+            let options: Vec<&str> = options.split(' ').collect();
+            let printed = result(&[&options[..], &app[..]].concat());
+            let (_, list) = printed.split_once('[').expect("a list");
+            list.trim_end().trim_end_matches(']').split(", ").map(|n| n.parse().expect("a number")).collect()
+        };
+        let serial = numbers("-sp 0");
+        let [branches, foretold, taken, words, differ, by_state, by_operands, steps, first] = serial[..] else {
+            panic!("{serial:?}")
+        };
+        assert!(branches > 10_000 && taken > 1000 && words > 10_000 && by_state > 1000, "{serial:?}");
+        assert_eq!((foretold, differ, by_state), (taken, 0, by_operands), "{serial:?}");
+        assert!(first > 0 && steps > 2 * first, "{serial:?}");
+        for options in [
+            "-sp 1 -spsysrecs 10",
+            "-sp 1 -spmsec 5 -engine no-keep",
+            "-sp 0 -engine none",
+            "-sp 1 -spmsec 5 -engine no-call",
+        ] {
+            assert_eq!(numbers(options), serial, "{options}");
+        }
+    }
+}
+
 #[test]
 fn slices_are_folded_in_the_order_of_execution() {
     let app = [&["-t", "ordered"], &LS[..]].concat();
@@ -160,6 +190,7 @@ fn a_failing_tool_prints_no_result() {
         ("crashes", "thunk), address 0x8"),
         ("wrong-operand", "there is no Arg::MemoryAddress(7) at `"),
         ("wrong-operand-of-block", "there is no Arg::MemoryAddress(7) at `"),
+        ("asks-for-flags", "the tool must say so, `const READS_FLAGS: bool = true` in its `impl Tool`"),
     ] {
         for mode in ["0", "1"] {
             let output = run(&[&["-sp", mode, "-t", tool], &LS[..]].concat());

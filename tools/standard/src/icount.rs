@@ -1,12 +1,14 @@
 //! `icount1` and `icount2`: count executed instructions, by a call before each of them or by one for each basic block.
-//! Both print the same. An instruction that repeats (REP) counts once.
+//! Both print the same. An instruction that repeats (REP) counts once, or, with `--repeat each`, as often as it does.
 //!
 //! The first is the slower one, and simple enough to be the measure for the second.
 
 use std::marker::PhantomData;
 
 use superpin_tool::json::{Value, json};
-use superpin_tool::{Arg, At, NoOptions, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{Arg, At, Out, Repeat, SliceInfo, Tool, Trace};
+
+use crate::repeat::RepeatOption;
 
 /// Counts each instruction.
 pub type Icount1 = Icount<EachInstruction>;
@@ -14,7 +16,10 @@ pub type Icount1 = Icount<EachInstruction>;
 pub type Icount2 = Icount<EachBlock>;
 
 /// A counter of instructions whose calls are made where `P` says.
-pub struct Icount<P>(PhantomData<P>);
+pub struct Icount<P> {
+    repeat: RepeatOption,
+    placement: PhantomData<P>,
+}
 
 /// Where instructions are counted.
 pub trait Placement: 'static {
@@ -62,13 +67,17 @@ fn add(instructions: &mut u64, more: u64) {
 impl<P: Placement> Tool for Icount<P> {
     const NAME: &'static str = P::NAME;
     const ABOUT: &'static str = P::ABOUT;
-    type Options = NoOptions;
+    type Options = RepeatOption;
     type Local = u64;
     type Result = u64;
     type Total = u64;
 
-    fn new(_: NoOptions) -> Result<Self, String> {
-        Ok(Self(PhantomData))
+    fn new(repeat: RepeatOption) -> Result<Self, String> {
+        Ok(Self { repeat, placement: PhantomData })
+    }
+
+    fn repeat(&self) -> Repeat {
+        self.repeat.repeat
     }
 
     fn instrument(&self, trace: &Trace<'_, u64>) {
@@ -88,10 +97,11 @@ impl<P: Placement> Tool for Icount<P> {
     }
 
     fn fini(&self, total: u64, out: &mut Out<'_>) -> std::io::Result<()> {
-        writeln!(out, "Total Count: {}", out.total(total))
+        writeln!(out, "Total Count: {}", out.total(total))?;
+        self.repeat.say(out)
     }
 
     fn values(&self, total: &u64) -> Option<Value> {
-        Some(json!({ "instructions": total }))
+        Some(json!({ "instructions": total, "repetitions": self.repeat.repeat.to_string() }))
     }
 }

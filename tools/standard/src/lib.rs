@@ -6,6 +6,7 @@ mod icount;
 mod memaddr;
 mod none;
 mod opcodes;
+mod repeat;
 
 pub use branches::Branches;
 pub use dcache::DCache;

@@ -2,18 +2,22 @@
 //! made the same accesses in the same order.
 //!
 //! Each memory operand of each executed instruction is one access, implicit ones (of push, call, string instructions …) included; one that is
-//! read and written counts once. A REP instruction counts its operands once, at the address of the first step; a gather or scatter counts
-//! once, at its base address.
+//! read and written counts once. A REP instruction counts its operands once, at the address of the first step, or, with `--repeat each`, at each step; a gather or
+//! scatter counts once, at its base address.
 
 use std::arch::x86_64::{__m256i, _mm256_add_epi64, _mm256_loadu_si256, _mm256_setzero_si256};
 use std::mem::transmute;
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::Merge;
-use superpin_tool::{Arg, NoOptions, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{Arg, Out, Repeat, SliceInfo, Tool, Trace};
+
+use crate::repeat::RepeatOption;
 
 /// The tool.
-pub struct MemAddr;
+pub struct MemAddr {
+    repeat: RepeatOption,
+}
 
 /// A checksum of a stream that depends on the order and can be made of the checksums of two halves: Fletcher's, modulo 2^64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,13 +104,17 @@ impl Tool for MemAddr {
     const NAME: &'static str = "memaddr";
     const ABOUT: &'static str =
         "Addresses of all memory accesses: their number, and a checksum that depends on the order";
-    type Options = NoOptions;
+    type Options = RepeatOption;
     type Local = Stream;
     type Result = [u64; 3];
     type Total = Stream;
 
-    fn new(_: NoOptions) -> Result<Self, String> {
-        Ok(Self)
+    fn new(repeat: RepeatOption) -> Result<Self, String> {
+        Ok(Self { repeat })
+    }
+
+    fn repeat(&self) -> Repeat {
+        self.repeat.repeat
     }
 
     fn instrument(&self, trace: &Trace<'_, Stream>) {
@@ -135,11 +143,13 @@ impl Tool for MemAddr {
 
     fn fini(&self, total: Stream, out: &mut Out<'_>) -> std::io::Result<()> {
         writeln!(out, "Accesses: {}", out.total(total.accesses))?;
-        writeln!(out, "Checksum: {}", total.checksum())
+        writeln!(out, "Checksum: {}", total.checksum())?;
+        self.repeat.say(out)
     }
 
     fn values(&self, total: &Stream) -> Option<Value> {
-        Some(json!({ "accesses": total.accesses, "checksum": total.checksum() }))
+        let repetitions = self.repeat.repeat.to_string();
+        Some(json!({ "accesses": total.accesses, "checksum": total.checksum(), "repetitions": repetitions }))
     }
 }
 

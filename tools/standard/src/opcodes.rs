@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::{Merge, Sum};
-use superpin_tool::{Arg, At, MNEMONICS, Out, SliceInfo, Tool, Trace, mnemonic_name};
+use superpin_tool::{Arg, At, MNEMONICS, Out, Repeat, SliceInfo, Tool, Trace, mnemonic_name};
+
+use crate::repeat::RepeatOption;
 
 /// Options.
 #[derive(clap::Args)]
@@ -12,11 +14,14 @@ pub struct Options {
     /// How many lines to print, the most frequent first; 0: all
     #[arg(long, default_value_t = 0)]
     top: usize,
+    #[command(flatten)]
+    repeat: RepeatOption,
 }
 
 /// The tool.
 pub struct Opcodes {
     top: usize,
+    repeat: RepeatOption,
 }
 
 /// How often each was executed, by number of the mnemonic.
@@ -36,7 +41,11 @@ impl Tool for Opcodes {
     type Total = BTreeMap<u16, Sum>;
 
     fn new(options: Options) -> Result<Self, String> {
-        Ok(Self { top: options.top })
+        Ok(Self { top: options.top, repeat: options.repeat })
+    }
+
+    fn repeat(&self) -> Repeat {
+        self.repeat.repeat
     }
 
     fn instrument(&self, trace: &Trace<'_, Counts>) {
@@ -70,7 +79,7 @@ impl Tool for Opcodes {
         for (count, name) in sorted.into_iter().take(lines) {
             writeln!(out, "{count:>16} {:>6.2} % {name}", 100.0 * count as f64 / all as f64)?;
         }
-        Ok(())
+        self.repeat.say(out)
     }
 
     fn values(&self, total: &Self::Total) -> Option<Value> {

@@ -26,6 +26,8 @@ pub struct Settings {
     /// Whether the host replays what the app did elsewhere: it is then asked for every result that the app's state doesn't
     /// determine, see [`crate::Nondeterministic::Unrepeatable`].
     pub replays: bool,
+    /// Whether the tool is told of each repetition of a string instruction.
+    pub each_repetition: bool,
     /// XCR0 of the processor on which the app asks, for hosts that replay.
     pub xcr0: u64,
     /// Whether the base of FS or GS is zero after a null selector was loaded, on the processor on which the app loads it; others leave it alone.

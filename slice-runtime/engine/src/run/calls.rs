@@ -23,9 +23,20 @@ impl Runner {
 
     /// Makes a call before the instruction at `pc`, with the app's registers as they are.
     pub(super) fn make_call(&mut self, descriptor: &CallDescriptor, pc: AppPc) -> u64 {
-        let instruction = descriptor.needs_instruction().then(|| self.decode(pc));
-        let registers = &self.cpu().registers;
-        count(descriptor.routine(), || descriptor.call(registers, instruction.as_ref()))
+        let instruction = self.instruction_of(descriptor, pc);
+        let cpu = self.cpu();
+        count(descriptor.routine(), || descriptor.call(cpu, instruction.as_ref()))
+    }
+
+    /// The words that a descriptor describes, before the instruction at `pc`.
+    pub(super) fn words(&mut self, descriptor: &CallDescriptor, pc: AppPc) -> Vec<u64> {
+        let instruction = self.instruction_of(descriptor, pc);
+        descriptor.words(self.cpu(), instruction.as_ref())
+    }
+
+    /// The instruction before which a call is, if it looks at that. None is there where a branch has gone.
+    fn instruction_of(&mut self, descriptor: &CallDescriptor, pc: AppPc) -> Option<Instruction> {
+        descriptor.needs_instruction().then(|| self.decode(pc))
     }
 
     /// Makes the calls before the instruction at the end, where a trace of this process's own was left before they were made.
@@ -66,6 +77,11 @@ impl Runner {
             self.flush_counters();
             self.make_call(&descriptor, AppPc(entry.pc));
         }
+        if entry.source() == PcSource::Repeats {
+            let cpu = self.cpu();
+            let again = AppPc(cpu.registers.rip) == self.engine.cache.trace((at.space, at.id)).pc;
+            self.cpu().repeating = if again { self.cpu().registers.rip } else { 0 };
+        }
         if entry.source() != PcSource::Static {
             return Left { made: 0, inside: None };
         }
@@ -81,7 +97,7 @@ impl Runner {
             if counted != before {
                 let (descriptor, _) = self.engine.cache.descriptor(at.space, call.descriptor);
                 self.flush_counters();
-                descriptor.correct(before.wrapping_sub(counted));
+                descriptor.correct(before.wrapping_sub(counted), self.cpu());
             }
         }
         Left { made, inside: self.inside((at.space, at.id), AppPc(entry.pc)) }
@@ -93,7 +109,7 @@ impl Runner {
             Some(block) => block.clone(),
             None => {
                 let start = self.engine.cache.trace(found).pc;
-                Block::around(start, self.engine.code.bytes(start), pc)?
+                Block::around(start, self.engine.code.bytes(start), pc, self.engine.settings.each_repetition)?
             }
         };
         let next = Instruction::decode(self.engine.code.bytes(pc), pc).ok()?.next_pc();

@@ -48,6 +48,7 @@ impl Runner {
             }
             ExitKind::Invalid => return self.after_invalid(host, exit),
             ExitKind::Call => return self.after_call(space, exit),
+            ExitKind::Words => return self.before_words(host, space, exit),
             ExitKind::Interrupted => {
                 self.find_rip(exit);
                 return self.goes_on(space, exit);
@@ -134,6 +135,18 @@ impl Runner {
         goes_on
     }
 
+    /// Writes the words of the instruction at the exit, which has not been executed.
+    fn before_words(&mut self, host: &mut dyn Host, space: SpaceId, exit: &TraceExit) -> Next {
+        self.engine.stats.entries[4] += 1;
+        let (descriptor, _) = self.engine.cache.descriptor(space, exit.argument);
+        let words = self.words(&descriptor, exit.pc);
+        if !stream::has_room(words.len()) {
+            stream::take(|words| host.drain(words));
+        }
+        stream::put(&words);
+        self.goes_on(space, exit)
+    }
+
     /// After an exit with calls of an indirect branch: makes `rip` its target.
     fn find_rip(&mut self, exit: &TraceExit) {
         if exit.pc.0 == IN_TARGET {
@@ -204,7 +217,9 @@ impl Runner {
         }
         self.show_flags();
         let (cpu, mut control) = self.ask();
-        match host.fault(&fault, cpu, &mut control) {
+        let flow = host.fault(&fault, cpu, &mut control);
+        self.cpu().repeating = 0;
+        match flow {
             Flow::Continue => Next::Dispatch,
             Flow::Leave => Next::Leave,
         }

@@ -24,8 +24,8 @@ pub(super) struct Block {
 
 impl Block {
     /// The block with the instruction at `pc`, in a run of blocks that begins at `start` and whose code is readable in `bytes`.
-    pub(super) fn around(start: AppPc, bytes: &[u8], pc: AppPc) -> Option<Block> {
-        let range = block_around(start, bytes, pc)?;
+    pub(super) fn around(start: AppPc, bytes: &[u8], pc: AppPc, each_repetition: bool) -> Option<Block> {
+        let range = block_around(start, bytes, pc, each_repetition)?;
         let code = bytes[(range.start - start.0) as usize..(range.end - start.0) as usize].to_vec();
         Some(Block { start: AppPc(range.start), code })
     }
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_rest_goes_on_until_its_code_changes() {
         // nop, nop; je; nop, ret
-        let block = Block::around(AppPc(0x1000), &[0x90, 0x90, 0x74, 0, 0x90, 0xc3], AppPc(0x1005)).unwrap();
+        let block = Block::around(AppPc(0x1000), &[0x90, 0x90, 0x74, 0, 0x90, 0xc3], AppPc(0x1005), false).unwrap();
         assert_eq!((block.start, &block.code[..]), (AppPc(0x1004), &[0x90, 0xc3][..]));
         let rest = Rest { block, at: AppPc(0x1005) };
         assert!(rest.goes_on(AppPc(0x1005), &[0xc3, 0x90]));

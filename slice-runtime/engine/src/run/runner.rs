@@ -186,6 +186,9 @@ impl Runner {
         // If it was the app's affair, it doesn't go on in its block. Other threads may have run meanwhile.
         let goes_on = self.cpu().registers == before;
         self.begun.put_back(rest.filter(|_| goes_on));
+        if !goes_on {
+            self.cpu().repeating = 0;
+        }
         match flow {
             Flow::Continue => Next::Dispatch,
             Flow::Leave => Next::Leave,

@@ -181,6 +181,7 @@ impl Engine {
         let site = self.cache.site(space, &locked, want.behind());
         let lookup = self.links.lookup_for(&trace);
         let (off, exact_faults, replays) = (self.settings.off, self.settings.exact_faults, self.settings.replays);
+        let each_repetition = self.settings.each_repetition;
         // As in `may_enter_directly`. A check at the head is made each time.
         let compared = self.code.are_compared(pc.0, code_end);
         let loops = self.settings.linking && !part && check.is_none() && stop.is_none() && !compared;
@@ -192,7 +193,7 @@ impl Engine {
         let code = &mut self.code;
         let live_at = &mut |at| code.live_flags_at(at, pc, exact_faults, off);
         let (counters, known) = (self.cache.counters(), &self.known);
-        let rules = Rules { off, exact_faults, replays, counters, doors: gateway::doors(), known };
+        let rules = Rules { off, exact_faults, replays, each_repetition, counters, doors: gateway::doors(), known };
         let checked = check.as_ref().map(|(index, check)| (*index, check));
         let shape = Shape { loops, once, part, self_checked, rewritten, check: checked, stop, lookup, through_pointer };
         let made = emit::translate(&trace, site, rules, shape, live_at, &mut self.spare)
@@ -256,6 +257,7 @@ impl Engine {
                 instructions: self.settings.max_instructions,
                 single: want.is_once() && block.is_none(),
                 stop_after_write: compared,
+                each_repetition: self.settings.each_repetition,
             };
             let selected = trace::select(start, bytes, limits, border, instructions);
             if space == SpaceId::Own && !near && !want.is_part() && may_go_on(&selected, left) {

@@ -6,12 +6,14 @@
 
 mod arena;
 mod case;
+mod learnt;
 mod native;
 mod state;
 mod stepper;
 mod stream;
 mod switches;
 mod translated;
+mod whole;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,6 +42,7 @@ const SETTINGS: Settings = Settings {
     slot: 0,
     exact_faults: true,
     replays: false,
+    each_repetition: false,
     xcr0: 0,
     null_selector_clears_base: true,
     run_memory: None,
@@ -254,6 +257,20 @@ fn without_flags_at_faults() {
     let settings = Settings { exact_faults: false, ..SETTINGS };
     run_programs("flags near", Where::Near, settings, translated::insert_counters);
     run_programs("flags far", Where::Far, Settings { max_blocks: 1, ..settings }, translated::insert_block_counters);
+}
+
+/// Repetitions are counted by block as they are by instruction, whatever comes between.
+#[test]
+fn with_each_repetition() {
+    let each = Settings { each_repetition: true, ..SETTINGS };
+    run_programs("each repetition", Where::Near, each, |_| {});
+    run_programs("each repetition", Where::Far, each, translated::insert_counters);
+    run_programs("each repetition", Where::Low, each, translated::insert_calls);
+    run_programs("each repetition", Where::Low, each, stream::insert_buffered_and_counted);
+    for instrument in [translated::insert_counters, translated::insert_calls, stream::insert_buffered_and_counted] {
+        run_seeds("each repetition", seeds(20), Where::Near, false, each, instrument, Translated::interrupt);
+        run_seeds("each repetition", seeds(20), Where::Near, true, each, instrument, Translated::interrupt);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
 use isa::random::Program;
-use machine::Gpr;
+use machine::{Gpr, flags};
 
 use crate::Outcome;
 use crate::arena::Arena;
@@ -50,7 +50,12 @@ struct Run {
     /// The frame of the trap that started the program.
     harness_registers: [i64; 23],
     harness_xstate: Vec<u8>,
+    /// The states before the instructions that were executed, but for the first one, if the run is one by single steps; the last ones are left out if there are too many.
+    steps: Option<Vec<State>>,
 }
+
+/// Steps that are noted at most.
+pub const MOST_STEPS: usize = 2000;
 
 /// Shared with the handler, which only runs while `run` does.
 struct Shared(UnsafeCell<Option<Run>>);
@@ -72,7 +77,7 @@ fn area(context: &mut libc::ucontext_t) -> &mut [u8] {
 }
 
 /// Returns the FS base to go on with.
-extern "C" fn handle(signal: i32, _info: &libc::siginfo_t, context: &mut libc::ucontext_t, fs_base: u64) -> u64 {
+extern "C" fn handle(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t, fs_base: u64) -> u64 {
     // SAFETY: see `Shared`; `run` doesn't touch it between its trap and its return.
     let run = unsafe { &mut *RUN.0.get() }.as_mut().expect("a run is in progress");
     let gregs = &mut context.uc_mcontext.gregs;
@@ -89,6 +94,25 @@ extern "C" fn handle(signal: i32, _info: &libc::siginfo_t, context: &mut libc::u
             run.harness_xstate = area.to_vec();
             copy_components(&run.state.xstate.bytes, area);
             run.state.registers.fs_base
+        }
+        Phase::Running if signal == libc::SIGTRAP && info.si_code == TRAP_TRACE && run.steps.is_some() => {
+            let mut state = State { registers: run.state.registers, xstate: run.state.xstate.clone() };
+            for (word, r) in gregs.iter().zip(Gpr::IN_SIGNAL_FRAME) {
+                state.registers.set(r, *word as u64);
+            }
+            state.registers.rip = gregs[libc::REG_RIP as usize] as u64;
+            state.registers.rflags = gregs[libc::REG_EFL as usize] as u64 & !flags::TF;
+            state.registers.fs_base = fs_base;
+            // SAFETY: GS is the program's, and its base can be read.
+            unsafe { std::arch::asm!("rdgsbase {}", out(reg) state.registers.gs_base) };
+            copy_components(area(context), &mut state.xstate.bytes);
+            let steps = run.steps.as_mut().expect("it is there");
+            if steps.len() < MOST_STEPS {
+                steps.push(state);
+            } else {
+                context.uc_mcontext.gregs[libc::REG_EFL as usize] &= !(flags::TF as i64);
+            }
+            fs_base
         }
         Phase::Running => {
             run.phase = Phase::Idle;
@@ -114,6 +138,9 @@ extern "C" fn handle(signal: i32, _info: &libc::siginfo_t, context: &mut libc::u
         }
     }
 }
+
+/// `si_code` of a trap after a single step.
+const TRAP_TRACE: i32 = 2;
 
 const SIGNALS: [i32; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP];
 
@@ -150,6 +177,24 @@ fn signal_stack() {
 
 /// Runs the program, which is already loaded, from `start`.
 pub fn run(arena: &Arena, program: &Program, start: &State) -> (Outcome, State) {
+    let (outcome, state, _) = run_noting(arena, program, start, None);
+    (outcome, state)
+}
+
+/// The same by single steps: the states before all instructions that it starts, but only [`MOST_STEPS`] and the first. A program that looks at its flags sees that.
+pub fn step(arena: &Arena, program: &Program, start: &State) -> Vec<State> {
+    let mut stepping = start.clone();
+    stepping.registers.rflags |= flags::TF;
+    let (_, _, steps) = run_noting(arena, program, &stepping, Some(vec![start.clone()]));
+    steps.expect("they were noted")
+}
+
+fn run_noting(
+    arena: &Arena,
+    program: &Program,
+    start: &State,
+    steps: Option<Vec<State>>,
+) -> (Outcome, State, Option<Vec<State>>) {
     let layout = arena.layout();
     let mut trapping = program.clone();
     trapping.code[program.end] = 0xcc;
@@ -167,6 +212,7 @@ pub fn run(arena: &Arena, program: &Program, start: &State) -> (Outcome, State) 
             error_rip: 0,
             harness_registers: [0; 23],
             harness_xstate: Vec::new(),
+            steps,
         });
         (&raw mut RUNTIME_FS).write(layout.fs_base);
         std::arch::asm!("rdgsbase {}", out(reg) gs);
@@ -184,7 +230,7 @@ pub fn run(arena: &Arena, program: &Program, start: &State) -> (Outcome, State) 
     arena.load(program);
     let offset = run.error_rip.wrapping_sub(layout.code);
     if run.signal == libc::SIGTRAP && offset == program.end as u64 + 1 {
-        return (Outcome::End, state);
+        return (Outcome::End, state, run.steps);
     }
-    (Outcome::Fault(run.signal, offset), state)
+    (Outcome::Fault(run.signal, offset), state, run.steps)
 }

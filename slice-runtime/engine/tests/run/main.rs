@@ -125,6 +125,7 @@ const SETTINGS: Settings = Settings {
     slot: 0,
     exact_faults: true,
     replays: false,
+    each_repetition: false,
     xcr0: 0,
     null_selector_clears_base: true,
     run_memory: None,

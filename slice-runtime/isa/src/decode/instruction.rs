@@ -12,6 +12,15 @@ use super::mnemonics::mnemonics;
 /// Bytes of the longest instruction.
 pub const MAX_LEN: usize = 15;
 
+/// How a string instruction with a REP prefix repeats: while the count isn't zero, and the condition holds behind each step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repetition {
+    /// The condition, of those that compare.
+    pub wanted: Option<Condition>,
+    /// Whether the count is ecx instead of rcx.
+    pub counts_32: bool,
+}
+
 /// A decoded instruction with its bytes and its address.
 #[derive(Clone, Copy)]
 pub struct Instruction {
@@ -77,6 +86,21 @@ impl Instruction {
     /// Whether this is a string instruction with a REP, REPE or REPNE prefix.
     pub fn is_rep(&self) -> bool {
         self.iced.is_string_instruction() && (self.iced.has_rep_prefix() || self.iced.has_repne_prefix())
+    }
+
+    /// How it repeats, if it is such an instruction.
+    pub fn repetition(&self) -> Option<Repetition> {
+        use Mnemonic::{Cmpsb, Cmpsd, Cmpsq, Cmpsw, Scasb, Scasd, Scasq, Scasw};
+        if !self.is_rep() {
+            return None;
+        }
+        let compares = matches!(self.iced.mnemonic(), Cmpsb | Cmpsw | Cmpsd | Cmpsq | Scasb | Scasw | Scasd | Scasq);
+        let wanted = compares.then_some(if self.iced.has_repne_prefix() { Condition::Ne } else { Condition::E });
+        let counts_32 = self
+            .iced
+            .op_kinds()
+            .any(|kind| matches!(kind, OpKind::MemorySegESI | OpKind::MemorySegEDI | OpKind::MemoryESEDI));
+        Some(Repetition { wanted, counts_32 })
     }
 
     /// The condition of a conditional move: it takes effect only if that holds.

@@ -14,7 +14,7 @@ mod reader;
 
 pub use condition::Condition;
 pub use in_block::InBlock;
-pub use instruction::{Instruction, MAX_LEN};
+pub use instruction::{Instruction, MAX_LEN, Repetition};
 pub(crate) use kind::gpr;
 pub use kind::{Kind, NondeterministicKind, Segment, SelectorSource};
 pub use mnemonics::{MNEMONICS, mnemonics};

@@ -64,6 +64,16 @@ pub(super) fn add_register(usage: &mut Usage, register: Register, access: OpAcce
     }
 }
 
+/// Whether an access may read.
+pub(super) fn reads(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
+/// Whether an access may write.
+pub(super) fn writes(access: OpAccess) -> bool {
+    matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
+}
+
 pub(crate) fn rflags(iced: u32) -> u64 {
     // Without branches, which nothing would predict.
     const MAP: [(u32, u64); 8] = [

@@ -3,7 +3,7 @@
 use iced_x86::{Code, OpAccess, OpKind, Register, UsedMemory};
 use machine::Gpr;
 
-use super::info::with_info;
+use super::info::{reads, with_info, writes};
 use crate::decode::{Instruction, Segment, gpr};
 
 /// One memory operand: `size` bytes at `segment base + base + index * scale + displacement`.
@@ -29,7 +29,9 @@ pub struct MemoryOperand {
     pub stack: bool,
     /// The sum is cut to 32 bits before the segment's base is added.
     pub address_32: bool,
-    /// The address isn't just this sum: the index is a vector register (gather, scatter) or al (xlat).
+    /// The index is the lowest byte of its register, without its sign (xlat).
+    pub index_8: bool,
+    /// The address isn't just this sum: the index is a vector register (gather, scatter). See [`Instruction::elements`].
     pub inexact: bool,
 }
 
@@ -78,10 +80,7 @@ impl Instruction {
                     continue;
                 }
                 operands.all[at] = memory_operand(used);
-                if self.is_rep() {
-                    // iced gives no size for REP, because the count decides; one step's is known.
-                    operands.all[at].size = self.iced.memory_size().size() as u32;
-                }
+                operands.all[at].size = self.memory_size_of_step(used);
                 operands.all[at].stack = used.base() == Register::RSP && !self.is_explicit(used);
                 operands.count += 1;
             }
@@ -105,8 +104,14 @@ impl Instruction {
         matches!(self.iced.code(), Code::Pop_rm64 | Code::Pop_rm16) && self.iced.memory_base() == Register::RSP
     }
 
+    /// Bytes accessed, of a REP instruction those of one step: iced gives no size for it, because the count decides.
+    pub(super) fn memory_size_of_step(&self, used: &UsedMemory) -> u32 {
+        let size = if self.is_rep() { self.iced.memory_size() } else { used.memory_size() };
+        size.size() as u32
+    }
+
     /// Whether `used` comes from the instruction's own memory operand, and not from its use of the stack.
-    fn is_explicit(&self, used: &UsedMemory) -> bool {
+    pub(super) fn is_explicit(&self, used: &UsedMemory) -> bool {
         let mut displacement = self.iced.memory_displacement64();
         if self.pops_to_stack() {
             displacement = displacement.wrapping_add(self.iced.memory_size().size() as u64);
@@ -120,19 +125,21 @@ impl Instruction {
 
 fn memory_operand(used: &UsedMemory) -> MemoryOperand {
     let rip_relative = matches!(used.base(), Register::RIP | Register::EIP);
-    let index_is_whole = used.index() == Register::None || (used.index().is_gpr() && used.index().size() >= 4);
+    let index_8 = used.index() == Register::AL;
+    let is_general = used.index() == Register::None || used.index().is_gpr();
     let access = used.access();
     MemoryOperand {
         base: if rip_relative { None } else { gpr(used.base()) },
-        index: if index_is_whole { gpr(used.index()) } else { None },
+        index: if is_general { gpr(used.index()) } else { None },
         scale: used.scale() as u8,
         displacement: used.displacement() as i64,
         segment: Segment::from_iced(used.segment()),
         size: used.memory_size().size() as u32,
-        read: matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite),
-        write: matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite),
+        read: reads(access),
+        write: writes(access),
         stack: false,
         address_32: used.address_size() == iced_x86::CodeSize::Code32 && !rip_relative,
-        inexact: !index_is_whole,
+        index_8,
+        inexact: !is_general,
     }
 }

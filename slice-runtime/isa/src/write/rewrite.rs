@@ -82,6 +82,17 @@ impl Code {
         self.encode(&changed)
     }
 
+    /// Copies one step of a repeated string instruction: the same without its prefix.
+    pub fn copy_step(&mut self, instruction: &Instruction) {
+        // Nothing but prefixes comes before the opcode, which is none of these.
+        let bytes = instruction.bytes();
+        let is_prefix = |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf2 | 0xf3);
+        let prefixes = bytes.iter().take_while(|byte| is_prefix(byte)).count();
+        let kept: Vec<u8> = bytes[..prefixes].iter().copied().filter(|byte| !matches!(byte, 0xf2 | 0xf3)).collect();
+        self.put(&kept);
+        self.put(&bytes[prefixes..]);
+    }
+
     /// `dst` = address of the explicit memory operand (or a string instruction's), without the segment's base.
     pub fn lea_operand(&mut self, dst: Gpr, instruction: &Instruction) {
         let address = operand_address(instruction);

@@ -277,7 +277,7 @@ mod tests {
             bytes: KERNELS.lock().unwrap().clone(),
         };
         let word = |at: usize| kernels.read_u64(kernels.start + at as u64).unwrap();
-        let mut cpu = Cpu { registers: Registers::default(), xstate: XState::initial() };
+        let mut cpu = Cpu::new(Registers::default(), XState::initial());
         cpu.registers.set(Gpr::Rsp, kernels.start + PRETCODE as u64);
         let restored = restore(&mut cpu, &kernels).unwrap();
         cpu.registers.rflags = word(PRETCODE + SIGCONTEXT_AT + FLAGS * 8);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     fn some_cpu(stack: &mut [u8]) -> Cpu {
-        let mut cpu = Cpu { registers: Registers::default(), xstate: XState::initial() };
+        let mut cpu = Cpu::new(Registers::default(), XState::initial());
         for (i, gpr) in Gpr::ALL.into_iter().enumerate() {
             cpu.registers.set(gpr, 0x1000 + i as u64);
         }

@@ -10,4 +10,13 @@ pub struct Cpu {
     pub registers: Registers,
     /// Extended state.
     pub xstate: XState,
+    /// Address of the repeated string instruction that the app is in the middle of, with a step made and others to follow, as far as a tool asks for that; else 0.
+    pub repeating: u64,
+}
+
+impl Cpu {
+    /// The app between two instructions.
+    pub fn new(registers: Registers, xstate: XState) -> Cpu {
+        Cpu { registers, xstate, repeating: 0 }
+    }
 }

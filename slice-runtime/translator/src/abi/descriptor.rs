@@ -1,9 +1,11 @@
-//! Descriptors of analysis calls that the runtime makes itself: calls out of line, and corrections of block-level calls.
+//! Descriptors of analysis calls that the runtime makes itself: calls out of line, and corrections of block-level calls. And of words that it computes.
 
-use isa::{Instruction, Kind};
-use machine::{Gpr, Registers};
+use isa::{Instruction, Segment};
 
-use crate::trace::{AnalysisCall, Arg, MAX_ARGS, Point, may_branch};
+use super::cpu::Cpu;
+use super::state::State;
+use super::values::{element, is_taken, memory_address, segment_base, taken, takes_effect};
+use crate::trace::{AnalysisCall, Arg, Form, MAX_ARGS, MAX_LIST, Point};
 
 /// How one argument is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,66 +16,94 @@ enum Source {
     MemoryAddress,
     BranchTaken,
     BranchTarget,
+    Flags,
+    SegmentBase,
+    Vector,
+    Mask,
+    ElementAddress,
+    ElementSize,
+    FirstRepetition,
 }
 
 impl Source {
-    const ALL: [Source; 6] = [
+    const ALL: [Source; 13] = [
         Source::Value,
         Source::BlockInstructions,
         Source::Register,
         Source::MemoryAddress,
         Source::BranchTaken,
         Source::BranchTarget,
+        Source::Flags,
+        Source::SegmentBase,
+        Source::Vector,
+        Source::Mask,
+        Source::ElementAddress,
+        Source::ElementSize,
+        Source::FirstRepetition,
     ];
 }
 
-/// A call. Its form in the arena, which other processes read, too, is words: the routine, the local state, `packed`, and the arguments that aren't
-/// constant zeroes at the end. There is one for nearly each block of the app.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An argument: how it is found, and what goes with that.
+type Found = (Source, u64);
+
+/// A call. Its form in the arena, which other processes read, too, is words: the routine, the local state, `packed`, more sources if there are many, and the arguments
+/// that aren't constant zeroes at the end. There is one for nearly each block of the app.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallDescriptor {
     routine: u64,
     local: u64,
     predicated: bool,
     /// Whether the routine's result decides if the call is made that the next descriptor describes.
     tests: bool,
-    args: [(Source, u64); MAX_ARGS],
+    form: Form,
+    /// Whether the instruction has been executed.
+    behind: bool,
+    /// How many of `args` there are.
+    count: u8,
+    args: [Found; MAX_ARGS],
+    /// Those of a list that don't fit.
+    more: Vec<Found>,
 }
 
 /// Words of a descriptor without its arguments.
 const HEAD: usize = 3;
 
+/// Sources in a word that has nothing else.
+const IN_WORD: usize = 16;
+
 impl CallDescriptor {
     /// Describes `call` before `instruction`, which belongs to a block of `block_len` instructions.
     ///
     /// # Panics
-    /// If the call has more than [`MAX_ARGS`] arguments: the typed interface can't express that.
+    /// If the call has more than [`MAX_ARGS`] arguments, or a list more than [`MAX_LIST`]: the typed interface doesn't let that happen.
     pub fn new(call: &AnalysisCall, instruction: &Instruction, block_len: usize) -> Self {
-        assert!(call.args.len() <= MAX_ARGS, "an analysis routine takes at most {MAX_ARGS} arguments");
+        let most = if call.form == Form::List { MAX_LIST } else { MAX_ARGS };
+        assert!(call.args.len() <= most, "at most {most} arguments");
+        let found = |arg: &Arg| find(*arg, call.point, instruction, block_len);
         let mut args = [(Source::Value, 0); MAX_ARGS];
-        for (slot, arg) in args.iter_mut().zip(&call.args) {
-            *slot = match *arg {
-                Arg::Const(value) => (Source::Value, value),
-                Arg::BlockInstructions => (Source::BlockInstructions, block_len as u64),
-                Arg::InstructionPointer => (Source::Value, instruction.pc().0),
-                Arg::Register(r) => (Source::Register, r as u64),
-                Arg::MemoryAddress(n) => (Source::MemoryAddress, n as u64),
-                Arg::BranchTaken => match taken(call.point, instruction) {
-                    Some(taken) => (Source::Value, taken),
-                    None => (Source::BranchTaken, 0),
-                },
-                Arg::BranchTarget => match instruction.kind().target() {
-                    Some(target) => (Source::Value, target.0),
-                    None => (Source::BranchTarget, 0),
-                },
-            };
-        }
-        Self { routine: call.routine as u64, local: call.local, predicated: call.predicated, tests: false, args }
+        args.iter_mut().zip(&call.args).for_each(|(slot, arg)| *slot = found(arg));
+        let more = call.args.iter().skip(MAX_ARGS).map(found).collect();
+        let count = call.args.len().min(MAX_ARGS) as u8;
+        let (routine, local, predicated, form) = (call.routine as u64, call.local, call.predicated, call.form);
+        let behind = matches!(call.point, Point::After(_) | Point::Taken(_));
+        Self { routine, local, predicated, tests: false, form, behind, count, args, more }
+    }
+
+    /// Describes words that are written before `instruction`, which [`Self::words`] computes.
+    pub fn of_words(words: &[Arg], index: usize, instruction: &Instruction) -> Self {
+        let mut call = AnalysisCall::new(Point::Before(index), 0, 0, words.to_vec());
+        call.form = Form::List;
+        Self::new(&call, instruction, 1)
     }
 
     /// Appends its words.
     pub fn store(&self, words: &mut Vec<u64>) {
         words.extend([self.routine, self.local, self.packed()]);
-        words.extend(self.stored_args().iter().map(|(_, value)| value));
+        if self.form == Form::List {
+            words.push(self.more.len() as u64);
+        }
+        words.extend(self.more.chunks(IN_WORD).map(pack));
+        words.extend(self.stored_args().iter().chain(&self.more).map(|(_, value)| value));
     }
 
     /// Reads the descriptor at this offset of the arena, and gives the offset behind it. `bytes` gives bytes of the arena: from an offset on, so many.
@@ -85,29 +115,44 @@ impl CallDescriptor {
             let word = bytes(offset + (n * size_of::<u64>()) as u32, size_of::<u64>());
             u64::from_ne_bytes(word.try_into().expect("a word"))
         };
-        let [predicated, tests, count, sources @ ..] = word(HEAD - 1).to_le_bytes();
+        let packed = word(HEAD - 1);
+        let [bits, stored, ..] = packed.to_le_bytes();
+        let (form, behind, stored) =
+            (Form::ALL[usize::from(bits >> 2 & 3)], stored & 16 != 0, usize::from(stored & 15));
+        let (more, sources) = if form == Form::List { (word(HEAD) as usize, HEAD + 1) } else { (0, HEAD) };
+        let values = sources + more.div_ceil(IN_WORD);
         let mut args = [(Source::Value, 0); MAX_ARGS];
-        for (n, arg) in args[..usize::from(count)].iter_mut().enumerate() {
-            *arg = (Source::ALL[usize::from(sources[n])], word(HEAD + n));
+        for (n, arg) in args[..stored].iter_mut().enumerate() {
+            *arg = (source(packed >> 16, n), word(values + n));
         }
-        let loaded = Self { routine: word(0), local: word(1), predicated: predicated != 0, tests: tests != 0, args };
-        (loaded, offset + ((HEAD + usize::from(count)) * size_of::<u64>()) as u32)
+        let of_more = |n: usize| (source(word(sources + n / IN_WORD), n % IN_WORD), word(values + stored + n));
+        let loaded = Self {
+            routine: word(0),
+            local: word(1),
+            predicated: bits & 1 != 0,
+            tests: bits & 2 != 0,
+            form,
+            behind,
+            count: bits >> 4,
+            args,
+            more: (0..more).map(of_more).collect(),
+        };
+        (loaded, offset + ((values + stored + more) * size_of::<u64>()) as u32)
     }
 
-    /// What is neither an address nor an argument's value, a byte each: whether it is predicated, whether it is a test, how many arguments are stored, and how these
-    /// are found.
+    /// What is neither an address nor an argument's value. A byte: whether it is predicated, whether it is a test, its form, how many arguments it has; a byte: how many
+    /// of these are stored, whether the instruction has been executed; then how these are found.
     fn packed(&self) -> u64 {
-        let mut bytes =
-            [u8::from(self.predicated), u8::from(self.tests), self.stored_args().len() as u8, 0, 0, 0, 0, 0];
-        for (byte, (source, _)) in bytes[HEAD..].iter_mut().zip(self.stored_args()) {
-            *byte = *source as u8;
-        }
-        u64::from_le_bytes(bytes)
+        let bits = u64::from(self.predicated) | u64::from(self.tests) << 1 | (self.form as u64) << 2;
+        let stored = self.stored_args();
+        let stored_and_behind = stored.len() as u64 | u64::from(self.behind) << 4;
+        bits | u64::from(self.count) << 4 | stored_and_behind << 8 | pack(stored) << 16
     }
 
-    fn stored_args(&self) -> &[(Source, u64)] {
-        let last = self.args.iter().rposition(|&arg| arg != (Source::Value, 0));
-        &self.args[..last.map_or(0, |last| last + 1)]
+    fn stored_args(&self) -> &[Found] {
+        let args = &self.args[..usize::from(self.count)];
+        let last = args.iter().rposition(|&arg| arg != (Source::Value, 0));
+        if self.more.is_empty() { &args[..last.map_or(0, |last| last + 1)] } else { args }
     }
 
     /// The same as the test of the call whose descriptor follows.
@@ -122,25 +167,29 @@ impl CallDescriptor {
 
     /// Whether [`Self::call`] looks at the instruction.
     pub fn needs_instruction(&self) -> bool {
-        let looks = |source| matches!(source, Source::MemoryAddress | Source::BranchTaken);
-        self.predicated || self.args.iter().any(|(source, _)| looks(*source))
+        let looks = |source| {
+            use Source::{BranchTaken, ElementAddress, ElementSize, MemoryAddress};
+            matches!(source, MemoryAddress | BranchTaken | ElementAddress | ElementSize)
+        };
+        self.predicated || self.form == Form::State && !self.behind || self.found().any(|(source, _)| looks(source))
     }
 
-    /// Makes the call with the app's registers before the instruction, which is there if it is needed. What a routine
-    /// returns means something only if it is a test.
-    pub fn call(&self, registers: &Registers, instruction: Option<&Instruction>) -> u64 {
-        let instruction = || instruction.expect("an instruction, if it is needed");
-        if self.predicated && !takes_effect(instruction(), registers) {
+    /// Makes the call with the app's state at it. `instruction`: before which it is, if it is needed. What a routine returns means something only if it is a test.
+    pub fn call(&self, cpu: &Cpu, instruction: Option<&Instruction>) -> u64 {
+        let decoded = || instruction.expect("an instruction, if it is needed");
+        if self.predicated && !takes_effect(decoded(), &cpu.registers) {
             return 0;
         }
-        self.invoke(|source, value| match source {
-            Source::Value | Source::BlockInstructions => value,
-            Source::Register => registers.gpr[value as usize],
-            Source::MemoryAddress => memory_address(instruction(), value as usize, registers),
-            Source::BranchTaken => u64::from(is_taken(instruction(), registers)),
-            // The branch has taken effect.
-            Source::BranchTarget => registers.rip,
-        })
+        self.invoke(&State::new(cpu, instruction), |source, value| valued(source, value, cpu, instruction))
+    }
+
+    /// The arguments' values.
+    pub fn words(&self, cpu: &Cpu, instruction: Option<&Instruction>) -> Vec<u64> {
+        self.found().map(|(source, value)| valued(source, value, cpu, instruction)).collect()
+    }
+
+    fn found(&self) -> impl Iterator<Item = Found> {
+        self.args[..usize::from(self.count)].iter().chain(&self.more).copied()
     }
 
     /// The routine.
@@ -148,80 +197,99 @@ impl CallDescriptor {
         self.routine
     }
 
-    /// Makes the call with `count` in place of the number of the block's instructions.
-    pub fn correct(&self, count: u64) {
-        self.invoke(|source, value| if source == Source::BlockInstructions { count } else { value });
+    /// Makes the call with `count` in place of the number of the block's instructions. Only constants go with that number, see
+    /// [`AnalysisCall::is_compensated`].
+    pub fn correct(&self, count: u64, cpu: &Cpu) {
+        let value = |source, value| if source == Source::BlockInstructions { count } else { value };
+        self.invoke(&State::new(cpu, None), value);
     }
 
-    fn invoke(&self, value: impl Fn(Source, u64) -> u64) -> u64 {
-        let a = self.args.map(|(source, v)| value(source, v));
-        // SAFETY: the routine is an `extern "C"` function of the image with at most five integer arguments after the local
-        // state (the typed interface guarantees it); further arguments in registers are ignored by the C convention. One that
-        // returns nothing leaves any number in the register that is read as its result.
+    fn invoke(&self, state: &State<'_>, value: impl Fn(Source, u64) -> u64) -> u64 {
+        if self.form == Form::List {
+            let words: Vec<u64> = self.found().map(|(source, v)| value(source, v)).collect();
+            // SAFETY: the routine is an `extern "C"` function of the image with these parameters (the typed interface guarantees it).
+            let routine: extern "C" fn(u64, *const u64, usize) -> u64 =
+                unsafe { std::mem::transmute(self.routine as usize) };
+            return routine(self.local, words.as_ptr(), words.len());
+        }
+        let mut a = self.args.map(|(source, v)| value(source, v));
+        let mut last = 0;
+        if self.form == Form::State {
+            last = a[MAX_ARGS - 1];
+            a.rotate_right(1);
+            a[0] = std::ptr::from_ref(state) as u64;
+        }
+        // SAFETY: the routine is an `extern "C"` function of the image with at most so many integer arguments (the typed interface
+        // guarantees it); further arguments are ignored by the C convention. One that returns nothing leaves any number in the register that is read as its result.
         unsafe {
-            let routine: extern "C" fn(u64, u64, u64, u64, u64, u64) -> u64 =
-                std::mem::transmute(self.routine as usize);
-            routine(self.local, a[0], a[1], a[2], a[3], a[4])
+            #[rustfmt::skip]
+            type Routine = extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
+            let routine: Routine = std::mem::transmute(self.routine as usize);
+            routine(self.local, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], last)
         }
     }
 }
 
-/// Whether a branch is taken, where that is known without looking at registers.
-pub fn taken(point: Point, branch: &Instruction) -> Option<u64> {
-    match (point, branch.kind()) {
-        (Point::Taken(_), _) => Some(1),
-        (Point::After(_), _) => Some(0),
-        (_, Kind::Branch { .. } | Kind::CountBranch { .. }) => None,
-        _ => Some(u64::from(may_branch(branch))),
-    }
+/// How these arguments are found, four bits each, the first one lowest.
+fn pack(sources: &[Found]) -> u64 {
+    sources.iter().enumerate().fold(0, |all, (n, (source, _))| all | (*source as u64) << (4 * n))
 }
 
-/// Whether a conditional branch is taken with these registers.
-fn is_taken(branch: &Instruction, registers: &Registers) -> bool {
-    let zero = registers.rflags & machine::flags::ZF != 0;
-    // With an address size prefix it is the low half.
-    let count = if branch.counts_32() { registers.get(Gpr::Rcx) as u32 as u64 } else { registers.get(Gpr::Rcx) };
-    match branch.kind() {
-        Kind::Branch { condition, .. } => condition.holds(registers.rflags),
-        _ => match branch.mnemonic() {
-            "loop" => count != 1,
-            "loope" => count != 1 && zero,
-            "loopne" => count != 1 && !zero,
-            _ => count == 0,
+fn source(packed: u64, n: usize) -> Source {
+    Source::ALL[(packed >> (4 * n) & 15) as usize]
+}
+
+fn find(arg: Arg, point: Point, instruction: &Instruction, block_len: usize) -> Found {
+    let both = |low: usize, high: usize| low as u64 | (high as u64) << 8;
+    match arg {
+        Arg::Const(value) => (Source::Value, value),
+        Arg::BlockInstructions => (Source::BlockInstructions, block_len as u64),
+        Arg::InstructionPointer => (Source::Value, instruction.pc().0),
+        Arg::Register(r) => (Source::Register, r as u64),
+        Arg::MemoryAddress(n) => (Source::MemoryAddress, n as u64),
+        Arg::BranchTaken => match taken(point, instruction) {
+            Some(taken) => (Source::Value, taken),
+            None => (Source::BranchTaken, 0),
         },
+        Arg::BranchTarget => match instruction.kind().target() {
+            Some(target) => (Source::Value, target.0),
+            None => (Source::BranchTarget, 0),
+        },
+        Arg::Flags => (Source::Flags, 0),
+        Arg::SegmentBase(segment) => (Source::SegmentBase, u64::from(segment == Segment::Gs)),
+        Arg::Vector { register, word } => (Source::Vector, both(register.into(), word.into())),
+        Arg::Mask(register) => (Source::Mask, register.into()),
+        Arg::ElementAddress { operand, element } => (Source::ElementAddress, both(operand, element)),
+        Arg::ElementSize { operand, element } => (Source::ElementSize, both(operand, element)),
+        Arg::FirstRepetition => (Source::FirstRepetition, instruction.pc().0),
     }
 }
 
-/// Whether a predicated instruction does anything.
-fn takes_effect(instruction: &Instruction, registers: &Registers) -> bool {
-    if instruction.is_rep() {
-        return registers.get(Gpr::Rcx) != 0;
-    }
-    instruction.cmov_condition().is_none_or(|condition| condition.holds(registers.rflags))
-}
-
-/// Effective address of a memory operand.
-fn memory_address(instruction: &Instruction, index: usize, registers: &Registers) -> u64 {
-    let operands = instruction.memory_operands();
-    let operand = &operands[index];
-    let part = |r: Option<Gpr>| r.map_or(0, |r| registers.get(r));
-    let mut address = part(operand.base)
-        .wrapping_add(part(operand.index).wrapping_mul(u64::from(operand.scale)))
-        .wrapping_add(operand.displacement as u64);
-    if operand.address_32 {
-        address &= 0xffff_ffff;
-    }
-    match operand.segment {
-        Some(isa::Segment::Fs) => address.wrapping_add(registers.fs_base),
-        Some(isa::Segment::Gs) => address.wrapping_add(registers.gs_base),
-        None => address,
+/// An argument's value with the app's state at the call.
+fn valued(source: Source, value: u64, cpu: &Cpu, instruction: Option<&Instruction>) -> u64 {
+    let registers = &cpu.registers;
+    let instruction = || instruction.expect("an instruction, if it is needed");
+    let (low, high) = ((value & 0xff) as usize, (value >> 8) as usize);
+    match source {
+        Source::Value | Source::BlockInstructions => value,
+        Source::Register => registers.gpr[value as usize],
+        Source::MemoryAddress => memory_address(instruction(), value as usize, registers),
+        Source::BranchTaken => u64::from(is_taken(instruction(), registers)),
+        // The branch has taken effect.
+        Source::BranchTarget => registers.rip,
+        Source::Flags => registers.rflags,
+        Source::SegmentBase => segment_base(if value == 0 { Segment::Fs } else { Segment::Gs }, registers),
+        Source::Vector => u64::from_le_bytes(cpu.xstate.vector(low).as_chunks().0[high]),
+        Source::Mask => cpu.xstate.mask(value as usize),
+        Source::ElementAddress => element(instruction(), low, high, cpu).0,
+        Source::ElementSize => element(instruction(), low, high, cpu).1.into(),
+        Source::FirstRepetition => u64::from(cpu.repeating != value),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::AppPc;
 
     #[test]
     fn what_is_stored_is_loaded() {
@@ -230,14 +298,22 @@ mod tests {
             local: 8,
             predicated: false,
             tests: false,
+            form: Form::Words,
+            behind: false,
+            count: 5,
             args: [(Source::Value, 0); MAX_ARGS],
+            more: Vec::new(),
         };
-        let few = CallDescriptor { predicated: true, ..none.as_test() };
+        let few = CallDescriptor { predicated: true, ..none.clone().as_test() };
         let mut args = none.args;
         args[2] = (Source::BlockInstructions, u64::MAX);
-        let some = CallDescriptor { args, ..few };
-        let all = CallDescriptor { args: std::array::from_fn(|n| (Source::ALL[n + 1], n as u64)), ..none };
-        let descriptors = [all, none, some, few];
+        let some = CallDescriptor { args, form: Form::State, behind: true, ..few.clone() };
+        let all =
+            CallDescriptor { args: std::array::from_fn(|n| (Source::ALL[n], n as u64 + 1)), count: 12, ..none.clone() };
+        let more = (0..40).map(|n| (Source::ALL[n % 12], n as u64)).collect();
+        let list = CallDescriptor { form: Form::List, count: 12, more, ..none.clone() };
+        let short_list = CallDescriptor { form: Form::List, ..few.clone() };
+        let descriptors = [all, none, some, list, few, short_list];
         let mut words = Vec::new();
         descriptors.iter().for_each(|descriptor| descriptor.store(&mut words));
         let bytes = crate::abi::as_bytes(&words);
@@ -248,33 +324,5 @@ mod tests {
             at = behind;
         }
         assert_eq!(at as usize, bytes.len());
-    }
-
-    #[test]
-    fn addresses_follow_the_operand() {
-        // mov rax, [rbx + rcx*4 - 8]
-        let load = Instruction::decode(&[0x48, 0x8b, 0x44, 0x8b, 0xf8], AppPc(0)).unwrap();
-        let mut registers = Registers::default();
-        registers.set(Gpr::Rbx, 0x1000);
-        registers.set(Gpr::Rcx, 3);
-        assert_eq!(memory_address(&load, 0, &registers), 0x1004);
-    }
-
-    #[test]
-    fn count_branches_follow_the_count() {
-        use machine::flags::ZF;
-        let taken = |bytes: &[u8], rcx, rflags| {
-            let branch = Instruction::decode(bytes, AppPc(0)).unwrap();
-            let mut registers = Registers { rflags, ..Registers::default() };
-            registers.set(Gpr::Rcx, rcx);
-            is_taken(&branch, &registers)
-        };
-        const BIG: u64 = 1 << 32;
-        // loop, loope, loopne, jrcxz, jecxz, and loop with ecx
-        assert!(taken(&[0xe2, 0], 2, 0) && taken(&[0xe2, 0], 0, 0) && !taken(&[0xe2, 0], 1, 0));
-        assert!(taken(&[0xe1, 0], 2, ZF) && !taken(&[0xe1, 0], 2, 0));
-        assert!(taken(&[0xe0, 0], 2, 0) && !taken(&[0xe0, 0], 2, ZF));
-        assert!(taken(&[0xe3, 0], 0, 0) && !taken(&[0xe3, 0], BIG, 0));
-        assert!(taken(&[0x67, 0xe3, 0], BIG, 0) && !taken(&[0x67, 0xe2, 0], BIG | 1, 0));
     }
 }

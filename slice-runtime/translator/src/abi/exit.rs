@@ -46,6 +46,9 @@ pub enum ExitKind {
     SelectorLoad,
     /// The buffer is to be emptied before the app goes on at `pc`.
     Drain,
+    /// Words are written into the buffer that the runtime computes, before the instruction at `pc`; `site` is the offset where the trace goes on, `argument` the arena
+    /// offset of the descriptor.
+    Words,
     /// The quick check of the slice's end passed at `pc`; `site` is the offset where the trace goes on.
     End,
     /// The app code at `pc` isn't what the trace was made from any more.

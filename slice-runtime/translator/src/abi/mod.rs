@@ -6,7 +6,8 @@
 //!                ── exit ────► Exit            why a trace is left, and where the app goes on
 //!   runtime ── a place in it ──► state map     the app's registers there
 //!                            ──► marks         which calls were made, which words were written
-//!                            ──► Descriptor    a call that the runtime makes itself
+//!                            ──► Descriptor    a call that the runtime makes itself, words that it computes
+//!   a routine that asks for all ──► State       the app's state, read
 //! ```
 
 mod counters;
@@ -17,12 +18,15 @@ mod exit;
 mod ibl;
 mod marks;
 mod spill;
+mod state;
 mod state_map;
+mod step;
 mod thread_state;
+mod values;
 
 pub use counters::{CounterPlace, Counters};
 pub use cpu::Cpu;
-pub use descriptor::{CallDescriptor, taken};
+pub use descriptor::CallDescriptor;
 pub use doors::Doors;
 pub use exit::{ExitKind, SpaceId, TraceExit, TraceId, exit_id, exit_of};
 pub use ibl::{INDIRECT_ENTRIES, IndirectTables, LINK_WORDS, Level, dropped_bits, index_of};
@@ -31,8 +35,11 @@ pub use spill::{
     HOME_R9, HOME_R10, HOMES, MUCH, QUICK, Reserved, SHARDS, SLOT_HELD, SLOT_R11, SLOT_SCRATCH, SPILL_SLOTS, WORD,
     WORDS,
 };
+pub use state::{Access, State};
 pub use state_map::{
     IN_R9, IN_TARGET, MapEntry, NOT_BORROWED, PcSource, R11, Saved, as_bytes, borrowed, borrowed_for_flags, find,
     from_bytes, in_home_slots,
 };
+pub use step::again_or_behind;
 pub use thread_state::ThreadState;
+pub use values::taken;

@@ -9,6 +9,7 @@ use std::fmt;
 use machine::{Gpr, Registers, flags};
 
 use super::spill::{HOME_R9, HOME_R10, HOMES, SLOT_HELD, SLOT_R11, SPILL_SLOTS};
+use super::step::{behind_step, stepped_at};
 use super::thread_state::ThreadState;
 
 /// Where the app's pc is.
@@ -23,7 +24,12 @@ pub enum PcSource {
     InTarget = 3,
     /// It is the entry's `pc`, and the block before it has been left: its last instruction has taken effect.
     Left = 2,
+    /// A string instruction has made one step: it is where that repeats, or behind it, as [`super::again_or_behind`] has packed into the entry's `pc`. The block has been left.
+    Repeats = 6,
 }
+
+/// Where the bits of a [`PcSource`] beyond the first two are in `packed`.
+const MORE_SOURCE: u8 = 0x80;
 
 /// App pc of an exit of such a source.
 pub const IN_TARGET: u64 = u64::MAX;
@@ -60,7 +66,7 @@ pub struct MapEntry {
     pub pc: u64,
     /// Offset from the trace's first byte.
     pub offset: u32,
-    /// A [`PcSource`], in the third and fourth bit which of r10 and r9 are not loaded, and in the high four bits an [`R11`].
+    /// A [`PcSource`], in the third and fourth bit which of r10 and r9 are not loaded, in the next three bits an [`R11`], in the last one the rest of the source.
     packed: u8,
     /// Borrowed registers: number in the high, spill slot (or [`IN_R9`]) in the low four bits; or [`NOT_BORROWED`].
     borrowed: [u8; 3],
@@ -123,7 +129,8 @@ fn flags_in(rax: u64) -> u64 {
 impl MapEntry {
     /// From `offset` on the app is about to execute `pc`, with these registers borrowed.
     pub fn new(pc: u64, offset: u32, source: PcSource, r11: R11, borrowed: [u8; 3]) -> MapEntry {
-        MapEntry { pc, offset, packed: (r11 as u8) << 4 | source as u8, borrowed }
+        let packed = (r11 as u8) << 4 | source as u8 & 3 | (source as u8 & 4) << 5;
+        MapEntry { pc, offset, packed, borrowed }
     }
 
     /// The same, but these of r10 and r9 (one bit for each register) are in their home slots.
@@ -137,7 +144,7 @@ impl MapEntry {
 
     /// The same from another offset on, with something else in r11.
     pub fn with_r11(&self, offset: u32, r11: R11) -> MapEntry {
-        MapEntry { offset, packed: self.packed & 15 | (r11 as u8) << 4, ..*self }
+        MapEntry { offset, packed: self.packed & (15 | MORE_SOURCE) | (r11 as u8) << 4, ..*self }
     }
 
     /// Where the pc is.
@@ -147,6 +154,7 @@ impl MapEntry {
             0 => PcSource::Static,
             1 => PcSource::InR10,
             3 => PcSource::InTarget,
+            _ if self.packed & MORE_SOURCE != 0 => PcSource::Repeats,
             _ => PcSource::Left,
         }
     }
@@ -158,7 +166,7 @@ impl MapEntry {
         self.recover(registers, thread);
         // A routine that was called may have changed it; then it was saved.
         let in_r11 = registers.get(Gpr::R11);
-        let r11 = self.packed >> 4;
+        let r11 = self.packed >> 4 & 7;
         if r11 != R11::App as u8 {
             registers.set(Gpr::R11, thread.spill[SLOT_R11]);
         }
@@ -172,6 +180,7 @@ impl MapEntry {
             PcSource::Static | PcSource::Left => self.pc,
             PcSource::InR10 => registers.get(Gpr::R10),
             PcSource::InTarget => thread.target,
+            PcSource::Repeats => behind_step(self.pc, registers),
         };
         self.give_back(registers, thread);
         for (n, (r, slot)) in HOMES.into_iter().enumerate() {
@@ -204,6 +213,7 @@ impl fmt::Display for MapEntry {
             PcSource::InR10 => f.write_str("at the address in r10")?,
             PcSource::InTarget => f.write_str("at the branch's target")?,
             PcSource::Left => write!(f, "at {:#x}, the block has been left", self.pc)?,
+            PcSource::Repeats => write!(f, "at {:#x}, or behind it, after a step", stepped_at(self.pc))?,
         }
         for (n, (r, _)) in HOMES.into_iter().enumerate() {
             if self.packed & UNLOADED << n != 0 {
@@ -229,7 +239,7 @@ impl fmt::Display for MapEntry {
                 }
             }
         }
-        f.write_str(match self.packed >> 4 {
+        f.write_str(match self.packed >> 4 & 7 {
             0 => "",
             1 => "; nothing in r11",
             _ => "; r11 the app's",

@@ -12,7 +12,7 @@ use machine::Gpr;
 use super::cpu::Cpu;
 use super::ibl::{INDIRECT_ENTRIES, IndirectTables, LINK_WORDS, Level};
 use super::spill::{QUICK, Reserved, SHARDS, SPILL_SLOTS, WORDS};
-use crate::trace::MAX_ARGS;
+use crate::trace::MAX_LIST;
 
 /// Everything that belongs to an app thread while it runs translated code.
 #[repr(C)]
@@ -25,8 +25,8 @@ pub struct ThreadState {
     pub called: [u64; 16],
     /// The arithmetic flags there, as `lahf` and `seto al` put them into rax.
     pub called_flags: u64,
-    /// Arguments of such a call that are computed before it.
-    pub called_args: [u64; MAX_ARGS],
+    /// Arguments of such a call that are computed before it, and all of one that gets a list.
+    pub called_args: [u64; MAX_LIST],
     /// Where the next word of the buffer goes, see [`ThreadState::buffer`].
     pub buffer: u64,
     /// Which exit was taken: what [`exit_id`](super::exit_id) makes, written by the exit's stub.
@@ -203,6 +203,8 @@ impl ThreadState {
     pub const INDIRECT_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, indirect) as u64;
     /// GS offset of [`Self::xcr0`].
     pub const XCR0_AT: u32 = offset_of!(ThreadState, xcr0) as u32;
+    /// GS offset of [`Cpu::repeating`].
+    pub const REPEATING_AT: u32 = (offset_of!(ThreadState, cpu) + offset_of!(Cpu, repeating)) as u32;
     /// GS offset of the app's own GS base.
     pub const APP_GS_AT: u32 =
         (offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers) + offset_of!(machine::Registers, gs_base)) as u32;

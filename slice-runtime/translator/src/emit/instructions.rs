@@ -36,6 +36,7 @@ impl Emitter<'_> {
             return Ok(());
         }
         match instruction.kind() {
+            Kind::Plain if self.repeats(index).is_some() => self.one_step(index),
             Kind::Plain | Kind::Trap => self.plain(index, block)?,
             Kind::Jump { target } => {
                 if self.has_calls(Point::Taken(index)) {
@@ -292,7 +293,8 @@ mod tests {
 
     #[test]
     fn a_count_branch_that_is_not_taken_is_over_before_its_way_round() {
-        let limits = Limits { blocks: 2, instructions: 2, single: false, stop_after_write: false };
+        let limits =
+            Limits { blocks: 2, instructions: 2, single: false, stop_after_write: false, each_repetition: false };
         // loop +0; nop; syscall
         let code = [0xe2, 0, 0x90, 0x0f, 5];
         let trace = select(AppPc(0x1000), &code, limits, |_| Border::None, Vec::new()).unwrap().trace;
@@ -302,7 +304,15 @@ mod tests {
         let live_at = &mut |_| flags::ARITHMETIC;
         let off = Off::default();
         let doors = Doors { leave_by_stub: pc.0, stub_miss: pc.0 };
-        let rules = Rules { off, exact_faults: false, replays: false, counters: &counters, doors, known: &known };
+        let rules = Rules {
+            off,
+            exact_faults: false,
+            replays: false,
+            each_repetition: false,
+            counters: &counters,
+            doors,
+            known: &known,
+        };
         let shape = Shape::new(Lookup::IblStubs);
         let made = translate(&trace, site, rules, shape, live_at, &mut ScratchBuffers::default()).unwrap();
         assert_eq!(made.code[..2], [0xe2, 5], "a jump of five bytes follows");

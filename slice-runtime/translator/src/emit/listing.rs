@@ -162,7 +162,8 @@ mod tests {
     fn app_code_emitted_code_and_map_stand_together() {
         for off in [Off::ALL, Off::default()] {
             let routine = count as *const () as usize;
-            let limits = Limits { blocks: 3, instructions: 16, single: false, stop_after_write: false };
+            let limits =
+                Limits { blocks: 3, instructions: 16, single: false, stop_after_write: false, each_repetition: false };
             let mut trace = select(AppPc(PC), &CODE, limits, |_| Border::None, Vec::new()).expect("a trace").trace;
             trace.calls.push(AnalysisCall::new(Point::Anywhere(0), routine, LOCAL.start, vec![Arg::BlockInstructions]));
             let site = Site {
@@ -175,7 +176,15 @@ mod tests {
             };
             let (counters, known) = (Counters::default(), RoutineFacts::default());
             let doors = Doors { leave_by_stub: 0x5554_e000_1000, stub_miss: 0x5554_e000_1100 };
-            let rules = Rules { off, exact_faults: false, replays: false, counters: &counters, doors, known: &known };
+            let rules = Rules {
+                off,
+                exact_faults: false,
+                replays: false,
+                each_repetition: false,
+                counters: &counters,
+                doors,
+                known: &known,
+            };
             let shape = Shape::new(Lookup::IblStubs);
             let mut spare = ScratchBuffers::default();
             let made = translate(&trace, site, rules, shape, &mut |_| flags::ARITHMETIC, &mut spare).unwrap();

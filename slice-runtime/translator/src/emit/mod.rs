@@ -25,6 +25,7 @@ mod instructions;
 mod listing;
 mod plan;
 mod registers;
+mod repetition;
 mod stream;
 mod translate;
 

@@ -9,7 +9,7 @@ use isa::routine::{ARGUMENTS, clobbers, inline};
 use machine::{Memory, PAGE};
 
 use super::routine::routine_code;
-use crate::trace::{AnalysisCall, Arg};
+use crate::trace::{AnalysisCall, Arg, Form};
 
 /// Calls that are remembered at most.
 const MOST_KNOWN: usize = 4096;
@@ -86,6 +86,9 @@ impl RoutineFacts {
 
     /// The word's address and what is added, if that is all that the call does. It stands for `block_len` instructions.
     pub(crate) fn added_by(&self, call: &AnalysisCall, block_len: usize) -> Option<Addition> {
+        if call.form != Form::Words {
+            return None;
+        }
         let argument = match call.args.as_slice() {
             [] => None,
             [Arg::Const(value)] => Some(*value),

@@ -5,7 +5,7 @@
 //! each instruction: should the block not run to its end, [`Arg::BlockInstructions`] is compensated in both cases.
 
 use super::known::RoutineFacts;
-use crate::trace::{AnalysisCall, Arg, Point, Trace};
+use crate::trace::{AnalysisCall, Arg, Form, Point, Trace};
 
 /// Makes one block-level call of the calls before each instruction of a block, where that is the same.
 pub fn merge_counters(trace: &mut Trace, known: &RoutineFacts) {
@@ -37,6 +37,7 @@ fn is_step(call: &AnalysisCall) -> bool {
     matches!(call.point, Point::Before(_))
         && !call.predicated
         && call.test.is_none()
+        && call.form == Form::Words
         && call.args == [Arg::BlockInstructions]
 }
 

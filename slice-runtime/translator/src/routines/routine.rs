@@ -4,19 +4,26 @@ use isa::Instruction;
 use isa::routine::{ARGUMENTS, Inlined, inline, inline_with_result};
 
 use crate::abi::taken;
-use crate::trace::{AnalysisCall, Arg, Point};
+use crate::trace::{AnalysisCall, Arg, Form, Point};
 
 /// Bytes of a routine that are looked at.
 const ROUTINE_BYTES: usize = 256;
 
 /// The call's routine with its constant arguments folded in, if it is small enough.
 pub fn routine_of(call: &AnalysisCall, instruction: &Instruction, block_len: usize) -> Option<Inlined> {
+    if call.form != Form::Words || call.args.len() >= ARGUMENTS {
+        // What it finds elsewhere than in registers isn't known.
+        return None;
+    }
     let known = known_arguments(call, instruction, block_len);
     inline(routine_code(call.routine), call.routine as u64, &known)
 }
 
 /// The same for a test, whose result is wanted.
 pub fn test_of(test: &AnalysisCall, instruction: &Instruction) -> Option<Inlined> {
+    if test.args.len() >= ARGUMENTS {
+        return None;
+    }
     let known = known_arguments(test, instruction, 1);
     inline_with_result(routine_code(test.routine), test.routine as u64, &known)
 }
@@ -38,7 +45,9 @@ pub fn constant(arg: Arg, point: Point, instruction: &Instruction, block_len: us
         Arg::InstructionPointer => Some(instruction.pc().0),
         Arg::BranchTaken => taken(point, instruction),
         Arg::BranchTarget => instruction.kind().target().map(|target| target.0),
-        Arg::Register(_) | Arg::MemoryAddress(_) => None,
+        Arg::Register(_) | Arg::MemoryAddress(_) | Arg::Flags | Arg::SegmentBase(_) => None,
+        Arg::Vector { .. } | Arg::Mask(_) | Arg::ElementAddress { .. } | Arg::ElementSize { .. } => None,
+        Arg::FirstRepetition => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a tool inserts into a trace: calls of its routines, and values for the buffer.
 
-use isa::{Instruction, Kind};
+use isa::{Instruction, Kind, Segment};
 use machine::Gpr;
 
 /// Values that are written into the buffer before an instruction, see [`ThreadState`](crate::abi::ThreadState).
@@ -80,10 +80,72 @@ pub enum Arg {
     BranchTaken,
     /// Where a branch goes if it is taken. Of an indirect one only at [`Point::Taken`].
     BranchTarget,
+    /// The flags. Exact only if flags aren't looked up across traces ([`FlagLookahead`](bubble::switches::Optimisation::FlagLookahead)).
+    Flags,
+    /// The base of a segment.
+    SegmentBase(Segment),
+    /// A word of 64 bits of a vector register.
+    Vector {
+        /// `zmm0` to `zmm31`.
+        register: u8,
+        /// From 0, the lowest one, to 7.
+        word: u8,
+    },
+    /// A mask register.
+    Mask(u8),
+    /// 1 at the first step of a repeated string instruction and at all other instructions, 0 at further steps.
+    FirstRepetition,
+    /// Address of an element of a memory operand, see [`Instruction::elements`].
+    ElementAddress {
+        /// The operand.
+        operand: usize,
+        /// The element.
+        element: usize,
+    },
+    /// Bytes of it that are accessed: none if a mask leaves it out.
+    ElementSize {
+        /// The operand.
+        operand: usize,
+        /// The element.
+        element: usize,
+    },
+}
+
+impl Arg {
+    /// Whether only the runtime computes it, never translated code.
+    pub(crate) fn is_for_runtime(self, instruction: &Instruction) -> bool {
+        match self {
+            Arg::Flags | Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => true,
+            Arg::ElementAddress { .. } | Arg::ElementSize { .. } | Arg::FirstRepetition => true,
+            Arg::MemoryAddress(n) => instruction.memory_operands()[n].index_8,
+            Arg::Const(_) | Arg::BlockInstructions | Arg::InstructionPointer | Arg::Register(_) => false,
+            Arg::BranchTaken | Arg::BranchTarget => false,
+        }
+    }
 }
 
 /// Arguments of a call at most, the local state not counted.
-pub const MAX_ARGS: usize = 5;
+pub const MAX_ARGS: usize = 12;
+
+/// Words of a list at most, and words that are written for an instruction if the runtime has to compute any of them.
+pub const MAX_LIST: usize = 255;
+
+/// How a routine gets its arguments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// One after the other.
+    #[default]
+    Words,
+    /// As a list: its address and its length.
+    List,
+    /// After the address of a [`State`](crate::abi::State), one after the other.
+    State,
+}
+
+impl Form {
+    /// All there are, by their numbers.
+    pub const ALL: [Form; 4] = [Form::Words, Form::List, Form::State, Form::Words];
+}
 
 /// A call of an analysis routine.
 #[derive(Clone, Debug)]
@@ -94,8 +156,10 @@ pub struct AnalysisCall {
     pub routine: usize,
     /// First argument: address of the tool's local state, the same in every slice.
     pub local: u64,
-    /// Further arguments, at most [`MAX_ARGS`].
+    /// Further arguments, at most [`MAX_ARGS`], or [`MAX_LIST`] in a list.
     pub args: Vec<Arg>,
+    /// How the routine gets them.
+    pub form: Form,
     /// Only if the instruction takes effect: a cmov whose condition holds, a REP instruction with rcx not 0.
     pub predicated: bool,
     /// Only if this says so. Not with `predicated`.
@@ -115,7 +179,7 @@ pub struct Test {
 impl AnalysisCall {
     /// A call that is always made.
     pub fn new(point: Point, routine: usize, local: u64, args: Vec<Arg>) -> Self {
-        Self { point, routine, local, args, predicated: false, test: None }
+        Self { point, routine, local, args, form: Form::Words, predicated: false, test: None }
     }
 
     /// The call's test as a call of its own.
@@ -132,5 +196,11 @@ impl AnalysisCall {
     /// Whether the call is made again with a negative number if the app leaves the block early: see [`Arg::BlockInstructions`].
     pub fn is_compensated(&self) -> bool {
         self.args.contains(&Arg::BlockInstructions) && !self.predicated && self.test.is_none()
+    }
+
+    /// Whether the app's flags are to be there when it is made.
+    pub(crate) fn reads_flags(&self) -> bool {
+        let of_test = self.test.iter().flat_map(|test| &test.args);
+        self.form == Form::State || self.args.iter().chain(of_test).any(|arg| *arg == Arg::Flags)
     }
 }

@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_block_has_the_calls_of_the_rest() {
-        let limits = Limits { blocks: 1, instructions: 9, single: false, stop_after_write: false };
+        let limits =
+            Limits { blocks: 1, instructions: 9, single: false, stop_after_write: false, each_repetition: false };
         let code = [0x90, 0x90, 0x90, 0xc3];
         let mut trace = select(AppPc(0x1000), &code, limits, |_| Border::None, Vec::new()).unwrap().trace;
         let call = |point, args: &[Arg]| AnalysisCall::new(point, 7, 8, args.to_vec());

@@ -14,7 +14,7 @@ mod select;
 #[expect(clippy::module_inception, reason = "the file of the type Trace")]
 mod trace;
 
-pub use call::{AnalysisCall, Arg, Buffered, MAX_ARGS, Point, Test, has_after, may_branch};
+pub use call::{AnalysisCall, Arg, Buffered, Form, MAX_ARGS, MAX_LIST, Point, Test, has_after, may_branch};
 pub use instrument::Instrument;
 pub use leftover::{leave_out, leave_part};
 pub use select::{Border, FetchFault, Limits, MAX_BYTES, MAX_INSTRUCTIONS, Selected, block_around, select};

@@ -24,6 +24,8 @@ pub struct Limits {
     pub single: bool,
     /// Whether it ends after a block that writes memory: for code that changes itself often.
     pub stop_after_write: bool,
+    /// Whether a string instruction that repeats is a block for itself, which each repetition executes.
+    pub each_repetition: bool,
 }
 
 /// Instructions a trace can have at most: it must not span more than one page boundary.
@@ -109,13 +111,13 @@ pub fn select(
 
 /// The block with the instruction at `pc` among those that follow each other from `start` on, whose code is readable in `bytes`: where it begins, and the
 /// address behind it. `None` if there is none.
-pub fn block_around(start: AppPc, bytes: &[u8], pc: AppPc) -> Option<Range<u64>> {
-    const WHOLE: Limits = Limits { blocks: 1, instructions: MAX_BLOCK, single: false, stop_after_write: false };
+pub fn block_around(start: AppPc, bytes: &[u8], pc: AppPc, each_repetition: bool) -> Option<Range<u64>> {
+    let whole = Limits { blocks: 1, instructions: MAX_BLOCK, single: false, stop_after_write: false, each_repetition };
     let mut first = start.0;
     while first <= pc.0 {
         let mut reader = Reader::new(bytes.get((first - start.0) as usize..)?, AppPc(first));
         let mut instructions = Vec::new();
-        block(&mut instructions, &mut reader, AppPc(first), WHOLE, &|_| Border::None).ok()?;
+        block(&mut instructions, &mut reader, AppPc(first), whole, &|_| Border::None).ok()?;
         let end = instructions.last()?.next_pc().0;
         if pc.0 < end {
             let is_there = instructions.iter().any(|instruction| instruction.pc() == pc);
@@ -156,7 +158,8 @@ fn block(
             Err(DecodeError::Truncated) => return Err(FetchFault::Unreachable),
             Err(DecodeError::Invalid) => return Err(FetchFault::Invalid),
         };
-        let stands = instruction.in_block();
+        let is_repeated = limits.each_repetition && instruction.is_rep();
+        let stands = if is_repeated { InBlock::Alone } else { instruction.in_block() };
         if n > 0 && stands == InBlock::Alone {
             return Ok(Block::Whole { goes_on: false });
         }
@@ -164,7 +167,7 @@ fn block(
         wrote = wrote || limits.stop_after_write && instruction.writes_memory();
         if stands != InBlock::Inside {
             let branches = matches!(instruction.kind(), Kind::Branch { .. } | Kind::CountBranch { .. });
-            return Ok(Block::Whole { goes_on: branches && !wrote });
+            return Ok(Block::Whole { goes_on: branches && !wrote && !limits.single });
         }
     }
     Ok(Block::Whole { goes_on: false })
@@ -174,7 +177,8 @@ fn block(
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { blocks: 2, instructions: 10, single: false, stop_after_write: false };
+    const LIMITS: Limits =
+        Limits { blocks: 2, instructions: 10, single: false, stop_after_write: false, each_repetition: false };
 
     fn selected(bytes: &[u8], limits: Limits, (at, border): (u64, Border)) -> Selected {
         let border = |pc: AppPc| if pc.0 == at { border } else { Border::None };
@@ -196,6 +200,7 @@ mod tests {
         assert_eq!(lengths(&nops_je_nop_ret, LIMITS, NONE), (5, vec![3, 5]));
         assert_eq!(lengths(&nops_je_nop_ret, Limits { blocks: 1, ..LIMITS }, NONE), (3, vec![3]));
         assert_eq!(lengths(&nops_je_nop_ret, Limits { single: true, ..LIMITS }, NONE), (1, vec![1]));
+        assert_eq!(lengths(&nops_je_nop_ret[2..], Limits { single: true, ..LIMITS }, NONE), (1, vec![1]));
         assert_eq!(lengths(&nops_je_nop_ret, LIMITS, (0x1004, Border::Block)), (3, vec![3]));
         assert_eq!(lengths(&nops_je_nop_ret, LIMITS, (0x1004, Border::Instruction)), (3, vec![3]));
     }
@@ -247,12 +252,21 @@ mod tests {
 
     #[test]
     fn the_block_around_an_instruction() {
-        let around = |pc| block_around(AppPc(0x1000), &[0x90, 0x74, 0x00, 0x90, 0x0f, 0x31, 0xc3], AppPc(pc));
+        let around = |pc| block_around(AppPc(0x1000), &[0x90, 0x74, 0x00, 0x90, 0x0f, 0x31, 0xc3], AppPc(pc), false);
         assert_eq!(around(0x1000), Some(0x1000..0x1003));
         assert_eq!(around(0x1001), Some(0x1000..0x1003));
         assert_eq!(around(0x1003), Some(0x1003..0x1004));
         assert_eq!(around(0x1004), Some(0x1004..0x1006));
         assert_eq!((around(0xfff), around(0x1002), around(0x1007)), (None, None, None));
+    }
+
+    #[test]
+    fn what_repeats_is_a_block_if_each_repetition_counts() {
+        let nop_rep_movsb_nop = [0x90, 0xf3, 0xa4, 0x90, 0xc3];
+        assert_eq!(lengths(&nop_rep_movsb_nop, LIMITS, NONE), (4, vec![4]));
+        let each = Limits { each_repetition: true, ..LIMITS };
+        assert_eq!(lengths(&nop_rep_movsb_nop, each, NONE), (1, vec![1]));
+        assert_eq!(lengths(&nop_rep_movsb_nop[1..], each, NONE), (1, vec![1]));
     }
 
     #[test]

@@ -95,11 +95,13 @@ fn check(rng: &mut Rng) -> Check {
 fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: Doors, hash: &mut Hash) -> u64 {
     let mut rng = Rng(number);
     let once = rng.once_in(16);
+    let each_repetition = rng.once_in(4);
     let limits = Limits {
         blocks: 1 + rng.below(5) as usize,
         instructions: 1 + rng.below(64) as usize,
         single: once,
         stop_after_write: rng.once_in(8),
+        each_repetition,
     };
     let mut trace = select(pc, code_at(pc), limits, |_| Border::None, emptied(&mut list.spare.instructions))
         .expect("code of a program")
@@ -132,6 +134,7 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
         off: list.off,
         exact_faults,
         replays: rng.once_in(2),
+        each_repetition,
         counters: &list.counters,
         doors,
         known: &list.known,
@@ -213,7 +216,7 @@ fn emission(traces: u64, routines: &Routines) -> Hash {
 }
 
 /// What random traces lead to. Programs have no `rdtsc` and the like, and too few that store the environment of the x87 unit.
-const EXITS: [ExitKind; 10] = [
+const EXITS: [ExitKind; 11] = [
     ExitKind::Direct,
     ExitKind::ConstantPointer,
     ExitKind::Syscall,
@@ -221,6 +224,7 @@ const EXITS: [ExitKind; 10] = [
     ExitKind::Interrupted,
     ExitKind::PopFlags,
     ExitKind::Drain,
+    ExitKind::Words,
     ExitKind::End,
     ExitKind::Changed,
     ExitKind::Invalid,

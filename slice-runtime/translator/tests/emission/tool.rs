@@ -1,10 +1,10 @@
 //! What a tool inserts, by chance.
 
 use bubble::map::LOCAL;
-use isa::Kind;
 use isa::random::Rng;
+use isa::{Kind, Segment};
 use machine::Gpr;
-use translator::trace::{AnalysisCall, Arg, Buffered, Point, Test, Trace, has_after, may_branch};
+use translator::trace::{AnalysisCall, Arg, Buffered, Form, Point, Test, Trace, has_after, may_branch};
 
 use super::memory::Routines;
 
@@ -53,8 +53,11 @@ impl Tool<'_> {
 
     pub fn call(&self, trace: &Trace, n: usize, rng: &mut Rng) -> AnalysisCall {
         let point = self.point(trace, n, rng);
-        let args = vec![argument(trace, point, rng), argument(trace, point, rng)];
+        let count = if rng.once_in(8) { rng.below(13) } else { 2 };
+        let args = (0..count).map(|_| argument(trace, point, rng)).collect();
         let call = AnalysisCall::new(point, rng.pick(&self.routines.others), LOCAL.start, args);
+        let form = if rng.once_in(8) { rng.pick(&Form::ALL) } else { Form::Words };
+        let call = AnalysisCall { form, ..call };
         if point != Point::Before(n) {
             return call;
         }
@@ -77,6 +80,9 @@ pub fn argument(trace: &Trace, point: Point, rng: &mut Rng) -> Arg {
     let instruction = &trace.instructions[point.index().expect("a point at an instruction")];
     let operand = instruction.memory_operands().iter().position(|m| !m.inexact);
     let branches = matches!(instruction.kind(), Kind::Branch { .. } | Kind::CountBranch { .. });
+    if rng.once_in(16) {
+        return of_the_whole_state(rng);
+    }
     match (rng.below(6), operand) {
         (0, _) => Arg::Const(rng.value()),
         (1, _) => Arg::InstructionPointer,
@@ -84,6 +90,16 @@ pub fn argument(trace: &Trace, point: Point, rng: &mut Rng) -> Arg {
         (4, _) if branches && !matches!(point, Point::After(_)) => Arg::BranchTaken,
         (5, _) if matches!(point, Point::Taken(_)) => Arg::BranchTarget,
         _ => Arg::Register(Gpr::ALL[rng.below(16) as usize]),
+    }
+}
+
+/// An argument that only the runtime computes.
+fn of_the_whole_state(rng: &mut Rng) -> Arg {
+    match rng.below(4) {
+        0 => Arg::Flags,
+        1 => Arg::SegmentBase(Segment::Gs),
+        2 => Arg::Vector { register: rng.below(32) as u8, word: rng.below(8) as u8 },
+        _ => Arg::Mask(rng.below(8) as u8),
     }
 }
 

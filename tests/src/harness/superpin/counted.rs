@@ -44,7 +44,7 @@ pub fn total_of(counted: &Counted, native: &Outcome) -> Result<u64, String> {
     counted.total.ok_or_else(|| "no total".to_owned())
 }
 
-/// Runs a job with these options.
+/// Runs a job with these options. The tool's own may follow its name.
 pub fn count_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job) -> io::Result<Counted> {
     let scratch = Scratch::new()?;
     let (total, report) = (scratch.beside("total"), scratch.beside("report"));
@@ -54,7 +54,8 @@ pub fn count_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job) -> io::Re
         // Slices may be a hundred times as slow as with everything on.
         prefix.extend(["-spgrace", "0"].map(Into::into));
     }
-    prefix.extend(["-report".into(), report.clone().into(), "-t".into(), tool.into()]);
+    prefix.extend(["-report".into(), report.clone().into(), "-t".into()]);
+    prefix.extend(tool.split(' ').map(Into::into));
     prefix.extend(["-o".into(), total.clone().into(), "--".into()]);
     let outcome = run(&job.under(prefix))?;
     let printed = fs::read_to_string(&total).unwrap_or_default();

@@ -5,7 +5,7 @@
 pub struct Mode {
     /// Its name in test names.
     pub name: &'static str,
-    /// The tool.
+    /// The tool, perhaps with options of its own.
     pub tool: &'static str,
     /// Options besides the tool's.
     pub options: &'static [&'static str],
@@ -82,6 +82,8 @@ pub const MODES: &[Mode] = &[
     sliced("checked-calls", "icount2", &["-sp", "1", "-spmsec", "20", "-check-calls", "1"]).slow(),
     serial("serial-memaddr-tiny-cache", "memaddr", &["-sp", "0", "-cache-bytes", "65536", "-trace-blocks", "1"]).slow(),
     sliced("5ms-memaddr", "memaddr", &["-sp", "1", "-spmsec", "5"]),
+    sliced("5ms-each", "icount2 --repeat each", &["-sp", "1", "-spmsec", "5"]),
+    sliced("sysrecs-3-memaddr-each", "memaddr --repeat each", &["-sp", "1", "-spsysrecs", "3", "-spmsec", "20"]),
     sliced("sysrecs-3-dcache", "dcache", &["-sp", "1", "-spsysrecs", "3", "-spmsec", "20"]),
     serial("serial-persist", "icount2", &["-sp", "0", "-follow", "1"]).persists(),
     sliced("5ms-persist", "icount1", &["-sp", "1", "-spmsec", "5"]).persists(),

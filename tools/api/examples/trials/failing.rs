@@ -87,6 +87,12 @@ failing_tool!(WrongOperandOfBlock, "wrong-operand-of-block", Ok(Self), |trace| {
     }
 });
 
+failing_tool!(AsksForFlags, "asks-for-flags", Ok(Self), |trace| {
+    for instruction in trace.instructions() {
+        instruction.call(At::Before, nothing, (Arg::Flags,));
+    }
+});
+
 /// Only in a branch that is never taken; the compiler can't know.
 fn rarely_prints(calls: &mut u64) {
     *calls = calls.wrapping_add(1);

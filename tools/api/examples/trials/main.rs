@@ -9,6 +9,7 @@ mod failing;
 mod ordered;
 mod registers;
 mod tested;
+mod whole;
 
 superpin_tool::image!(
     arguments::Arguments,
@@ -17,11 +18,13 @@ superpin_tool::image!(
     ordered::Ordered,
     registers::Registers,
     tested::Tested,
+    whole::Whole,
     failing::PanicInRoutine,
     failing::PanicInInstrument,
     failing::LoopInRoutine,
     failing::Refuses,
     failing::WrongOperand,
+    failing::AsksForFlags,
     failing::WrongOperandOfBlock,
     failing::RarelyPrints,
     failing::Prints,

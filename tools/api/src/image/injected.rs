@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use bubble::map::LOCAL;
 use slice_runtime::RunningTool;
 
-use crate::instrument::Trace;
+use crate::instrument::{Repeat, Trace};
 use crate::tool::{SliceInfo, Tool, configure};
 
 /// A tool whose local state lies at LOCAL's start.
@@ -41,10 +41,19 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Bo
 impl<T: Tool> RunningTool for Injected<T> {
     fn instrument(&self, trace: &mut translator::trace::Trace) {
         let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Self::LOCAL as u64);
+        let view = view.reading_flags(T::READS_FLAGS).repeating(self.tool.repeat());
         self.tool.instrument(&view);
         let (calls, buffered) = view.into_inserted();
         trace.calls.extend(calls);
         trace.buffered.extend(buffered);
+    }
+
+    fn wants_each_repetition(&self) -> bool {
+        self.tool.repeat() == Repeat::Each
+    }
+
+    fn reads_flags(&self) -> bool {
+        T::READS_FLAGS
     }
 
     fn drain(&self, words: &[u64]) {

@@ -5,6 +5,7 @@
 //! function and closure without captured variables whose parameters are the local state and as many `u64` as the
 //! tuple [`Arguments`] has elements. The C function is a thunk made for that very function, which the compiler fuses with it.
 
+use isa::{Segment, SegmentRegister};
 use machine::Gpr;
 
 /// An argument of an analysis routine.
@@ -30,6 +31,40 @@ pub enum Arg {
     BranchTaken,
     /// Where a branch, call or return goes if it is taken. Of an indirect one only for calls [`crate::At::Taken`]: before it the target may not be readable.
     BranchTarget,
+    /// The flags (`rflags`), as `pushf` would store them. Only in tools that say [`crate::Tool::READS_FLAGS`].
+    ///
+    /// A routine that is called from the cache finds it there; words in the buffer leave the cache for it.
+    Flags,
+    /// The base of a segment: that of FS or GS, and zero for others. As costly as flags.
+    SegmentBase(SegmentRegister),
+    /// 64 bits of a vector register. Zero where the processor doesn't have them.
+    ///
+    /// Like all that follow it makes the call leave the code cache, and words in the buffer too: about as much as a system call.
+    Vector {
+        /// The register's number, 0 to 31: of xmm3, ymm3 and zmm3 it is 3.
+        register: u8,
+        /// Which 64 bits, from 0, the lowest ones, to 7.
+        word: u8,
+    },
+    /// A mask register, k0 to k7. Zero where the processor has none.
+    Mask(u8),
+    /// 1 at the first step of a string instruction that repeats, 0 at further ones: with [`crate::Repeat::Each`]. 1 at all other instructions. If a signal's handler ran
+    /// in the middle, the next step is a first one again.
+    FirstRepetition,
+    /// Address of an element of a memory operand, see [`crate::Instruction::elements`]; also of one that a mask leaves out.
+    ElementAddress {
+        /// The operand's index in [`crate::Instruction::memory_operands`].
+        operand: usize,
+        /// The element's number.
+        element: usize,
+    },
+    /// How many bytes of it are accessed: none if a mask leaves it out.
+    ElementSize {
+        /// The operand's index in [`crate::Instruction::memory_operands`].
+        operand: usize,
+        /// The element's number.
+        element: usize,
+    },
 }
 
 macro_rules! constants {
@@ -66,11 +101,20 @@ impl Arg {
             Arg::BlockInstructions => To::BlockInstructions,
             Arg::BranchTaken => To::BranchTaken,
             Arg::BranchTarget => To::BranchTarget,
+            Arg::Flags => To::Flags,
+            Arg::SegmentBase(SegmentRegister::Fs) => To::SegmentBase(Segment::Fs),
+            Arg::SegmentBase(SegmentRegister::Gs) => To::SegmentBase(Segment::Gs),
+            Arg::SegmentBase(_) => To::Const(0),
+            Arg::Vector { register, word } => To::Vector { register, word },
+            Arg::Mask(register) => To::Mask(register),
+            Arg::FirstRepetition => To::FirstRepetition,
+            Arg::ElementAddress { operand, element } => To::ElementAddress { operand, element },
+            Arg::ElementSize { operand, element } => To::ElementSize { operand, element },
         }
     }
 }
 
-/// A tuple of up to five things that convert into [`Arg`].
+/// A tuple of up to twelve things that convert into [`Arg`]. For more, and for lists made at run time, there is [`crate::Instruction::call_with`].
 pub trait Arguments {
     /// The arguments in order.
     fn into_args(self) -> Vec<Arg>;
@@ -120,7 +164,7 @@ pub trait Test<L, A>: Copy + 'static {
 }
 
 /// Makes a value of a type without size: a function item or a closure that captures nothing.
-fn conjure<F: Copy>() -> F {
+pub(super) fn conjure<F: Copy>() -> F {
     const {
         assert!(
             size_of::<F>() == 0,
@@ -178,6 +222,13 @@ arities! {
     (A a0 w0, B a1 w1, C a2 w2)
     (A a0 w0, B a1 w1, C a2 w2, D a3 w3)
     (A a0 w0, B a1 w1, C a2 w2, D a3 w3, E a4 w4)
+    (A a0 w0, B a1 w1, C a2 w2, D a3 w3, E a4 w4, G a5 w5)
+    (A a0 w0, B a1 w1, C a2 w2, D a3 w3, E a4 w4, G a5 w5, H a6 w6)
+    (A a0 w0, B a1 w1, C a2 w2, D a3 w3, E a4 w4, G a5 w5, H a6 w6, I a7 w7)
+    (A a0 w0, B a1 w1, C a2 w2, D a3 w3, E a4 w4, G a5 w5, H a6 w6, I a7 w7, J a8 w8)
+    (A a0 w0, B a1 w1, C a2 w2, D a3 w3, E a4 w4, G a5 w5, H a6 w6, I a7 w7, J a8 w8, K a9 w9)
+    (A a0 w0, B a1 w1, C a2 w2, D a3 w3, E a4 w4, G a5 w5, H a6 w6, I a7 w7, J a8 w8, K a9 w9, M a10 w10)
+    (A a0 w0, B a1 w1, C a2 w2, D a3 w3, E a4 w4, G a5 w5, H a6 w6, I a7 w7, J a8 w8, K a9 w9, M a10 w10, N a11 w11)
 }
 
 #[cfg(test)]

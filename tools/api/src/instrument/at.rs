@@ -9,9 +9,9 @@ pub enum At {
     ///
     /// A counter belongs here, and to be exact it adds up [`crate::Arg::BlockInstructions`].
     Anywhere,
-    /// After an instruction, if the app goes on at the next one: see [`Instruction::has_after`]. Of a conditional branch, if it isn't taken. Not
+    /// After an instruction, if the app goes on at the next one: see [`crate::Instruction::has_after`]. Of a conditional branch, if it isn't taken. Not
     /// after an instruction that faults; after one that repeats, once. Only for instructions.
     After,
-    /// After a branch, call or return that is taken, before the first instruction there: see [`Instruction::branch`]. Only for instructions.
+    /// After a branch, call or return that is taken, before the first instruction there: see [`crate::Instruction::branch`]. Only for instructions.
     Taken,
 }

@@ -80,6 +80,10 @@ impl<'a, L: 'static> Block<'a, L> {
             }
             At::Anywhere => {
                 let args = args.into_args();
+                assert!(
+                    !args.contains(&Arg::Flags),
+                    "flags differ within a block: ask for them At::Before an instruction"
+                );
                 for arg in &args {
                     self.first().check(At::Before, *arg);
                 }

@@ -7,6 +7,7 @@ use machine::AppPc;
 use translator::trace::{AnalysisCall, Buffered, Point};
 
 use super::arguments::Arg;
+use super::repeat::Repeat;
 
 /// A trace that is about to be translated, as the engine hands it out.
 pub struct Draft<'t> {
@@ -15,13 +16,17 @@ pub struct Draft<'t> {
     calls: RefCell<Vec<AnalysisCall>>,
     buffered: RefCell<Vec<Buffered>>,
     local: u64,
+    /// Whether the tool says that it reads the app's flags.
+    pub(super) reads_flags: bool,
+    /// How often an instruction counts that repeats.
+    pub(super) repeat: Repeat,
 }
 
 impl<'t> Draft<'t> {
     /// One into which nothing was inserted yet. The tool's local state lies at `local`.
     pub fn new(instructions: &'t [Instruction], block_ends: &'t [usize], local: u64) -> Self {
         let (calls, buffered) = (RefCell::default(), RefCell::default());
-        Self { instructions, block_ends, calls, buffered, local }
+        Self { instructions, block_ends, calls, buffered, local, reads_flags: false, repeat: Repeat::Once }
     }
 
     pub fn instructions(&self) -> &'t [Instruction] {

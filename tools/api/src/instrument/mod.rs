@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   the engine's trace ─► draft ◄─ instruction ◄─ block ◄─ trace ─► Tool::instrument
-//!                           │          ▲ arguments, at, branch
+//!                           │          ▲ arguments, forms, at, branch
 //!                           └─► what was inserted, for the engine
 //! ```
 //!
@@ -17,12 +17,20 @@ mod at;
 mod block;
 mod branch;
 mod draft;
+mod forms;
 mod instruction;
+mod repeat;
 mod trace;
 
 pub use arguments::{Arg, Arguments, Routine, Test};
 pub use at::At;
 pub use block::Block;
 pub use branch::BranchKind;
-pub use instruction::{Instruction, MNEMONICS, MemoryOperand, mnemonic_name};
+pub use forms::{ListRoutine, StateRoutine};
+pub use instruction::{
+    Class, Extension, Instruction, MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet,
+    SegmentRegister, mnemonic_name,
+};
+pub use repeat::Repeat;
 pub use trace::Trace;
+pub use translator::abi::{Access, State};

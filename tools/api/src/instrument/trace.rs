@@ -8,6 +8,7 @@ use translator::trace::{AnalysisCall, Buffered};
 use super::block::Block;
 use super::draft::Draft;
 use super::instruction::Instruction;
+use super::repeat::Repeat;
 
 /// A trace that is about to be translated, for a tool whose local state is `L`.
 pub struct Trace<'t, L> {
@@ -19,6 +20,18 @@ impl<'t, L: 'static> Trace<'t, L> {
     /// The engine's trace as a tool sees it, whose local state lies at `local`.
     pub(crate) fn new(instructions: &'t [isa::Instruction], block_ends: &'t [usize], local: u64) -> Self {
         Self { draft: Draft::new(instructions, block_ends, local), types: PhantomData }
+    }
+
+    /// The same of a tool that says whether it reads flags.
+    pub(crate) fn reading_flags(mut self, reads_flags: bool) -> Self {
+        self.draft.reads_flags = reads_flags;
+        self
+    }
+
+    /// The same of a tool to which this is one execution of an instruction that repeats.
+    pub(crate) fn repeating(mut self, repeat: Repeat) -> Self {
+        self.draft.repeat = repeat;
+        self
     }
 
     /// What was inserted, in order.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::out::Out;
-use crate::instrument::Trace;
+use crate::instrument::{Repeat, Trace};
 
 /// A part of the app's execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +33,22 @@ pub trait Tool: Sized + 'static {
     /// What the results add up to. Exists in the collector only.
     type Total: Default;
 
+    /// Whether routines see the app's flags: [`crate::Arg::Flags`], [`crate::Instruction::call_with_state`]. Then flags are kept where the app doesn't read them any
+    /// more, which costs a few percent; else asking for them is refused.
+    const READS_FLAGS: bool = false;
+
     /// Makes the tool from its options. Called once in each process that needs it: in every slice and in the
     /// collector, so it must have no effect outside the process; opening files belongs into [`Self::fini`].
     ///
     /// # Errors
     /// If the options contradict each other. Checked before the app starts; the text goes to the user.
     fn new(options: Self::Options) -> Result<Self, String>;
+
+    /// Whether a string instruction that repeats (REP) is one execution, or one for each repetition: for all calls, words and counts of this tool. It may depend on the
+    /// options and on nothing else. Whoever prints a count says which.
+    fn repeat(&self) -> Repeat {
+        Repeat::Once
+    }
 
     /// Looks at a trace that is about to be translated and inserts calls of analysis routines.
     ///

@@ -34,13 +34,13 @@ impl Emitter<'_> {
     /// Emits a call that stands for the instructions in `range`.
     fn call_before(&mut self, call: &AnalysisCall, spot: Spot, range: Range<usize>) {
         let descriptor = CallDescriptor::new(call, &self.facts.trace.instructions[spot.index], range.len());
-        let InPlace { begun, done } = self.emit_call(call, spot, descriptor, range.len());
+        let InPlace { begun, done } = self.emit_call(call, spot, &descriptor, range.len());
         let block_start = self.facts.trace.instructions[range.start].pc().0;
         let is_first = range.start == spot.index;
         let counts = !call.is_compensated() && is_first;
         if begun != done || counts {
             let pc = if counts { spot.pc } else { 0 };
-            let described = if counts && self.is_at_end(spot.index) { self.add_descriptor(descriptor) } else { 0 };
+            let described = if counts && self.is_at_end(spot.index) { self.add_descriptor(&descriptor) } else { 0 };
             self.marks.call_marks.push(CallMark {
                 pc,
                 block: 0,
@@ -53,7 +53,7 @@ impl Emitter<'_> {
         if !call.is_compensated() && !is_first {
             // What is made once for each execution of a block is made for one that is left early, wherever in the block its place is.
             let pending = self.marks.block_begin;
-            let descriptor = self.add_descriptor(descriptor);
+            let descriptor = self.add_descriptor(&descriptor);
             self.marks.call_marks.push(CallMark {
                 pc: 0,
                 block: block_start,
@@ -68,7 +68,7 @@ impl Emitter<'_> {
                 first: block_start,
                 end: self.facts.trace.instructions[range.end - 1].next_pc().0,
                 done,
-                descriptor: self.add_descriptor(descriptor),
+                descriptor: self.add_descriptor(&descriptor),
             };
             self.marks.block_calls.push(block_call);
         }
@@ -83,7 +83,7 @@ impl Emitter<'_> {
         &mut self,
         call: &AnalysisCall,
         spot: Spot,
-        descriptor: CallDescriptor,
+        descriptor: &CallDescriptor,
         instructions: usize,
     ) -> InPlace {
         let translated = self.inline_call(call, spot, instructions);
@@ -138,8 +138,8 @@ impl Emitter<'_> {
         let pending = self.offset();
         for call in self.facts.trace.calls.iter().filter(|call| call.point == point) {
             let descriptor = CallDescriptor::new(call, &self.facts.trace.instructions[spot.index], 1);
-            let InPlace { begun, done } = self.emit_call(call, spot, descriptor, 1);
-            let described = self.add_descriptor(descriptor);
+            let InPlace { begun, done } = self.emit_call(call, spot, &descriptor, 1);
+            let described = self.add_descriptor(&descriptor);
             self.marks.call_marks.push(CallMark { pc: 0, block: 0, begun, pending: done, made: done, descriptor: 0 });
             let earlier = happened.iter().cloned().chain(std::iter::once(pending..begun));
             self.marks.call_marks.extend(earlier.filter(|range| !range.is_empty()).map(|range| {

@@ -23,10 +23,16 @@ use super::{InPlace, Spot};
 use crate::abi::{CallDescriptor, ExitKind, Saved, ThreadState};
 use crate::emit::emitter::{Emitter, Field, Fields, bit};
 use crate::routines::constant;
-use crate::trace::{AnalysisCall, Arg};
+use crate::trace::{AnalysisCall, Arg, Form};
 
 /// The registers of the C convention for the local state and the arguments.
 const ARGUMENTS: [Gpr; 6] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::Rcx, Gpr::R8, Gpr::R9];
+
+/// Arguments that have registers.
+const IN_REGISTERS: usize = ARGUMENTS.len() - 1;
+
+/// Arguments that a list is: where it lies and how long it is.
+const LIST: usize = 2;
 
 impl Emitter<'_> {
     /// Emits a call of the routine from here. `None`, with nothing emitted: the runtime must make it.
@@ -34,7 +40,7 @@ impl Emitter<'_> {
         &mut self,
         call: &AnalysisCall,
         spot: Spot,
-        descriptor: CallDescriptor,
+        descriptor: &CallDescriptor,
         instructions: usize,
     ) -> Option<InPlace> {
         let clobbered = self.called_directly(call)?;
@@ -48,6 +54,10 @@ impl Emitter<'_> {
         if call.args.iter().any(|arg| self.asks_for_r11(*arg, spot.index)) {
             return None;
         }
+        let instruction = &self.facts.trace.instructions[spot.index];
+        if call.form == Form::State || call.args.iter().any(|arg| arg.is_for_runtime(instruction) && !is_cheap(*arg)) {
+            return None;
+        }
         // Shards would have to be added up before.
         if self.rules.off.leaves(Optimisation::Shards) && !self.rules.counters.may_be_read() {
             return None;
@@ -55,7 +65,8 @@ impl Emitter<'_> {
         // All ways out of it are to find the same in r11.
         self.take_r11();
         let skipped = if call.predicated { self.skip_without_effect(spot) } else { Vec::new() };
-        let arguments = ARGUMENTS[..=values.len()].iter().fold(0, |all, &r| all | bit(r));
+        let named = if call.form == Form::List { LIST } else { values.len().min(IN_REGISTERS) };
+        let arguments = ARGUMENTS[..=named].iter().fold(0, |all, &r| all | bit(r));
         let mut saved = Saved { registers: clobbered | arguments | bit(Gpr::Rax) | bit(Gpr::Rcx), flags: false };
         saved.registers &= !self.registers.unloaded;
         for r in registers(saved.registers) {
@@ -82,6 +93,8 @@ impl Emitter<'_> {
         let mut exits = vec![self.leave(ExitKind::Call, AppPc(spot.pc), argument)];
         self.out.code.bind(forward);
         self.mark_with(spot.pc, spot.source, saved.packed());
+        self.put_flags(call);
+        self.push_arguments(call, &values, saved);
         if self.out.code.reaches(call.routine as u64) {
             self.out.code.call(machine::CachePc(call.routine as u64));
         } else {
@@ -130,7 +143,7 @@ impl Emitter<'_> {
         let instruction = &self.facts.trace.instructions[spot.index];
         let mut intact = true;
         for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| values[n].is_none()) {
-            if !matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken) {
+            if !matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken | Arg::SegmentBase(_)) {
                 continue;
             }
             if !std::mem::replace(&mut intact, false) {
@@ -143,13 +156,11 @@ impl Emitter<'_> {
                     let operand = instruction.memory_operands()[operand];
                     self.out.code.lea_memory(Gpr::Rax, &operand);
                     if let Some(segment) = operand.segment {
-                        match segment {
-                            Segment::Fs => self.out.code.read_fs_base(Gpr::Rcx),
-                            Segment::Gs => self.out.code.load_gs(Gpr::Rcx, ThreadState::APP_GS_AT),
-                        }
+                        self.base_of(segment, Gpr::Rcx);
                         self.out.code.lea_sum(Gpr::Rax, Gpr::Rax, Gpr::Rcx);
                     }
                 }
+                (Arg::SegmentBase(segment), _) => self.base_of(segment, Gpr::Rax),
                 (_, isa::Kind::Branch { condition, .. }) => self.out.code.set_condition(condition, Gpr::Rax),
                 _ => unreachable!("other arguments aren't computed"),
             }
@@ -157,18 +168,74 @@ impl Emitter<'_> {
         }
     }
 
+    /// `r` = the app's base of a segment.
+    fn base_of(&mut self, segment: Segment, r: Gpr) {
+        match segment {
+            Segment::Fs => self.out.code.read_fs_base(r),
+            Segment::Gs => self.out.code.load_gs(r, ThreadState::APP_GS_AT),
+        }
+    }
+
+    /// Takes the app's flags from the runtime's stack, where they were pushed, for the arguments that are these. Changes rax.
+    fn put_flags(&mut self, call: &AnalysisCall) {
+        for n in (0..call.args.len()).filter(|&n| call.args[n] == Arg::Flags) {
+            self.out.code.load(Gpr::Rax, Gpr::Rsp, 0);
+            self.out.code.store_field(Field::CalledArg(n), Gpr::Rax);
+            if call.form == Form::Words && n < IN_REGISTERS {
+                self.out.code.mov(ARGUMENTS[n + 1], Gpr::Rax);
+            }
+        }
+    }
+
     /// Loads the registers of the arguments.
     fn put_arguments(&mut self, call: &AnalysisCall, values: &[Option<u64>], saved: Saved) {
+        if call.form == Form::List {
+            return self.put_list(call, values, saved);
+        }
         self.out.code.mov_imm(ARGUMENTS[0], call.local);
+        for n in 0..call.args.len().min(IN_REGISTERS) {
+            self.put_argument(ARGUMENTS[n + 1], call.args[n], n, values[n], saved);
+        }
+    }
+
+    /// Puts the arguments side by side, where those that were computed are already.
+    fn put_list(&mut self, call: &AnalysisCall, values: &[Option<u64>], saved: Saved) {
         for (n, arg) in call.args.iter().enumerate() {
-            let r = ARGUMENTS[n + 1];
-            match (values[n], *arg) {
-                (Some(value), _) => self.out.code.mov_imm(r, value),
-                (None, Arg::Register(app)) if saved.registers & bit(app) == 0 => self.out.code.mov(r, app),
-                (None, Arg::Register(app)) => self.out.code.load_field(r, Field::Called(app)),
-                (None, Arg::BranchTarget) => self.out.code.load_field(r, Field::Target),
-                (None, _) => self.out.code.load_field(r, Field::CalledArg(n)),
+            // Flags come later.
+            let is_there =
+                values[n].is_none() && (matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken) || is_cheap(*arg));
+            if !is_there {
+                self.put_argument(Gpr::Rax, *arg, n, values[n], saved);
+                self.out.code.store_field(Field::CalledArg(n), Gpr::Rax);
             }
+        }
+        self.out.code.mov_imm(ARGUMENTS[0], call.local);
+        self.out.code.mov_imm(ARGUMENTS[1], ThreadState::called_arg_address(0));
+        self.out.code.mov_imm(ARGUMENTS[2], call.args.len() as u64);
+    }
+
+    /// Puts those that have no registers on the stack, which is the runtime's and has one word on it: its pointer is a multiple of 16 at the call. Changes rax.
+    fn push_arguments(&mut self, call: &AnalysisCall, values: &[Option<u64>], saved: Saved) {
+        if call.form == Form::List || call.args.len() <= IN_REGISTERS {
+            return;
+        }
+        if !(call.args.len() - IN_REGISTERS).is_multiple_of(2) {
+            self.out.code.push(Gpr::Rax);
+        }
+        for n in (IN_REGISTERS..call.args.len()).rev() {
+            self.put_argument(Gpr::Rax, call.args[n], n, values[n], saved);
+            self.out.code.push(Gpr::Rax);
+        }
+    }
+
+    /// `r` = argument `n`.
+    fn put_argument(&mut self, r: Gpr, arg: Arg, n: usize, value: Option<u64>, saved: Saved) {
+        match (value, arg) {
+            (Some(value), _) => self.out.code.mov_imm(r, value),
+            (None, Arg::Register(app)) if saved.registers & bit(app) == 0 => self.out.code.mov(r, app),
+            (None, Arg::Register(app)) => self.out.code.load_field(r, Field::Called(app)),
+            (None, Arg::BranchTarget) => self.out.code.load_field(r, Field::Target),
+            (None, _) => self.out.code.load_field(r, Field::CalledArg(n)),
         }
     }
 
@@ -183,6 +250,11 @@ impl Emitter<'_> {
         }
         self.mark_spot(spot, &[], false);
     }
+}
+
+/// Whether an argument that is the runtime's elsewhere is known before a call.
+fn is_cheap(arg: Arg) -> bool {
+    matches!(arg, Arg::Flags | Arg::SegmentBase(_))
 }
 
 fn registers(bits: u16) -> impl Iterator<Item = Gpr> {

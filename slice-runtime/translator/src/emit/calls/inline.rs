@@ -206,6 +206,9 @@ pub(in crate::emit) fn choose(
     save_flags: bool,
     Registers { reserved, unloaded }: Registers,
 ) -> Option<Chosen> {
+    if call.args.iter().any(|arg| arg.is_for_runtime(instruction)) {
+        return None;
+    }
     let mut arguments = [None; ARGUMENTS];
     let mut used = reserved | 1 << Gpr::Rsp as u16 | u16::from(save_flags) << Gpr::Rax as u16;
     for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| routine.reads_argument(n + 1)) {

@@ -32,10 +32,10 @@ impl Emitter<'_> {
         let pc = instruction.pc();
         let describe = |call: &AnalysisCall| CallDescriptor::new(call, instruction, 1);
         let (described_test, described_call) = (describe(test).as_test(), describe(call));
-        let in_place = !self.is_at_end(spot.index) && self.test_in_place(test, described_call, spot).is_some();
+        let in_place = !self.is_at_end(spot.index) && self.test_in_place(test, &described_call, spot).is_some();
         if !in_place {
-            let argument = self.add_descriptor(described_test);
-            self.add_descriptor(described_call);
+            let argument = self.add_descriptor(&described_test);
+            self.add_descriptor(&described_call);
             self.leave_for_call(pc, argument);
             let done = self.offset();
             self.marks.call_marks.push(CallMark {
@@ -50,7 +50,7 @@ impl Emitter<'_> {
     }
 
     /// Emits the test in place, and the call, which is made if it says yes. `None`, with nothing emitted, if the test must be called.
-    fn test_in_place(&mut self, test: &AnalysisCall, call: CallDescriptor, spot: Spot) -> Option<()> {
+    fn test_in_place(&mut self, test: &AnalysisCall, call: &CallDescriptor, spot: Spot) -> Option<()> {
         if !self.rules.off.leaves(Optimisation::Inline) {
             return None;
         }

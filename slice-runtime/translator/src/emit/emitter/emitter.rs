@@ -111,7 +111,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Arena offset that the descriptor will have.
-    pub(in crate::emit) fn add_descriptor(&mut self, descriptor: CallDescriptor) -> u32 {
+    pub(in crate::emit) fn add_descriptor(&mut self, descriptor: &CallDescriptor) -> u32 {
         self.site.arena + self.out.add_descriptor(descriptor)
     }
 

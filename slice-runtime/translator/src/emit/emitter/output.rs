@@ -55,7 +55,7 @@ impl Output {
     }
 
     /// Adds a descriptor, and gives the offset in the trace's part of the arena that it will have.
-    pub(in crate::emit) fn add_descriptor(&mut self, descriptor: CallDescriptor) -> u32 {
+    pub(in crate::emit) fn add_descriptor(&mut self, descriptor: &CallDescriptor) -> u32 {
         let at = as_bytes(&self.descriptors).len();
         descriptor.store(&mut self.descriptors);
         at as u32

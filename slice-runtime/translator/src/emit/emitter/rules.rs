@@ -81,6 +81,8 @@ pub struct Rules<'a> {
     pub exact_faults: bool,
     /// Whether the results of instructions that aren't determined by the app's state come from whoever runs it.
     pub replays: bool,
+    /// Whether calls and words of a string instruction that repeats are for each repetition.
+    pub each_repetition: bool,
     /// Counters that have shards.
     pub counters: &'a Counters,
     /// Where code leaves to the runtime.

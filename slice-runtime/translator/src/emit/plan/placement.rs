@@ -9,7 +9,7 @@ use machine::{AppPc, flags};
 use super::counting::adds_to_counter_register;
 use crate::emit::emitter::{Check, Facts, Rules, ScratchBuffers, Shape, emptied};
 use crate::liveness::may_be_seen;
-use crate::trace::{AnalysisCall, Point, Trace};
+use crate::trace::{AnalysisCall, Arg, Point, Trace};
 
 /// What is known of a trace before its first byte is written.
 pub(in crate::emit) fn facts<'a>(
@@ -22,7 +22,7 @@ pub(in crate::emit) fn facts<'a>(
     let mut usages = emptied(&mut spare.usages);
     usages.extend(trace.instructions.iter().map(Instruction::usage));
     let mut live_flags = emptied(&mut spare.live_flags);
-    let seen = SeenFlags { exact_faults: rules.exact_faults, shape };
+    let seen = SeenFlags { exact_faults: rules.exact_faults, shape, by_tool: are_read(trace) };
     find_live_flags(trace, &usages, rules, seen, live_at, &mut live_flags);
     let placed = place(trace, &live_flags, rules);
     Facts { trace, usages, live_flags, placed }
@@ -66,6 +66,8 @@ struct SeenFlags<'a> {
     exact_faults: bool,
     /// Where a trace may be left in a block.
     shape: &'a Shape<'a>,
+    /// By routines and words.
+    by_tool: bool,
 }
 
 impl SeenFlags<'_> {
@@ -77,6 +79,29 @@ impl SeenFlags<'_> {
             self.shape.rewritten.is_some() && index > range.start && trace.instructions[index - 1].writes_memory();
         if rewritten || self.shape.check.as_ref().is_some_and(is_end) { flags::ARITHMETIC } else { 0 }
     }
+}
+
+/// Whether anything of the tool's reads the app's flags.
+fn are_read(trace: &Trace) -> bool {
+    let words = || trace.buffered.iter().flat_map(|buffered| &buffered.words);
+    trace.calls.iter().any(AnalysisCall::reads_flags) || words().any(|word| *word == Arg::Flags)
+}
+
+/// Whether something of the tool's reads the app's flags before an instruction.
+fn are_read_before(trace: &Trace, index: usize) -> bool {
+    let reads = |call: &AnalysisCall| {
+        let is_here = match call.point {
+            Point::Before(at) => at == index,
+            Point::After(at) => at + 1 == index,
+            Point::Taken(_) => false,
+            // Wherever it is put.
+            Point::Anywhere(block) => trace.block(block).contains(&index),
+        };
+        is_here && call.reads_flags()
+    };
+    let words =
+        || trace.buffered.iter().filter(|buffered| buffered.index == index).flat_map(|buffered| &buffered.words);
+    trace.calls.iter().any(reads) || words().any(|word| *word == Arg::Flags)
 }
 
 /// Fills in `live` for one block, after which the flags in `after` are live.
@@ -100,6 +125,9 @@ fn scan(trace: &Trace, usages: &[Usage], range: Range<usize>, after: u64, seen: 
             (now & !usage.flags_killed) | (usage.flags_read & flags::ARITHMETIC)
         };
         now |= seen.before(trace, &range, i);
+        if seen.by_tool && are_read_before(trace, i) {
+            now = flags::ARITHMETIC;
+        }
         live[i] = now;
     }
 }

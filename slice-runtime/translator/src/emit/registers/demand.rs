@@ -75,7 +75,8 @@ impl Emitter<'_> {
     }
 
     pub(in crate::emit) fn leaves_block(&self, index: usize) -> bool {
-        !matches!(self.facts.trace.instructions[index].kind(), Kind::Plain | Kind::Trap | Kind::SegmentBase { .. })
+        let kind = self.facts.trace.instructions[index].kind();
+        !matches!(kind, Kind::Plain | Kind::Trap | Kind::SegmentBase { .. }) || self.repeats(index).is_some()
     }
 
     /// Whether r11 holds the buffer pointer now.

@@ -23,7 +23,7 @@ impl Emitter<'_> {
     }
 
     /// Leaves for a call before the instruction at `pc`.
-    pub(in crate::emit) fn call_out_of_line(&mut self, descriptor: CallDescriptor, pc: AppPc) {
+    pub(in crate::emit) fn call_out_of_line(&mut self, descriptor: &CallDescriptor, pc: AppPc) {
         let argument = self.add_descriptor(descriptor);
         self.leave_for_call(pc, argument);
     }

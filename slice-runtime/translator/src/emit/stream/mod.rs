@@ -1,4 +1,5 @@
 //! Values for the buffer, and emptying it.
 
+mod by_runtime;
 mod drain;
 mod words;

@@ -54,6 +54,9 @@ impl Emitter<'_> {
     }
 
     fn write_words(&mut self, here: &[Buffered], index: usize, block: usize) {
+        if self.are_for_runtime(here) {
+            return self.leave_for_words(here, index);
+        }
         let held = match self.words.held {
             Some(held) => held,
             None => {
@@ -143,7 +146,10 @@ impl Emitter<'_> {
             point => point.index() == Some(index),
         };
         let asks_r11 = self.needs_r11(index) || self.words_ask_r11(index);
-        !stays || borrows_two || asks_r11 || self.facts.trace.calls.iter().enumerate().any(is_here)
+        let all = &self.facts.trace.buffered;
+        let first = all.partition_point(|buffered| buffered.index < index);
+        let leaves = self.are_for_runtime(&all[first..all.partition_point(|buffered| buffered.index <= index)]);
+        !stays || leaves || borrows_two || asks_r11 || self.facts.trace.calls.iter().enumerate().any(is_here)
     }
 
     /// Whether a word of the instructions from one to another one can't be stored as it is, with the buffer pointer in a borrowed register.
@@ -158,6 +164,9 @@ impl Emitter<'_> {
                 Arg::MemoryAddress(n) => only_a_base(&instruction.memory_operands()[n]).is_none(),
                 Arg::Const(value) => i32::try_from(value as i64).is_err(),
                 Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget => true,
+                // The runtime writes it.
+                Arg::Flags | Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => false,
+                Arg::ElementAddress { .. } | Arg::ElementSize { .. } | Arg::FirstRepetition => false,
             })
         })
     }
@@ -273,6 +282,7 @@ impl Emitter<'_> {
                 let target = self.facts.trace.instructions[index].kind().target();
                 target.expect("a direct branch: the interface for tools sees to that").0
             }
+            _ => unreachable!("the runtime writes it"),
         };
         match i32::try_from(constant as i64) {
             Ok(small) => self.out.code.store_imm32(pointer, at, small),

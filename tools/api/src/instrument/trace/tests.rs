@@ -1,7 +1,7 @@
 use translator::trace::Point;
 
 use super::*;
-use crate::instrument::{Arg, At, BranchKind};
+use crate::instrument::{Arg, At, BranchKind, Repeat, State};
 
 /// `add (%rax),%rcx; je +0; rep stosb; ret` as two blocks.
 fn instructions() -> Vec<isa::Instruction> {
@@ -56,6 +56,48 @@ fn the_target_of_a_return_is_not_known_before_it() {
     let all = instructions();
     let trace = Trace::<u8>::new(&all, &[2, 4], 0);
     trace.instructions().next_back().unwrap().call(At::Before, touch, (Arg::BranchTarget,));
+}
+
+#[test]
+fn what_repeats_has_nothing_after_each_step() {
+    let all = instructions();
+    let has_after = |repeat| {
+        let trace = Trace::<u8>::new(&all, &[2, 4], 0).repeating(repeat);
+        trace.instructions().map(|instruction| instruction.has_after()).collect::<Vec<_>>()
+    };
+    assert_eq!(has_after(Repeat::Once), [true, true, true, false]);
+    assert_eq!(has_after(Repeat::Each), [true, true, false, false]);
+}
+
+#[test]
+#[should_panic(expected = "READS_FLAGS")]
+fn who_looks_at_flags_says_so() {
+    let all = instructions();
+    let trace = Trace::<u8>::new(&all, &[2, 4], 0);
+    trace.instructions().next().unwrap().call(At::Before, touch, (Arg::Flags,));
+}
+
+#[test]
+#[should_panic(expected = "255 at most")]
+fn a_list_has_a_bound() {
+    let all = instructions();
+    let trace = Trace::<u8>::new(&all, &[2, 4], 0);
+    let long = vec![Arg::Pc; 256];
+    trace.instructions().next().unwrap().call_with(At::Before, |_: &mut u8, _: &[u64]| {}, &long);
+}
+
+#[test]
+fn calls_say_how_their_routines_get_arguments() {
+    use translator::trace::Form;
+    let all = instructions();
+    let trace = Trace::<u8>::new(&all, &[2, 4], 0).reading_flags(true);
+    let first = trace.instructions().next().unwrap();
+    first.call_with(At::Before, |_: &mut u8, _: &[u64]| {}, &[Arg::Pc, Arg::Flags]);
+    first.call_with_state(At::After, |_: &mut u8, _: &State<'_>| {});
+    first.call(At::Before, |_: &mut u8, _: u64| {}, (Arg::Vector { register: 31, word: 7 },));
+    let (calls, _) = trace.into_inserted();
+    assert_eq!(calls.iter().map(|call| call.form).collect::<Vec<_>>(), [Form::List, Form::State, Form::Words]);
+    assert_eq!(calls.iter().map(|call| call.args.len()).collect::<Vec<_>>(), [2, 0, 1]);
 }
 
 #[test]
