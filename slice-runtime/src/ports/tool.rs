@@ -2,6 +2,8 @@
 
 use translator::trace::Trace;
 
+use super::app_image::{AppImage, Happened};
+
 /// A tool in a taken-over process: its options and its local state for this slice.
 ///
 /// The local state lies at [`bubble::map::LOCAL`]'s start in every process, so that translated code, which all
@@ -12,6 +14,12 @@ pub trait RunningTool {
     /// The translation is used by other slices too: what is inserted may depend on the trace and on the tool's
     /// options and on nothing else.
     fn instrument(&self, trace: &mut Trace);
+
+    /// Whether the tool wants to be told of images.
+    fn wants_images(&self) -> bool;
+
+    /// What became of an image. Words that were written before were taken.
+    fn image(&self, image: AppImage, what: Happened);
 
     /// Takes the next words that translated code wrote into the buffer.
     fn drain(&self, words: &[u64]);

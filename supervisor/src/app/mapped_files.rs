@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
+use super::places;
 use crate::run_memory::OpenFiles;
 
 /// A file: its device and its inode number.
@@ -172,6 +173,15 @@ impl KeptFiles {
             self.hold(&file);
         }
         writable
+    }
+
+    /// The app has mapped code of a file at `start`.
+    pub fn code_is_mapped(&self, args: [u64; 6], start: u64) {
+        let (Some(files), Some(file)) = (&self.told, self.take(args[4] as i32)) else { return };
+        let key = file.metadata().map(|metadata| (metadata.dev(), metadata.ino()));
+        let kept = self.kept_open.kept.borrow();
+        let held = key.ok().and_then(|key| kept.get(&key)).map(|kept| kept.file.as_raw_fd());
+        places::note(&file, args, start, held, files);
     }
 
     /// Gives the file's number in the run, and a descriptor.

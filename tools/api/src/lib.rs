@@ -67,15 +67,19 @@
 //! # Its rooms
 //!
 //! ```text
-//!   instrument ◄─ tool ◄─ image
+//!   names ◄─ instrument ◄─ tool ◄─ image
+//!         ◄─ files ◄─────────┘
 //! ```
 //!
+//! * `names`: images and routines of the app. `files`: reading them.
 //! * `instrument`: a trace, and what is inserted into it.
 //! * `tool`: the trait, options, results.
 //! * `image`: a program that plays the three roles.
 
+mod files;
 mod image;
 mod instrument;
+mod names;
 mod tool;
 
 /// For options of a tool: `use superpin_tool::clap;`, then `#[derive(clap::Args)]`. So a tool's project needs no dependency but this crate.
@@ -84,14 +88,17 @@ pub use clap;
 /// `#[serde(crate = "superpin_tool::serde")]`.
 pub use serde;
 
+pub use files::{Images, Line};
 pub use image::{Entry, main};
 pub use instrument::{
-    Arg, Arguments, At, Block, BranchKind, Instruction, MNEMONICS, MemoryOperand, Routine, Test, Trace, mnemonic_name,
+    AnalysisRoutine, Arg, Arguments, At, Block, BranchKind, Instruction, MNEMONICS, MemoryOperand, Test, Trace,
+    mnemonic_name,
 };
 pub use machine::{AppPc, Gpr};
+pub use names::{Image, ImageEvent, Routine, RoutineKind, Section};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
-pub use tool::{NoOptions, Out, SliceInfo, Tool, Total, merge};
+pub use tool::{NoOptions, OnImage, Out, SliceInfo, Tool, Total, merge};
 
 #[cfg(test)]
 suites::watch_tests!();

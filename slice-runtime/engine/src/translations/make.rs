@@ -267,6 +267,10 @@ impl Engine {
             instructions = emit::emptied(&mut trace.instructions);
         };
         self.code.watch(pc.0, code_end);
+        trace.files[0] = region.file.if_of_file();
+        if code_end > region.file.end {
+            trace.files[1] = self.code.find(code_end - 1).and_then(|region| region.file.if_of_file());
+        }
         tool.instrument(&mut trace);
         match want {
             Want::Trace { .. } => {}

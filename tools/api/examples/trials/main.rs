@@ -7,7 +7,9 @@ mod behind;
 mod blocks;
 mod failing;
 mod ordered;
+mod places;
 mod registers;
+mod routines;
 mod tested;
 
 superpin_tool::image!(
@@ -15,7 +17,9 @@ superpin_tool::image!(
     behind::Behind,
     blocks::Blocks,
     ordered::Ordered,
+    places::Places,
     registers::Registers,
+    routines::Routines,
     tested::Tested,
     failing::PanicInRoutine,
     failing::PanicInInstrument,

@@ -11,6 +11,7 @@ use super::arguments::{Arg, Arguments, Routine, Test};
 use super::at::At;
 use super::branch::BranchKind;
 use super::draft::Draft;
+use crate::names::Image;
 
 pub use isa::{MNEMONICS, MemoryOperand};
 
@@ -66,6 +67,16 @@ impl<'a, L: 'static> Instruction<'a, L> {
     /// [`crate::Arg::MemoryAddress`] takes an index into this.
     pub fn memory_operands(&self) -> Vec<MemoryOperand> {
         self.decoded().memory_operands().to_vec()
+    }
+
+    /// The image that it is of, see [`crate::Trace::image`].
+    pub fn image(&self) -> Option<Image<'a>> {
+        self.draft.image(self.address())
+    }
+
+    /// The routine that it is of.
+    pub fn routine(&self) -> Option<crate::names::Routine<'a>> {
+        self.image()?.routine_at(self.address())
     }
 
     /// Whether and how it branches.

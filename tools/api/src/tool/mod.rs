@@ -18,5 +18,5 @@ mod out;
 mod tool;
 
 pub use options::{Configured, NoOptions, check, configure, help, identity};
-pub use out::{Out, Total};
-pub use tool::{SliceInfo, Tool};
+pub use out::{Out, Told, Total};
+pub use tool::{OnImage, SliceInfo, Tool};

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::out::Out;
 use crate::instrument::Trace;
+use crate::names::ImageEvent;
 
 /// A part of the app's execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,9 @@ pub struct SliceInfo {
     /// Its number in the order of execution, from 0. In a serial run, a new one starts with each exec of the app.
     pub number: u64,
 }
+
+/// What [`Tool::ON_IMAGE`] is.
+pub type OnImage<T> = fn(&T, &mut <T as Tool>::Local, ImageEvent<'_>);
 
 /// A tool. See the crate's documentation for a whole one.
 ///
@@ -49,6 +53,12 @@ pub trait Tool: Sized + 'static {
     /// Makes the local state of a slice that is about to start. Called once a slice, in its process, before the
     /// first analysis call. It starts from nothing: the state of earlier slices can't be known here.
     fn begin(&self, slice: SliceInfo) -> Self::Local;
+
+    /// Called in each slice when images come and go: those that are there as it begins, by address, before its first analysis call, then what the app loads and unloads,
+    /// between the instruction that did it and the next. All words that were written to the buffer before were taken. Like an analysis routine it makes no system calls.
+    ///
+    /// `Some(Self::on_image)`, for a function of the tool's own with that name. It costs some microseconds for each call that maps or unmaps memory.
+    const ON_IMAGE: Option<OnImage<Self>> = None;
 
     /// Takes words that [`crate::Instruction::buffer`] has written, in the order of execution: all those of some executed
     /// instructions, since the last time. Called when the buffer is full and before [`Self::finish`], which may be at other places in a
