@@ -160,7 +160,6 @@ impl AppImages {
 
     /// The collector is to look at a place. The bell is to be rung if this says so.
     pub fn ask(&self, place: &Place) -> bool {
-        self.names_wanted.store(1, Ordering::Relaxed);
         if place.module() != module::UNKNOWN || place.asked.swap(1, Ordering::AcqRel) != 0 {
             return false;
         }
@@ -176,6 +175,11 @@ impl AppImages {
     /// The collector has looked at a place: what it found is one of [`module`].
     pub fn answer(place: &Place, found: u32) {
         place.module.store(found, Ordering::Release);
+    }
+
+    /// A tool asks for names.
+    pub fn want_names(&self) {
+        self.names_wanted.store(1, Ordering::Relaxed);
     }
 
     /// Whether a tool has asked for names while it instrumented, or to be told of images.
@@ -214,7 +218,9 @@ mod tests {
         assert!(table.find(&FileRegion { offset: 0x6000, ..part }).is_none());
         assert!(table.find(&FileRegion { inode: 8, ..part }).is_none());
         let place = &table.places()[0];
-        assert!(!place.is_wanted() && table.ask(place) && !table.ask(place) && place.is_wanted());
+        assert!(!place.is_wanted() && !table.names_wanted());
+        table.want_names();
+        assert!(table.ask(place) && !table.ask(place) && place.is_wanted());
         AppImages::answer(place, module::FIRST);
         assert!(!place.is_wanted() && place.module() == module::FIRST && table.names_wanted());
     }

@@ -31,6 +31,7 @@ fn modules() -> &'static Modules {
 /// Which image a mapping of code is of. Waits until the collector has read the file, if nobody has asked for it before.
 pub fn image_at(region: &FileRegion) -> Option<AppImage> {
     let place = table().find(region)?;
+    table().want_names();
     let module = modules().get(module_of(place)?.checked_sub(module::FIRST)?)?;
     let bias = modules().bias(module, region)?;
     Some(AppImage { region: *region, place, module, bias })
@@ -57,7 +58,7 @@ pub fn note_code(args: [u64; 6], result: u64) {
         return;
     }
     let descriptor = descriptor as i32;
-    let Some(inode) = inode_of(descriptor) else { return };
+    let Some((inode, has_name)) = inode_of(descriptor) else { return };
     let path = proc::read_link(format!("self/fd/{descriptor}")).unwrap_or_default();
     let end = result + len.next_multiple_of(PAGE);
     let region = FileRegion { start: result, end, offset, device: 0, inode };
@@ -65,19 +66,21 @@ pub fn note_code(args: [u64; 6], result: u64) {
     // SAFETY: in a serial run only the app's process adds any, one thread at a time.
     let number = unsafe { table().add(region, &path, [pid, descriptor], false) };
     if let Some(place) = number.and_then(|number| table().places().get(number))
-        && table().names_wanted()
+        && (table().names_wanted() || !has_name)
     {
         // The file is read while it is certainly there: later it may be gone.
         module_of(place);
     }
 }
 
-fn inode_of(descriptor: i32) -> Option<u64> {
+/// The inode of an open file, and whether it has a name.
+fn inode_of(descriptor: i32) -> Option<(u64, bool)> {
     let mut told = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: there is room for the answer.
     let result = unsafe { libc::fstat(descriptor, told.as_mut_ptr()) };
     // SAFETY: the kernel has filled it in.
-    (result == 0).then(|| unsafe { told.assume_init() }.st_ino)
+    let told = (result == 0).then(|| unsafe { told.assume_init() })?;
+    Some((told.st_ino, told.st_nlink > 0))
 }
 
 /// The images that are there, for a tool that wants to be told of them.

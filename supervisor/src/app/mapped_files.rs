@@ -52,6 +52,8 @@ pub struct KeptFiles {
     is_reachable: bool,
     /// Where they learn how.
     told: Option<OpenFiles>,
+    /// What isn't held, but has been mapped as code.
+    code: RefCell<Vec<File>>,
 }
 
 /// A file that is held. In the table of files of the run, which records refer to, it is one line.
@@ -116,7 +118,7 @@ impl KeptFiles {
             all.retain(|kept_open| kept_open.strong_count() > 0);
             all.push(Rc::downgrade(&kept_open));
         });
-        Self { master, kept_open, is_reachable: true, told: None }
+        Self { master, kept_open, is_reachable: true, told: None, code: RefCell::default() }
     }
 
     /// Slices look there for what is held.
@@ -180,8 +182,13 @@ impl KeptFiles {
         let (Some(files), Some(file)) = (&self.told, self.take(args[4] as i32)) else { return };
         let key = file.metadata().map(|metadata| (metadata.dev(), metadata.ino()));
         let kept = self.kept_open.kept.borrow();
-        let held = key.ok().and_then(|key| kept.get(&key)).map(|kept| kept.file.as_raw_fd());
-        places::note(&file, args, start, held, files);
+        let kept = key.ok().and_then(|key| kept.get(&key)).map(|kept| kept.file.as_raw_fd());
+        let is_new = |unkept: &File| places::note(&file, args, start, unkept.as_raw_fd(), files);
+        match kept {
+            Some(held) => _ = places::note(&file, args, start, held, files),
+            // Whoever reads it later may find no other way to it.
+            None => self.code.borrow_mut().extend(open_anew(&file).ok().filter(is_new)),
+        }
     }
 
     /// Gives the file's number in the run, and a descriptor.

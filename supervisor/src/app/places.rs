@@ -24,15 +24,17 @@ pub fn note_all(pid: i32, files: &OpenFiles) {
     }
 }
 
-/// The app has mapped code of a file, which is open here as well. `held`: the descriptor by which it is kept, if it is.
-pub fn note(file: &File, [_, len, _, _, _, offset]: [u64; 6], start: u64, held: Option<i32>, files: &OpenFiles) {
-    let Ok(metadata) = file.metadata() else { return };
+/// The app has mapped code of a file, which is open here as well. `held`: the descriptor by which it is kept. Whether that was new.
+pub fn note(file: &File, [_, len, _, _, _, offset]: [u64; 6], start: u64, held: i32, files: &OpenFiles) -> bool {
+    let Ok(metadata) = file.metadata() else { return false };
     let path = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap_or_default();
     let end = start + len.next_multiple_of(PAGE);
     let region = FileRegion { start, end, offset, device: 0, inode: metadata.ino() };
-    let holder = [std::process::id() as i32, held.unwrap_or(-1)];
+    let holder = [std::process::id() as i32, held];
+    let places = files.app_images().places().len();
     // SAFETY: the app, a process that is followed in slices, stands still, and nobody else adds any for it.
-    unsafe { files.app_images().add(region, &path, holder, false) };
+    let number = unsafe { files.app_images().add(region, &path, holder, false) };
+    number.is_some_and(|number| number >= places)
 }
 
 /// Whether a call with these arguments maps code of a file. Of what is shared, slices have copies, which are of no file.

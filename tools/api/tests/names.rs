@@ -78,7 +78,7 @@ fn libraries_that_come_and_go_keep_their_names_apart() {
         let printed = result(mode, "routines", &app, 7);
         assert!(!gone.exists() && printed.ends_with("status 7\n"), "{printed}");
         let counts = counts(&printed);
-        for (library, rounds) in [("first.so", ROUNDS), ("second.so", ROUNDS), ("gone.so", 1)] {
+        for (library, rounds) in [("first.so", ROUNDS), ("second.so", ROUNDS), ("gone.so", 1), ("memfd:nameless", 1)] {
             let times =
                 |what: &str| printed.lines().filter(|line| line.contains(&format!(" {what} {library} at "))).count();
             assert_eq!([times("loaded"), times("unloaded")], [rounds as usize; 2], "{mode}, {library}: {printed}");

@@ -32,9 +32,10 @@ impl<'a> Image<'a> {
         self.place.path()
     }
 
-    /// The file's name, without the directory.
+    /// The file's name, without the directory; `memfd:NAME` of a file in memory that has no other.
     pub fn name(&self) -> &'a str {
-        self.path().file_name().and_then(OsStr::to_str).unwrap_or_default()
+        let name = self.path().file_name().and_then(OsStr::to_str).unwrap_or_default();
+        name.strip_suffix(" (deleted)").unwrap_or(name)
     }
 
     /// Whether it is the program itself.
