@@ -186,3 +186,19 @@ fn kept_translations_change_no_names() {
     let report = result(&format!("-sp 1 -persist {} -report -", text(&kept)), "routines", &[text(&program), "3"], 0);
     assert!(report.contains("the tool asks for names of the app's code"), "{report}");
 }
+
+#[test]
+fn functions_are_given_and_return_what_the_program_says() {
+    let folder = Scratch::new().unwrap();
+    for flags in ["-pie", "-static", "-no-pie -O2"] {
+        let program = folder.beside("computes");
+        build("g++", "computes.cc", &format!("-O1 {flags}"), &program);
+        let printed = Command::new(&program).arg("50").output().unwrap().stdout;
+        let sum: i64 = String::from_utf8(printed).unwrap().trim().parse().unwrap();
+        for mode in ["-sp 0", "-sp 0 -engine none", "-sp 1 -spmsec 5", "-sp 1 -spsysrecs 3"] {
+            let told = result(mode, "functions", &[text(&program), "50"], 0);
+            let expected = format!("at calls 5000\nentries 50\nreturns 50\nsecond 5000\nvalues {sum}\n");
+            assert_eq!(told, expected, "{flags}, {mode}");
+        }
+    }
+}

@@ -6,6 +6,7 @@ mod arguments;
 mod behind;
 mod blocks;
 mod failing;
+mod functions;
 mod ordered;
 mod places;
 mod registers;
@@ -16,6 +17,7 @@ superpin_tool::image!(
     arguments::Arguments,
     behind::Behind,
     blocks::Blocks,
+    functions::Functions,
     ordered::Ordered,
     places::Places,
     registers::Registers,
@@ -28,6 +30,8 @@ superpin_tool::image!(
     failing::WrongOperand,
     failing::WrongOperandOfBlock,
     failing::RarelyPrints,
+    failing::WrongArgument,
+    failing::WrongReturnValue,
     failing::Prints,
     failing::Opens,
     failing::StartsAThread,

@@ -92,6 +92,7 @@ impl<'a, L: 'static> Block<'a, L> {
             At::Anywhere => {
                 let args = args.into_args();
                 for arg in &args {
+                    self.first().check_convention(at, *arg);
                     self.first().check(At::Before, *arg);
                 }
                 self.insert(Point::Anywhere(self.index), routine.named_address(), &args);

@@ -169,6 +169,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
                     self.address().0
                 );
             }
+            Arg::Argument(_) | Arg::ReturnValue => self.check_convention(at, arg),
             Arg::BranchTarget => {
                 let known = self.branch_target().is_some() || at == At::Taken && self.branch().is_some();
                 assert!(known, "the target of `{self}` isn't known At::{at:?}: take At::Taken, if it branches");

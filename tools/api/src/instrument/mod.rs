@@ -18,6 +18,7 @@ mod block;
 mod branch;
 mod draft;
 mod instruction;
+mod routines;
 mod trace;
 
 pub use arguments::{Arg, Arguments, Routine as AnalysisRoutine, Test};
