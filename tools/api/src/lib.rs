@@ -98,7 +98,7 @@ pub use machine::{AppPc, Gpr};
 pub use names::{Image, ImageEvent, Routine, RoutineKind, Section};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
-pub use tool::{NoOptions, OnImage, Out, SliceInfo, Tool, Total, merge};
+pub use tool::{CallStack, Frame, NoOptions, OnImage, Out, SliceInfo, Tool, Total, merge};
 
 #[cfg(test)]
 suites::watch_tests!();

@@ -202,3 +202,31 @@ fn functions_are_given_and_return_what_the_program_says() {
         }
     }
 }
+
+/// A routine is left by an exception, a long jump or a jump to another one as by a return, also if it was entered in another slice.
+#[test]
+fn routines_are_left_in_whatever_way() {
+    const ROUNDS: u64 = 30;
+    let folder = Scratch::new().unwrap();
+    let program = folder.beside("leaves");
+    build("g++", "leaves.cc", "-O1", &program);
+    let app = [text(&program), "30"];
+    let serial = result("-sp 0", "inclusive", &app, 0);
+    let of = |name: &str| -> [u64; 2] {
+        let mut lines = serial.lines().map(|line| line.splitn(3, ' ').collect::<Vec<_>>());
+        let line = lines.find(|words| words.get(2) == Some(&name)).unwrap_or_else(|| panic!("{name}: {serial}"));
+        [0, 1].map(|n| line[n].parse().unwrap())
+    };
+    let all: u64 = serial.split(' ').next().unwrap().parse().unwrap();
+    assert_eq!(of("counted"), [ROUNDS * 8, ROUNDS * 8 * 1002], "{serial}");
+    // Left where the other one begins.
+    assert_eq!(of("jumps"), [ROUNDS, ROUNDS * 2], "{serial}");
+    assert_eq!((of("throws_deep")[0], of("leaps")[0], of("caught")[0]), (ROUNDS * 6, ROUNDS * 7, ROUNDS), "{serial}");
+    assert!(of("leaps")[1] > 28 * ROUNDS * 1002 && of("caught")[1] > of("throws_deep")[1] / 6, "{serial}");
+    assert!(of("main")[1] > of("caught")[1] + of("leaps")[1] / 7 && of("_start")[1] < all, "{serial}");
+    for mode in ["-sp 1 -spmsec 5", "-sp 1 -spsysrecs 1", "-sp 1 -spmsec 1 -trace-blocks 1", "-sp 0 -engine none"] {
+        let other = result(mode, "inclusive", &app, 0);
+        let differ = serial.lines().zip(other.lines()).find(|(one, other)| one != other);
+        assert!(serial == other, "{mode}: {differ:?}");
+    }
+}

@@ -7,6 +7,7 @@ mod behind;
 mod blocks;
 mod failing;
 mod functions;
+mod inclusive;
 mod ordered;
 mod places;
 mod registers;
@@ -18,6 +19,7 @@ superpin_tool::image!(
     behind::Behind,
     blocks::Blocks,
     functions::Functions,
+    inclusive::Inclusive,
     ordered::Ordered,
     places::Places,
     registers::Registers,
