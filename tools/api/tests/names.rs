@@ -31,8 +31,9 @@ fn image() -> PathBuf {
 
 /// What a tool prints of an app.
 fn result(options: &str, tool: &str, app: &[&str], status: i32) -> String {
-    let options: Vec<&str> =
-        options.split(' ').chain(["-env", "clean", "-t", tool, "--"]).chain(app.iter().copied()).collect();
+    let separator = (!app.contains(&"--")).then_some("--");
+    let options = options.split(' ').chain(["-env", "clean", "-t", tool]).chain(separator);
+    let options: Vec<&str> = options.chain(app.iter().copied()).collect();
     let command: [OsString; 1] = [image().into()];
     let outcome = suites::run::run(&Job::new(&options).under(command)).expect("cargo built the example");
     let printed = String::from_utf8_lossy(&outcome.stderr).into_owned();
@@ -158,6 +159,8 @@ fn places_are_called_as_by_others() {
             assert!(symbols.lines().any(|line| line.ends_with(&format!(" {}", call[4]))), "{call:?}");
         }
         assert!(printed == result("-sp 0", "places", &[text(&program), "3"], 0));
+        let json = result("-sp 1", "places", &["--json", "--", text(&program), "3"], 0);
+        assert!(json.contains("\"result\":\"exact\"") && json.contains("\"main\":"), "{json}");
     }
 }
 

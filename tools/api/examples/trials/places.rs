@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use superpin_tool::merge::{Merge, Sum};
-use superpin_tool::{AppPc, At, NoOptions, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{AppPc, At, Images, NoOptions, Out, SliceInfo, Tool, Trace, json};
 
 /// Calls by the address of the instruction.
 type Calls = BTreeMap<u64, Sum>;
@@ -43,6 +43,15 @@ impl Tool for Places {
 
     fn fold(&self, total: &mut Calls, _: SliceInfo, result: Calls) {
         Merge::merge(total, result);
+    }
+
+    fn values_with(&self, calls: &Calls, images: &Images) -> Option<json::Value> {
+        let mut by_routine = BTreeMap::<String, u64>::new();
+        for (address, count) in calls {
+            let routine = images.routine_at(AppPc(*address)).map(|routine| routine.demangled());
+            *by_routine.entry(routine.unwrap_or_default()).or_default() += count.0;
+        }
+        Some(json::json!(by_routine))
     }
 
     fn fini(&self, calls: Calls, out: &mut Out<'_>) -> std::io::Result<()> {

@@ -33,7 +33,6 @@ type Found = (Image<'static>, &'static Place);
 
 impl Images {
     /// Of a run that had none.
-    #[cfg(test)]
     pub(crate) fn none() -> Self {
         Self { source: None, found: OnceCell::new(), lines: RefCell::default() }
     }

@@ -65,7 +65,7 @@ impl<T: Tool> Collect for Collector<T> {
         let lost = |error: io::Error| Unprinted::Lost(format!("tool {} cannot print its result: {error}", T::NAME));
         let mut text = Vec::new();
         if self.json {
-            self.print_json(&total, worth, heading, &mut text).map_err(lost)?;
+            self.print_json(&total, told, heading, &mut text).map_err(lost)?;
         } else {
             self.tool.fini(total, &mut Out::new(&mut text, told)).map_err(lost)?;
             // On a terminal a number that is right needs no word.
@@ -97,8 +97,10 @@ impl<T: Tool> Collect for Collector<T> {
 
 impl<T: Tool> Collector<T> {
     /// One line, whatever comes to be told besides.
-    fn print_json(&self, total: &T::Total, worth: Worth, heading: &str, text: &mut Vec<u8>) -> io::Result<()> {
-        let values = self.tool.values(total).ok_or_else(|| io::Error::other("it has no JSON form"))?;
+    fn print_json(&self, total: &T::Total, told: Told<'_>, heading: &str, text: &mut Vec<u8>) -> io::Result<()> {
+        let worth = told.worth;
+        let values =
+            self.tool.values_with(total, told.images).ok_or_else(|| io::Error::other("it has no JSON form"))?;
         let mut object = serde_json::json!({ "tool": T::NAME, "result": worth.name(), "values": values });
         if !heading.is_empty() {
             object["process"] = heading.into();

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::out::Out;
+use crate::files::Images;
 use crate::instrument::Trace;
 use crate::names::ImageEvent;
 
@@ -88,5 +89,12 @@ pub trait Tool: Sized + 'static {
     fn values(&self, total: &Self::Total) -> Option<serde_json::Value> {
         let _ = total;
         None
+    }
+
+    /// Like [`Self::values`], and called in its place, for a tool whose values have names of the app's code in them. It is also asked, with an empty total and without images,
+    /// whether the tool has such a form.
+    fn values_with(&self, total: &Self::Total, images: &Images) -> Option<serde_json::Value> {
+        let _ = images;
+        self.values(total)
     }
 }
