@@ -98,6 +98,25 @@ fn libraries_that_come_and_go_keep_their_names_apart() {
     }
 }
 
+/// How often the handler runs is another number each time; what becomes of images isn't.
+#[test]
+fn images_come_and_go_once_each_among_signals() {
+    let folder = Scratch::new().unwrap();
+    let [program, first, second] = ["interrupted", "first.so", "second.so"].map(|name| folder.beside(name));
+    build("gcc", "interrupted.c", "-O1 -ldl", &program);
+    build("gcc", "plugin.S", "-shared -nostdlib", &first);
+    build("gcc", "plugin.S", "-shared -nostdlib -Wl,--build-id", &second);
+    for mode in ["-sp 0", "-sp 1 -spmsec 1", "-sp 1 -spmsec 3", "-sp 1 -spsysrecs 1"] {
+        let printed = result(mode, "routines", &[text(&program), "60", text(&first), text(&second)], 0);
+        for library in ["first.so", "second.so"] {
+            let times =
+                |what: &str| printed.lines().filter(|line| line.contains(&format!(" {what} {library} at "))).count();
+            assert_eq!([times("loaded"), times("unloaded")], [30; 2], "{mode}, {library}: {printed}");
+            assert_eq!(counts(&printed).get(&(library, "work")), Some(&(30 * 2003)), "{mode}, {library}: {printed}");
+        }
+    }
+}
+
 #[test]
 fn routines_are_those_of_the_program_however_it_is_linked() {
     let folder = Scratch::new().unwrap();
