@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 
 use superpin_tool::clap;
 use superpin_tool::merge::{Merge, Sum};
-use superpin_tool::{At, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{AppPc, At, Out, SliceInfo, Tool, Trace};
 
 superpin_tool::image!(HotCalls);
 
@@ -74,7 +74,9 @@ impl Tool for HotCalls {
         functions.sort_by_key(|&(address, count)| (std::cmp::Reverse(count.0), address));
         writeln!(out, "Calls: {}", calls.0)?;
         for (address, count) in functions.iter().take(self.top) {
-            writeln!(out, "{:>12}  {address:#x}", count.0)?;
+            let routine = out.images().routine_at(AppPc(*address));
+            let name = routine.map_or_else(|| format!("{address:#x}"), |routine| routine.demangled());
+            writeln!(out, "{:>12}  {name}", count.0)?;
         }
         Ok(())
     }

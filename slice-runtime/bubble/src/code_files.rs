@@ -37,6 +37,11 @@ pub struct FileRegion {
 }
 
 impl FileRegion {
+    /// It, unless it is of memory that is no file's.
+    pub fn if_of_file(self) -> Option<Self> {
+        (self.inode != 0).then_some(self)
+    }
+
     /// Whether this is of the file that the kernel tells this of.
     pub fn is_of(&self, metadata: &Metadata) -> bool {
         (self.device, self.inode) == (device_of(metadata), metadata.ino())

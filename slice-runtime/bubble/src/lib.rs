@@ -11,14 +11,17 @@
 //! * [`switches`]: the engine's optimisations by name, since the control process reads them.
 //! * [`snapshot`]: what a started image's memory holds, for slices to go on from.
 //! * [`code_files`]: which files the shared code is from. [`files`]: where those are that the app maps.
+//! * [`app_images`]: where programs and libraries were mapped. [`modules`]: what they have in them.
 //! * [`events`]: what a run tells those who work on it.
 //! * [`boot`]: what a taken-over process finds when its image starts.
 
+pub mod app_images;
 pub mod boot;
 pub mod code_files;
 pub mod events;
 pub mod files;
 pub mod map;
+pub mod modules;
 pub mod shared;
 pub mod snapshot;
 pub mod switches;

@@ -7,7 +7,7 @@
 //!                    LOGS          run      32 GiB   in the master only, and not in its forks: slices' logs, for the in-process recorder
 //!  0x5554_0000_0000  RECORDS       run       1 GiB   the slice's own log (its slot's part of the run memory)
 //!  0x5554_4000_0000  RESULT        run       1 GiB   the slice's own encoded result
-//!  0x5554_8000_0000  CONTROL       run     128 MiB   run header, slot control blocks
+//!  0x5554_8000_0000  CONTROL       run     256 MiB   run header, slot control blocks; from its middle on the app's images and symbols
 //!  0x5554_9000_0000  TABLES        run     768 MiB   translation tables, block table of the shared code cache
 //!  0x5554_c000_0000  CACHE_ALIAS   run     256 MiB   the shared code cache, writable alias
 //!  - - - - - - - - - everything that generated code touches lies from here on, within 2 GiB - - - - - - - - -
@@ -92,8 +92,12 @@ pub const TABLES_OWN: Region = Region::new(0x5553_c000_0000, 768 * MIB);
 pub const RECORDS: Region = Region::new(0x5554_0000_0000, GIB);
 /// The slice's encoded result.
 pub const RESULT: Region = Region::new(0x5554_4000_0000, GIB);
-/// [`crate::shared::RunHeader`] and the slots.
-pub const CONTROL: Region = Region::new(0x5554_8000_0000, 128 * MIB);
+/// [`crate::shared::RunHeader`] and the slots; then [`APP_IMAGES`] and [`MODULES`].
+pub const CONTROL: Region = Region::new(0x5554_8000_0000, 256 * MIB);
+/// Where the app's programs and libraries are mapped, see [`crate::app_images`]. A part of [`CONTROL`], mapped with it.
+pub const APP_IMAGES: Region = Region::new(CONTROL.start + 128 * MIB, 17 * MIB);
+/// What they have in them, see [`crate::modules`]. A part of it as well.
+pub const MODULES: Region = Region::new(APP_IMAGES.end(), CONTROL.end() - APP_IMAGES.end());
 /// Tables of the shared code cache.
 pub const TABLES: Region = Region::new(0x5554_9000_0000, 768 * MIB);
 /// Writable alias of [`CACHE_SHARED`].

@@ -4,12 +4,17 @@
 //!   host ──► slot: the control process, by the run memory
 //!        ──► tool: the author's code
 //!        ──► kernel: system calls without libc
+//!        ──► images: the collector, which knows what the app's files have in them
 //! ```
 
+mod app_image;
+mod images;
 mod kernel;
 mod slot;
 mod tool;
 
+pub use app_image::{AppImage, Happened};
+pub use images::{Images, image_at, note_code};
 pub use kernel::{execute_cpuid, grow_stack, raw_syscall};
 pub use slot::{OwnSlot, cpu_time, exit_now, header, time_of};
 pub use tool::RunningTool;

@@ -290,9 +290,18 @@ pub fn exit_now(status: i32) -> ! {
 }
 
 fn futex(word: &AtomicU32, operation: i32, value: u32) {
-    let no_timeout = std::ptr::null::<libc::timespec>();
-    // SAFETY: the word outlives the call. Not FUTEX_PRIVATE: the other side is another process.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_timeout) };
+    futex_within(word, operation, value, None);
+}
+
+/// A futex call that waits for no longer than this.
+pub(super) fn futex_within(word: &AtomicU32, operation: i32, value: u32, timeout: Option<Duration>) {
+    let timeout = timeout.map(|timeout| libc::timespec {
+        tv_sec: timeout.as_secs() as libc::time_t,
+        tv_nsec: timeout.subsec_nanos().into(),
+    });
+    let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: word and time outlive the call. Not FUTEX_PRIVATE: the other side is another process.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, timeout) };
 }
 
 /// CPU time of this process so far.

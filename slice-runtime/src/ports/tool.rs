@@ -2,6 +2,8 @@
 
 use translator::trace::Trace;
 
+use super::app_image::{AppImage, Happened};
+
 /// A tool in a taken-over process: its options and its local state for this slice.
 ///
 /// The local state lies at [`bubble::map::LOCAL`]'s start in every process, so that translated code, which all
@@ -18,6 +20,12 @@ pub trait RunningTool {
 
     /// Whether analysis routines are told of each repetition of a string instruction.
     fn wants_each_repetition(&self) -> bool;
+
+    /// Whether the tool wants to be told of images.
+    fn wants_images(&self) -> bool;
+
+    /// What became of an image. Words that were written before were taken.
+    fn image(&self, image: AppImage, what: Happened);
 
     /// Takes the next words that translated code wrote into the buffer.
     fn drain(&self, words: &[u64]);

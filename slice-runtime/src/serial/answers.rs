@@ -39,6 +39,7 @@ impl Host for SerialHost {
             Class::Replay | Class::Repeat | Class::Boundary => {
                 self.signals.throttle.sees(&call);
                 if let Some(result) = self.virtual_calls().answer(&call, cpu, control) {
+                    self.images.called(call.number, call.args, self.tool.as_ref());
                     self.let_signals_in();
                     self.finished(result, cpu)
                 } else if let Some(signal) = self.threads.death_by(&call, &self.signals) {

@@ -11,7 +11,7 @@ use syscall_replay::{effects, is_error};
 use translator::abi::Cpu;
 
 use super::ending::{Ending, die};
-use crate::ports::{OwnSlot, RunningTool, exit_now, raw_syscall};
+use crate::ports::{Images, OwnSlot, RunningTool, exit_now, raw_syscall};
 use crate::serial::calls::{AppCall, Length, Underway, Unmade, interruptible, length_of};
 use crate::serial::children::{Child, native};
 use crate::serial::memory::{MapsFiles, SelfMem, VirtualCalls, limits, memory, written_files};
@@ -27,6 +27,7 @@ const SYSCALL_LEN: u64 = 2;
 pub struct SerialHost {
     slot: OwnSlot,
     pub(super) tool: Box<dyn RunningTool>,
+    pub(super) images: Images,
     pub(super) signals: Signals,
     pub(super) memory: Here,
     maps: MapsFiles,
@@ -46,9 +47,12 @@ impl SerialHost {
         let threads = Threads::first(begin);
         signals.start(threads.first_arrivals(), hook);
         limits::own_data();
+        let mut images = Images::default();
+        images.begin([0; 2], tool.as_ref());
         Self {
             slot,
             tool,
+            images,
             signals,
             memory: Here::new(),
             maps: MapsFiles::default(),

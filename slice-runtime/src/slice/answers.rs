@@ -2,6 +2,7 @@
 
 use bubble::shared::EndKind;
 use engine::{Control, Fault, Flow, Host, Nondeterministic};
+use machine::Gpr;
 use sigmatch::Verdict;
 use syscall_replay::{NondeterministicKind, Replayed};
 use translator::abi::Cpu;
@@ -27,6 +28,7 @@ impl Host for SliceHost {
         if self.watch.is_some() {
             return Flow::Leave;
         }
+        let (number, args) = (cpu.registers.get(Gpr::Rax), cpu.registers.syscall_args());
         let (memory, files, program_break) = (self.memory, self.files, &mut self.program_break);
         let mut space = SliceSpace { memory, files, program_break, control: &mut *control };
         let replayed = self.replaying.replay(|log| log.syscall(&mut cpu.registers, &mut space));
@@ -38,6 +40,7 @@ impl Host for SliceHost {
         }
         match replayed {
             Ok(Replayed::Done | Replayed::Restored(_)) => {
+                self.images.called(number, args, self.tool.as_ref());
                 self.arm_if_exhausted(control);
                 Flow::Continue
             }

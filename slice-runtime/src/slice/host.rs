@@ -12,7 +12,7 @@ use machine::{AppPc, Gpr, Here, Memory, Registers};
 use syscall_replay::{Divergence, Replayed, Replayer};
 use translator::abi::Cpu;
 
-use crate::ports::{OwnSlot, RunningTool};
+use crate::ports::{Images, OwnSlot, RunningTool};
 use crate::slice::end::first_memory::{CheckpointProcess, FirstMemory};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
 use crate::slice::replay::{Cpuid, ProgramBreak, Replaying, RunFiles, SliceSpace};
@@ -31,6 +31,7 @@ pub struct SliceHost {
     pub(super) files: RunFiles,
     pub(super) slot: OwnSlot,
     pub(super) tool: Box<dyn RunningTool>,
+    pub(super) images: Images,
     pub(super) replaying: Replaying,
     pub(super) program_break: ProgramBreak,
     pub(super) end: &'static End,
@@ -59,6 +60,7 @@ impl SliceHost {
             files: RunFiles { supervisor, table: unsafe { FileTable::at(CONTROL.start as *const u8) } },
             slot,
             tool,
+            images: Images::default(),
             replaying: Replaying::new(slot.log()),
             program_break: ProgramBreak::at(brk),
             end: slot.end(),
@@ -76,8 +78,9 @@ impl SliceHost {
         }
     }
 
-    /// To be called before the first instruction: a slice without records is looking for its end from the start.
-    pub fn start(&mut self, engine: &mut Runner) {
+    /// To be called before the first instruction: a slice without records is looking for its end from the start. `mapped`: see [`bubble::boot::State`].
+    pub fn start(&mut self, engine: &mut Runner, mapped: [u64; 2]) {
+        self.images.begin(mapped, self.tool.as_ref());
         xsave_images::disown();
         deadline::set(self.slot.cpu_bound());
         // SAFETY: a slice's CONTROL is mapped.
@@ -161,6 +164,7 @@ impl SliceHost {
         if let Some(difference) = call_difference(&self.end.registers, &cpu.registers) {
             self.fail(&format_args!("its last call, {name} at {pc:#x}, isn't the master's: {difference}"));
         }
+        self.images.ends_with(cpu.registers.get(Gpr::Rax), cpu.registers.syscall_args(), self.tool.as_ref());
         self.shared_changed = sigmatch::foreign_write(&self.end.shared, &self.memory, aliases::is_touched).is_some();
         Flow::Leave
     }

@@ -54,7 +54,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     slot.wait_released();
     log::begins(boot, slot);
     let mut host = SliceHost::new(boot.site.supervisor, slot, boot.state.brk, tool);
-    host.start(&mut engine);
+    host.start(&mut engine, boot.state.mapped);
     engine.run(&mut host);
     host.verify_last_call(engine.as_mut());
     let may_recur = host.may_recur();

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
+use super::places;
 use crate::run_memory::OpenFiles;
 
 /// A file: its device and its inode number.
@@ -51,6 +52,8 @@ pub struct KeptFiles {
     is_reachable: bool,
     /// Where they learn how.
     told: Option<OpenFiles>,
+    /// What isn't held, but has been mapped as code.
+    code: RefCell<Vec<File>>,
 }
 
 /// A file that is held. In the table of files of the run, which records refer to, it is one line.
@@ -115,7 +118,7 @@ impl KeptFiles {
             all.retain(|kept_open| kept_open.strong_count() > 0);
             all.push(Rc::downgrade(&kept_open));
         });
-        Self { master, kept_open, is_reachable: true, told: None }
+        Self { master, kept_open, is_reachable: true, told: None, code: RefCell::default() }
     }
 
     /// Slices look there for what is held.
@@ -172,6 +175,20 @@ impl KeptFiles {
             self.hold(&file);
         }
         writable
+    }
+
+    /// The app has mapped code of a file at `start`.
+    pub fn code_is_mapped(&self, args: [u64; 6], start: u64) {
+        let (Some(files), Some(file)) = (&self.told, self.take(args[4] as i32)) else { return };
+        let key = file.metadata().map(|metadata| (metadata.dev(), metadata.ino()));
+        let kept = self.kept_open.kept.borrow();
+        let kept = key.ok().and_then(|key| kept.get(&key)).map(|kept| kept.file.as_raw_fd());
+        let is_new = |unkept: &File| places::note(&file, args, start, unkept.as_raw_fd(), files);
+        match kept {
+            Some(held) => _ = places::note(&file, args, start, held, files),
+            // Whoever reads it later may find no other way to it.
+            None => self.code.borrow_mut().extend(open_anew(&file).ok().filter(is_new)),
+        }
     }
 
     /// Gives the file's number in the run, and a descriptor.

@@ -9,6 +9,7 @@
 //! * `entry`: a program before its first instruction.
 //! * `limits`: resource limits that it has set for itself.
 //! * `mappings`, `mutable_files`, `mapped_files`: its memory, and the files behind it.
+//! * `places`: where it has code, for tools.
 //! * `holders`, `notices`: who has a file, opens or writes it.
 //! * `company`: which pages of memory that followed processes have in common were stored to, and by whom.
 //! * `signals`: what a signal will do to it; sending one.
@@ -23,6 +24,7 @@ mod mappings;
 mod mutable_files;
 mod name;
 mod notices;
+mod places;
 mod signals;
 
 pub use company::{Company, is_swapping, leaves_locks};
@@ -35,4 +37,5 @@ pub use mappings::{is_shared_with_children, others_attach};
 pub use mutable_files::{MutableFiles, is_reshaped};
 pub use name::name_of;
 pub use notices::{Notice, Notices, Watch};
+pub use places::{maps_code, note_all};
 pub use signals::{Delivery, Dispositions, PendingSignals, SignalStatus, delivery, is_synchronous, kill, send};

@@ -1,7 +1,7 @@
 //! The collector process, as the control process sees it: commands out, answers in, never waited for anywhere but in
 //! [`crate::events`].
 //!
-//! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `fini WORTH[, HEADING]`; each is answered by one
+//! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `fini WORTH STATUS[, HEADING]`; each is answered by one
 //! line, `ok`, `error TEXT` or `misplaced TEXT`, in order.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -98,13 +98,13 @@ impl Collector {
         self.asked.is_empty() && self.early.is_empty()
     }
 
-    /// Asks for the end: the total is printed, with what it is worth, under a heading if there is one.
+    /// Asks for the end: the total is printed, with what it is worth, under a heading if there is one. `status`: the app's, as a shell tells it.
     ///
     /// # Errors
     /// If the collector has died.
-    pub fn fini(&mut self, worth: Worth, heading: Option<&str>) -> Result<(), Failure> {
+    pub fn fini(&mut self, worth: Worth, status: i32, heading: Option<&str>) -> Result<(), Failure> {
         let heading = heading.map(|heading| format!(", {heading}")).unwrap_or_default();
-        let line = format!("fini {worth}{heading}\n");
+        let line = format!("fini {worth} {status}{heading}\n");
         self.ask(&line, Asked::Fini)
     }
 
@@ -161,6 +161,8 @@ impl Collector {
         if self.finished && exit == ExitStatus::Code(0) {
             Ok(())
         } else {
+            // Whoever waits for a name waits no longer.
+            memory.files()?.app_images().close();
             Err(Failure::Collector(format!("it ended before its work was done ({exit})")))
         }
     }

@@ -10,10 +10,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+use bubble::app_images::APP_IMAGES_AT;
 use bubble::boot::BOOT_MAGIC;
 use bubble::events::Reader;
 use bubble::files::FILES_END;
-use bubble::map::{CONTROL, RECORDS, RESULT, file};
+use bubble::map::{APP_IMAGES, CONTROL, RECORDS, RESULT, file};
 use bubble::shared::{MAX_SLOTS, NO_SLOT, NOWHERE, RunHeader, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
 use bubble::snapshot::{Contents, HEADER_AT, SnapshotHeader};
 use bubble::switches::{Off, Optimisation, TARGETS_FROM_MS};
@@ -97,7 +98,9 @@ impl RunMemory {
     /// If that can't be mapped.
     pub fn files(&self) -> Result<OpenFiles, Failure> {
         let control = View::new(&self.file, file::CONTROL_AT, FILES_END as u64).doing("map the table of files")?;
-        Ok(OpenFiles { control })
+        let (at, len) = (file::CONTROL_AT + APP_IMAGES_AT as u64, APP_IMAGES.size);
+        let app_images = View::new(&self.file, at, len).doing("map the table of the app's images")?;
+        Ok(OpenFiles { control, app_images })
     }
 
     /// Optimisations that are off in this run.

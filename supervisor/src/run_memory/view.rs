@@ -5,11 +5,13 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
+use bubble::app_images::AppImages;
 use bubble::files::FileTable;
 
 /// Tells the slices of one process where files of the run are.
 pub struct OpenFiles {
     pub(super) control: View,
+    pub(super) app_images: View,
 }
 
 impl OpenFiles {
@@ -17,6 +19,12 @@ impl OpenFiles {
     pub fn set(&self, number: u32, descriptor: i32) -> bool {
         // SAFETY: the view starts where CONTROL does, reaches behind the table, and lives as long as this.
         unsafe { FileTable::at(self.control.start.as_ptr()) }.set(number, descriptor as u32)
+    }
+
+    /// Where code of files is mapped.
+    pub fn app_images(&self) -> &AppImages {
+        // SAFETY: the view is that of the table, and lives as long as this.
+        unsafe { AppImages::at(self.app_images.start.as_ptr()) }
     }
 }
 

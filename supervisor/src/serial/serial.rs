@@ -14,7 +14,7 @@ use tracee::{Change, ExitStatus, Mode, Report, Running, Stop, Stopped};
 
 use super::patience::{Advice, Patience};
 use super::throttle::Throttle;
-use crate::app::{Company, Kept, MutableFiles, OwnLimits, Prepared, gadget_of, name_of, prepare};
+use crate::app::{Company, Kept, MutableFiles, OwnLimits, Prepared, gadget_of, name_of, note_all, prepare};
 use crate::base::Failure;
 use crate::events::{ENDING, Passing, Taken};
 use crate::follow::{
@@ -205,6 +205,7 @@ impl Serial<'_> {
     fn start(&mut self, mut process: Stopped, prepared: Prepared) -> Result<(), Failure> {
         let Resources { kept, memory, statistics, .. } = &mut self.resources;
         kept.begin(self.pid, memory, statistics);
+        note_all(self.pid, &memory.files()?);
         let slot = self.resources.memory.claim(state::RELEASED)?;
         let site = takeover::Site {
             mode: Role::Serial,
@@ -219,6 +220,7 @@ impl Serial<'_> {
             slice: self.images,
             signal_mask: process.signal_mask()?,
             brk: prepared.brk,
+            mapped: [0; 2],
             shares_memory: false,
         };
         let slot = self.slot.insert(slot);

@@ -17,12 +17,12 @@ use tracee::{ExitStatus, Parent, Stop, Stopped, TraceError};
 use super::log;
 use super::phases::Master;
 use super::time::SliceTime;
-use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, prepare, send};
+use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, note_all, prepare, send};
 use crate::base::{Failure, Moment, affinity};
 use crate::command::Settings;
 use crate::follow::{Origin, Outcome, Resources};
 use crate::report::Boundary;
-use crate::sliced::boundaries::{Cut, Next, Then};
+use crate::sliced::boundaries::{Cut, Next, Then, mapped_at_end};
 use crate::sliced::master::{self, enter_handler, frame_elsewhere};
 use crate::sliced::slices::{Recording, Slices};
 use crate::takeover::{self, Entered, take_over};
@@ -54,6 +54,7 @@ impl<'a> Run<'a> {
             Origin::Image => Cut { kind: Boundary::Exec, end: None, then: Then::Image },
             Origin::Copy(inherited) => {
                 self.resources.name.clone_from(&inherited.name);
+                note_all(master.pid(), &self.resources.memory.files()?);
                 master.inherit(&mut process, *inherited)?;
                 thread.inherit(&mut process, master.gadget())?;
                 Cut { kind: Boundary::Process, end: None, then: Then::Fork }
@@ -173,12 +174,16 @@ impl<'a> Run<'a> {
 
     /// A new program, which has its name whatever comes of it.
     fn prepared(&mut self, process: &mut Stopped) -> Result<Prepared, Failure> {
-        self.resources.name = name_of(self.master.process().pid());
+        let pid = self.master.process().pid();
+        self.resources.name = name_of(pid);
+        note_all(pid, &self.resources.memory.files()?);
         prepare(process)
     }
 
     /// Ends the recorded slice and starts the next, or holds the master until that is allowed.
     pub(super) fn cut(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
+        // A handler starts with other registers.
+        let mapped = mapped_at_end(&stopped, cut.end.as_deref())?;
         match cut.then {
             Then::Nothing => {
                 self.release(&mut cut);
@@ -233,10 +238,10 @@ impl<'a> Run<'a> {
         if !matches!(cut.then, Then::Death { .. }) {
             cut.then = Then::Fork;
         }
-        self.fork(stopped, cut, since)
+        self.fork(stopped, cut, mapped, since)
     }
 
-    fn fork(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
+    fn fork(&mut self, mut stopped: Stopped, mut cut: Cut, mapped: [u64; 2], since: Moment) -> Result<(), Failure> {
         let (process, thread) = self.master.parts();
         let gadget = process.gadget();
         thread.ready_to_fork(&mut stopped, gadget)?;
@@ -290,7 +295,7 @@ impl<'a> Run<'a> {
         }
         self.end_recording(&mut cut);
         let is_slice = !matches!(cut.then, Then::Death { .. });
-        self.start(copy, Start { entered, signal_mask, slice, is_slice, forked: before })?;
+        self.start(copy, Start { entered, signal_mask, mapped, slice, is_slice, forked: before })?;
         // Only now: the slice whose end this was might take the processor on which the copy has been so far.
         self.slices.let_run();
         Ok(())
@@ -348,6 +353,7 @@ impl<'a> Run<'a> {
             slice: number,
             signal_mask: start.signal_mask,
             brk: process.brk(),
+            mapped: start.mapped,
             shares_memory: process.memory().is_shared(),
         };
         self.resources.statistics.slices_from_snapshot += u64::from(site.snapshot.is_some());
@@ -371,6 +377,8 @@ impl<'a> Run<'a> {
 struct Start {
     entered: Entered,
     signal_mask: u64,
+    /// What the call at the boundary has mapped.
+    mapped: [u64; 2],
     slice: Recording,
     /// When the fork was made.
     forked: Moment,

@@ -53,6 +53,8 @@ pub struct Known {
     pub signal_mask: u64,
     /// The app's program break.
     pub brk: u64,
+    /// What the call at the boundary has mapped, see [`State::mapped`].
+    pub mapped: [u64; 2],
     /// Whether the app may have shared mappings.
     pub shares_memory: bool,
 }
@@ -62,11 +64,12 @@ pub struct Known {
 /// # Errors
 /// If the process was killed.
 pub fn capture(process: &Stopped, known: Known) -> Result<Box<State>, TraceError> {
-    let Known { slice, signal_mask, brk, shares_memory } = known;
+    let Known { slice, signal_mask, brk, mapped, shares_memory } = known;
     Ok(Box::new(State {
         slice,
         signal_mask,
         brk,
+        mapped,
         shares_memory: shares_memory.into(),
         registers: process.registers()?.app(),
         xstate: (&*process.xstate()?).into(),

@@ -67,15 +67,19 @@
 //! # Its rooms
 //!
 //! ```text
-//!   instrument ◄─ tool ◄─ image
+//!   names ◄─ instrument ◄─ tool ◄─ image
+//!         ◄─ files ◄─────────┘
 //! ```
 //!
+//! * `names`: images and routines of the app. `files`: reading them.
 //! * `instrument`: a trace, and what is inserted into it.
 //! * `tool`: the trait, options, results.
 //! * `image`: a program that plays the three roles.
 
+mod files;
 mod image;
 mod instrument;
+mod names;
 mod tool;
 
 /// For options of a tool: `use superpin_tool::clap;`, then `#[derive(clap::Args)]`. So a tool's project needs no dependency but this crate.
@@ -84,16 +88,18 @@ pub use clap;
 /// `#[serde(crate = "superpin_tool::serde")]`.
 pub use serde;
 
+pub use files::{Images, Line};
 pub use image::{Entry, main};
 pub use instrument::{
-    Access, Arg, Arguments, At, Block, BranchKind, Class, Extension, Instruction, ListRoutine, MNEMONICS,
-    MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, Repeat, Routine, SegmentRegister, State,
+    Access, AnalysisRoutine, Arg, Arguments, At, Block, BranchKind, Class, Extension, Instruction, ListRoutine,
+    MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, Repeat, SegmentRegister, State,
     StateRoutine, Test, Trace, mnemonic_name,
 };
 pub use machine::{AppPc, Gpr, X87};
+pub use names::{Image, ImageEvent, Routine, RoutineKind, Section};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
-pub use tool::{NoOptions, Out, SliceInfo, Tool, Total, merge};
+pub use tool::{CallStack, Frame, NoOptions, OnImage, Out, SliceInfo, Tool, Total, merge};
 
 #[cfg(test)]
 suites::watch_tests!();

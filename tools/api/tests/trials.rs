@@ -189,6 +189,8 @@ fn a_failing_tool_prints_no_result() {
         ("crashes", "the tool's routine trials::failing::crashes failed: panicked at "),
         ("crashes", "thunk), address 0x8"),
         ("wrong-operand", "there is no Arg::MemoryAddress(7) at `"),
+        ("wrong-argument", "Arg::Argument(0) belongs to calls At::Before a routine's first instruction"),
+        ("wrong-return-value", "Arg::ReturnValue belongs to calls At::Before a return instruction"),
         ("wrong-operand-of-block", "there is no Arg::MemoryAddress(7) at `"),
         ("asks-for-flags", "the tool must say so, `const READS_FLAGS: bool = true` in its `impl Tool`"),
     ] {

@@ -112,7 +112,7 @@ fn results_are_added_up_and_printed_once() {
     assert_eq!(collector.ask("fold 0 0 2"), "ok");
     memory.put_result(&[7]);
     assert_eq!(collector.ask("fold 0 1 1"), "ok");
-    assert_eq!(collector.ask("fini exact"), "ok");
+    assert_eq!(collector.ask("fini exact 0"), "ok");
     assert_eq!(collector.end(), ("Total Count: 307\n".into(), Some(0)));
 }
 
@@ -123,7 +123,7 @@ fn a_file_can_be_named_for_the_result() {
     let mut collector = Collector::start(&memory);
     memory.put_result(&THREE_HUNDRED);
     assert_eq!(collector.ask("fold 0 0 2"), "ok");
-    assert_eq!(collector.ask("fini exact"), "ok");
+    assert_eq!(collector.ask("fini exact 0"), "ok");
     let printed = std::fs::read_to_string(&path);
     std::fs::remove_file(&path).expect("the collector made it");
     assert_eq!(printed.unwrap(), "Total Count: 300\nResult: exact\n");
@@ -178,7 +178,7 @@ fn a_result_says_what_it_is_worth() {
         let mut collector = Collector::start(&memory);
         memory.put_result(&THREE_HUNDRED);
         assert_eq!(collector.ask("fold 0 0 2"), "ok");
-        assert_eq!(collector.ask(&format!("fini {worth}, it")), "ok");
+        assert_eq!(collector.ask(&format!("fini {worth} 0, it")), "ok");
         assert_eq!(collector.end(), (expected.to_owned(), Some(0)));
     }
 }
@@ -190,7 +190,7 @@ fn a_result_that_its_file_does_not_take_is_not_lost() {
     let mut collector = Collector::start(&memory);
     memory.put_result(&THREE_HUNDRED);
     assert_eq!(collector.ask("fold 0 0 2"), "ok");
-    let answer = collector.ask("fini exact");
+    let answer = collector.ask("fini exact 0");
     assert!(answer.starts_with("misplaced cannot write /dev/full: No space left"), "{answer}");
     assert_eq!(collector.end(), ("Total Count: 300\nResult: exact\n".to_owned(), Some(1)));
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::files::FILES_END;
-use crate::map::CONTROL;
+use crate::map::{APP_IMAGES, CONTROL};
 
 /// Bytes of a chunk.
 pub(super) const CHUNK: usize = 256 << 10;
@@ -12,7 +12,7 @@ const AREA_AT: usize = 8 << 20;
 /// Where its chunks start.
 const CHUNKS_AT: usize = AREA_AT + 4096;
 /// How many there are.
-pub(super) const CHUNKS: usize = (CONTROL.size as usize - CHUNKS_AT) / CHUNK;
+pub(super) const CHUNKS: usize = ((APP_IMAGES.start - CONTROL.start) as usize - CHUNKS_AT) / CHUNK;
 /// Bytes before an entry's text.
 pub(super) const ENTRY_HEAD: usize = 16;
 

@@ -280,6 +280,11 @@ impl Engine {
             compared = true;
             instructions = emit::emptied(&mut trace.instructions);
         };
+        trace.files[0] = region.file.if_of_file();
+        let whole_end = trace.instructions.last().expect("a trace has an instruction").next_pc().0;
+        if whole_end > region.file.end {
+            trace.files[1] = self.code.find(whole_end - 1).and_then(|region| region.file.if_of_file());
+        }
         tool.instrument(&mut trace);
         if block.is_some() {
             let here = trace.instructions.iter().position(|instruction| instruction.pc() == pc);

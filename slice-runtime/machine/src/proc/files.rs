@@ -1,11 +1,11 @@
 //! Files of /proc, in a process that may not see the directory of that name: one that has changed its root.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::FromRawFd;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Room for what is read.
@@ -33,6 +33,21 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
         // SAFETY: the descriptor is new and nobody else owns it.
         fd => Ok(unsafe { File::from_raw_fd(fd) }),
     }
+}
+
+/// Where the link /proc/`path` leads.
+///
+/// # Errors
+/// As readlink(2).
+pub fn read_link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    let root = ROOT.load(Ordering::Relaxed);
+    let start = if root == libc::AT_FDCWD { "/proc" } else { "." };
+    let whole = CString::new(Path::new(start).join(path).as_os_str().as_bytes())?;
+    let mut text = vec![0_u8; libc::PATH_MAX as usize];
+    // SAFETY: the path is a C string, and the text has as much room as it says.
+    let len = unsafe { libc::readlinkat(root, whole.as_ptr(), text.as_mut_ptr().cast(), text.len()) };
+    text.truncate(usize::try_from(len).map_err(|_| io::Error::last_os_error())?);
+    Ok(OsString::from_vec(text).into())
 }
 
 /// Reads all of /proc/`path`.

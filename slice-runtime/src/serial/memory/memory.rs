@@ -5,7 +5,7 @@ use engine::Control;
 use machine::PAGE;
 use syscall_replay::is_error;
 
-use crate::ports::raw_syscall;
+use crate::ports::{note_code, raw_syscall};
 
 /// More than any address of an app.
 const ALL: u64 = 1 << 47;
@@ -73,6 +73,7 @@ fn map(args: [u64; 6], control: &mut dyn Control) -> u64 {
     let result = raw_syscall(libc::SYS_mmap as u64, args);
     if !is_error(result) {
         control.code_changed(result, len);
+        note_code(args, result);
     }
     result
 }

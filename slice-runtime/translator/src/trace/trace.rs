@@ -2,6 +2,7 @@
 //!
 //! This is the engine's untyped side; `superpin-tool` puts the typed interface for tool authors over it.
 
+use bubble::code_files::FileRegion;
 use isa::Instruction;
 use machine::AppPc;
 
@@ -14,6 +15,8 @@ pub struct Trace {
     pub instructions: Vec<Instruction>,
     /// Index after the last instruction of each block, ascending; the last is `instructions.len()`.
     pub block_ends: Vec<usize>,
+    /// Which mappings of files it lies in: that of its first instruction, and that of its last if it is another. Empty where it lies in memory that is no file's.
+    pub files: [Option<FileRegion>; 2],
     /// Inserted calls, in the order of insertion.
     pub calls: Vec<AnalysisCall>,
     /// Values to be written into the buffer, by ascending index.

@@ -80,6 +80,10 @@ impl KeptCode {
     /// Saves what is there if that is much more than what was. Whatever prevents it is no failure of the run.
     pub fn save(&self, memory: &RunMemory, statistics: &mut Statistics) {
         let (Some(folder), Some(program)) = (&self.folder, &self.program) else { return };
+        // Names may be others in the next run: files with them that aren't the app's own may come and go.
+        if memory.files().is_ok_and(|files| files.app_images().names_wanted()) {
+            return statistics.kept_not = Some("the tool asks for names of the app's code".into());
+        }
         let extents = match memory.extents(&KEPT) {
             Ok(extents) => extents,
             Err(error) => return statistics.kept_not = Some(error.to_string()),

@@ -1,9 +1,9 @@
 //! Ends of slices: by the state as it is, or at a system call.
 
 use bubble::shared::{End, EndKind, EndStands, STACK_WORDS, SharedContents};
-use machine::{Gpr, Registers, XState};
-use syscall_replay::returns_to;
-use tracee::{Stopped, UserRegisters};
+use machine::{Gpr, PAGE, Registers, XState};
+use syscall_replay::{is_error, returns_to};
+use tracee::{Stopped, TraceError, UserRegisters};
 
 use super::next::{Cut, Next, Then};
 use crate::base::Failure;
@@ -70,4 +70,13 @@ pub(in crate::sliced) fn entry_registers(registers: &UserRegisters, number: u64)
     let mut app = registers.app();
     app.set(Gpr::Rax, number);
     app
+}
+
+/// What the call at a slice's end has mapped, if that was an `mmap`.
+pub(in crate::sliced) fn mapped_at_end(stopped: &Stopped, end: Option<&End>) -> Result<[u64; 2], TraceError> {
+    let is_map = |end: &&End| end.kind == EndKind::Syscall && end.registers.get(Gpr::Rax) as i64 == libc::SYS_mmap;
+    let Some(end) = end.filter(is_map) else { return Ok([0; 2]) };
+    let start = stopped.registers()?.app().get(Gpr::Rax);
+    let len = end.registers.get(Gpr::Rsi).next_multiple_of(PAGE);
+    Ok(if is_error(start) { [0; 2] } else { [start, start + len] })
 }

@@ -12,6 +12,7 @@ use super::check_calls::Before;
 use super::interrupts::await_interrupt;
 use super::process::Process;
 use super::thread::Thread;
+use crate::app::maps_code;
 use crate::base::{Failure, processor};
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
@@ -294,6 +295,9 @@ fn made(
     if !is_error(result) {
         if number as i64 == libc::SYS_mmap {
             process.memory.advise(stopped, gadget, args, result)?;
+            if maps_code(args) {
+                process.memory.files().code_is_mapped(*args, result);
+            }
         }
         process.random.after_call(stopped, number, args, result)?;
     }

@@ -93,6 +93,18 @@ failing_tool!(AsksForFlags, "asks-for-flags", Ok(Self), |trace| {
     }
 });
 
+failing_tool!(WrongArgument, "wrong-argument", Ok(Self), |trace| {
+    for instruction in trace.instructions().filter(|instruction| instruction.enters().is_none()) {
+        instruction.call(At::Before, nothing, (Arg::Argument(0),));
+    }
+});
+
+failing_tool!(WrongReturnValue, "wrong-return-value", Ok(Self), |trace| {
+    for block in trace.blocks() {
+        block.call(At::Anywhere, nothing, (Arg::ReturnValue,));
+    }
+});
+
 /// Only in a branch that is never taken; the compiler can't know.
 fn rarely_prints(calls: &mut u64) {
     *calls = calls.wrapping_add(1);

@@ -6,8 +6,12 @@ mod arguments;
 mod behind;
 mod blocks;
 mod failing;
+mod functions;
+mod inclusive;
 mod ordered;
+mod places;
 mod registers;
+mod routines;
 mod tested;
 mod whole;
 
@@ -15,8 +19,12 @@ superpin_tool::image!(
     arguments::Arguments,
     behind::Behind,
     blocks::Blocks,
+    functions::Functions,
+    inclusive::Inclusive,
     ordered::Ordered,
+    places::Places,
     registers::Registers,
+    routines::Routines,
     tested::Tested,
     whole::Whole,
     failing::PanicInRoutine,
@@ -27,6 +35,8 @@ superpin_tool::image!(
     failing::AsksForFlags,
     failing::WrongOperandOfBlock,
     failing::RarelyPrints,
+    failing::WrongArgument,
+    failing::WrongReturnValue,
     failing::Prints,
     failing::Opens,
     failing::StartsAThread,

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use supervisor::{Output, Worth};
 
-use crate::tool::{Configured, Out, SliceInfo, Tool, configure};
+use crate::tool::{Configured, Out, SliceInfo, Told, Tool, configure};
 
 /// A tool that collects, without its types.
 pub trait Collect {
     /// Folds one encoded result.
     fn fold(&mut self, slice: SliceInfo, result: &[u8]) -> Result<(), String>;
-    /// Prints the total and its worth, under a heading if that isn't empty and there is no file for it alone.
-    fn fini(&mut self, worth: Worth, heading: &str) -> Result<(), Unprinted>;
+    /// Prints the total and what it is worth, under a heading if that isn't empty and there is no file for it alone.
+    fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted>;
 }
 
 /// Why a total isn't where it should be.
@@ -59,14 +59,15 @@ impl<T: Tool> Collect for Collector<T> {
         Ok(())
     }
 
-    fn fini(&mut self, worth: Worth, heading: &str) -> Result<(), Unprinted> {
+    fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted> {
+        let worth = told.worth;
         let total = std::mem::take(&mut self.total);
         let lost = |error: io::Error| Unprinted::Lost(format!("tool {} cannot print its result: {error}", T::NAME));
         let mut text = Vec::new();
         if self.json {
-            self.print_json(&total, worth, heading, &mut text).map_err(lost)?;
+            self.print_json(&total, told, heading, &mut text).map_err(lost)?;
         } else {
-            self.tool.fini(total, &mut Out::new(&mut text, worth)).map_err(lost)?;
+            self.tool.fini(total, &mut Out::new(&mut text, told)).map_err(lost)?;
             // On a terminal a number that is right needs no word.
             if self.output.is_some() || worth != Worth::Exact {
                 text.extend_from_slice(format!("Result: {worth}\n").as_bytes());
@@ -96,8 +97,10 @@ impl<T: Tool> Collect for Collector<T> {
 
 impl<T: Tool> Collector<T> {
     /// One line, whatever comes to be told besides.
-    fn print_json(&self, total: &T::Total, worth: Worth, heading: &str, text: &mut Vec<u8>) -> io::Result<()> {
-        let values = self.tool.values(total).ok_or_else(|| io::Error::other("it has no JSON form"))?;
+    fn print_json(&self, total: &T::Total, told: Told<'_>, heading: &str, text: &mut Vec<u8>) -> io::Result<()> {
+        let worth = told.worth;
+        let values =
+            self.tool.values_with(total, told.images).ok_or_else(|| io::Error::other("it has no JSON form"))?;
         let mut object = serde_json::json!({ "tool": T::NAME, "result": worth.name(), "values": values });
         if !heading.is_empty() {
             object["process"] = heading.into();

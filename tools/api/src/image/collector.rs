@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `hello` | `ok`: tool and options are right, the output can be written |
 //! | `fold SLOT SLICE LEN` | `ok`: the result of LEN bytes in that slot was folded; the slot may be used again |
-//! | `fini WORTH[, HEADING]` | `ok`: the total is printed (on standard error under the heading); the collector exits with 0 |
+//! | `fini WORTH STATUS[, HEADING]` | `ok`: the total is printed (on standard error under the heading); the collector exits with 0 |
 //! | | `misplaced TEXT`: it is on standard error, because the file can't be written; the collector exits with 1 |
 //! | (any) | `error TEXT`: the run failed; the collector exits with 1 |
 //!
@@ -28,7 +28,8 @@ use supervisor::Worth;
 
 use super::collect::Unprinted;
 use super::entry::{Entry, find};
-use crate::tool::SliceInfo;
+use super::names::Names;
+use crate::tool::{SliceInfo, Told};
 
 /// The collector's whole life. Returns its exit status.
 pub fn run(tools: &[Entry], args: &[OsString]) -> i32 {
@@ -82,14 +83,19 @@ fn serve(
     let arguments = tool_args(&header);
     let (entry, options) = find(tools, &arguments)?;
     let mut tool = (entry.collect)(options, header.process)?;
+    let names = Names::start(&memory.descriptor)?;
     loop {
+        names.check()?;
         match &command {
             Command::Hello => {}
             Command::Fold { slot, slice, len } => {
                 tool.fold(SliceInfo { number: *slice }, memory.result(*slot, *len)?.bytes())?;
             }
-            Command::Fini { worth, heading } => tool.fini(*worth, heading)?,
+            Command::Fini { worth, status, heading } => {
+                tool.fini(Told { worth: *worth, status: *status, images: &names.images() }, heading)?
+            }
         }
+        names.check()?;
         let answered = writeln!(answers, "ok").and_then(|()| answers.flush());
         answered.map_err(|error| format!("cannot answer: {error}"))?;
         if matches!(command, Command::Fini { .. }) {
@@ -110,16 +116,18 @@ fn next(commands: &mut dyn Iterator<Item = io::Result<String>>) -> Result<Comman
 enum Command {
     Hello,
     Fold { slot: usize, slice: u64, len: u64 },
-    Fini { worth: Worth, heading: String },
+    Fini { worth: Worth, status: i32, heading: String },
 }
 
 impl Command {
     fn parse(line: &str) -> Result<Self, String> {
         let unknown = || format!("the control process sent {line:?}, which this version of the collector doesn't know");
         if let Some(rest) = line.strip_prefix("fini ") {
-            let (worth, heading) = rest.split_once(", ").unwrap_or((rest, ""));
+            let (first, heading) = rest.split_once(", ").unwrap_or((rest, ""));
+            let (worth, status) = first.rsplit_once(' ').ok_or_else(unknown)?;
             let worth = Worth::named(worth).ok_or_else(unknown)?;
-            return Ok(Command::Fini { worth, heading: heading.to_owned() });
+            let status = status.parse().map_err(|_| unknown())?;
+            return Ok(Command::Fini { worth, status, heading: heading.to_owned() });
         }
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
@@ -214,14 +222,16 @@ mod tests {
     #[test]
     fn commands_are_checked() {
         assert_eq!(Command::parse("fold 3 17 8"), Ok(Command::Fold { slot: 3, slice: 17, len: 8 }));
-        let fini = |worth, heading: &str| Ok(Command::Fini { worth, heading: heading.to_owned() });
-        assert_eq!(Command::parse("fini exact"), fini(Worth::Exact, ""));
-        assert_eq!(Command::parse("fini at least, a, b"), fini(Worth::AtLeast, "a, b"));
+        let fini = |worth, status, heading: &str| Ok(Command::Fini { worth, status, heading: heading.to_owned() });
+        assert_eq!(Command::parse("fini exact 7"), fini(Worth::Exact, 7, ""));
+        assert_eq!(Command::parse("fini at least 0, a, b"), fini(Worth::AtLeast, 0, "a, b"));
         assert_eq!(Command::parse("hello"), Ok(Command::Hello));
         for wrong in [
             "",
             "fini",
-            "fini certain",
+            "fini certain 0",
+            "fini exact",
+            "fini exact, 0",
             "fold",
             "fold 1 2",
             "fold 1 2 3 4",

@@ -3,9 +3,10 @@
 use std::ffi::OsStr;
 
 use bubble::map::LOCAL;
-use slice_runtime::RunningTool;
+use slice_runtime::{AppImage, Happened, RunningTool};
 
 use crate::instrument::{Repeat, Trace};
+use crate::names::{self, ImageEvent};
 use crate::tool::{SliceInfo, Tool, configure};
 
 /// A tool whose local state lies at LOCAL's start.
@@ -41,7 +42,7 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Bo
 impl<T: Tool> RunningTool for Injected<T> {
     fn instrument(&self, trace: &mut translator::trace::Trace) {
         let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Self::LOCAL as u64);
-        let view = view.reading_flags(T::READS_FLAGS).repeating(self.tool.repeat());
+        let view = view.reading_flags(T::READS_FLAGS).repeating(self.tool.repeat()).in_files(trace.files);
         self.tool.instrument(&view);
         let (calls, buffered) = view.into_inserted();
         trace.calls.extend(calls);
@@ -54,6 +55,23 @@ impl<T: Tool> RunningTool for Injected<T> {
 
     fn reads_flags(&self) -> bool {
         T::READS_FLAGS
+    }
+
+    fn wants_images(&self) -> bool {
+        T::ON_IMAGE.is_some()
+    }
+
+    fn image(&self, image: AppImage, what: Happened) {
+        let Some(on_image) = T::ON_IMAGE else { return };
+        engine::stream::take(|words| self.drain(words));
+        let image = names::of(&image);
+        let event = match what {
+            Happened::Present => ImageEvent::Present(image),
+            Happened::Loaded => ImageEvent::Loaded(image),
+            Happened::Unloaded => ImageEvent::Unloaded(image),
+        };
+        // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
+        on_image(&self.tool, unsafe { &mut *Self::LOCAL }, event);
     }
 
     fn drain(&self, words: &[u64]) {

@@ -9,6 +9,7 @@
 //! * `main`: which role this process plays.
 //! * `entry`: the image's tools, without their types.
 //! * `injected`: a tool in a taken-over process. `collect`: a tool that collects.
+//! * `names`: what the collector knows of the app's files.
 //! * `collector`: the process that collects, and the commands that it takes.
 
 mod collect;
@@ -16,6 +17,7 @@ mod collector;
 mod entry;
 mod injected;
 mod main;
+mod names;
 
 pub use entry::Entry;
 pub use main::main;

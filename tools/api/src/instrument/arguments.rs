@@ -24,6 +24,11 @@ pub enum Arg {
     Pc,
     /// Value of an app register: before the instruction, or after it for calls [`crate::At::After`] and [`crate::At::Taken`].
     Register(Gpr),
+    /// An integer or pointer argument of a call of the app's, from 0 to 5: at the first instruction of a routine ([`crate::Instruction::enters`]), or at a call
+    /// instruction. By the convention of System V, which C, C++ and Rust (`extern "C"`) follow: whether the routine has that argument nobody knows.
+    Argument(u8),
+    /// The integer or pointer that a routine returns: at a return instruction ([`crate::Instruction::returns_from`]).
+    ReturnValue,
     /// Effective address of the instruction's memory operand with this index, which it must have, see
     /// [`crate::Instruction::memory_operands`].
     MemoryAddress(usize),
@@ -90,6 +95,9 @@ impl From<Gpr> for Arg {
     }
 }
 
+/// Where integer arguments of the app's calls are.
+const ARGUMENTS: [Gpr; 6] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::Rcx, Gpr::R8, Gpr::R9];
+
 impl Arg {
     pub(crate) fn to_engine(self) -> translator::trace::Arg {
         use translator::trace::Arg as To;
@@ -97,6 +105,8 @@ impl Arg {
             Arg::Const(value) => To::Const(value),
             Arg::Pc => To::InstructionPointer,
             Arg::Register(register) => To::Register(register),
+            Arg::Argument(number) => To::Register(ARGUMENTS[usize::from(number)]),
+            Arg::ReturnValue => To::Register(Gpr::Rax),
             Arg::MemoryAddress(index) => To::MemoryAddress(index),
             Arg::BlockInstructions => To::BlockInstructions,
             Arg::BranchTaken => To::BranchTaken,

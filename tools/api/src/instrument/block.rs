@@ -10,6 +10,7 @@ use super::arguments::{Arg, Arguments, Routine};
 use super::at::At;
 use super::draft::Draft;
 use super::instruction::Instruction;
+use crate::names::Image;
 
 /// A basic block.
 pub struct Block<'a, L> {
@@ -41,6 +42,16 @@ impl<'a, L: 'static> Block<'a, L> {
     /// How many instructions it has.
     pub fn len(&self) -> usize {
         self.range.len()
+    }
+
+    /// The image that it is of, see [`crate::Trace::image`].
+    pub fn image(&self) -> Option<Image<'a>> {
+        self.draft.image(self.address())
+    }
+
+    /// The routine that its first instruction is of.
+    pub fn routine(&self) -> Option<crate::names::Routine<'a>> {
+        self.image()?.routine_at(self.address())
     }
 
     /// Its instructions, in order.
@@ -85,6 +96,7 @@ impl<'a, L: 'static> Block<'a, L> {
                     "flags differ within a block: ask for them At::Before an instruction"
                 );
                 for arg in &args {
+                    self.first().check_convention(at, *arg);
                     self.first().check(At::Before, *arg);
                 }
                 self.insert(Point::Anywhere(self.index), routine.named_address(), &args);

@@ -1,13 +1,15 @@
 //! What a trace, its blocks and instructions are views of: what the engine decoded, and what was inserted so far.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
+use bubble::code_files::FileRegion;
 use isa::Instruction;
 use machine::AppPc;
 use translator::trace::{AnalysisCall, Buffered, Point};
 
 use super::arguments::Arg;
 use super::repeat::Repeat;
+use crate::names::{Image, mapped};
 
 /// A trace that is about to be translated, as the engine hands it out.
 pub struct Draft<'t> {
@@ -20,13 +22,27 @@ pub struct Draft<'t> {
     pub(super) reads_flags: bool,
     /// How often an instruction counts that repeats.
     pub(super) repeat: Repeat,
+    code: [OfFile; 2],
+}
+
+/// Code in a mapping of a file, and which image that is of, once somebody has asked.
+#[derive(Default)]
+struct OfFile {
+    file: Option<FileRegion>,
+    image: OnceCell<Option<Image<'static>>>,
 }
 
 impl<'t> Draft<'t> {
     /// One into which nothing was inserted yet. The tool's local state lies at `local`.
     pub fn new(instructions: &'t [Instruction], block_ends: &'t [usize], local: u64) -> Self {
         let (calls, buffered) = (RefCell::default(), RefCell::default());
-        Self { instructions, block_ends, calls, buffered, local, reads_flags: false, repeat: Repeat::Once }
+        let (reads_flags, repeat) = (false, Repeat::Once);
+        Self { instructions, block_ends, calls, buffered, local, reads_flags, repeat, code: Default::default() }
+    }
+
+    /// The trace lies in these mappings of files.
+    pub fn lies_in(&mut self, files: [Option<FileRegion>; 2]) {
+        self.code = files.map(|file| OfFile { file, image: OnceCell::new() });
     }
 
     pub fn instructions(&self) -> &'t [Instruction] {
@@ -36,6 +52,13 @@ impl<'t> Draft<'t> {
     /// For each block the index behind its last instruction.
     pub fn block_ends(&self) -> &'t [usize] {
         self.block_ends
+    }
+
+    /// Which image the code at `pc`, an address of the trace's, is of.
+    pub fn image(&self, pc: AppPc) -> Option<Image<'t>> {
+        let is_in = |of: &&OfFile| of.file.is_some_and(|file| (file.start..file.end).contains(&pc.0));
+        let of = self.code.iter().find(is_in)?;
+        *of.image.get_or_init(|| of.file.and_then(|file| mapped(&file)))
     }
 
     /// A call of a routine with the local state and `args`.

@@ -12,6 +12,7 @@ use super::at::At;
 use super::branch::BranchKind;
 use super::draft::Draft;
 use super::repeat::Repeat;
+use crate::names::Image;
 
 pub use isa::{
     Class, Extension, MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, SegmentRegister,
@@ -105,6 +106,16 @@ impl<'a, L: 'static> Instruction<'a, L> {
     /// Whether it has a property.
     pub fn is(&self, property: Property) -> bool {
         self.decoded().is(property)
+    }
+
+    /// The image that it is of, see [`crate::Trace::image`].
+    pub fn image(&self) -> Option<Image<'a>> {
+        self.draft.image(self.address())
+    }
+
+    /// The routine that it is of.
+    pub fn routine(&self) -> Option<crate::names::Routine<'a>> {
+        self.image()?.routine_at(self.address())
     }
 
     /// Whether and how it branches.
@@ -205,6 +216,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
             ),
             Arg::Vector { register, word } => assert!(register < 32 && word < 8, "there is no {arg:?}"),
             Arg::Mask(register) => assert!(register < 8, "there is no {arg:?}"),
+            Arg::Argument(_) | Arg::ReturnValue => self.check_convention(at, arg),
             Arg::BranchTarget => {
                 let known = self.branch_target().is_some() || at == At::Taken && self.branch().is_some();
                 assert!(known, "the target of `{self}` isn't known At::{at:?}: take At::Taken, if it branches");

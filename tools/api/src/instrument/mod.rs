@@ -10,7 +10,7 @@
 //! call. If a block is entered, then all of its instructions are executed, unless one raises a signal.
 //!
 //! [`Trace`], [`Block`] and [`Instruction`] are views of one `draft`, which alone keeps what is inserted. That a routine fits its arguments is known
-//! when the tool is compiled ([`Routine`]); that there is such a place or argument at an instruction is checked when the call is inserted.
+//! when the tool is compiled ([`AnalysisRoutine`]); that there is such a place or argument at an instruction is checked when the call is inserted.
 
 mod arguments;
 mod at;
@@ -20,9 +20,10 @@ mod draft;
 mod forms;
 mod instruction;
 mod repeat;
+mod routines;
 mod trace;
 
-pub use arguments::{Arg, Arguments, Routine, Test};
+pub use arguments::{Arg, Arguments, Routine as AnalysisRoutine, Test};
 pub use at::At;
 pub use block::Block;
 pub use branch::BranchKind;

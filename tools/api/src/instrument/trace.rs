@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use bubble::code_files::FileRegion;
 use machine::AppPc;
 use translator::trace::{AnalysisCall, Buffered};
 
@@ -9,6 +10,7 @@ use super::block::Block;
 use super::draft::Draft;
 use super::instruction::Instruction;
 use super::repeat::Repeat;
+use crate::names::{Image, Routine};
 
 /// A trace that is about to be translated, for a tool whose local state is `L`.
 pub struct Trace<'t, L> {
@@ -34,6 +36,12 @@ impl<'t, L: 'static> Trace<'t, L> {
         self
     }
 
+    /// It lies in these mappings of files.
+    pub(crate) fn in_files(mut self, files: [Option<FileRegion>; 2]) -> Self {
+        self.draft.lies_in(files);
+        self
+    }
+
     /// What was inserted, in order.
     pub(crate) fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>) {
         self.draft.into_inserted()
@@ -42,6 +50,16 @@ impl<'t, L: 'static> Trace<'t, L> {
     /// Address of the first instruction.
     pub fn address(&self) -> AppPc {
         self.draft.instructions()[0].pc()
+    }
+
+    /// The image that its first instruction is of; `None` if that lies in no file: a compiler has made it at run time.
+    pub fn image(&self) -> Option<Image<'_>> {
+        self.draft.image(self.address())
+    }
+
+    /// The routine that its first instruction is of.
+    pub fn routine(&self) -> Option<Routine<'_>> {
+        self.image()?.routine_at(self.address())
     }
 
     /// Its blocks, in order.

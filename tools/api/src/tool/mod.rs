@@ -8,15 +8,18 @@
 //!
 //! * `tool`: the trait [`Tool`], the contract between an author and whoever runs the tool.
 //! * `options`: its options, with those that every tool has.
+//! * `call_stack`: the routines that the app is in, put together from slices.
 //! * [`merge`]: results that are put together by themselves.
 //! * `out`: what it prints to.
 
+mod call_stack;
 pub mod merge;
 mod options;
 mod out;
 #[expect(clippy::module_inception, reason = "the file of the trait Tool")]
 mod tool;
 
+pub use call_stack::{CallStack, Frame};
 pub use options::{Configured, NoOptions, check, configure, help, identity};
-pub use out::{Out, Total};
-pub use tool::{SliceInfo, Tool};
+pub use out::{Out, Told, Total};
+pub use tool::{OnImage, SliceInfo, Tool};

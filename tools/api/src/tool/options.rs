@@ -10,6 +10,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use supervisor::Output;
 
 use super::tool::Tool;
+use crate::files::Images;
 
 /// For a tool without options of its own.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -58,7 +59,7 @@ pub fn configure<T: Tool>(args: &[&OsStr]) -> Result<Configured<T>, String> {
 /// See [`configure`].
 pub fn check<T: Tool>(args: &[&OsStr]) -> Result<(), String> {
     let Configured { tool, output, json } = configure::<T>(args)?;
-    if json && tool.values(&T::Total::default()).is_none() {
+    if json && tool.values_with(&T::Total::default(), &Images::none()).is_none() {
         return Err(format!("tool {} has no result in JSON (its author can give it one: `Tool::values`)", T::NAME));
     }
     let Some(path) = output else { return Ok(()) };

@@ -5,15 +5,38 @@ use std::io::{self, Write};
 
 use supervisor::Worth;
 
+use crate::files::Images;
+
 /// Where a tool prints: standard error, or the file of `-o FILE`.
 pub struct Out<'a> {
     to: &'a mut Vec<u8>,
-    worth: Worth,
+    told: Told<'a>,
+}
+
+/// What is told of a run that is over.
+#[derive(Clone, Copy)]
+pub struct Told<'a> {
+    /// What the total is worth.
+    pub worth: Worth,
+    /// The app's status, as a shell tells it.
+    pub status: i32,
+    /// The images that it has had.
+    pub images: &'a Images,
 }
 
 impl<'a> Out<'a> {
-    pub(crate) fn new(to: &'a mut Vec<u8>, worth: Worth) -> Self {
-        Self { to, worth }
+    pub(crate) fn new(to: &'a mut Vec<u8>, told: Told<'a>) -> Self {
+        Self { to, told }
+    }
+
+    /// The images that the app has had: what addresses are called.
+    pub fn images(&self) -> &'a Images {
+        self.told.images
+    }
+
+    /// How the app has ended: its exit status, or 128 and the signal that has killed it.
+    pub fn exit_status(&self) -> i32 {
+        self.told.status
     }
 
     /// What `write!` and `writeln!` call.
@@ -27,7 +50,7 @@ impl<'a> Out<'a> {
     /// A number as it is to be printed: bare where it is exact, and else behind what it is worth, as in `at least 17`. For a tool's total;
     /// below the result `Result: at least` tells it of the others.
     pub fn total(&self, number: u64) -> Total {
-        Total { number, worth: self.worth }
+        Total { number, worth: self.told.worth }
     }
 }
 
@@ -65,7 +88,8 @@ mod tests {
     fn a_number_says_what_it_is_worth() {
         let print = |worth| {
             let mut text = Vec::new();
-            let mut out = Out::new(&mut text, worth);
+            let images = Images::none();
+            let mut out = Out::new(&mut text, Told { worth, status: 0, images: &images });
             writeln!(out, "N: {}", out.total(7)).unwrap();
             String::from_utf8(text).unwrap()
         };

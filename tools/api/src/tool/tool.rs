@@ -4,7 +4,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::out::Out;
+use crate::files::Images;
 use crate::instrument::{Repeat, Trace};
+use crate::names::ImageEvent;
 
 /// A part of the app's execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +14,9 @@ pub struct SliceInfo {
     /// Its number in the order of execution, from 0. In a serial run, a new one starts with each exec of the app.
     pub number: u64,
 }
+
+/// What [`Tool::ON_IMAGE`] is.
+pub type OnImage<T> = fn(&T, &mut <T as Tool>::Local, ImageEvent<'_>);
 
 /// A tool. See the crate's documentation for a whole one.
 ///
@@ -60,6 +65,12 @@ pub trait Tool: Sized + 'static {
     /// first analysis call. It starts from nothing: the state of earlier slices can't be known here.
     fn begin(&self, slice: SliceInfo) -> Self::Local;
 
+    /// Called in each slice when images come and go: those that are there as it begins, by address, before its first analysis call, then what the app loads and unloads,
+    /// between the instruction that did it and the next. All words that were written to the buffer before were taken. Like an analysis routine it makes no system calls.
+    ///
+    /// `Some(Self::on_image)`, for a function of the tool's own with that name. It costs some microseconds for each call that maps or unmaps memory.
+    const ON_IMAGE: Option<OnImage<Self>> = None;
+
     /// Takes words that [`crate::Instruction::buffer`] has written, in the order of execution: all those of some executed
     /// instructions, since the last time. Called when the buffer is full and before [`Self::finish`], which may be at other places in a
     /// sliced run than in a serial one: the local state must be the same however the stream is cut. Like an analysis
@@ -88,5 +99,12 @@ pub trait Tool: Sized + 'static {
     fn values(&self, total: &Self::Total) -> Option<serde_json::Value> {
         let _ = total;
         None
+    }
+
+    /// Like [`Self::values`], and called in its place, for a tool whose values have names of the app's code in them. It is also asked, with an empty total and without images,
+    /// whether the tool has such a form.
+    fn values_with(&self, total: &Self::Total, images: &Images) -> Option<serde_json::Value> {
+        let _ = images;
+        self.values(total)
     }
 }

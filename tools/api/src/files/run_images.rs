@@ -1,0 +1,100 @@
+//! The images of a run, when it is over.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bubble::app_images::{AppImages, Place, module};
+use bubble::modules::Modules;
+use machine::AppPc;
+
+use super::library::Library;
+use super::lines::{Line, Lines};
+use crate::names::{Image, Routine};
+
+/// The images that a run has had, in the order in which each was first mapped to its place; also those that were unloaded.
+///
+/// What of them is known is what was known when a tool first asked for it: a file that was removed or replaced in the run, before anybody asked, has no names.
+pub struct Images {
+    source: Option<Source>,
+    found: OnceCell<Vec<Found>>,
+    lines: RefCell<HashMap<u32, Option<Lines>>>,
+}
+
+#[derive(Clone, Copy)]
+struct Source {
+    table: &'static AppImages,
+    modules: &'static Modules,
+    library: &'static Mutex<Library>,
+}
+
+/// An image, and where it was mapped.
+type Found = (Image<'static>, &'static Place);
+
+impl Images {
+    /// Of a run that had none.
+    pub(crate) fn none() -> Self {
+        Self { source: None, found: OnceCell::new(), lines: RefCell::default() }
+    }
+
+    /// What is in the run memory. `modules`: to where the library writes.
+    pub(crate) fn new(table: &'static AppImages, modules: &'static Modules, library: &'static Mutex<Library>) -> Self {
+        let source = Some(Source { table, modules, library });
+        Self { source, found: OnceCell::new(), lines: RefCell::default() }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Vec<Image<'_>> {
+        let mut images = Vec::new();
+        for (image, _) in self.found() {
+            if !images.contains(image) {
+                images.push(*image);
+            }
+        }
+        images
+    }
+
+    /// The image that has had this address, code or data: of several that have, one after the other, the one that came to its place last.
+    pub fn at(&self, address: AppPc) -> Option<Image<'_>> {
+        self.with_place(address).map(|(image, _)| image)
+    }
+
+    /// The routine to which the code at this address belongs. As to several images, see [`Self::at`].
+    pub fn routine_at(&self, address: AppPc) -> Option<Routine<'_>> {
+        self.at(address)?.routine_at(address)
+    }
+
+    /// The source line that the instruction at this address was made from: of inlined code its own line, not that of the call. `None` if the image has no debug
+    /// information for it. The first question for an image takes as long as it takes to read that.
+    pub fn line_at(&self, address: AppPc) -> Option<Line> {
+        let (image, place) = self.with_place(address)?;
+        let library = self.library()?;
+        let mut lines = self.lines.borrow_mut();
+        let of_file = lines.entry(place.module()).or_insert_with(|| {
+            let read = library.file(place)?;
+            Lines::of([read.bytes].iter().chain(read.debug.as_ref().map(|debug| &debug.bytes)))
+        });
+        of_file.as_ref()?.at(address.0.wrapping_sub(image.bias()))
+    }
+
+    fn with_place(&self, address: AppPc) -> Option<Found> {
+        self.found().iter().rev().find(|(image, _)| image.range().contains(&address.0)).copied()
+    }
+
+    /// All places that are of images. The run is over: there will be no more.
+    fn found(&self) -> &[Found] {
+        self.found.get_or_init(|| {
+            let Some(Source { table, modules, .. }) = self.source else { return Vec::new() };
+            let image = |place: &'static Place| {
+                let module = modules.get(self.library()?.read(place).checked_sub(module::FIRST)?)?;
+                let bias = modules.bias(module, &place.region)?;
+                Some((Image::new(modules, module, place, bias), place))
+            };
+            table.places().iter().filter_map(image).collect()
+        })
+    }
+
+    fn library(&self) -> Option<MutexGuard<'static, Library>> {
+        self.source.map(|source| source.library.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
