@@ -96,7 +96,7 @@ fn exchanging_memory_does_not_end_slices() {
     let options = ["-sp", "1", "-follow", "1", "-spmsec", "10000"];
     // The others start a program before, too. The file's first user and only name are gone when the child has ended.
     for (name, most, calls) in
-        [("shared_much", 10.0, 150.0), ("sysv_much", 20.0, 75.0), ("shared_file_much", 9.0, 75.0)]
+        [("shared_much", 10.0, 150.0), ("sysv_much", 9.0, 75.0), ("shared_file_much", 9.0, 75.0)]
     {
         let counted = count_with("icount2", &options, &guest::named(name).job(40)).unwrap();
         let [ends, all] = ["slices", "records"].map(|name| counted.statistic(name).unwrap());

@@ -16,8 +16,9 @@ use std::rc::Rc;
 use tracee::{Remote, Stopped, TraceError};
 
 use super::files::Files;
+use super::member::Member;
 use super::page_marks::{PageMarks, is_swapping};
-use super::segments::{Segments, has_same_numbers};
+use super::segments::{Attachments, Segments, Who, has_same_numbers};
 use super::views::{Page, View, joined};
 use crate::app::mappings::{Mapping, can_change, mappings};
 
@@ -34,49 +35,6 @@ struct Family {
     /// Members in calls that write such a file.
     writers: BTreeSet<i32>,
     is_broken: bool,
-}
-
-struct Member {
-    marks: PageMarks,
-    views: Vec<View>,
-    /// Where its other shared mappings are.
-    other_places: Vec<Range<u64>>,
-    /// Whether it has no other memory that others may write.
-    is_all: bool,
-    /// All other objects that it has mapped.
-    others: BTreeSet<String>,
-    /// Whether it is on its way out, and all that it has stored was taken.
-    is_done: bool,
-    /// Whether others may have stored something unseen.
-    is_unsure: bool,
-    /// What others have stored to.
-    news: BTreeSet<Page>,
-}
-
-impl Member {
-    /// Nothing is known of what it has mapped.
-    fn new(marks: PageMarks) -> Self {
-        Self {
-            marks,
-            views: Vec::new(),
-            is_all: false,
-            others: BTreeSet::new(),
-            other_places: Vec::new(),
-            is_done: false,
-            is_unsure: false,
-            news: BTreeSet::new(),
-        }
-    }
-
-    /// Whether any of its shared mappings lies in this range.
-    fn has_shared_in(&self, range: &Range<u64>) -> bool {
-        let mut shared = self.views.iter().map(|view| &view.place).chain(&self.other_places);
-        shared.any(|place| place.start < range.end && range.start < place.end)
-    }
-
-    fn segments(&self) -> impl Iterator<Item = i32> {
-        self.views.iter().filter_map(|view| view.segment)
-    }
 }
 
 /// A process's family, as all of its members have it. By default nothing is known of it.
@@ -98,6 +56,7 @@ impl Company {
         if let Some(mut family) = self.family()
             && !family.members.contains_key(&pid)
         {
+            family.segments.is_moved();
             family.expected.insert(pid);
         }
     }
@@ -153,10 +112,13 @@ impl Company {
 
     /// Whether the process is on its way out, and will store nothing any more.
     pub fn ends(&self, pid: i32, is_done: bool) {
-        if let Some(mut family) = self.family()
-            && let Some(member) = family.members.get_mut(&pid)
-        {
+        let Some(mut family) = self.family() else { return };
+        let is_first = !family.members.iter().any(|(other, member)| *other != pid && member.is_done);
+        if let Some(member) = family.members.get_mut(&pid) {
             member.is_done = is_done;
+            if is_done {
+                family.segments.begins_to_end(is_first);
+            }
         }
     }
 
@@ -230,10 +192,13 @@ impl Company {
             .is_some_and(|family| family.is_complete() && family.members.get(&pid).is_some_and(|member| member.is_all))
     }
 
-    /// Takes what the process has stored, for the others, before it makes a call that may change who has what mapped.
-    pub fn take_own(&self, pid: i32) {
+    /// Takes what the process has stored, for the others, before it makes a call that may change who has what mapped. `ends`: it has nothing any more if that succeeds.
+    pub fn take_own(&self, pid: i32, ends: bool) {
         if let Some(mut family) = self.family() {
             family.look_for_others(None);
+            if !ends {
+                family.segments.is_moved();
+            }
             family.take(pid);
         }
     }
@@ -262,6 +227,7 @@ impl Company {
     /// The process's slices are going to be given all that its memory holds now, by this copy of it, which `forker` has made.
     pub fn is_copied(&self, pid: i32, copy: i32, forker: i32) {
         let Some(mut family) = self.family() else { return };
+        family.segments.is_moved();
         family.segments.is_copied(copy, forker);
         family.look_for_holders(copy);
         let is_closed = family.look_for_others(Some(pid));
@@ -315,16 +281,25 @@ impl Family {
 
     /// Whether nobody but members has attached a segment of theirs. `copied`: a member of which there is a copy that has what it has.
     fn look_for_others(&mut self, copied: Option<i32>) -> bool {
-        let mut attachments: BTreeMap<i32, u64> = BTreeMap::new();
-        // Whether one that ends has detached its segments yet isn't known.
-        let mut is_closed = true;
+        let mut attachments: BTreeMap<i32, Attachments> = BTreeMap::new();
         for (pid, member) in &self.members {
-            is_closed &= !(member.is_done && member.segments().next().is_some());
             let times = if copied == Some(*pid) { 2 } else { 1 };
-            member.segments().for_each(|segment| *attachments.entry(segment).or_default() += times);
+            for segment in member.segments() {
+                let attached = attachments.entry(segment).or_default();
+                *(if member.is_done { &mut attached.ending } else { &mut attached.living }) += times;
+            }
         }
-        let knows = |pid: i32| self.members.contains_key(&pid) || self.expected.contains(&pid);
-        is_closed &= attachments.iter().all(|(segment, count)| self.segments.is_closed(*segment, *count, knows));
+        let who = |pid: i32| match self.members.get(&pid) {
+            Some(member) if member.is_done => Who::Ending,
+            Some(_) => Who::Ours,
+            None if self.expected.contains(&pid) => Who::Ours,
+            None => Who::Unknown,
+        };
+        // How much of them those have who aren't members yet is seen when they are. Until then nothing is told.
+        let are_counted = self.expected.is_empty();
+        let mut is_closed = attachments
+            .iter()
+            .all(|(segment, attached)| self.segments.is_closed(*segment, are_counted.then_some(*attached), who));
         is_closed &= self.writers.is_empty() && self.files.are_closed();
         if !is_closed {
             self.all_are_unsure();

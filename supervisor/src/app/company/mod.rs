@@ -10,10 +10,12 @@
 //! * `files`: whether anybody else may write a file in memory that they have mapped.
 //! * `segments`: whether anybody else has attached System V memory of theirs.
 //! * `views`: pages, and where they are mapped.
+//! * `member`: what is known of one such process.
 //! * `family`: the processes that a process has started since it has such memory, and theirs.
 
 mod family;
 mod files;
+mod member;
 mod page_marks;
 mod segments;
 mod views;

@@ -101,9 +101,9 @@ impl CommonMemory {
         if class == Class::Replay || self.is_beside(number, args) {
             return;
         }
-        // Before page tables change.
-        self.company.take_own(self.pid);
         let ends = matches!(class, Class::Special(Special::Exec | Special::Exit));
+        // Before page tables change.
+        self.company.take_own(self.pid, ends);
         self.company.ends(self.pid, ends && !leaves_locks(stopped));
         if number as i64 == libc::SYS_madvise && args[2] as i32 == libc::MADV_REMOVE {
             // It shows to all at once.
