@@ -27,7 +27,7 @@ mod notices;
 mod places;
 mod signals;
 
-pub use company::{Company, is_swapping, leaves_locks};
+pub use company::{Company, Layers, LayersOfObjects, chunks, is_swapping, leaves_locks, write};
 pub use entry::{Prepared, gadget_of, prepare};
 pub use holders::others_have;
 pub use limits::OwnLimits;

@@ -73,6 +73,8 @@ pub struct Statistics {
     pub recorded_in_process: u64,
     /// Bytes of logs.
     pub log_bytes: u64,
+    /// Bytes of shared memory that were compared with what was copied for earlier slices.
+    pub shared_bytes_compared: u64,
     /// Take-overs.
     pub take_over_time: Duration,
     /// Slices that finished.
@@ -124,6 +126,7 @@ impl Statistics {
             records: 0,
             recorded_in_process: 0,
             log_bytes: 0,
+            shared_bytes_compared: 0,
             take_over_time: Duration::ZERO,
             slices: 0,
             result_bytes: 0,
@@ -246,6 +249,7 @@ impl Statistics {
         line("records", self.records.to_string());
         line("records_in_process", self.recorded_in_process.to_string());
         line("log_bytes", self.log_bytes.to_string());
+        line("shared_bytes_compared", self.shared_bytes_compared.to_string());
         line("result_bytes", self.result_bytes.to_string());
         line("master_stops", self.stops.to_string());
         line("master_stopped_ms", ms(self.stopped_time));

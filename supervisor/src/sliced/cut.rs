@@ -169,6 +169,7 @@ impl<'a> Run<'a> {
     pub(super) fn conclude(mut self) -> (Outcome, Resources<'a>) {
         self.slices.kill();
         self.resources.statistics.children = self.master.process().children();
+        self.resources.statistics.shared_bytes_compared = self.master.process().memory().compared();
         (self.master.conclude(), self.resources)
     }
 

@@ -32,6 +32,11 @@ impl View {
         Self { place: start..end, object: map.object.as_str().into(), offset, segment, is_guarded, is_stored_to: true }
     }
 
+    /// Whether it shows some of this object.
+    pub fn is_of(&self, object: &str) -> bool {
+        *self.object == *object
+    }
+
     /// Whether it shows the same there.
     pub fn is_like(&self, other: &Self) -> bool {
         (&self.place, &self.object, self.offset) == (&other.place, &other.object, other.offset)

@@ -270,6 +270,9 @@ impl Process {
     /// # Errors
     /// If it was killed, or memory or processes are short.
     pub fn fork(&mut self, stopped: &mut Stopped) -> Result<Stopped, TraceError> {
+        if self.memory.has_other_writers() {
+            self.memory.common().before_fork();
+        }
         let forked = stopped.fork(self.prepared.gadget, self.parent);
         if !forked.as_ref().is_err_and(TraceError::is_gone) {
             self.random.set(stopped);

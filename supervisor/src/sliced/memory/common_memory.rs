@@ -3,6 +3,7 @@
 //! Slices have copies. What others store afterwards is brought to them with the records of the app's calls, page by page, as long as the app hasn't looked at such a page between
 //! two calls: then what it saw isn't known, and the slice ends, as it does at each call where stores aren't seen ([`Company`]).
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::ops::Range;
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use syscall_replay::effects::{self, View};
 use syscall_replay::table::{self, Class, Special};
 use tracee::{Stopped, TraceError};
 
-use crate::app::{Company, Kept, Mapping, MutableFiles, leaves_locks};
+use crate::app::{Company, Kept, LayersOfObjects, Mapping, MutableFiles, leaves_locks};
 
 /// Bytes that are recorded with a call; a boundary costs less than more.
 const MOST_NEWS: u64 = 16 << 20;
@@ -36,6 +37,8 @@ pub struct CommonMemory {
     /// All processes that it will start are followed.
     sees_children: bool,
     company: Company,
+    /// What was copied of it for slices, of the process's or of all those with which it has memory in common.
+    layers: LayersOfObjects,
     /// Who has forked for the process the last time.
     forker: i32,
 }
@@ -43,11 +46,13 @@ pub struct CommonMemory {
 impl CommonMemory {
     /// None yet.
     pub fn new(pid: i32, sees_children: bool) -> Self {
-        Self { pid, sees_children, company: new_company(sees_children), forker: pid }
+        let company = new_company(sees_children);
+        Self { pid, sees_children, layers: company.layers(), company, forker: pid }
     }
 
     /// The process is a copy of one with this company.
     pub fn inherit(&mut self, company: Company) {
+        self.layers = company.layers();
         self.company = company;
     }
 
@@ -59,9 +64,9 @@ impl CommonMemory {
     /// A child was born that may store to it. `is_lent`: it does so as the process itself, which waits until it has another program.
     pub fn is_born(&self, child: i32, is_lent: bool) -> Company {
         if !is_lent {
-            self.company.expects(child);
+            self.company.expects(child, false);
         }
-        self.company.expects(self.pid);
+        self.company.expects(self.pid, is_lent);
         self.company.clone()
     }
 
@@ -76,7 +81,7 @@ impl CommonMemory {
     /// It has another program: nothing is mapped any more.
     pub fn is_unmapped(&mut self) {
         self.leaves();
-        self.company = new_company(self.sees_children);
+        self.inherit(new_company(self.sees_children));
     }
 
     /// The process goes on unseen.
@@ -101,9 +106,9 @@ impl CommonMemory {
         if class == Class::Replay || self.is_beside(number, args) {
             return;
         }
-        // Before page tables change.
-        self.company.take_own(self.pid);
         let ends = matches!(class, Class::Special(Special::Exec | Special::Exit));
+        // Before page tables change.
+        self.company.take_own(self.pid, ends);
         self.company.ends(self.pid, ends && !leaves_locks(stopped));
         if number as i64 == libc::SYS_madvise && args[2] as i32 == libc::MADV_REMOVE {
             // It shows to all at once.
@@ -209,6 +214,11 @@ impl CommonMemory {
         Some(few(touched).into_iter().map(|range| [range.start, range.end]).collect())
     }
 
+    /// The process is about to be forked for a slice.
+    pub fn before_fork(&self) {
+        self.company.is_to_be_copied();
+    }
+
     /// The process was forked for a slice, as far as the kernel knows by `forker`.
     pub fn is_forked(&mut self, forker: i32) {
         self.forker = forker;
@@ -218,6 +228,31 @@ impl CommonMemory {
     pub fn before_copies(&self, copy: i32) {
         // What others have stored so far is in them.
         self.company.is_copied(self.pid, copy, self.forker);
+    }
+
+    /// What was copied for slices, by object.
+    pub fn layers(&self) -> LayersOfObjects {
+        Rc::clone(&self.layers)
+    }
+
+    /// Whether copies of an object are needed by others.
+    pub fn is_others(&self, object: &str) -> bool {
+        self.company.has(object)
+    }
+
+    /// Which pages of what is mapped there the copies lack that are about to be brought up to date, if that is known.
+    pub fn lacking(&self, map: &Mapping) -> Option<BTreeSet<u64>> {
+        self.company.lacking(self.pid, &map.object, &(map.offset..map.offset + map.len()))
+    }
+
+    /// An object was read for a fork of the process, which is going to lose it, and to hide by that who has attached or detached a segment before.
+    pub fn is_read(&self) {
+        self.company.is_read(self.pid);
+    }
+
+    /// There are no copies of an object.
+    pub fn is_copy_lost(&self, object: &str) {
+        self.company.is_copy_lost(object);
     }
 
     /// The process, which can make calls for us, goes on from where it is known what it has looked at.

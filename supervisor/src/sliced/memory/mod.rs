@@ -1,11 +1,11 @@
 //! Memory that slices mustn't share with the master, and files that slices make busy.
 //!
 //! ```text
-//!   shared mapping ──► shared_contents: bytes ──► layers: what has changed since ──► shared_copies ──► a slice's private mapping
+//!   shared mapping ──► shared_contents: bytes ──► app::Layers: what has changed since ──► shared_copies ──► a slice's private mapping
 //! ```
 //!
 //! * `process_memory`: what is known of a process's memory, as one: what it shares, with whom, and which files are behind it.
-//! * `shared_copies`, `layers`, `shared_contents`: copies of shared mappings, page by page.
+//! * `shared_copies`, `shared_contents`: copies of shared mappings, page by page.
 //! * `whole_objects`: shared memory of which the app chooses what it maps.
 //! * `common_memory`: memory that other followed processes store to.
 //! * `huge_pages`: advice that makes forks cheap.
@@ -17,7 +17,6 @@ pub mod busy_programs;
 mod common_memory;
 mod file_writes;
 mod huge_pages;
-mod layers;
 mod process_memory;
 mod self_mem;
 mod shared_contents;

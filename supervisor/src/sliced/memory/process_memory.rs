@@ -264,6 +264,11 @@ impl ProcessMemory {
         self.common.inherited(self.is_shared && is_shared_with_children(self.pid))
     }
 
+    /// Bytes of shared memory that were compared with what was copied for earlier slices.
+    pub fn compared(&self) -> u64 {
+        self.shared_copies.compared()
+    }
+
     /// Memory that it has in common with others.
     pub fn common(&mut self) -> &mut CommonMemory {
         &mut self.common
@@ -318,7 +323,8 @@ impl ProcessMemory {
         self.file_writes.before_copies();
         self.common.before_copies(copy.pid());
         let opened = |map: &Mapping| self.file_writes.opened(map).cloned().or_else(|| self.common.opened(map));
-        self.shared_copies.make_private(master, copy, gadget, &self.mutable_files, opened, may_lend)?;
+        let lender = may_lend.then_some(&self.common);
+        self.shared_copies.make_private(master, copy, gadget, &self.mutable_files, lender, opened)?;
         Ok(self.common.looks_at_nothing(master, gadget)?)
     }
 }

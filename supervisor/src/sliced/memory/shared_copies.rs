@@ -9,17 +9,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::rc::Rc;
 
 use machine::{Memory, PAGE};
 use tracee::{Remote, Stopped, TraceError};
 
-use super::layers::{Layers, chunks};
+use super::common_memory::CommonMemory;
 use super::shared_contents as contents;
 use super::shared_contents::read;
 use super::whole_objects::{self, Contents};
-use crate::app::{Mapping, MutableFiles, can_change, mappings};
+use crate::app::{Layers, Mapping, MutableFiles, can_change, chunks, mappings, write};
 use crate::base::{Doing, Failure};
 
 const CHUNK: usize = 1 << 20;
@@ -29,14 +30,15 @@ const UNCHARGED: i32 = libc::MAP_NORESERVE;
 /// What was copied for slices, by object.
 #[derive(Default)]
 pub struct SharedCopies {
-    layers: BTreeMap<String, Layers>,
+    /// Bytes that were compared with what was copied before.
+    compared: u64,
     /// Objects of which the last slice has all, mapped or not.
     whole: BTreeSet<String>,
 }
 
 impl SharedCopies {
-    /// Gives `copy`, a fork of the stopped `master`, objects of its own in place of those that it shares with the master. `may_lend`: it can open this process's
-    /// files by their names. `opened`: the file behind a mapping, if it is open here.
+    /// Gives `copy`, a fork of the stopped `master`, objects of its own in place of those that it shares with the master. `lender`: who has what was copied before, if it can open
+    /// this process's files by their names. `opened`: the file behind a mapping, if it is open here.
     ///
     /// # Errors
     /// If the copy was killed or has no memory for them.
@@ -46,8 +48,8 @@ impl SharedCopies {
         copy: &mut Stopped,
         gadget: u64,
         mutable_files: &MutableFiles,
+        lender: Option<&CommonMemory>,
         opened: impl Fn(&Mapping) -> Option<Rc<File>>,
-        may_lend: bool,
     ) -> Result<(), Failure> {
         let (shared, private): (Vec<_>, Vec<_>) = mappings(copy.pid()).into_iter().partition(|map| map.is_shared);
         let mut objects: BTreeMap<String, Vec<Mapping>> = BTreeMap::new();
@@ -55,15 +57,22 @@ impl SharedCopies {
             objects.entry(map.object.clone()).or_default().push(map);
         }
         objects.retain(|_, maps| can_change(maps) || maps.iter().any(|map| mutable_files.has(map)));
-        self.layers.retain(|object, _| objects.contains_key(object));
+        let all_layers = lender.map(CommonMemory::layers).unwrap_or_default();
+        let mut all_layers = all_layers.borrow_mut();
+        all_layers.retain(|object, _| objects.contains_key(object) || lender.is_some_and(|all| all.is_others(object)));
         self.whole.clear();
         for (object, maps) in objects {
-            match maps.as_slice() {
-                [map] if may_lend => {
-                    let layers = self.layers.entry(object).or_default();
-                    lend(layers, master, copy, gadget, map, opened(map).as_deref())?;
+            match (maps.as_slice(), lender) {
+                ([map], Some(common)) => {
+                    let layers = all_layers.entry(object).or_default();
+                    let lent = lend(layers, common, master, copy, gadget, map, opened(map).as_deref());
+                    self.compared += layers.take_looked_at();
+                    if !matches!(lent, Ok(true)) {
+                        common.is_copy_lost(&map.object);
+                    }
+                    lent?;
                 }
-                maps => {
+                (maps, _) => {
                     let whole = whole_objects::read(copy, gadget, maps)?;
                     replace(copy, gadget, maps, whole.as_ref(), opened(&maps[0]).as_deref())?;
                     self.whole.extend(whole.map(|_| object));
@@ -76,9 +85,13 @@ impl SharedCopies {
             .try_for_each(|map| replace(copy, gadget, std::slice::from_ref(map), None, None))
     }
 
+    /// Bytes that were compared with what was copied before, to find what has changed.
+    pub fn compared(&self) -> u64 {
+        self.compared
+    }
+
     /// Another program was loaded: nothing is mapped any more.
     pub fn clear(&mut self) {
-        self.layers.clear();
         self.whole.clear();
     }
 
@@ -92,32 +105,34 @@ impl SharedCopies {
     }
 }
 
-/// Maps in the copy what the master's mapping holds, from layers that are brought up to date.
+/// Maps in the copy what the master's mapping holds, from layers that are brought up to date. False: there are no layers.
 fn lend(
     layers: &mut Layers,
+    common: &CommonMemory,
     master: &Stopped,
     copy: &mut Stopped,
     gadget: u64,
     map: &Mapping,
     opened: Option<&File>,
-) -> Result<(), Failure> {
-    let parts = contents::written_parts_of(master, copy, gadget, map, opened)?;
-    let is_written = |place: &std::ops::Range<u64>| {
-        let at = parts.partition_point(|part| part.end <= place.start);
-        parts.get(at).is_some_and(|part| part.start < place.end)
-    };
+) -> Result<bool, Failure> {
     let to_offset = map.offset.wrapping_sub(map.start);
+    let read_page = |place: Range<u64>, buf: &mut [u8]| read(master, map, place.start.wrapping_sub(to_offset), buf);
     let range = map.offset..map.offset + map.len();
-    let written = parts.iter().flat_map(|part| chunks(part.start + to_offset..part.end + to_offset));
-    let fill = |place: std::ops::Range<u64>, buf: &mut [u8]| {
-        let at = place.start.wrapping_sub(to_offset);
-        if is_written(&(at..at + buf.len() as u64)) { read(master, map, at, buf) } else { buf.fill(0) }
+    let is_known = match common.lacking(map) {
+        Some(pages) => layers.update_pages(&range, &pages, read_page),
+        None => Ok(false),
     };
-    if layers.update(range, written.collect(), fill).is_err() {
+    let updated = match is_known {
+        Ok(true) => Ok(()),
+        _ => compare(layers, master, copy, gadget, map, opened)?,
+    };
+    if updated.is_err() {
         // A file of that length can't be mapped here, or there is no memory for it, as the copy will say then.
         *layers = Layers::default();
-        return replace(copy, gadget, std::slice::from_ref(map), None, opened);
+        replace(copy, gadget, std::slice::from_ref(map), None, opened)?;
+        return Ok(false);
     }
+    common.is_read();
     layers.pieces(map.offset..map.offset + map.len()).into_iter().try_for_each(|(layer, pieces)| {
         let fd = open_ours(copy, gadget, &layer.file)?;
         let flags = (libc::MAP_PRIVATE | UNCHARGED | libc::MAP_FIXED) as u64;
@@ -128,8 +143,33 @@ fn lend(
             remote.expect("map a slice's shared memory", libc::SYS_mmap, args)?;
         }
         remote.expect("close a slice's file", libc::SYS_close, [fd, 0, 0, 0, 0, 0])?;
-        Ok(())
-    })
+        Ok::<(), Failure>(())
+    })?;
+    Ok(true)
+}
+
+/// Brings layers up to date by a comparison of all that may have been written.
+fn compare(
+    layers: &mut Layers,
+    master: &Stopped,
+    copy: &mut Stopped,
+    gadget: u64,
+    map: &Mapping,
+    opened: Option<&File>,
+) -> Result<std::io::Result<()>, Failure> {
+    let parts = contents::written_parts_of(master, copy, gadget, map, opened)?;
+    let is_written = |place: &Range<u64>| {
+        let at = parts.partition_point(|part| part.end <= place.start);
+        parts.get(at).is_some_and(|part| part.start < place.end)
+    };
+    let to_offset = map.offset.wrapping_sub(map.start);
+    let range = map.offset..map.offset + map.len();
+    let written = parts.iter().flat_map(|part| chunks(part.start + to_offset..part.end + to_offset));
+    let fill = |place: Range<u64>, buf: &mut [u8]| {
+        let at = place.start.wrapping_sub(to_offset);
+        if is_written(&(at..at + buf.len() as u64)) { read(master, map, at, buf) } else { buf.fill(0) }
+    };
+    Ok(layers.update(range, written.collect(), fill))
 }
 
 /// Opens a file of this process's in the copy.
@@ -159,7 +199,7 @@ fn replace(
     let size = maps.iter().map(|map| map.offset + map.len()).max().unwrap_or(0);
     object.set_len(if whole.is_some() { whole_objects::len() } else { size }).doing("size a slice's memory")?;
     for (offset, bytes) in whole.into_iter().flatten() {
-        contents::write(&object, bytes, *offset).doing("copy shared memory for a slice")?;
+        write(&object, bytes, *offset).doing("copy shared memory for a slice")?;
     }
     for map in maps.iter().filter(|_| whole.is_none()) {
         copy_contents(copy, map, &object, opened).doing("copy shared memory for a slice")?;
@@ -201,7 +241,7 @@ fn copy_contents(copy: &Stopped, map: &Mapping, object: &File, opened: Option<&F
         for at in part.clone().step_by(CHUNK) {
             let len = (part.end - at).min(CHUNK as u64) as usize;
             read(copy, map, at, &mut chunk[..len]);
-            contents::write(object, &chunk[..len], map.offset + (at - map.start))?;
+            write(object, &chunk[..len], map.offset + (at - map.start))?;
         }
     }
     Ok(())

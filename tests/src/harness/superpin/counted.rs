@@ -21,13 +21,24 @@ pub struct Counted {
     pub children: Vec<u64>,
     /// Statistics, as `-report` wrote them.
     pub report: String,
+    /// Those of the processes that the app has started.
+    pub reports_of_children: Vec<String>,
 }
 
 impl Counted {
     /// A number of the statistics.
     pub fn statistic(&self, name: &str) -> Option<f64> {
-        self.report.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())
+        number(&self.report, name)
     }
+
+    /// The sum of a number of all processes' statistics. `None` if one hasn't got it.
+    pub fn statistic_of_all(&self, name: &str) -> Option<f64> {
+        self.reports_of_children.iter().chain([&self.report]).map(|report| number(report, name)).sum()
+    }
+}
+
+fn number(report: &str, name: &str) -> Option<f64> {
+    report.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())
 }
 
 /// Runs a job in a mode. Total and statistics go to files of their own, so that standard error is the app's alone.
@@ -62,6 +73,7 @@ pub fn count_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job) -> io::Re
     Ok(Counted {
         outcome,
         children: totals_beside(&total)?,
+        reports_of_children: texts_beside(&report)?,
         total: parse_total(&printed),
         printed,
         report: fs::read_to_string(report).unwrap_or_default(),
@@ -70,13 +82,18 @@ pub fn count_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job) -> io::Re
 
 /// What was printed to files whose names are a path, a dot and a process's number.
 fn totals_beside(path: &Path) -> io::Result<Vec<u64>> {
+    let mut totals: Vec<u64> = texts_beside(path)?.iter().filter_map(|text| parse_total(text)).collect();
+    totals.sort_unstable();
+    Ok(totals)
+}
+
+/// What such files hold.
+fn texts_beside(path: &Path) -> io::Result<Vec<String>> {
     let start = format!("{}.", path.display());
     let files = fs::read_dir(path.parent().expect("the file lies in a folder"))?;
     let paths = files.filter_map(|file| Some(file.ok()?.path()));
     let beside = paths.filter(|path| path.to_string_lossy().starts_with(&start));
-    let mut totals: Vec<u64> = beside.filter_map(|path| parse_total(&fs::read_to_string(path).ok()?)).collect();
-    totals.sort_unstable();
-    Ok(totals)
+    Ok(beside.filter_map(|path| fs::read_to_string(path).ok()).collect())
 }
 
 /// The number in the line `Total Count: N`, or what stands for it in the other tools' results.

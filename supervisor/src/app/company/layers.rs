@@ -3,9 +3,10 @@
 //! The object is cut into chunks. The first layer is a file with all of them; each later one has those that were different at a later
 //! boundary, at the same offsets, and holes elsewhere. A layer is written before any slice maps it, and never after. What a slice sees
 //! of the object is put together from the newest copy of each chunk. Chunks are compared, not watched: whoever wrote, and in whatever
-//! way, is found. Comparing takes a fraction of the time of copying, which has to get new pages.
+//! way, is found. Comparing takes a fraction of the time of copying, which has to get new pages. Only where it is known which pages were stored to, nothing else is looked at.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -13,7 +14,9 @@ use std::os::fd::FromRawFd;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
-use super::shared_contents::{is_zero, write};
+use machine::PAGE;
+
+use super::holes::{is_zero, write};
 
 /// Bytes of a chunk. As many as are looked at together where somebody else may have written (`sigmatch`'s windows).
 const CHUNK: u64 = 64 << 10;
@@ -22,9 +25,16 @@ const CHUNKS_A_PIECE: usize = 4;
 /// and no more than this, about twice: they are mappings, which each fork of the slice has to copy.
 const MOST_PIECES: usize = 100;
 
+/// Copies by object, as all those have them who have the objects in common.
+pub type LayersOfObjects = Rc<RefCell<BTreeMap<String, Layers>>>;
+
 /// Numbers of the chunks of a range of the object.
 pub fn chunks(range: Range<u64>) -> Range<u64> {
     range.start / CHUNK..range.end.div_ceil(CHUNK)
+}
+
+fn most_pieces(chunks: usize) -> usize {
+    MOST_PIECES.min(chunks / CHUNKS_A_PIECE)
 }
 
 /// The copies of an object.
@@ -37,6 +47,8 @@ pub struct Layers {
     newest: BTreeMap<u64, Rc<Layer>>,
     /// Chunks in all layers.
     stored: usize,
+    /// Bytes that were looked at since that was asked for.
+    looked_at: u64,
     buffer: Vec<u8>,
 }
 
@@ -51,37 +63,63 @@ impl Layers {
         written: Vec<u64>,
         mut read: impl FnMut(Range<u64>, &mut [u8]),
     ) -> io::Result<()> {
-        let copied_twice = self.stored > 2 * self.newest.len();
         let within = chunks(range.clone());
         let mut numbers: Vec<u64> = self.newest.range(within).map(|(number, _)| *number).chain(written).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let most_pieces = MOST_PIECES.min(numbers.len() / CHUNKS_A_PIECE);
-        let is_scattered = self.of_others(range.clone()).len() > most_pieces;
-        let begins_anew = range.end > self.size || copied_twice || is_scattered;
-        if begins_anew || !self.add_layer(None, most_pieces, &range, &numbers, &mut read)? {
+        let most_pieces = most_pieces(numbers.len());
+        let begins_anew = self.is_better_anew(&range, most_pieces);
+        if begins_anew || !self.add_layer(None, most_pieces, &range, &numbers, None, &mut read)? {
             let first = self.begin_anew(range.end)?;
-            self.add_layer(Some(first), usize::MAX, &range, &numbers, &mut read)?;
+            self.add_layer(Some(first), usize::MAX, &range, &numbers, None, &mut read)?;
         }
         Ok(())
+    }
+
+    /// The same where no other pages were stored to since the range was copied the last time: nothing else is looked at. False: it is better to begin anew.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn update_pages(
+        &mut self,
+        range: &Range<u64>,
+        pages: &BTreeSet<u64>,
+        mut read: impl FnMut(Range<u64>, &mut [u8]),
+    ) -> io::Result<bool> {
+        let mut numbers: Vec<u64> = pages.iter().map(|page| page * PAGE / CHUNK).collect();
+        numbers.dedup();
+        let most_pieces = most_pieces(self.newest.range(chunks(range.clone())).count());
+        Ok(!self.is_better_anew(range, most_pieces)
+            && self.add_layer(None, most_pieces, range, &numbers, Some(pages), &mut read)?)
+    }
+
+    fn is_better_anew(&self, range: &Range<u64>, most_pieces: usize) -> bool {
+        let copied_twice = self.stored > 2 * self.newest.len();
+        range.end > self.size || copied_twice || self.of_others(range.clone()).len() > most_pieces
     }
 
     /// Returns the first layer, to be written.
     fn begin_anew(&mut self, size: u64) -> io::Result<Rc<Layer>> {
         let first = Rc::new(Layer::new(size)?);
-        let buffer = std::mem::take(&mut self.buffer);
-        *self = Self { first: Some(Rc::clone(&first)), size, buffer, ..Self::default() };
+        let (buffer, looked_at) = (std::mem::take(&mut self.buffer), self.looked_at);
+        *self = Self { first: Some(Rc::clone(&first)), size, looked_at, buffer, ..Self::default() };
         Ok(first)
     }
 
+    /// Bytes of the object that were looked at since the last time.
+    pub fn take_looked_at(&mut self) -> u64 {
+        std::mem::take(&mut self.looked_at)
+    }
+
     /// Copies those of the chunks that have changed, to `layer` or to one of their own. False: they are in more than `most_pieces`, so that
-    /// it would be better to begin anew.
+    /// it would be better to begin anew. `pages`: those that may have changed, if others can't.
     fn add_layer(
         &mut self,
         mut layer: Option<Rc<Layer>>,
         most_pieces: usize,
         range: &Range<u64>,
         numbers: &[u64],
+        pages: Option<&BTreeSet<u64>>,
         read: &mut impl FnMut(Range<u64>, &mut [u8]),
     ) -> io::Result<bool> {
         let (mut pieces, mut previous) = (0, None);
@@ -90,7 +128,23 @@ impl Layers {
             let place = (number * CHUNK).max(range.start)..((number + 1) * CHUNK).min(range.end);
             let len = (place.end - place.start) as usize;
             now.resize(len, 0);
-            read(place.clone(), &mut now);
+            match pages {
+                None => {
+                    read(place.clone(), &mut now);
+                    self.looked_at += len as u64;
+                }
+                Some(pages) => {
+                    match self.newest.get(&number) {
+                        Some(layer) => now.copy_from_slice(layer.shown(place.start, len)),
+                        None => now.fill(0),
+                    }
+                    for page in pages.range(place.start / PAGE..place.end / PAGE) {
+                        let (from, at) = (page * PAGE, (page * PAGE - place.start) as usize);
+                        read(from..from + PAGE, &mut now[at..at + PAGE as usize]);
+                        self.looked_at += PAGE;
+                    }
+                }
+            }
             let is_known = match self.newest.get(&number) {
                 Some(layer) => layer.shown(place.start, len) == now,
                 None => is_zero(&now),
@@ -189,8 +243,6 @@ impl Drop for Layer {
 
 #[cfg(test)]
 mod tests {
-    use machine::PAGE;
-
     use super::*;
 
     const SIZE: usize = 300 * CHUNK as usize;
@@ -264,5 +316,35 @@ mod tests {
         object[8 * CHUNK as usize] = 6;
         update(&mut layers, &object, 0..CHUNK * 9 + PAGE);
         update(&mut layers, &object, 0..CHUNK);
+    }
+
+    #[test]
+    fn nothing_but_pages_that_were_stored_to_is_looked_at() {
+        let (mut layers, mut object) = (Layers::default(), vec![1; SIZE]);
+        let all = 0..SIZE as u64;
+        let pages = |pages: &[u64]| pages.iter().copied().collect::<BTreeSet<u64>>();
+        let update_pages = |layers: &mut Layers, object: &[u8], stored: &BTreeSet<u64>| {
+            layers.take_looked_at();
+            let read = |place: Range<u64>, buf: &mut [u8]| {
+                buf.copy_from_slice(&object[place.start as usize..place.end as usize]);
+            };
+            let is_up_to_date = layers.update_pages(&all, stored, read).unwrap();
+            (is_up_to_date, layers.take_looked_at())
+        };
+        assert_eq!(update_pages(&mut layers, &object, &pages(&[])), (false, 0), "there is none yet");
+        update(&mut layers, &object, all.clone());
+        assert_eq!(layers.take_looked_at(), SIZE as u64);
+        for page in [3, 4, 40, 4000] {
+            object[page * PAGE as usize + 7] = 9;
+        }
+        let stored = pages(&[3, 4, 40, 41, 4000]);
+        assert_eq!(update_pages(&mut layers, &object, &stored), (true, 5 * PAGE));
+        assert!(shown(&layers.pieces(all.clone()), all.clone()) == object);
+        assert_eq!(layers.stored, 303);
+        // Too many pieces: all that is known is still right, and the rest is for a comparison.
+        let each_second = (0..SIZE / CHUNK as usize).step_by(2).map(|chunk| chunk as u64 * CHUNK / PAGE);
+        each_second.clone().for_each(|page| object[(page * PAGE) as usize] = 77);
+        assert!(!update_pages(&mut layers, &object, &each_second.collect()).0);
+        update(&mut layers, &object, all.clone());
     }
 }
