@@ -67,13 +67,15 @@
 //! # Its rooms
 //!
 //! ```text
-//!   instrument ◄─ tool ◄─ image
+//!   code ◄─ instrument ◄─ tool ◄─ image
 //! ```
 //!
+//! * `code`: how often code was executed.
 //! * `instrument`: a trace, and what is inserted into it.
 //! * `tool`: the trait, options, results.
 //! * `image`: a program that plays the three roles.
 
+mod code;
 mod image;
 mod instrument;
 mod tool;
@@ -84,6 +86,7 @@ pub use clap;
 /// `#[serde(crate = "superpin_tool::serde")]`.
 pub use serde;
 
+pub use code::{BlockCounts, Code, CodeBlock, CodeInstruction, CountsBlocks};
 pub use image::{Entry, main};
 pub use instrument::{
     Arg, Arguments, At, Block, BranchKind, Instruction, MNEMONICS, MemoryOperand, Routine, Test, Trace, mnemonic_name,

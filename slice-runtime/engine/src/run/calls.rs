@@ -8,6 +8,7 @@ use super::begun::{Inside, Left};
 use super::rest::Block;
 use super::runner::Runner;
 use super::stream;
+use crate::block_counts;
 use crate::cache::{Found, Records};
 use crate::coherence::AppCode;
 use crate::routines::count;
@@ -67,6 +68,12 @@ impl Runner {
                 let (descriptor, _) = self.engine.cache.descriptor(at.space, call.descriptor);
                 self.flush_counters();
                 descriptor.correct(before.wrapping_sub(counted));
+            }
+        }
+        let first = tables.trace(at.id).first_counter;
+        for (number, block) in (first..).zip(tables.counted_in(at.id)) {
+            if (block.first..block.end()).contains(&entry.pc) {
+                block_counts::leave(at.space, &tables, number, entry.pc, inside >= block.done);
             }
         }
         Left { made, inside: self.inside((at.space, at.id), AppPc(entry.pc)) }

@@ -9,6 +9,7 @@
 //!                            ──► Descriptor    a call that the runtime makes itself
 //! ```
 
+mod block_counters;
 mod counters;
 mod cpu;
 mod descriptor;
@@ -20,6 +21,7 @@ mod spill;
 mod state_map;
 mod thread_state;
 
+pub use block_counters::{COUNTERS, CountedBlock, block_counter_address};
 pub use counters::{CounterPlace, Counters};
 pub use cpu::Cpu;
 pub use descriptor::{CallDescriptor, taken};

@@ -18,6 +18,8 @@ pub struct Trace {
     pub calls: Vec<AnalysisCall>,
     /// Values to be written into the buffer, by ascending index.
     pub buffered: Vec<Buffered>,
+    /// Blocks whose executions are counted, see [`CountedBlock`](crate::abi::CountedBlock): their numbers, ascending.
+    pub counted: Vec<usize>,
 }
 
 impl Trace {

@@ -5,6 +5,7 @@
 mod arguments;
 mod behind;
 mod blocks;
+mod executed;
 mod failing;
 mod ordered;
 mod registers;
@@ -14,6 +15,7 @@ superpin_tool::image!(
     arguments::Arguments,
     behind::Behind,
     blocks::Blocks,
+    executed::Executed,
     ordered::Ordered,
     registers::Registers,
     tested::Tested,

@@ -8,6 +8,7 @@ use translator::trace::{AnalysisCall, Buffered};
 use super::block::Block;
 use super::draft::Draft;
 use super::instruction::Instruction;
+use crate::code::CountsBlocks;
 
 /// A trace that is about to be translated, for a tool whose local state is `L`.
 pub struct Trace<'t, L> {
@@ -21,8 +22,8 @@ impl<'t, L: 'static> Trace<'t, L> {
         Self { draft: Draft::new(instructions, block_ends, local), types: PhantomData }
     }
 
-    /// What was inserted, in order.
-    pub(crate) fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>) {
+    /// What was inserted, in order, and the blocks that are counted.
+    pub(crate) fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>) {
         self.draft.into_inserted()
     }
 
@@ -34,6 +35,14 @@ impl<'t, L: 'static> Trace<'t, L> {
     /// Its blocks, in order.
     pub fn blocks(&self) -> impl DoubleEndedIterator<Item = Block<'_, L>> + ExactSizeIterator {
         (0..self.draft.block_ends().len()).map(|index| Block::new(&self.draft, index))
+    }
+
+    /// Has the executions of all its blocks counted: see [`crate::BlockCounts`].
+    pub fn count_blocks(&self)
+    where
+        L: CountsBlocks,
+    {
+        self.blocks().for_each(|block| block.count());
     }
 
     /// Its instructions, in order.

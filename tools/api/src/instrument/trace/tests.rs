@@ -66,7 +66,7 @@ fn calls_name_their_point_and_keep_their_order() {
     second.call(At::Anywhere, touch, (Arg::BlockInstructions,));
     second.call(At::Before, touch, (Arg::Pc,));
     second.first().call_predicated(At::Before, touch, (Arg::MemoryAddress(0),));
-    let (calls, _) = trace.into_inserted();
+    let (calls, _, _) = trace.into_inserted();
     let points: Vec<Point> = calls.iter().map(|call| call.point).collect();
     assert_eq!(points, [Point::Anywhere(1), Point::Before(2), Point::Before(2)]);
     assert_eq!(calls[0].args, [translator::trace::Arg::BlockInstructions]);
