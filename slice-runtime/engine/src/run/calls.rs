@@ -70,12 +70,7 @@ impl Runner {
                 descriptor.correct(before.wrapping_sub(counted));
             }
         }
-        let first = tables.trace(at.id).first_counter;
-        for (number, block) in (first..).zip(tables.counted_in(at.id)) {
-            if (block.first..block.end()).contains(&entry.pc) {
-                block_counts::leave(at.space, &tables, number, entry.pc, inside >= block.done);
-            }
-        }
+        block_counts::leave(at.space, &tables, at.id, entry.pc, inside);
         Left { made, inside: self.inside((at.space, at.id), AppPc(entry.pc)) }
     }
 

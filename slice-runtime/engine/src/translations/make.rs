@@ -17,8 +17,7 @@ use super::engine::Engine;
 use super::point::{EndPlace, EndPoint};
 use crate::cache::{Found, Locked};
 use crate::coherence::code_at;
-use crate::gateway;
-use crate::log;
+use crate::{block_counts, gateway, log};
 
 /// Every so-manieth translation is timed.
 const TIMED: u64 = 16;
@@ -275,6 +274,9 @@ impl Engine {
                 let executed = trace.instructions.iter().position(|i| i.pc() == pc);
                 leave_out_executed(&mut trace, executed.expect("the app was at an instruction of the block"));
             }
+        }
+        if want.is_part() {
+            block_counts::go_on(&mut trace, want.is_once());
         }
         if self.settings.off.leaves(Optimisation::Merge) {
             merge_counters(&mut trace, &self.known);

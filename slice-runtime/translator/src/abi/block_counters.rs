@@ -16,19 +16,24 @@ pub const COUNTERS: usize = (COUNTS.size / 2) as usize / size_of::<u64>();
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountedBlock {
-    /// First app pc of the block.
+    /// First app pc of the block, or of the part of it that the trace has.
     pub first: u64,
-    /// Arena offset of the block's code.
+    /// Arena offset of the code from there on.
     pub code: u32,
     /// Bytes of that.
     pub len: u32,
     /// Offset from the trace's first byte after which it has been counted.
     pub done: u32,
-    /// Makes the size a multiple of the alignment.
-    pub unused: u32,
+    /// Bytes of the block before that: they were executed, and counted, before the trace was entered. They lie before the other code.
+    pub executed: u32,
 }
 
 impl CountedBlock {
+    /// First app pc of the whole block.
+    pub fn block(&self) -> u64 {
+        self.first - u64::from(self.executed)
+    }
+
     /// App pc after the block.
     pub fn end(&self) -> u64 {
         self.first + u64::from(self.len)

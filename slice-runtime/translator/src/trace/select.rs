@@ -273,6 +273,9 @@ mod tests {
     fn unreadable_and_invalid_heads_are_faults() {
         let none = select(AppPc(0), &[], LIMITS, |_| Border::None, Vec::new()).err();
         assert_eq!(none, Some(FetchFault::Unreachable));
-        assert_eq!(select(AppPc(0), &[0x06; 15], LIMITS, |_| Border::None, Vec::new()).err(), Some(FetchFault::Invalid));
+        assert_eq!(
+            select(AppPc(0), &[0x06; 15], LIMITS, |_| Border::None, Vec::new()).err(),
+            Some(FetchFault::Invalid)
+        );
     }
 }

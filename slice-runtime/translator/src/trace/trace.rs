@@ -20,6 +20,8 @@ pub struct Trace {
     pub buffered: Vec<Buffered>,
     /// Blocks whose executions are counted, see [`CountedBlock`](crate::abi::CountedBlock): their numbers, ascending.
     pub counted: Vec<usize>,
+    /// Code of its first block that was executed before the trace is entered, of a trace that is the rest of a block that is counted.
+    pub executed: Vec<u8>,
 }
 
 impl Trace {

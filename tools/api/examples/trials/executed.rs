@@ -68,6 +68,9 @@ impl Tool for Executed {
         let counted = code.by(|instruction| hash(instruction.address().0));
         let called: BTreeMap<u64, u64> = called.into_iter().map(|(hash, sum)| (hash, sum.0)).collect();
         writeln!(out, "Total Count: {}\nas called: {}", code.total(), counted == called)?;
+        for block in code.blocks() {
+            writeln!(out, "{:x} {:x} {}", block.address().0, block.end_address().0, block.executions())?;
+        }
         for instruction in code.instructions() {
             writeln!(out, "{:x} {instruction} {}", instruction.address().0, instruction.executions())?;
         }

@@ -24,8 +24,8 @@ use super::instruction::CodeInstruction;
 /// ```
 ///
 /// Code is told apart by its address and its bytes: where a program has written other code to the same place, both are there. What is told of *instructions* ([`Self::instructions`], [`Self::at`],
-/// [`Self::by`], [`Self::total`]) is the same serially and in slices, whatever their length, and whatever the limits of traces and the switches of the engine. What is told of *blocks* depends, for a few of them, on where the
-/// app got signals and faults, and where slices began.
+/// [`Self::by`], [`Self::total`]) is the same serially and in slices, whatever their length, and whatever the limits of traces and the switches of the engine. What is told of *blocks* is, too, but for
+/// those in whose middle the app got a signal: there a slice may begin, and so another block.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
     blocks: HashMap<Key, u64, BuildHasherDefault<Mixing>>,
@@ -71,6 +71,11 @@ impl Code {
     pub(in crate::code) fn add(&mut self, address: u64, code: Box<[u8]>, executions: u64) {
         let sum = self.blocks.entry(Key { address, code }).or_default();
         *sum = sum.wrapping_add(executions);
+    }
+
+    /// Forgets blocks whose executions add up to none.
+    pub(in crate::code) fn forget_unexecuted(&mut self) {
+        self.blocks.retain(|_, executions| *executions != 0);
     }
 
     /// What the next part of the execution has executed comes to this.

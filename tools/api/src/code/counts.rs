@@ -39,6 +39,7 @@ impl BlockCounts {
     pub fn executed(&self) -> Code {
         let mut code = Code::default();
         engine::block_counts::visit(|address, bytes, executions| code.add(address, bytes.into(), executions));
+        code.forget_unexecuted();
         code
     }
 }

@@ -46,7 +46,14 @@ impl Emitter<'_> {
             // What is made once for each execution of a block is made for one that is left early, wherever in the block its place is.
             let pending = self.marks.block_begin;
             let descriptor = self.add_descriptor(descriptor);
-            self.marks.call_marks.push(CallMark { pc: 0, block: block_start, begun: pending, pending, made: begun, descriptor });
+            self.marks.call_marks.push(CallMark {
+                pc: 0,
+                block: block_start,
+                begun: pending,
+                pending,
+                made: begun,
+                descriptor,
+            });
         }
         if call.is_compensated() {
             let block_call = BlockCall {

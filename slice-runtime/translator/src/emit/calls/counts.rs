@@ -25,6 +25,7 @@ impl Emitter<'_> {
             self.add_without_flags(place, 1, spot)
         };
         let code = (first - self.facts.trace.head().0) as u32;
-        self.marks.counted.push(CountedBlock { first, code, len: (end - first) as u32, done, unused: 0 });
+        let executed = if block == 0 { self.facts.trace.executed.len() as u32 } else { 0 };
+        self.marks.counted.push(CountedBlock { first, code, len: (end - first) as u32, done, executed });
     }
 }

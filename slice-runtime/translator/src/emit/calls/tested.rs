@@ -37,7 +37,14 @@ impl Emitter<'_> {
             self.add_descriptor(described_call);
             self.leave_for_call(pc, argument);
             let done = self.offset();
-            self.marks.call_marks.push(CallMark { pc: pc.0, block: 0, begun: done, pending: done, made: done, descriptor: 0 });
+            self.marks.call_marks.push(CallMark {
+                pc: pc.0,
+                block: 0,
+                begun: done,
+                pending: done,
+                made: done,
+                descriptor: 0,
+            });
         }
     }
 

@@ -11,8 +11,7 @@ use crate::abi::{ExitKind, SLOT_SCRATCH};
 use crate::emit::emitter::{Borrowed, Emitter, Field, Fields};
 
 /// The base, the sum, and a piece.
-const BORROWED: [Borrowed; 3] =
-    [(Gpr::Rax, SLOT_SCRATCH), (Gpr::Rcx, SLOT_SCRATCH + 1), (Gpr::Rdx, SLOT_SCRATCH + 2)];
+const BORROWED: [Borrowed; 3] = [(Gpr::Rax, SLOT_SCRATCH), (Gpr::Rcx, SLOT_SCRATCH + 1), (Gpr::Rdx, SLOT_SCRATCH + 2)];
 
 impl Emitter<'_> {
     /// Whether a store may have changed the instruction with this index, which doesn't start its block, just before it.

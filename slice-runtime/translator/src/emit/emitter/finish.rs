@@ -73,6 +73,7 @@ impl Emitter<'_> {
         }
         let mut counted = self.marks.counted;
         if !counted.is_empty() {
+            arena.extend_from_slice(&self.facts.trace.executed);
             let code = self.site.arena + arena.len() as u32;
             counted.iter_mut().for_each(|block| block.code += code);
             self.facts.trace.instructions.iter().for_each(|instruction| arena.extend_from_slice(instruction.bytes()));

@@ -75,7 +75,8 @@ impl SeenFlags<'_> {
     /// store that changes the block those that the new code may read.
     fn before(&self, trace: &Trace, range: &Range<usize>, index: usize) -> u64 {
         let is_end = |&(at, check): &(usize, &Check)| at == index && index > 0 && !check.may_change_flags;
-        let rewritten = self.shape.rewritten.is_some() && index > range.start && trace.instructions[index - 1].writes_memory();
+        let rewritten =
+            self.shape.rewritten.is_some() && index > range.start && trace.instructions[index - 1].writes_memory();
         if rewritten || self.shape.check.as_ref().is_some_and(is_end) { flags::ARITHMETIC } else { 0 }
     }
 }
