@@ -54,7 +54,7 @@ fn check(mode: &Mode, guest: &'static Guest) -> Result<(), Stop> {
         return Err(format!("cut at each call, but\n{}", counted.report).into());
     }
     if guest.repeats && (guest.order_repeats || mode.counts()) {
-        let same_total = guest.whole_blocks && mode.tool == "icount1";
+        let same_total = guest.whole_blocks && ["icount1", "opcodes"].contains(&mode.tool);
         let tool = if same_total { SERIAL.tool } else { mode.tool };
         let serial = serial(guest, rounds, tool)?;
         if total != serial {

@@ -19,7 +19,8 @@
 //!  0x5554_fb00_0000  SNAPSHOT       run      16 MiB   in a run's first slice only, and only while it starts: see [`crate::snapshot`]
 //!  0x5555_0000_0000  THREADS       private  64 MiB   thread states, reached through GS
 //!  0x5555_0400_0000  TARGET_WINDOWS private 256 KiB  where in TARGETS to look; after it 2 MiB at least are never mapped
-//!  0x5555_0800_0000  LOCAL         private  96 MiB   the tool's local state
+//!  0x5555_0800_0000  LOCAL         private  48 MiB   the tool's local state
+//!  0x5555_0b00_0000  COUNTS        private  48 MiB   counters of blocks
 //!  0x5555_0e00_0000  BUFFER        private   1 MiB   values on their way from translated code to the tool; nothing is mapped
 //!                                                    after it, so that a full buffer is noticed by a fault
 //!  0x5555_1000_0000  CACHE_SHARED  run     256 MiB   the shared code cache, executed (MAP_PRIVATE view)
@@ -33,7 +34,7 @@
 //! area, and PIE executables and their brk heaps only grow away from this place. ASan's shadow and allocator end at
 //! 0x5400_0000_0000, MSan and TSan leave the range to the app. And it is the place from which RIP-relative
 //! operands of a PIE main executable (at its lowest address when randomisation is off) are in reach.
-//! Counters are one `add [rip+x], imm` because LOCAL lies within 2 GiB of both caches.
+//! Counters are one `add [rip+x], imm` because LOCAL and COUNTS lie within 2 GiB of both caches.
 //!
 //! The reservation is final: what later versions need is in it already. Nothing of an app's may lie where they want to be, or they
 //! couldn't run what was recorded by this one. TSan makes a gap that reaches into WINDOWS inaccessible. That changes nothing, so it may: see [`stays_reserved`].
@@ -119,7 +120,9 @@ pub const THREADS: Region = Region::new(0x5555_0000_0000, 64 * MIB);
 /// Where in [`TARGETS`] the windows are: a table that is entered by bits of a target. Of what follows it nothing may be mapped up to eight times its size.
 pub const TARGET_WINDOWS: Region = Region::new(0x5555_0400_0000, 8 * MIB);
 /// Tool-local state.
-pub const LOCAL: Region = Region::new(0x5555_0800_0000, 96 * MIB);
+pub const LOCAL: Region = Region::new(0x5555_0800_0000, 48 * MIB);
+/// Counters of blocks: those of shared translations, then those of this process's own.
+pub const COUNTS: Region = Region::new(0x5555_0b00_0000, 48 * MIB);
 /// What translated code writes for the tool to take in bulk: small enough to stay in a core's own cache.
 pub const BUFFER: Region = Region::new(0x5555_0e00_0000, MIB);
 /// Never mapped: stores after the end of [`BUFFER`] fault.
@@ -198,6 +201,7 @@ mod tests {
             THREADS,
             TARGET_WINDOWS,
             LOCAL,
+            COUNTS,
             BUFFER,
             BUFFER_GUARD,
             CACHE_SHARED,

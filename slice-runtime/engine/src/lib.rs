@@ -14,8 +14,10 @@
 //! * `translations`: what all threads of a process share: finding, making, dropping.
 //! * `run`: one thread ([`Runner`]).
 //! * `log`: what those who work on it are told.
+//! * [`block_counts`]: how often blocks were executed.
 //! * [`routines`]: what is counted of analysis routines that leave the cache.
 
+pub mod block_counts;
 mod cache;
 mod coherence;
 mod gateway;

@@ -1,8 +1,8 @@
 //! The list of steps that the loader executes in a taken-over process.
 
 use bubble::map::{
-    BUBBLE, BUFFER, CACHE_ALIAS, CACHE_OWN, CACHE_SHARED, CONTROL, HEAP, IMAGE, LIBC_HEAP, LOCAL, RECORDS, RESULT,
-    Region, SNAPSHOT, STACK, TABLES, TABLES_OWN, THREADS, file,
+    BUBBLE, BUFFER, CACHE_ALIAS, CACHE_OWN, CACHE_SHARED, CONTROL, COUNTS, HEAP, IMAGE, LIBC_HEAP, LOCAL, RECORDS,
+    RESULT, Region, SNAPSHOT, STACK, TABLES, TABLES_OWN, THREADS, file,
 };
 use bubble::snapshot::Contents;
 use machine::{Gpr, PAGE, Registers};
@@ -167,6 +167,7 @@ fn map_private(steps: &mut Vec<Step>) {
         ("map STACK", STACK, READ_WRITE),
         ("map THREADS", THREADS, READ_WRITE),
         ("map LOCAL", LOCAL, READ_WRITE),
+        ("map COUNTS", COUNTS, READ_WRITE),
         ("map BUFFER", BUFFER, READ_WRITE),
         ("map CACHE_OWN", CACHE_OWN, READ_WRITE | libc::PROT_EXEC),
         ("map TABLES_OWN", TABLES_OWN, READ_WRITE),

@@ -67,15 +67,17 @@
 //! # Its rooms
 //!
 //! ```text
-//!   names ◄─ instrument ◄─ tool ◄─ image
+//!   code, names ◄─ instrument ◄─ tool ◄─ image
 //!         ◄─ files ◄─────────┘
 //! ```
 //!
+//! * `code`: how often code was executed.
 //! * `names`: images and routines of the app. `files`: reading them.
 //! * `instrument`: a trace, and what is inserted into it.
 //! * `tool`: the trait, options, results.
 //! * `image`: a program that plays the three roles.
 
+mod code;
 mod files;
 mod image;
 mod instrument;
@@ -88,6 +90,7 @@ pub use clap;
 /// `#[serde(crate = "superpin_tool::serde")]`.
 pub use serde;
 
+pub use code::{BlockCounts, Code, CodeBlock, CodeInstruction, CountsBlocks};
 pub use files::{Images, Line};
 pub use image::{Entry, main};
 pub use instrument::{

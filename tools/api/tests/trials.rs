@@ -109,6 +109,36 @@ fn blocks_are_those_of_the_app() {
     }
 }
 
+/// Each instruction was executed as often as calls say, and as often in all modes.
+#[test]
+fn executions_are_the_same_however_they_are_counted() {
+    let gzip = ["--", "/bin/gzip", "-1", "-c", "/bin/ls"];
+    for app in [&["--", "/bin/ls", "-ln", FOLDER][..], &gzip[..]] {
+        let app = [&["-env", "clean", "-t", "executed"], app].concat();
+        let counts = |options: &str| -> String {
+            let options: Vec<&str> = options.split(' ').collect();
+            result(&[&options[..], &app[..]].concat())
+        };
+        let serial = counts("-sp 0");
+        assert!(serial.lines().count() > 5000 && serial.contains("\nas called: true\n"), "{serial}");
+        let folder = tempfile::tempdir().unwrap();
+        let persist = format!("-sp 1 -spmsec 2 -persist {}", folder.path().display());
+        for options in [
+            "-sp 1 -spmsec 1",
+            "-sp 1 -spmsec 3 -trace-blocks 1",
+            "-sp 1 -spsysrecs 10 -share 0 -cache-bytes 65536",
+            "-sp 1 -spmsec 2 -engine none",
+            "-sp 0 -trace-ins 3 -cache-bytes 65536",
+            &persist,
+            &persist,
+        ] {
+            let other = counts(options);
+            let differ = serial.lines().zip(other.lines()).find(|(one, other)| one != other);
+            assert!(serial == other, "{options}: {differ:?}");
+        }
+    }
+}
+
 /// No register is left to write them with that nobody wants. Some hold what is different in each run.
 #[test]
 fn all_registers_come_by_buffer_and_by_calls() {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use superpin_tool::json::{Value, json};
-use superpin_tool::merge::{Merge, Sum};
-use superpin_tool::{Arg, At, MNEMONICS, Out, Repeat, SliceInfo, Tool, Trace, mnemonic_name};
+use superpin_tool::merge::Merge;
+use superpin_tool::{BlockCounts, Code, Out, Repeat, SliceInfo, Tool, Trace};
 
 use crate::repeat::RepeatOption;
 
@@ -24,21 +24,13 @@ pub struct Opcodes {
     repeat: RepeatOption,
 }
 
-/// How often each was executed, by number of the mnemonic.
-pub type Counts = [u64; MNEMONICS];
-
-fn count(counts: &mut Counts, mnemonic: u64, instructions: u64) {
-    let count = &mut counts[mnemonic as usize % MNEMONICS];
-    *count = count.wrapping_add(instructions);
-}
-
 impl Tool for Opcodes {
     const NAME: &'static str = "opcodes";
     const ABOUT: &'static str = "Count executed instructions by mnemonic";
     type Options = Options;
-    type Local = Counts;
-    type Result = BTreeMap<u16, Sum>;
-    type Total = BTreeMap<u16, Sum>;
+    type Local = BlockCounts;
+    type Result = Code;
+    type Total = Code;
 
     fn new(options: Options) -> Result<Self, String> {
         Ok(Self { top: options.top, repeat: options.repeat })
@@ -48,30 +40,25 @@ impl Tool for Opcodes {
         self.repeat.repeat
     }
 
-    fn instrument(&self, trace: &Trace<'_, Counts>) {
-        for instruction in trace.instructions() {
-            instruction.call(At::Before, count, (instruction.mnemonic_number(), Arg::BlockInstructions));
-        }
+    fn instrument(&self, trace: &Trace<'_, BlockCounts>) {
+        trace.count_blocks();
     }
 
-    fn begin(&self, _: SliceInfo) -> Counts {
-        [0; MNEMONICS]
+    fn begin(&self, _: SliceInfo) -> BlockCounts {
+        BlockCounts::new()
     }
 
-    fn finish(&self, counts: &Counts) -> Self::Result {
-        (0..).zip(counts).filter(|(_, count)| **count != 0).map(|(mnemonic, count)| (mnemonic, Sum(*count))).collect()
+    fn finish(&self, blocks: &BlockCounts) -> Code {
+        blocks.executed()
     }
 
-    fn fold(&self, total: &mut Self::Total, _: SliceInfo, counts: Self::Result) {
-        Merge::merge(total, counts);
+    fn fold(&self, total: &mut Code, _: SliceInfo, executed: Code) {
+        total.merge(executed);
     }
 
-    fn fini(&self, total: Self::Total, out: &mut Out<'_>) -> std::io::Result<()> {
-        let all: u64 = total.values().map(|count| count.0).sum();
-        let mut sorted: Vec<(u64, &str)> = total
-            .into_iter()
-            .map(|(mnemonic, count)| (count.0, mnemonic_name(usize::from(mnemonic)).unwrap_or("?")))
-            .collect();
+    fn fini(&self, total: Code, out: &mut Out<'_>) -> std::io::Result<()> {
+        let mut sorted: Vec<(u64, &str)> = by_mnemonic(&total).into_iter().map(|(name, count)| (count, name)).collect();
+        let all: u64 = sorted.iter().map(|(count, _)| count).sum();
         // The most frequent first, and those that are equally frequent by name.
         sorted.sort_by_key(|&(count, name)| (std::cmp::Reverse(count), name));
         let lines = if self.top == 0 { sorted.len() } else { self.top };
@@ -82,9 +69,12 @@ impl Tool for Opcodes {
         self.repeat.say(out)
     }
 
-    fn values(&self, total: &Self::Total) -> Option<Value> {
-        let named = total.iter().filter_map(|(mnemonic, count)| Some((mnemonic_name((*mnemonic).into())?, count.0)));
-        let mnemonics: BTreeMap<&str, u64> = named.collect();
-        Some(json!({ "instructions": total.values().map(|count| count.0).sum::<u64>(), "mnemonics": mnemonics }))
+    fn values(&self, total: &Code) -> Option<Value> {
+        let mnemonics = by_mnemonic(total);
+        Some(json!({ "instructions": mnemonics.values().sum::<u64>(), "mnemonics": mnemonics }))
     }
+}
+
+fn by_mnemonic(total: &Code) -> BTreeMap<&'static str, u64> {
+    total.by(|instruction| instruction.mnemonic())
 }

@@ -121,6 +121,7 @@ impl Cache {
             stubs_end: code.pc((code.limit() - u64::from(locked.stub_bytes())) as u32),
             first_exit: locked.next_exit(),
             arena: locked.next_arena(),
+            first_counter: code.tables.block_counters(),
         }
     }
 
@@ -139,7 +140,7 @@ impl Cache {
         let space = self.space(site.space);
         let stubs = space.limit() as u32 - locked.stub_bytes() - made.stubs.len() as u32;
         let fits = site.offset as usize + made.code.len() <= stubs as usize;
-        if !fits || !locked.has_room(made.exits.len(), made.arena.len()) {
+        if !fits || !locked.has_room(made.exits.len(), made.arena.len(), made.counted.len()) {
             return Err(Full);
         }
         space.write(locked, site.offset, &made.code);
@@ -147,6 +148,7 @@ impl Cache {
         self.written.set(self.written.get() + (made.code.len() + made.stubs.len()) as u64);
         locked.write_exits(&made.exits);
         locked.write_arena(&made.arena);
+        locked.write_counted(&made.counted);
         let trace = TraceRecord {
             pc,
             app_len: code.len() as u32,
@@ -160,6 +162,8 @@ impl Cache {
             block_calls: made.block_calls,
             buffer_marks: made.buffer_marks,
             call_marks: made.call_marks,
+            first_counter: site.first_counter,
+            counted: made.counted.len() as u32,
             ibl_stubs: Default::default(),
             self_checks: u32::from(made.self_checks),
             code_hash: hash_of(code),

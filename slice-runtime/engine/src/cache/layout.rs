@@ -9,6 +9,7 @@
 //!            traces   Trace records, in the order of their code in the cache
 //!            exits    Exit records
 //!            arena    state maps and analysis-call descriptors
+//!            counted  which block each counter counts
 //!            shared IBL tables  IBL tables
 //! ```
 //!
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use bubble::code_files::{CodeFiles, OF_ONE_RUN};
 use machine::AppPc;
-use translator::abi::{Counters, IndirectTables, Level, TraceExit};
+use translator::abi::{COUNTERS, CountedBlock, Counters, IndirectTables, Level, TraceExit};
 
 use super::region_set::RegionSet;
 
@@ -70,6 +71,10 @@ pub struct TraceRecord {
     pub ibl_stubs: [AtomicU32; Level::ALL.len()],
     /// Entries of the list of call marks that follows the buffer marks.
     pub call_marks: u32,
+    /// Number of the counter of the first of its blocks that are counted.
+    pub first_counter: u32,
+    /// Blocks that are counted.
+    pub counted: u32,
     /// 1 if it compares its app code itself when it is entered, see `translator`'s self-checks.
     pub self_checks: u32,
     /// Hash of the app code that it was made from.
@@ -89,6 +94,8 @@ pub struct Header {
     pub(super) stubs: AtomicU64,
     /// Arena offset of the first free byte.
     pub(super) arena: AtomicU64,
+    /// Counters of blocks in use.
+    pub(super) counters_of_blocks: AtomicU32,
     /// Bits for the heads that the index has, see [`filter_of`].
     pub(super) filter: [AtomicU64; FILTER_WORDS],
     /// Counters that have shards in the code of these tables.
@@ -122,6 +129,7 @@ pub(super) struct Layout {
     pub(super) traces: [TraceRecord; MAX_TRACES],
     pub(super) exits: [TraceExit; MAX_EXITS],
     pub(super) arena: [u8; ARENA_BYTES],
+    pub(super) counted: [CountedBlock; COUNTERS],
     pub(super) shared_ibl: [IndirectTables; MAX_SHARED_IBL],
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bubble::code_files::{CodeFiles, FileRegion, FileVersion};
 use machine::AppPc;
-use translator::abi::{LINK_WORDS, TraceExit, TraceId};
+use translator::abi::{COUNTERS, CountedBlock, LINK_WORDS, TraceExit, TraceId};
 
 use super::layout::{ARENA_BYTES, MAX_EXITS, MAX_TRACES, TraceRecord, filter_of, slots_of};
 use super::tables::Tables;
@@ -101,11 +101,12 @@ impl Locked<'_> {
         self.tables.header().arena.load(Ordering::Relaxed) as u32
     }
 
-    /// Whether one more trace of this many exits and arena bytes still fits.
-    pub fn has_room(&self, exits: usize, arena: usize) -> bool {
+    /// Whether one more trace of this many exits, arena bytes and blocks that are counted still fits.
+    pub fn has_room(&self, exits: usize, arena: usize, counted: usize) -> bool {
         (self.tables.len() as usize) < MAX_TRACES - 1
             && self.next_exit() as usize + exits <= MAX_EXITS
             && self.next_arena() as usize + arena <= ARENA_BYTES
+            && self.tables.block_counters() as usize + counted <= COUNTERS
     }
 
     /// Stores arena bytes at the arena's end without taking them into use; `publish` does that.
@@ -113,6 +114,13 @@ impl Locked<'_> {
         let at = self.next_arena() as usize;
         // SAFETY: the lock is held and `has_room` was checked by slicing; bytes above the cursor belong to the holder.
         unsafe { (&mut (*self.tables.layout).arena)[at..at + bytes.len()].copy_from_slice(bytes) }
+    }
+
+    /// Stores what the counters of the next trace count behind those in use, without taking them into use.
+    pub fn write_counted(&self, counted: &[CountedBlock]) {
+        let at = self.tables.block_counters() as usize;
+        // SAFETY: as in `write_arena`.
+        unsafe { (&mut (*self.tables.layout).counted)[at..at + counted.len()].copy_from_slice(counted) }
     }
 
     /// Stores exits of the next trace after the last one in use without taking them into use.
@@ -147,12 +155,14 @@ impl Locked<'_> {
         let page = (trace.app_len > 0).then(|| self.tables.page_head(trace.pc.0 >> 12));
         trace.next_in_page = page.map_or(0, |page| self.newest_valid(page.load(Ordering::Relaxed)));
         let (pc, code_end) = (trace.pc, u64::from(trace.start + trace.size));
+        let counters = trace.first_counter + trace.counted;
         // SAFETY: the lock is held; the record above the cursor belongs to the holder.
         unsafe { (&raw mut (*self.tables.layout).traces[number as usize]).write(trace) };
         header.exits.store(self.next_exit() + exits as u32, Ordering::Relaxed);
         header.arena.store(u64::from(self.next_arena()) + (arena as u64).next_multiple_of(8), Ordering::Relaxed);
         header.code.store(code_end, Ordering::Relaxed);
         header.stubs.fetch_add(stubs as u64, Ordering::Relaxed);
+        header.counters_of_blocks.store(counters, Ordering::Release);
         header.traces.store(number + 1, Ordering::Release);
         if let Some(page) = page {
             page.store(number + 1, Ordering::Release);
@@ -219,6 +229,8 @@ mod tests {
             ibl_stubs: Default::default(),
             self_checks: 0,
             call_marks: 0,
+            first_counter: locked.tables.block_counters(),
+            counted: 0,
             code_hash: pc,
         }
     }

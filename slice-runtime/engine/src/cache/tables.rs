@@ -13,7 +13,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use machine::AppPc;
-use translator::abi::{TraceExit, TraceId};
+use translator::abi::{CountedBlock, TraceExit, TraceId};
 
 use super::layout::{Header, INDEX_ENTRIES, Layout, OfOneRun, TraceRecord, filter_of, slots_of};
 
@@ -68,6 +68,25 @@ impl Tables {
     pub fn exit(&self, number: u32) -> TraceExit {
         // SAFETY: exits are complete before the code that names them is reachable.
         unsafe { (&(*self.layout).exits)[number as usize] }
+    }
+
+    /// Blocks that are counted, by the numbers of their counters: those of a trace.
+    pub fn counted_in(&self, id: TraceId) -> &[CountedBlock] {
+        let trace = self.trace(id);
+        let first = trace.first_counter as usize;
+        // SAFETY: by *append* records of a published trace don't change.
+        unsafe { &(&(*self.layout).counted)[first..first + trace.counted as usize] }
+    }
+
+    /// What a counter counts that isn't zero: whoever has executed its trace has seen that published.
+    pub fn counted(&self, number: u32) -> &CountedBlock {
+        // SAFETY: by *append* records of a published trace don't change.
+        unsafe { &(&(*self.layout).counted)[number as usize] }
+    }
+
+    /// Counters of blocks in use.
+    pub fn block_counters(&self) -> u32 {
+        self.header().counters_of_blocks.load(Ordering::Acquire)
     }
 
     /// Where the records of exits lie, one behind the other.

@@ -8,6 +8,7 @@ use super::begun::{Inside, Left};
 use super::rest::Block;
 use super::runner::Runner;
 use super::stream;
+use crate::block_counts;
 use crate::cache::{Found, Records};
 use crate::coherence::AppCode;
 use crate::routines::count;
@@ -100,6 +101,7 @@ impl Runner {
                 descriptor.correct(before.wrapping_sub(counted), self.cpu());
             }
         }
+        block_counts::leave(at.space, &tables, at.id, entry.pc, inside);
         Left { made, inside: self.inside((at.space, at.id), AppPc(entry.pc)) }
     }
 

@@ -9,6 +9,7 @@ use super::begun::{Begun, Left};
 use super::control::Controls;
 use super::next::Next;
 use super::x87;
+use crate::block_counts;
 use crate::cache::{Cache, CodeSpace, Tables};
 use crate::gateway::{self, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, FastPath};
 use crate::interface::{Control, Flow, Host, Settings};
@@ -50,12 +51,14 @@ impl Runner {
         let own = space(SpaceId::Own, map::TABLES_OWN.start, map::CACHE_OWN.start, map::CACHE_OWN.start);
         let shared = || space(SpaceId::Shared, map::TABLES.start, map::CACHE_SHARED.start, map::CACHE_ALIAS.start);
         let cache = Cache::new(own, settings.sharing.then(shared));
+        block_counts::begin(settings.sharing);
         if !settings.sharing {
             // Then all code goes to the own cache; a slice's stays small. The thread state has the large table of
             // indirect branches, which is filled at once.
             let tables = (map::TABLES_OWN.start, map::TABLES_OWN.size);
-            for (start, size) in [(map::CACHE_OWN.start, map::CACHE_OWN.size), (map::THREADS.start, HUGE_PAGE), tables]
-            {
+            let counts = (map::COUNTS.start, map::COUNTS.size);
+            let cache = (map::CACHE_OWN.start, map::CACHE_OWN.size);
+            for (start, size) in [cache, (map::THREADS.start, HUGE_PAGE), tables, counts] {
                 // SAFETY: advice about mappings of the engine's own.
                 unsafe { libc::madvise(start as *mut _, size as usize, libc::MADV_HUGEPAGE) };
             }

@@ -17,8 +17,7 @@ use super::engine::Engine;
 use super::point::{EndPlace, EndPoint};
 use crate::cache::{Found, Locked};
 use crate::coherence::code_at;
-use crate::gateway;
-use crate::log;
+use crate::{block_counts, gateway, log};
 
 /// Every so-manieth translation is timed.
 const TIMED: u64 = 16;
@@ -296,6 +295,9 @@ impl Engine {
         self.code.watch(pc.0, last.next_pc().0);
         if let Want::Once { made, written, .. } = want {
             leave_out(&mut trace, made, written);
+        }
+        if want.is_part() {
+            block_counts::go_on(&mut trace, want.is_once());
         }
         if self.settings.off.leaves(Optimisation::Merge) {
             merge_counters(&mut trace, &self.known);

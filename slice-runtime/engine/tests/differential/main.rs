@@ -278,6 +278,25 @@ fn with_counters() {
     run_programs("counters", Where::Near, SETTINGS, translated::insert_counters);
 }
 
+/// Each instruction is counted as often as it is executed, whatever becomes of its block.
+#[test]
+fn with_blocks_counted() {
+    run_programs("blocks", Where::Near, SETTINGS, translated::insert_counted);
+    let settings = Settings { exact_faults: false, ..SETTINGS };
+    run_programs("blocks without flags", Where::Far, settings, translated::insert_counted);
+    run_programs("blocks", Where::Near, settings, translated::insert_only_counted);
+    run_programs("blocks", Where::Near, Settings { off: Off::ALL, ..SETTINGS }, translated::insert_counted);
+    run_programs(
+        "blocks tiny",
+        Where::Near,
+        Settings { cache_bytes: 16 << 10, ..SETTINGS },
+        translated::insert_counted,
+    );
+    run_changing("blocks changing", Where::Low, translated::insert_counted);
+    run_interrupted_in(20, "blocks interrupted", Where::Near, false, translated::insert_counted);
+    run_interrupted_in(20, "blocks changing", Where::Near, true, translated::insert_counted);
+}
+
 /// The state that an interruption finds must be the app's, wherever it comes: the program goes on from it.
 #[test]
 fn with_interruptions() {

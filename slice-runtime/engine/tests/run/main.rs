@@ -50,7 +50,7 @@ fn map_run_memory(fd: i32) {
 
 fn map_bubble() {
     let data = libc::PROT_READ | libc::PROT_WRITE;
-    for region in [map::THREADS, map::TABLES_OWN, map::LOCAL, map::BUFFER] {
+    for region in [map::THREADS, map::TABLES_OWN, map::LOCAL, map::COUNTS, map::BUFFER] {
         map_region(region, data);
     }
     map_region(map::CACHE_OWN, data | libc::PROT_EXEC);

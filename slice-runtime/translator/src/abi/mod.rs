@@ -10,6 +10,7 @@
 //!   a routine that asks for all ──► State       the app's state, read
 //! ```
 
+mod block_counters;
 mod counters;
 mod cpu;
 mod descriptor;
@@ -24,6 +25,7 @@ mod step;
 mod thread_state;
 mod values;
 
+pub use block_counters::{COUNTERS, CountedBlock, block_counter_address};
 pub use counters::{CounterPlace, Counters};
 pub use cpu::Cpu;
 pub use descriptor::CallDescriptor;

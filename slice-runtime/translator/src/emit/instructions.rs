@@ -299,7 +299,7 @@ mod tests {
         let code = [0xe2, 0, 0x90, 0x0f, 5];
         let trace = select(AppPc(0x1000), &code, limits, |_| Border::None, Vec::new()).unwrap().trace;
         let (pc, stubs_end) = (CachePc(CACHE_OWN.start), CachePc(CACHE_OWN.start + 4096));
-        let site = Site { space: SpaceId::Own, offset: 0, pc, stubs_end, first_exit: 0, arena: 0 };
+        let site = Site { space: SpaceId::Own, offset: 0, pc, stubs_end, first_exit: 0, arena: 0, first_counter: 0 };
         let (counters, known) = (Counters::default(), RoutineFacts::default());
         let live_at = &mut |_| flags::ARITHMETIC;
         let off = Off::default();

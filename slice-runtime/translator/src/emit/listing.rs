@@ -173,6 +173,7 @@ mod tests {
                 stubs_end: CachePc(CACHE_OWN.end()),
                 first_exit: 7,
                 arena: 64,
+                first_counter: 0,
             };
             let (counters, known) = (Counters::default(), RoutineFacts::default());
             let doors = Doors { leave_by_stub: 0x5554_e000_1000, stub_miss: 0x5554_e000_1100 };

@@ -50,6 +50,7 @@ pub fn translate<'a>(
         emitter.r11_before(index, block);
         emitter.buffer_before(index, block);
         emitter.load_needed(index);
+        emitter.counts_before(index, block);
         emitter.calls_before(index, block);
         emitter.r11_at(index, block);
         emitter.instruction(index, block)?;

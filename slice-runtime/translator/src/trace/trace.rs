@@ -21,6 +21,10 @@ pub struct Trace {
     pub calls: Vec<AnalysisCall>,
     /// Values to be written into the buffer, by ascending index.
     pub buffered: Vec<Buffered>,
+    /// Blocks whose executions are counted, see [`CountedBlock`](crate::abi::CountedBlock): their numbers, ascending.
+    pub counted: Vec<usize>,
+    /// Code of its first block that was executed before the trace is entered, of a trace that is the rest of a block that is counted.
+    pub executed: Vec<u8>,
 }
 
 impl Trace {

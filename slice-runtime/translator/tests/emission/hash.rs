@@ -36,6 +36,11 @@ impl Hash {
         }
         let lengths = [made.map, made.map_len, made.block_calls, made.buffer_marks, made.call_marks];
         lengths.into_iter().for_each(|length| self.word(length.into()));
+        for block in &made.counted {
+            [block.first, block.code.into(), block.len.into(), block.done.into(), block.executed.into()]
+                .into_iter()
+                .for_each(|w| self.word(w));
+        }
         self.word(made.self_checks.into());
     }
 }

@@ -79,6 +79,7 @@ fn site(rng: &mut Rng) -> Site {
         stubs_end: CachePc(cache.end() - rng.below(1 << 20) * 8),
         first_exit: rng.below(1 << 16) as u32,
         arena: rng.below(1 << 16) as u32 * 8,
+        first_counter: rng.below(1 << 16) as u32,
     }
 }
 

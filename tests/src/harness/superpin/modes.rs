@@ -20,7 +20,7 @@ pub struct Mode {
 impl Mode {
     /// Whether its total doesn't depend on the order of the instructions.
     pub fn counts(&self) -> bool {
-        self.tool.starts_with("icount")
+        self.tool.starts_with("icount") || self.tool == "opcodes"
     }
 
     const fn slow(self) -> Self {
@@ -85,6 +85,8 @@ pub const MODES: &[Mode] = &[
     sliced("5ms-each", "icount2 --repeat each", &["-sp", "1", "-spmsec", "5"]),
     sliced("sysrecs-3-memaddr-each", "memaddr --repeat each", &["-sp", "1", "-spsysrecs", "3", "-spmsec", "20"]),
     sliced("sysrecs-3-dcache", "dcache", &["-sp", "1", "-spsysrecs", "3", "-spmsec", "20"]),
+    serial("serial-opcodes-tiny-cache", "opcodes", &["-sp", "0", "-cache-bytes", "65536", "-trace-ins", "3"]).slow(),
+    sliced("5ms-opcodes", "opcodes", &["-sp", "1", "-spmsec", "5"]),
     serial("serial-persist", "icount2", &["-sp", "0", "-follow", "1"]).persists(),
     sliced("5ms-persist", "icount1", &["-sp", "1", "-spmsec", "5"]).persists(),
     sliced("200ms-persist", "icount2", &["-sp", "1", "-spmsec", "200"]).persists(),

@@ -5,6 +5,7 @@
 mod arguments;
 mod behind;
 mod blocks;
+mod executed;
 mod failing;
 mod functions;
 mod inclusive;
@@ -19,6 +20,7 @@ superpin_tool::image!(
     arguments::Arguments,
     behind::Behind,
     blocks::Blocks,
+    executed::Executed,
     functions::Functions,
     inclusive::Inclusive,
     ordered::Ordered,

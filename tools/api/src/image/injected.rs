@@ -30,7 +30,7 @@ impl<T: Tool> Injected<T> {
 /// This is a taken-over process: LOCAL is mapped and unused. Called once.
 pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Box<dyn RunningTool>, String> {
     const {
-        assert!(size_of::<T::Local>() as u64 <= LOCAL.size / 2, "the tool's Local is too large: box its large parts");
+        assert!(size_of::<T::Local>() as u64 <= LOCAL.size, "the tool's Local is too large: box its large parts");
         assert!(align_of::<T::Local>() <= 4096, "the tool's Local needs more than a page's alignment");
     }
     let tool = configure::<T>(options)?.tool;
@@ -44,7 +44,8 @@ impl<T: Tool> RunningTool for Injected<T> {
         let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Self::LOCAL as u64);
         let view = view.reading_flags(T::READS_FLAGS).repeating(self.tool.repeat()).in_files(trace.files);
         self.tool.instrument(&view);
-        let (calls, buffered) = view.into_inserted();
+        let (calls, buffered, counted) = view.into_inserted();
+        trace.counted = counted;
         trace.calls.extend(calls);
         trace.buffered.extend(buffered);
     }

@@ -10,6 +10,7 @@ use super::arguments::{Arg, Arguments, Routine};
 use super::at::At;
 use super::draft::Draft;
 use super::instruction::Instruction;
+use crate::code::CountsBlocks;
 use crate::names::Image;
 
 /// A basic block.
@@ -68,6 +69,14 @@ impl<'a, L: 'static> Block<'a, L> {
     /// Its last instruction: the only one that may be a branch.
     pub fn last(&self) -> Instruction<'a, L> {
         Instruction::new(self.draft, self.range.end - 1)
+    }
+
+    /// Has its executions counted: see [`crate::BlockCounts`].
+    pub fn count(&self)
+    where
+        L: CountsBlocks,
+    {
+        self.draft.count(self.index);
     }
 
     /// Inserts a call of `routine` with the local state and `args`.

@@ -1,6 +1,7 @@
 //! What a trace, its blocks and instructions are views of: what the engine decoded, and what was inserted so far.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 
 use bubble::code_files::FileRegion;
 use isa::Instruction;
@@ -17,6 +18,7 @@ pub struct Draft<'t> {
     block_ends: &'t [usize],
     calls: RefCell<Vec<AnalysisCall>>,
     buffered: RefCell<Vec<Buffered>>,
+    counted: RefCell<BTreeSet<usize>>,
     local: u64,
     /// Whether the tool says that it reads the app's flags.
     pub(super) reads_flags: bool,
@@ -35,9 +37,9 @@ struct OfFile {
 impl<'t> Draft<'t> {
     /// One into which nothing was inserted yet. The tool's local state lies at `local`.
     pub fn new(instructions: &'t [Instruction], block_ends: &'t [usize], local: u64) -> Self {
-        let (calls, buffered) = (RefCell::default(), RefCell::default());
-        let (reads_flags, repeat) = (false, Repeat::Once);
-        Self { instructions, block_ends, calls, buffered, local, reads_flags, repeat, code: Default::default() }
+        let (calls, buffered, counted) = (RefCell::default(), RefCell::default(), RefCell::default());
+        let (reads_flags, repeat, code) = (false, Repeat::Once, Default::default());
+        Self { instructions, block_ends, calls, buffered, counted, local, reads_flags, repeat, code }
     }
 
     /// The trace lies in these mappings of files.
@@ -88,10 +90,15 @@ impl<'t> Draft<'t> {
         self.buffered.borrow_mut().push(words);
     }
 
-    /// What was inserted: calls in the order of insertion, words by instruction.
-    pub fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>) {
+    /// A block is counted.
+    pub fn count(&self, block: usize) {
+        self.counted.borrow_mut().insert(block);
+    }
+
+    /// What was inserted: calls in the order of insertion, words by instruction, blocks that are counted.
+    pub fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>) {
         let mut buffered = self.buffered.into_inner();
         buffered.sort_by_key(|buffered| buffered.index);
-        (self.calls.into_inner(), buffered)
+        (self.calls.into_inner(), buffered, self.counted.into_inner().into_iter().collect())
     }
 }

@@ -10,6 +10,7 @@ use super::block::Block;
 use super::draft::Draft;
 use super::instruction::Instruction;
 use super::repeat::Repeat;
+use crate::code::CountsBlocks;
 use crate::names::{Image, Routine};
 
 /// A trace that is about to be translated, for a tool whose local state is `L`.
@@ -42,8 +43,8 @@ impl<'t, L: 'static> Trace<'t, L> {
         self
     }
 
-    /// What was inserted, in order.
-    pub(crate) fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>) {
+    /// What was inserted, in order, and the blocks that are counted.
+    pub(crate) fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>) {
         self.draft.into_inserted()
     }
 
@@ -65,6 +66,14 @@ impl<'t, L: 'static> Trace<'t, L> {
     /// Its blocks, in order.
     pub fn blocks(&self) -> impl DoubleEndedIterator<Item = Block<'_, L>> + ExactSizeIterator {
         (0..self.draft.block_ends().len()).map(|index| Block::new(&self.draft, index))
+    }
+
+    /// Has the executions of all its blocks counted: see [`crate::BlockCounts`].
+    pub fn count_blocks(&self)
+    where
+        L: CountsBlocks,
+    {
+        self.blocks().for_each(|block| block.count());
     }
 
     /// Its instructions, in order.

@@ -8,6 +8,8 @@ use std::hash::{BuildHasher, Hash};
 
 use serde::{Deserialize, Serialize};
 
+use crate::code::Code;
+
 /// A part of a total.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be merged: nothing says how two of it are put together",
@@ -72,6 +74,12 @@ impl<T> Default for Append<T> {
 impl<T> Merge for Append<T> {
     fn merge(&mut self, next: Self) {
         self.0.extend(next.0);
+    }
+}
+
+impl Merge for Code {
+    fn merge(&mut self, next: Self) {
+        self.add_all(next);
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Local {
     pub around: [u64; 4],
     /// Instructions, of which [`check_counters`] knows nothing.
     pub steps: u64,
+    /// Weights of the instructions that were executed, see [`super::blocks`].
+    pub weight: u64,
 }
 
 /// As it is now.

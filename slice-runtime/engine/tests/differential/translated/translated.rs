@@ -10,6 +10,7 @@ use machine::flags;
 use translator::abi::Cpu;
 use translator::trace::{Instrument, Trace};
 
+use super::blocks::Weights;
 use super::interrupt::{INTERRUPTIONS, Interruptions, Timer};
 use super::local::{check_counters, counters};
 use crate::Outcome;
@@ -106,7 +107,7 @@ impl Host for Observer {
 impl Translated {
     pub fn new(settings: Settings, instrument: fn(&mut Trace)) -> Translated {
         let data = libc::PROT_READ | libc::PROT_WRITE;
-        for region in [map::THREADS, map::TABLES_OWN, map::LOCAL, map::BUFFER] {
+        for region in [map::THREADS, map::TABLES_OWN, map::LOCAL, map::COUNTS, map::BUFFER] {
             map_region(region, data);
         }
         map_region(map::CACHE_OWN, data | libc::PROT_EXEC);
@@ -163,7 +164,7 @@ impl Translated {
         let cpu = self.engine.cpu();
         cpu.registers = start.registers;
         cpu.xstate = start.xstate.clone();
-        let before = counters();
+        let (before, weights) = (counters(), Weights::now());
         let mut observer = Observer {
             instrument: self.instrument,
             outcome: None,
@@ -183,6 +184,7 @@ impl Translated {
         }
         self.steps = counters().steps.wrapping_sub(before.steps);
         check_counters(before, counters(), outcome);
+        Weights::now().check_since(weights);
         (outcome, state)
     }
 

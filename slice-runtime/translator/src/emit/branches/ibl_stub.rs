@@ -130,6 +130,7 @@ impl IblStub {
             block_calls: 0,
             buffer_marks: 0,
             call_marks: 0,
+            counted: Vec::new(),
             self_checks: false,
         }
     }
@@ -154,6 +155,7 @@ pub fn invalid(pc: AppPc, space: SpaceId, id: TraceId, site: Site) -> Translatio
         block_calls: 0,
         buffer_marks: 0,
         call_marks: 0,
+        counted: Vec::new(),
         self_checks: false,
     }
 }

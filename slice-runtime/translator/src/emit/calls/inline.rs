@@ -74,7 +74,7 @@ impl Emitter<'_> {
         Registers { reserved: self.reserved_registers(), unloaded: self.registers.unloaded }
     }
 
-    fn add_without_flags(&mut self, place: CounterPlace, amount: i32, spot: Spot) -> u32 {
+    pub(super) fn add_without_flags(&mut self, place: CounterPlace, amount: i32, spot: Spot) -> u32 {
         let (r, home) = self.borrow_register(spot.state, spot.block);
         self.mark_spot(spot, &[(r, home)], false);
         self.out.code.load_field(r, Field::Counter(place));

@@ -1,7 +1,8 @@
-//! Analysis calls, and how each is made: in place, called from translated code, tested first, or by the runtime.
+//! Analysis calls, and how each is made: in place, called from translated code, tested first, or by the runtime. Blocks that are counted.
 
 #[expect(clippy::module_inception, reason = "the order in which the others are tried")]
 mod calls;
+mod counts;
 mod direct;
 mod inline;
 mod spot;

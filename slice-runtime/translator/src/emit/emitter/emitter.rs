@@ -19,6 +19,8 @@ pub(in crate::emit) struct Facts<'a> {
     pub(in crate::emit) live_flags: Vec<u64>,
     /// For each block-level call: the index of the instruction before which it is made.
     pub(in crate::emit) placed: Vec<Option<usize>>,
+    /// For each block that is counted: the index of the instruction before which that is done.
+    pub(in crate::emit) counted: Vec<usize>,
 }
 
 /// A translation in the making: by which rules, of what, and what there is of it.

@@ -71,6 +71,13 @@ impl Emitter<'_> {
         ] {
             arena.extend_from_slice(part);
         }
+        let mut counted = self.marks.counted;
+        if !counted.is_empty() {
+            arena.extend_from_slice(&self.facts.trace.executed);
+            let code = self.site.arena + arena.len() as u32;
+            counted.iter_mut().for_each(|block| block.code += code);
+            self.facts.trace.instructions.iter().for_each(|instruction| arena.extend_from_slice(instruction.bytes()));
+        }
         let map_len = self.marks.map.len() as u32;
         (self.spare.usages, self.spare.live_flags) = (self.facts.usages, self.facts.live_flags);
         (self.spare.map, self.spare.pending, self.spare.descriptors) =
@@ -85,6 +92,7 @@ impl Emitter<'_> {
             block_calls: self.marks.block_calls.len() as u32,
             buffer_marks: self.marks.words.len() as u32,
             call_marks: self.marks.call_marks.len() as u32,
+            counted,
             self_checks: self.out.self_checks,
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{ScratchBuffers, emptied};
-use crate::abi::{BlockCall, BufferMark, CallMark, MapEntry};
+use crate::abi::{BlockCall, BufferMark, CallMark, CountedBlock, MapEntry};
 
 /// The state map and what goes with it, in the order of the code.
 pub(in crate::emit) struct Marks {
@@ -11,6 +11,8 @@ pub(in crate::emit) struct Marks {
     pub(in crate::emit) block_calls: Vec<BlockCall>,
     pub(in crate::emit) words: Vec<BufferMark>,
     pub(in crate::emit) call_marks: Vec<CallMark>,
+    /// Its `code` is the offset in the trace's app code.
+    pub(in crate::emit) counted: Vec<CountedBlock>,
     /// Offset at which the block began that is being written.
     pub(in crate::emit) block_begin: u32,
     /// Where a count branch that isn't taken jumps over what follows if it is.
@@ -25,6 +27,7 @@ impl Marks {
             block_calls: Vec::with_capacity(calls),
             words: Vec::new(),
             call_marks: Vec::with_capacity(calls),
+            counted: Vec::new(),
             block_begin: 0,
             not_taken: None,
         }

@@ -21,6 +21,8 @@ pub struct Site {
     pub first_exit: u32,
     /// Arena offset of its first byte.
     pub arena: u32,
+    /// Number of its first counter of blocks.
+    pub first_counter: u32,
 }
 
 /// Something that must hold at a slice's end.

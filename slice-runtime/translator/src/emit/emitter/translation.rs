@@ -2,7 +2,7 @@
 
 use machine::AppPc;
 
-use crate::abi::TraceExit;
+use crate::abi::{CountedBlock, TraceExit};
 
 /// A finished translation, to be written at its site.
 pub struct Translation {
@@ -12,7 +12,7 @@ pub struct Translation {
     pub stubs: Vec<u8>,
     /// Exits, in the order of their numbers.
     pub exits: Vec<TraceExit>,
-    /// Bytes for the arena: descriptors, state map, block-level calls.
+    /// Bytes for the arena: descriptors, state map, block-level calls, app code.
     pub arena: Vec<u8>,
     /// Arena offset of the state map.
     pub map: u32,
@@ -24,6 +24,8 @@ pub struct Translation {
     pub buffer_marks: u32,
     /// Call marks after those.
     pub call_marks: u32,
+    /// Blocks that are counted, in the order of their counters.
+    pub counted: Vec<CountedBlock>,
     /// Whether it compares its app code itself when it is entered.
     pub self_checks: bool,
 }

@@ -25,7 +25,8 @@ pub(in crate::emit) fn facts<'a>(
     let seen = SeenFlags { exact_faults: rules.exact_faults, shape, by_tool: are_read(trace) };
     find_live_flags(trace, &usages, rules, seen, live_at, &mut live_flags);
     let placed = place(trace, &live_flags, rules);
-    Facts { trace, usages, live_flags, placed }
+    let counted = trace.counted.iter().map(|&block| cheapest(trace, block, &live_flags, rules.off)).collect();
+    Facts { trace, usages, live_flags, placed, counted }
 }
 
 /// For each instruction, the arithmetic flags that something may still read before it.
@@ -51,7 +52,8 @@ fn find_live_flags(
         };
         let mut here = trace.calls.iter().filter(in_block);
         let looks = block == 0 && live[0] != 0 && may_drain(trace, rules.off);
-        let wanted = looks || here.any(|call| !adds_to_counter_register(call, rules.known, rules.counters));
+        let counted = trace.counted.contains(&block);
+        let wanted = looks || counted || here.any(|call| !adds_to_counter_register(call, rules.known, rules.counters));
         if wanted && range.clone().all(|i| live[i] != 0) {
             let after = live_after(trace, range.end, live, live_at);
             scan(trace, usages, range, after, seen, live);
@@ -151,11 +153,6 @@ fn live_after(trace: &Trace, end: usize, live: &[u64], live_at: &mut dyn FnMut(A
 /// For each block-level call, the instruction before which it is cheapest: the first one where all flags are dead, or the first
 /// of all for one that doesn't change them, or that is told what is only so there.
 fn place(trace: &Trace, live: &[u64], rules: &Rules<'_>) -> Vec<Option<usize>> {
-    let at = |block: usize| {
-        let range = trace.block(block);
-        let cheapest = || range.clone().find(|&i| live[i] == 0);
-        rules.off.leaves(Optimisation::Anywhere).then(cheapest).flatten().unwrap_or(range.start)
-    };
     trace
         .calls
         .iter()
@@ -164,10 +161,17 @@ fn place(trace: &Trace, live: &[u64], rules: &Rules<'_>) -> Vec<Option<usize>> {
                 Some(trace.block(block).start)
             }
             Point::Anywhere(block) if call.depends_on_place() => Some(trace.block(block).start),
-            Point::Anywhere(block) => Some(at(block)),
+            Point::Anywhere(block) => Some(cheapest(trace, block, live, rules.off)),
             _ => None,
         })
         .collect()
+}
+
+/// The first instruction of a block before which all flags are dead, if there is one, or its first.
+fn cheapest(trace: &Trace, block: usize, live: &[u64], off: Off) -> usize {
+    let mut range = trace.block(block);
+    let first = range.start;
+    off.leaves(Optimisation::Anywhere).then(|| range.find(|&i| live[i] == 0)).flatten().unwrap_or(first)
 }
 
 /// Whether the trace is one of those at whose heads the buffer is looked at. Whatever goes on for long

@@ -95,7 +95,7 @@ fn calls_say_how_their_routines_get_arguments() {
     first.call_with(At::Before, |_: &mut u8, _: &[u64]| {}, &[Arg::Pc, Arg::Flags]);
     first.call_with_state(At::After, |_: &mut u8, _: &State<'_>| {});
     first.call(At::Before, |_: &mut u8, _: u64| {}, (Arg::Vector { register: 31, word: 7 },));
-    let (calls, _) = trace.into_inserted();
+    let (calls, ..) = trace.into_inserted();
     assert_eq!(calls.iter().map(|call| call.form).collect::<Vec<_>>(), [Form::List, Form::State, Form::Words]);
     assert_eq!(calls.iter().map(|call| call.args.len()).collect::<Vec<_>>(), [2, 0, 1]);
 }
@@ -108,7 +108,7 @@ fn calls_name_their_point_and_keep_their_order() {
     second.call(At::Anywhere, touch, (Arg::BlockInstructions,));
     second.call(At::Before, touch, (Arg::Pc,));
     second.first().call_predicated(At::Before, touch, (Arg::MemoryAddress(0),));
-    let (calls, _) = trace.into_inserted();
+    let (calls, _, _) = trace.into_inserted();
     let points: Vec<Point> = calls.iter().map(|call| call.point).collect();
     assert_eq!(points, [Point::Anywhere(1), Point::Before(2), Point::Before(2)]);
     assert_eq!(calls[0].args, [translator::trace::Arg::BlockInstructions]);

@@ -1,0 +1,71 @@
+//! An instruction that was executed.
+
+use std::fmt;
+
+use isa::MemoryOperand;
+use machine::AppPc;
+
+/// An instruction of a [`crate::Code`].
+#[derive(Clone, Debug)]
+pub struct CodeInstruction {
+    decoded: isa::Instruction,
+    executions: u64,
+}
+
+impl CodeInstruction {
+    pub(in crate::code) fn new(decoded: isa::Instruction, executions: u64) -> Self {
+        Self { decoded, executions }
+    }
+
+    /// It was executed so many times more.
+    pub(in crate::code) fn add(&mut self, executions: u64) {
+        self.executions = self.executions.wrapping_add(executions);
+    }
+
+    /// How often it was executed: in the block that it was taken from, or in all of them.
+    pub fn executions(&self) -> u64 {
+        self.executions
+    }
+
+    /// Its address.
+    pub fn address(&self) -> AppPc {
+        self.decoded.pc()
+    }
+
+    /// The address after it.
+    pub fn next_address(&self) -> AppPc {
+        self.decoded.next_pc()
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.decoded.bytes()
+    }
+
+    /// Its mnemonic in lower case, as a manual spells it. For the whole instruction, print it.
+    pub fn mnemonic(&self) -> &'static str {
+        self.decoded.mnemonic()
+    }
+
+    /// Number of its mnemonic, as of [`crate::Instruction::mnemonic_number`].
+    pub fn mnemonic_number(&self) -> usize {
+        self.decoded.mnemonic_number()
+    }
+
+    /// The memory it accesses, as of [`crate::Instruction::memory_operands`].
+    pub fn memory_operands(&self) -> Vec<MemoryOperand> {
+        self.decoded.memory_operands().to_vec()
+    }
+
+    /// Whether it is a string instruction that repeats. It counts as one instruction, however often it repeats.
+    pub fn is_rep(&self) -> bool {
+        self.decoded.is_rep()
+    }
+}
+
+impl fmt::Display for CodeInstruction {
+    /// As a disassembler prints it, in AT&T syntax.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.decoded.fmt(f)
+    }
+}
