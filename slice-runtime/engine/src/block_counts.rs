@@ -16,7 +16,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bubble::map::{TABLES, TABLES_OWN};
 use translator::abi::{CountedBlock, SpaceId, TraceId, block_counter_address};
-use translator::trace::Trace;
 
 use crate::cache::Tables;
 
@@ -26,36 +25,11 @@ const BOTH: u32 = 2;
 
 /// In which spaces there are translations.
 static SPACES: AtomicU32 = AtomicU32::new(NO_ENGINE);
-static COUNTS: Mutex<Counts> = Mutex::new(Counts { uncounted: BTreeMap::new(), left: None });
+static COUNTS: Mutex<Counts> = Mutex::new(Counts { uncounted: BTreeMap::new() });
 
 struct Counts {
     /// Executions that no counter stands for, by first pc and code.
     uncounted: BTreeMap<(u64, Box<[u8]>), u64>,
-    /// The block that was left last, if it is counted.
-    left: Option<Left>,
-}
-
-struct Left {
-    /// Its first pc.
-    block: u64,
-    /// Code of what was executed of it.
-    executed: Vec<u8>,
-    /// The instruction behind that, if a trace was made for it alone.
-    begun: Vec<u8>,
-}
-
-impl Left {
-    /// Whether the app goes on in it at `pc`, which is where it was left, or behind the instruction that was begun there.
-    fn goes_on(&mut self, pc: u64) -> bool {
-        if !self.begun.is_empty() && self.at() + self.begun.len() as u64 == pc {
-            self.executed.append(&mut self.begun);
-        }
-        self.at() == pc
-    }
-
-    fn at(&self) -> u64 {
-        self.block + self.executed.len() as u64
-    }
 }
 
 impl Counts {
@@ -74,7 +48,7 @@ fn counts() -> MutexGuard<'static, Counts> {
 /// An engine begins, which may share translations: nothing was counted.
 pub(crate) fn begin(shares: bool) {
     SPACES.store(if shares { BOTH } else { OWN }, Ordering::Relaxed);
-    *counts() = Counts { uncounted: BTreeMap::new(), left: None };
+    *counts() = Counts { uncounted: BTreeMap::new() };
 }
 
 /// The cache of this process's own is about to be emptied: its counters are, too.
@@ -91,36 +65,17 @@ pub(crate) fn retire(own: &Tables) {
 pub(crate) fn leave(space: SpaceId, tables: &Tables, id: TraceId, pc: u64, inside: u32) {
     let first = tables.trace(id).first_counter;
     let mut blocks = (first..).zip(tables.counted_in(id));
-    let here = blocks.find(|(_, block)| (block.first..block.end()).contains(&pc));
-    let mut counts = counts();
-    counts.left = here.map(|(number, block)| {
-        if inside >= block.done {
-            // SAFETY: see `counter`.
-            unsafe { *counter(space, number) = (*counter(space, number)).wrapping_sub(1) };
-        }
-        let executed = (pc - block.block()) as usize;
-        let [before, whole] = code(tables, block);
-        if executed > before.len() {
-            counts.add(block.block(), before, 1_u64.wrapping_neg());
-            counts.add(block.block(), &whole[..executed], 1);
-        }
-        Left { block: block.block(), executed: whole[..executed].to_vec(), begun: Vec::new() }
-    });
-}
-
-/// The app goes on in the block that was left last, in this trace: it counts if the block does. `once`: it is one instruction, and the block goes on behind it.
-pub(crate) fn go_on(trace: &mut Trace, once: bool) {
-    let head = trace.head().0;
-    let mut counts = counts();
-    trace.counted.clear();
-    if let Some(left) = counts.left.as_mut()
-        && left.goes_on(head)
-    {
-        trace.counted = vec![0];
-        trace.executed = left.executed.clone();
-        if once {
-            left.begun = trace.instructions[0].bytes().to_vec();
-        }
+    let Some((number, block)) = blocks.find(|(_, block)| (block.first..block.end()).contains(&pc)) else { return };
+    if inside >= block.done {
+        // SAFETY: see `counter`.
+        unsafe { *counter(space, number) = (*counter(space, number)).wrapping_sub(1) };
+    }
+    let executed = (pc - block.block()) as usize;
+    let [before, whole] = code(tables, block);
+    if executed > before.len() {
+        let mut counts = counts();
+        counts.add(block.block(), before, 1_u64.wrapping_neg());
+        counts.add(block.block(), &whole[..executed], 1);
     }
 }
 

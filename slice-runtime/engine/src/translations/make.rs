@@ -17,7 +17,7 @@ use super::engine::Engine;
 use super::point::{EndPlace, EndPoint};
 use crate::cache::{Found, Locked};
 use crate::coherence::code_at;
-use crate::{block_counts, gateway, log};
+use crate::{gateway, log};
 
 /// Every so-manieth translation is timed.
 const TIMED: u64 = 16;
@@ -296,8 +296,8 @@ impl Engine {
         if let Want::Once { made, written, .. } = want {
             leave_out(&mut trace, made, written);
         }
-        if want.is_part() {
-            block_counts::go_on(&mut trace, want.is_once());
+        if let Some((start, code)) = block {
+            trace.executed = code[..(pc.0 - start.0) as usize].to_vec();
         }
         if self.settings.off.leaves(Optimisation::Merge) {
             merge_counters(&mut trace, &self.known);
