@@ -7,7 +7,7 @@ use super::code::Code;
 /// What is counted is told by [`crate::Trace::count_blocks`] or [`crate::Block::count`], and [`Self::executed`] tells it in [`crate::Tool::finish`]. This costs one addition to memory for each
 /// execution of a block: about as much as one counter for all of them.
 ///
-/// ```
+/// ```no_run,standalone_crate
 /// use superpin_tool::{BlockCounts, CountsBlocks};
 ///
 /// struct Local {
