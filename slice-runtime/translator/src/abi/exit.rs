@@ -87,3 +87,12 @@ pub fn exit_of(id: u64) -> (SpaceId, u32) {
     let space = if id >> 30 & 1 == 1 { SpaceId::Shared } else { SpaceId::Own };
     (space, id as u32 & 0x3fff_ffff)
 }
+
+/// Doors: addresses of the runtime that emitted code jumps to directly, where it reaches them.
+#[derive(Clone, Copy, Debug)]
+pub struct Doors {
+    /// Where an exit stub leaves.
+    pub leave_by_stub: u64,
+    /// Where an IBL stub goes on that isn't the target's, when there is no other.
+    pub stub_miss: u64,
+}

@@ -14,7 +14,6 @@ mod block_counters;
 mod counters;
 mod cpu;
 mod descriptor;
-mod doors;
 mod exit;
 mod ibl;
 mod marks;
@@ -29,8 +28,7 @@ pub use block_counters::{COUNTERS, CountedBlock, block_counter_address};
 pub use counters::{CounterPlace, Counters};
 pub use cpu::Cpu;
 pub use descriptor::CallDescriptor;
-pub use doors::Doors;
-pub use exit::{ExitKind, SpaceId, TraceExit, TraceId, exit_id, exit_of};
+pub use exit::{Doors, ExitKind, SpaceId, TraceExit, TraceId, exit_id, exit_of};
 pub use ibl::{INDIRECT_ENTRIES, IndirectTables, LINK_WORDS, Level, dropped_bits, index_of};
 pub use marks::{BlockCall, BufferMark, CallMark};
 pub use spill::{
