@@ -29,8 +29,10 @@ use crate::translations::Want;
 
 /// Where translated code was left.
 pub(super) struct Left {
-    /// How many calls have been made before the instruction there, those that are compensated not counted.
+    /// How many calls of the instruction there have been made before it, those that are compensated not counted.
     pub(super) made: usize,
+    /// Whether some have, or some for the block that it starts.
+    pub(super) has_begun: bool,
     /// The block, if the app is in one: where in it, and behind the instruction there.
     pub(super) inside: Option<Inside>,
 }
@@ -153,10 +155,10 @@ impl Begun {
         })
     }
 
-    /// Whether the instruction at `place`, `made` of whose calls have been made, has begun and goes on before an interruption is answered.
+    /// Whether the instruction at `place`, of whose calls some have been made (`has_begun`), has begun and goes on before an interruption is answered.
     /// If it is a system call that is made for real, the host sees to it that the app doesn't wait in it for the very signal.
-    pub(super) fn is_begun(&self, cache: &Cache, place: CachePc, made: usize) -> bool {
-        self.is_unfinished(cache, place) || made > 0 && cache.locate(place).is_some()
+    pub(super) fn is_begun(&self, cache: &Cache, place: CachePc, has_begun: bool) -> bool {
+        self.is_unfinished(cache, place) || has_begun && cache.locate(place).is_some()
     }
 
     /// Whether an interruption is to be answered before the app goes on at `next`. One that comes before the end of an instruction that

@@ -45,7 +45,7 @@ impl Runner {
         let Some(at) = self.engine.cache.locate(place) else { return };
         let pc = AppPc(at.entry.pc);
         let tables = self.engine.cache.space(at.space).tables;
-        for call in Records::of(&tables, at.id).calls.iter().filter(|call| call.pc == pc.0) {
+        for call in Records::of(&tables, at.id).calls.iter().filter(|call| call.pc == pc.0 && call.block == 0) {
             let (first, behind) = self.engine.cache.descriptor(at.space, call.descriptor);
             let result = self.make_call(&first, pc);
             if first.is_test() && result != 0 {
@@ -63,13 +63,15 @@ impl Runner {
     /// The app leaves a block at `place` before its end, with its registers in place: corrects the block-level calls that counted all of it, makes calls
     /// that are pending, and takes back words in the buffer. `begins`: what is at `place` was begun, as an instruction is that faults.
     pub(super) fn leave_block(&mut self, place: CachePc, begins: bool) -> Left {
-        let Some(at) = self.engine.cache.locate(place) else { return Left { made: 0, inside: None } };
+        let Some(at) = self.engine.cache.locate(place) else { return Left { made: 0, has_begun: false, inside: None } };
         let (entry, inside) = (at.entry, at.inside);
         let tables = self.engine.cache.space(at.space).tables;
         let records = Records::of(&tables, at.id);
-        let made_here = records.calls.iter().filter(|call| call.pc == entry.pc && inside >= call.pending).count();
-        let made = self.begun.made_before(&self.engine.cache, place).saturating_add(made_here);
-        let is_entered = |block: u64| block != entry.pc || begins || made > 0;
+        let made_here = || records.calls.iter().filter(|call| call.pc == entry.pc && inside >= call.pending);
+        let instructions_own = made_here().filter(|call| call.block == 0).count();
+        let made = self.begun.made_before(&self.engine.cache, place).saturating_add(instructions_own);
+        let has_begun = made > 0 || made_here().next().is_some();
+        let is_entered = |block: u64| block != entry.pc || begins || has_begun;
         for call in records.calls.iter().filter(|call| (call.pending..call.made).contains(&inside)) {
             if call.block != 0 && !is_entered(call.block) {
                 continue;
@@ -84,7 +86,7 @@ impl Runner {
             self.cpu().repeating = if again { self.cpu().registers.rip } else { 0 };
         }
         if entry.source() != PcSource::Static {
-            return Left { made: 0, inside: None };
+            return Left { made: 0, has_begun: false, inside: None };
         }
         let thread = self.thread();
         thread.buffer = stream::compensated(thread.buffer, records.words, entry.pc, inside);
@@ -102,7 +104,7 @@ impl Runner {
             }
         }
         block_counts::leave(at.space, &tables, at.id, entry.pc, inside);
-        Left { made, inside: self.inside((at.space, at.id), AppPc(entry.pc)) }
+        Left { made, has_begun, inside: self.inside((at.space, at.id), AppPc(entry.pc)) }
     }
 
     /// Where the app is that executes the instruction at `pc` in a trace.

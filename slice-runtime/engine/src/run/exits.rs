@@ -103,7 +103,7 @@ impl Runner {
         let left = self.leave_block(place, is_string);
         // Settled before, but a call may have been made since.
         self.flush_counters();
-        if is_string || self.begun.is_begun(&self.engine.cache, place, left.made) {
+        if is_string || self.begun.is_begun(&self.engine.cache, place, left.has_begun) {
             return self.finish_first(left);
         }
         self.begun.go_on_or_enter(left);

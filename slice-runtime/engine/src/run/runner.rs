@@ -176,7 +176,7 @@ impl Runner {
     fn answer_interrupt(&mut self, host: &mut dyn Host, next: Next) -> Next {
         if let Next::Cache(place) = next {
             let left = self.leave_block(place, false);
-            if self.begun.is_begun(&self.engine.cache, place, left.made) {
+            if self.begun.is_begun(&self.engine.cache, place, left.has_begun) {
                 return self.finish_first(left);
             }
             self.begun.go_on_or_enter(left);

@@ -32,7 +32,7 @@ pub struct BufferMark {
 pub struct CallMark {
     /// App pc of the instruction; 0 if it needn't be known how often the call was made, since it is compensated.
     pub pc: u64,
-    /// If the call is one for a whole block that isn't made yet: app pc of the block's first instruction. Else 0.
+    /// If the call is one for a whole block, which isn't compensated: app pc of the block's first instruction. Else 0.
     pub block: u64,
     /// From this offset up to `pending` only a part of the call has been done: translated code runs on, and asks for interruptions
     /// when it is complete.

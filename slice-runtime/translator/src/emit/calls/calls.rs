@@ -37,20 +37,15 @@ impl Emitter<'_> {
         let InPlace { begun, done } = self.emit_call(call, spot, &descriptor, range.len());
         let block_start = self.facts.trace.instructions[range.start].pc().0;
         let is_first = range.start == spot.index;
+        let of_block = matches!(call.point, Point::Anywhere(_)) && !call.is_compensated();
         let counts = !call.is_compensated() && is_first;
         if begun != done || counts {
             let pc = if counts { spot.pc } else { 0 };
+            let block = if of_block { block_start } else { 0 };
             let described = if counts && self.is_at_end(spot.index) { self.add_descriptor(&descriptor) } else { 0 };
-            self.marks.call_marks.push(CallMark {
-                pc,
-                block: 0,
-                begun,
-                pending: done,
-                made: done,
-                descriptor: described,
-            });
+            self.marks.call_marks.push(CallMark { pc, block, begun, pending: done, made: done, descriptor: described });
         }
-        if !call.is_compensated() && !is_first {
+        if of_block {
             // What is made once for each execution of a block is made for one that is left early, wherever in the block its place is.
             let pending = self.marks.block_begin;
             let descriptor = self.add_descriptor(&descriptor);
