@@ -60,8 +60,8 @@ fn an_exact_result_says_so_in_a_file_and_to_programs() {
         let total = parse_total(&result).unwrap();
         let outcome = superpin(&["-sp", sliced, "-t", "icount2", "-json", "-o", &file, "--", "/bin/true"]);
         assert_eq!((outcome.status, text(&outcome.stderr)), (0, String::new()));
-        let expected =
-            format!("{{\"result\":\"exact\",\"tool\":\"icount2\",\"values\":{{\"instructions\":{total}}}}}\n");
+        let values = format!("{{\"instructions\":{total},\"repetitions\":\"once\"}}");
+        let expected = format!("{{\"result\":\"exact\",\"tool\":\"icount2\",\"values\":{values}}}\n");
         assert_eq!(fs::read_to_string(&file).unwrap(), expected);
     }
     for tool in ["none", "opcodes", "branches", "memaddr", "dcache"] {
