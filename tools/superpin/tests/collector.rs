@@ -166,12 +166,12 @@ fn a_result_says_what_it_is_worth() {
         (
             "icount2\0--json",
             "at least",
-            "{\"process\":\"it\",\"result\":\"at least\",\"tool\":\"icount2\",\"values\":{\"instructions\":300}}\n",
+            "{\"process\":\"it\",\"result\":\"at least\",\"tool\":\"icount2\",\"values\":{\"instructions\":300,\"repetitions\":\"once\"}}\n",
         ),
         (
             "icount2\0--json",
             "exact",
-            "{\"process\":\"it\",\"result\":\"exact\",\"tool\":\"icount2\",\"values\":{\"instructions\":300}}\n",
+            "{\"process\":\"it\",\"result\":\"exact\",\"tool\":\"icount2\",\"values\":{\"instructions\":300,\"repetitions\":\"once\"}}\n",
         ),
     ] {
         let memory = RunMemory::new(tool);
