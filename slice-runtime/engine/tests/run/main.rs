@@ -1,6 +1,7 @@
 //! Code run natively and under translation in the same process must give the same results.
 
 mod optimised;
+mod whole_blocks;
 
 use std::sync::Mutex;
 

@@ -64,7 +64,7 @@ unsafe extern "C" {
 /// In each round.
 const INSTRUCTIONS: u8 = 4;
 
-fn without(all: &[Optimisation]) -> Settings {
+pub(crate) fn without(all: &[Optimisation]) -> Settings {
     Settings { off: all.iter().fold(Off::default(), |off, &o| off.and(o)), ..SETTINGS }
 }
 
@@ -76,7 +76,7 @@ extern "C" fn flags(n: u64) -> u64 {
     superpin_test_flags(n)
 }
 
-extern "C" fn rounds(n: u64) -> u64 {
+pub(crate) extern "C" fn rounds(n: u64) -> u64 {
     superpin_test_rounds(n)
 }
 

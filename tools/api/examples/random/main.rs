@@ -50,8 +50,8 @@ fn see(local: &mut Local, kind: u64, begin: u64, end: u64, value: u64) {
 
 /// Like [`see`], for values that are taken back.
 fn sum(local: &mut Local, kind: u64, begin: u64, end: u64, instructions: u64) {
-    local.seen.entry((kind, begin, end)).or_default().1 =
-        local.seen.get(&(kind, begin, end)).map_or(0, |seen| seen.1).wrapping_add(instructions);
+    let (_, sum) = local.seen.entry((kind, begin, end)).or_default();
+    *sum = sum.wrapping_add(instructions);
 }
 
 fn add_first(local: &mut Local, value: u64) {

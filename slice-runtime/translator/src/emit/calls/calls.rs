@@ -42,7 +42,8 @@ impl Emitter<'_> {
         if begun != done || counts {
             let pc = if counts { spot.pc } else { 0 };
             let block = if of_block { block_start } else { 0 };
-            let described = if counts && self.is_at_end(spot.index) { self.add_descriptor(&descriptor) } else { 0 };
+            let by_runtime = counts && !of_block && self.is_at_end(spot.index);
+            let described = if by_runtime { self.add_descriptor(&descriptor) } else { 0 };
             self.marks.call_marks.push(CallMark { pc, block, begun, pending: done, made: done, descriptor: described });
         }
         if of_block {
