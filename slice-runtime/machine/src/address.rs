@@ -1,6 +1,7 @@
-//! One newtype for each kind of code address: an app pc must never be mistaken for a cache pc.
+//! One newtype for each kind of code address: an app pc must never be mistaken for a cache pc. And how to hash them.
 
 use std::fmt;
+use std::hash::Hasher;
 
 /// An address of the app's own code, as the app sees it.
 #[repr(transparent)]
@@ -27,5 +28,31 @@ impl fmt::Display for AppPc {
 impl fmt::Debug for CachePc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cache:{:#x}", self.0)
+    }
+}
+
+/// A hash of a few words, of addresses for example, in a few cycles: for keys that nobody chooses to collide.
+#[derive(Clone, Default)]
+pub struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_isize(&mut self, word: isize) {
+        self.write_u64(word as u64);
     }
 }

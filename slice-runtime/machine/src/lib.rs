@@ -18,7 +18,7 @@ pub mod signal_area;
 pub mod x87;
 mod xstate;
 
-pub use address::{AppPc, CachePc};
+pub use address::{AddressHasher, AppPc, CachePc};
 pub use component_place::{ComponentPlace, EXTENDED_AT};
 pub use layout::{LaidOut, Layout, SavedXState};
 pub use memory::{Here, Memory, MemoryError};

@@ -3,10 +3,10 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 
 use isa::routine::{ARGUMENTS, clobbers, inline};
-use machine::{Memory, PAGE};
+use machine::{AddressHasher, Memory, PAGE};
 
 use super::routine::routine_code;
 use crate::trace::{AnalysisCall, Arg, Form};
@@ -19,38 +19,12 @@ type Key = (usize, u64, Option<u64>);
 /// A word's address and what is added to it.
 pub type Addition = (u64, i32);
 
-/// A hash of a few words in a few cycles: keys are asked for in each block that is translated, and nobody chooses them to collide.
-#[derive(Default)]
-struct Mixing(u64);
-
-impl Hasher for Mixing {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
-
-    fn write_isize(&mut self, word: isize) {
-        self.write_u64(word as u64);
-    }
-}
-
 /// What is known.
 #[derive(Default)]
 pub struct RoutineFacts {
-    additions: RefCell<HashMap<Key, Option<Addition>, BuildHasherDefault<Mixing>>>,
+    additions: RefCell<HashMap<Key, Option<Addition>, BuildHasherDefault<AddressHasher>>>,
     /// Registers that routines change, see [`clobbers`].
-    changed: RefCell<HashMap<usize, Option<u16>, BuildHasherDefault<Mixing>>>,
+    changed: RefCell<HashMap<usize, Option<u16>, BuildHasherDefault<AddressHasher>>>,
     /// Numbers of pages that could be read.
     readable: RefCell<HashSet<u64>>,
 }

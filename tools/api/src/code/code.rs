@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use machine::AppPc;
+use machine::{AddressHasher, AppPc};
 use serde::de::{SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -28,7 +28,7 @@ use super::instruction::CodeInstruction;
 /// those in whose middle the app got a signal: there a slice may begin, and so another block.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
-    blocks: HashMap<Key, u64, BuildHasherDefault<Mixing>>,
+    blocks: HashMap<Key, u64, BuildHasherDefault<AddressHasher>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,24 +45,6 @@ impl Hash for Key {
         start[..len].copy_from_slice(&self.code[..len]);
         state.write_u64(self.address);
         state.write_u64(u64::from_le_bytes(start) ^ self.code.len() as u64);
-    }
-}
-
-/// A hash of two words in a few cycles.
-#[derive(Clone, Default)]
-struct Mixing(u64);
-
-impl Hasher for Mixing {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }
 
