@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::sync::{Mutex, PoisonError};
 
 /// The XSAVE area of a signal frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,10 @@ thread_local! {
 /// # Errors
 /// If a signal can't be raised, or its frame has no XSAVE area.
 pub fn ask() -> io::Result<SignalArea> {
+    // A signal's action is the process's: who asks at the same time would put it back too early.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    SEEN.set(None);
     // SAFETY: the handler only looks at its frame; the action and the mask from before are put back, and all structures are plain data.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
@@ -67,6 +72,12 @@ extern "C" fn look(_: i32, _: *const libc::siginfo_t, context: *const libc::ucon
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_ask_at_the_same_time() {
+        let ask_often = || (0..2000).for_each(|_| drop(ask().unwrap()));
+        std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(ask_often))));
+    }
 
     #[test]
     fn the_area_has_room_for_what_it_holds() {
