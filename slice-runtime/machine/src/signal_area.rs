@@ -75,8 +75,16 @@ mod tests {
 
     #[test]
     fn threads_ask_at_the_same_time() {
-        let ask_often = || (0..2000).for_each(|_| drop(ask().unwrap()));
-        std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(ask_often))));
+        let ask_often = || {
+            for _ in 0..2000 {
+                ask().unwrap();
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(ask_often);
+            }
+        });
     }
 
     #[test]
