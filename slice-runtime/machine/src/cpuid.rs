@@ -101,7 +101,7 @@ impl Table {
                     (base..=last).for_each(|leaf| table.take_leaf(leaf, &ask));
                 }
             }
-            let beyond = base + (1 << RANGE) - 16;
+            let beyond = base + ((1 << RANGE) - 16);
             let answer = ask(beyond, 0);
             let same = |subleaf| ask(beyond, subleaf) == ask(table.last_basic, subleaf);
             let is_last_basic = (answer != [0; 4] && same(0) && same(1)).into();

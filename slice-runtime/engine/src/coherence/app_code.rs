@@ -18,6 +18,7 @@ use machine::mapping::{self, Answer};
 use machine::{AppPc, PAGE, flags, proc};
 use translator::liveness::{FlagLookahead, LivenessCache};
 
+use super::code_bytes::code_at;
 use super::constants::ConstantPointers;
 use super::protection::CodePages;
 use super::region::{ANONYMOUS, AppMapping, COPY, append, guess, is_unchanged};
@@ -253,9 +254,7 @@ impl AppCode {
         if !self.looked_at.contains(&(start, end)) {
             self.looked_at.push((start, end));
         }
-        // SAFETY: the mapping is readable up to its end. The app, which alone could change that, doesn't run meanwhile; the
-        // slice is used only before it does.
-        unsafe { std::slice::from_raw_parts(pc as *const u8, (end - pc) as usize) }
+        code_at(AppPc(pc), end - pc)
     }
 
     /// Where a branch through the word at `pointer` goes, if nothing can change that but a system call of the app's.
@@ -381,13 +380,6 @@ impl AppCode {
         self.list.insert(at, region);
         true
     }
-}
-
-/// `len` bytes of code at `pc`.
-pub(crate) fn code_at(pc: AppPc, len: u64) -> &'static [u8] {
-    // SAFETY: the callers have found mappings that are readable up to there. The app, which alone could change them, doesn't run meanwhile; the
-    // slice is used only before it does.
-    unsafe { std::slice::from_raw_parts(pc.0 as *const u8, len as usize) }
 }
 
 #[cfg(test)]

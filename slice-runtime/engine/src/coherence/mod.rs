@@ -10,8 +10,10 @@
 //! Invariant *relied on*: whatever [`AppCode`] gave out as constant is named again by [`AppCode::take_looked_at`] before it stops being so.
 
 mod app_code;
+mod code_bytes;
 mod constants;
 mod protection;
 mod region;
 
-pub(crate) use app_code::{AppCode, code_at};
+pub(crate) use app_code::AppCode;
+pub(crate) use code_bytes::code_at;

@@ -29,6 +29,20 @@ fn the_papers_spelling() {
     assert!(s.tool_options.is_empty());
 }
 
+/// What clap asserts of a command, where it asserts: in builds with debug assertions.
+#[test]
+fn only_options_with_values_take_negative_numbers() {
+    let takes = |arg: &clap::Arg| arg.get_action().takes_values();
+    let wrong = |arg: &clap::Arg| arg.is_allow_negative_numbers_set() && !takes(arg);
+    let mut command = command();
+    command.build();
+    assert!(command.get_arguments().any(|arg| arg.is_allow_negative_numbers_set()));
+    assert_eq!(
+        command.get_arguments().filter(|arg| wrong(arg)).map(|arg| arg.get_id().to_string()).collect::<Vec<_>>(),
+        [""; 0]
+    );
+}
+
 #[test]
 fn defaults() {
     let s = run("-t icount2 -- ls");

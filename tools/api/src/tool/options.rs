@@ -97,8 +97,8 @@ fn command<T: Tool>() -> clap::Command {
     let usage = format!("superpin [RUN OPTIONS] -t {} [OPTIONS] -- APP [ARGS]", T::NAME);
     let command = CommandLine::<T::Options>::command().name(T::NAME).about(T::ABOUT).override_usage(usage);
     // A value may be `-5`, which is then told to be wrong, if it is.
-    command.mut_args(|arg| match arg.is_positional() {
-        true => arg,
-        false => arg.allow_negative_numbers(true),
+    command.mut_args(|arg| match arg.get_action().takes_values() && !arg.is_positional() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
     })
 }
