@@ -20,7 +20,7 @@ const CUTS: &[(&str, &[&str])] = &[
 ];
 
 /// In how many successive rounds each program comes in each way once.
-const SHARES: usize = 3;
+const SHARES: usize = 6;
 
 fn main() -> ExitCode {
     let tests = WORKLOADS.iter().flat_map(|workload| {

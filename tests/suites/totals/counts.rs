@@ -13,7 +13,7 @@ use suites::superpin::{EACH_CALL, Mode, SERIAL, count_with};
 use suites::trials::{self, Stop, Test};
 
 /// In how many successive rounds each guest comes once.
-const SHARES: usize = 12;
+const SHARES: usize = 24;
 
 /// Programs of the system besides the guests.
 const PROGRAMS: &[&[&str]] = &[

@@ -4,6 +4,7 @@
 //! `SUPERPIN_SEED` starts the sequence of programs (each failure names its own seed: that program comes first then),
 //! `SUPERPIN_PROGRAMS` says how many are run for each setting: [`ALL`] if `SUITE=all` is in the environment, else half of them.
 
+mod alone;
 mod arena;
 mod case;
 mod learnt;
@@ -13,13 +14,13 @@ mod stepper;
 mod stream;
 mod switches;
 mod translated;
+mod watchdog;
 mod whole;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, Once};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
+use alone::has_passed_alone;
 use arena::{Arena, Where};
 use bubble::switches::{Off, Optimisation};
 use case::Case;
@@ -27,9 +28,7 @@ use engine::Settings;
 use isa::random::{Catalogue, Form, Generator, Rng};
 use state::State;
 use translated::{INTERRUPTIONS, Translated};
-
-/// Signals, the bubble and fixed addresses have one owner at a time.
-static PROCESS: Mutex<()> = Mutex::new(());
+use watchdog::{CURRENT, watch};
 
 const SETTINGS: Settings = Settings {
     max_blocks: 4,
@@ -84,46 +83,6 @@ fn runs_here(form: Form, unused: &Catalogue, arena: &Arena) -> bool {
     })
 }
 
-/// The seed that is being run, for the watchdog.
-static CURRENT: AtomicU64 = AtomicU64::new(0);
-
-/// CPU time that a program and its interruptions may take: a large multiple of what they need.
-const LONGEST: Duration = Duration::from_secs(100);
-
-/// Names the seed of a program that makes the engine panic, and ends the process with a message if one program doesn't end. What counts is the
-/// CPU time: a busy machine may let this process wait for any time.
-fn watch() {
-    static WATCHDOG: Once = Once::new();
-    WATCHDOG.call_once(|| {
-        let usual = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            eprintln!("while the program of SUPERPIN_SEED={} was run:", CURRENT.load(Ordering::Relaxed));
-            usual(info);
-        }));
-        std::thread::spawn(|| {
-            let (mut seen, mut since) = (0, Duration::ZERO);
-            loop {
-                std::thread::sleep(Duration::from_secs(5));
-                let (now, used) = (CURRENT.load(Ordering::Relaxed), cpu_time());
-                if now == 0 || now != seen {
-                    (seen, since) = (now, used);
-                } else if used - since > LONGEST {
-                    eprintln!("the program of SUPERPIN_SEED={now} doesn't end");
-                    std::process::abort();
-                }
-            }
-        });
-    });
-}
-
-fn cpu_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a valid place for the time.
-    let r = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    assert_eq!(r, 0, "{}", std::io::Error::last_os_error());
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
-
 fn run_programs(name: &str, place: Where, settings: Settings, instrument: fn(&mut translator::trace::Trace)) {
     run_seeds(name, seeds(1), place, false, settings, instrument, |_| {});
 }
@@ -147,10 +106,10 @@ fn run_interrupted_in(
     run_seeds(name, seeds(share), place, writable_code, SETTINGS, instrument, Translated::interrupt);
 }
 
-/// The seeds of one in `share` of as many programs as are wanted.
 /// Programs for each setting.
 const ALL: u64 = 400;
 
+/// The seeds of one in `share` of as many programs as are wanted.
 fn seeds(share: u64) -> Range<u64> {
     let all = std::env::var("SUITE").is_ok_and(|suite| suite == "all");
     let programs = variable("SUPERPIN_PROGRAMS", if all { ALL } else { ALL / 2 });
@@ -168,7 +127,7 @@ fn run_seeds(
     instrument: fn(&mut translator::trace::Trace),
     prepare: fn(&mut Translated),
 ) -> Vec<u64> {
-    let _owner = PROCESS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    alone::must_be();
     watch();
     let arena = Arena::new(place, writable_code);
     let catalogue = catalogue(&arena);
@@ -204,38 +163,59 @@ fn run_seeds(
 
 #[test]
 fn code_near_the_cache() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("near", Where::Near, SETTINGS, |_| {});
 }
 
 #[test]
 fn code_far_from_the_cache() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("far", Where::Far, SETTINGS, |_| {});
 }
 
 #[test]
 fn code_at_low_addresses() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("low", Where::Low, SETTINGS, |_| {});
 }
 
 #[test]
 fn one_block_without_links() {
+    if has_passed_alone() {
+        return;
+    }
     let settings = Settings { max_blocks: 1, max_instructions: 3, linking: false, ..SETTINGS };
     run_programs("unlinked", Where::Far, settings, |_| {});
 }
 
 #[test]
 fn a_tiny_cache() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("tiny", Where::Near, Settings { cache_bytes: 16 << 10, ..SETTINGS }, |_| {});
 }
 
 #[test]
 fn with_analysis_calls() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("calls", Where::Low, SETTINGS, translated::insert_calls);
 }
 
 /// What a test decides is the same whether it is put in place or called.
 #[test]
 fn with_tested_calls() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("tested", Where::Near, SETTINGS, translated::insert_tested);
     let settings = Settings { exact_faults: false, max_blocks: 1, ..SETTINGS };
     run_programs("tested", Where::Far, settings, translated::insert_tested);
@@ -244,6 +224,9 @@ fn with_tested_calls() {
 /// What is behind an instruction, or where a branch goes, is reached once for each that takes effect.
 #[test]
 fn with_calls_behind() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("behind", Where::Near, SETTINGS, translated::insert_around);
     let settings = Settings { exact_faults: false, max_blocks: 1, linking: false, ..SETTINGS };
     run_programs("behind", Where::Far, settings, translated::insert_around);
@@ -254,6 +237,9 @@ fn with_calls_behind() {
 /// Flags that are overwritten later are free for counters and for the comparisons of indirect branches.
 #[test]
 fn without_flags_at_faults() {
+    if has_passed_alone() {
+        return;
+    }
     let settings = Settings { exact_faults: false, ..SETTINGS };
     run_programs("flags near", Where::Near, settings, translated::insert_counters);
     run_programs("flags far", Where::Far, Settings { max_blocks: 1, ..settings }, translated::insert_block_counters);
@@ -262,6 +248,9 @@ fn without_flags_at_faults() {
 /// Repetitions are counted by block as they are by instruction, whatever comes between.
 #[test]
 fn with_each_repetition() {
+    if has_passed_alone() {
+        return;
+    }
     let each = Settings { each_repetition: true, ..SETTINGS };
     run_programs("each repetition", Where::Near, each, |_| {});
     run_programs("each repetition", Where::Far, each, translated::insert_counters);
@@ -275,12 +264,18 @@ fn with_each_repetition() {
 
 #[test]
 fn with_counters() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("counters", Where::Near, SETTINGS, translated::insert_counters);
 }
 
 /// Each instruction is counted as often as it is executed, whatever becomes of its block.
 #[test]
 fn with_blocks_counted() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("blocks", Where::Near, SETTINGS, translated::insert_counted);
     let settings = Settings { exact_faults: false, ..SETTINGS };
     run_programs("blocks without flags", Where::Far, settings, translated::insert_counted);
@@ -300,6 +295,9 @@ fn with_blocks_counted() {
 /// The state that an interruption finds must be the app's, wherever it comes: the program goes on from it.
 #[test]
 fn with_interruptions() {
+    if has_passed_alone() {
+        return;
+    }
     let before = INTERRUPTIONS.load(Ordering::Relaxed);
     run_interrupted("interruptions", Where::Far, false, translated::insert_counters);
     let count = INTERRUPTIONS.load(Ordering::Relaxed) - before;
@@ -310,6 +308,9 @@ fn with_interruptions() {
 /// Calls are made once, whatever they are, and so is what a test decides.
 #[test]
 fn calls_with_interruptions() {
+    if has_passed_alone() {
+        return;
+    }
     run_interrupted_in(20, "calls", Where::Near, false, translated::insert_calls);
     run_interrupted_in(20, "tested", Where::Far, false, translated::insert_tested);
     run_interrupted_in(20, "behind", Where::Far, false, translated::insert_around);
@@ -320,12 +321,18 @@ fn calls_with_interruptions() {
 /// Also while code changes.
 #[test]
 fn changing_code_with_interruptions() {
+    if has_passed_alone() {
+        return;
+    }
     run_interrupted("changing", Where::Near, true, translated::insert_counters);
 }
 
 /// The buffer gets what calls would get, wherever it is full.
 #[test]
 fn with_the_buffer() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("buffer near", Where::Near, SETTINGS, stream::insert_buffered);
     run_programs("buffer far", Where::Far, Settings { max_blocks: 1, ..SETTINGS }, stream::insert_buffered);
     run_programs("buffer and counters", Where::Near, SETTINGS, stream::insert_buffered_and_counted);
@@ -340,6 +347,9 @@ fn with_the_buffer() {
 /// Also if all registers are wanted at once.
 #[test]
 fn with_all_registers_in_the_buffer() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("registers", Where::Near, SETTINGS, stream::insert_registers);
     run_programs("registers", Where::Far, Settings { max_blocks: 1, ..SETTINGS }, stream::insert_registers);
     run_programs("registers", Where::Low, Settings { off: Off::ALL, ..SETTINGS }, stream::insert_registers);
@@ -354,6 +364,9 @@ fn with_all_registers_in_the_buffer() {
 /// Also if something is called.
 #[test]
 fn with_the_buffer_and_calls() {
+    if has_passed_alone() {
+        return;
+    }
     run_programs("buffer calls", Where::Far, SETTINGS, stream::insert_buffered_beside_calls);
     run_programs("calls beside words", Where::Near, SETTINGS, stream::insert_words_beside_calls);
     run_interrupted("buffer calls", Where::Low, false, stream::insert_buffered_beside_calls);
@@ -362,6 +375,9 @@ fn with_the_buffer_and_calls() {
 /// Also if the program is interrupted.
 #[test]
 fn with_the_buffer_and_interruptions() {
+    if has_passed_alone() {
+        return;
+    }
     run_interrupted("buffer", Where::Low, false, stream::insert_buffered);
     // Most traces go on to another one without a branch.
     let short = Settings { max_instructions: 3, ..SETTINGS };
@@ -373,6 +389,9 @@ fn with_the_buffer_and_interruptions() {
 /// Code that changes itself, ahead of where it is and behind.
 #[test]
 fn changing_code() {
+    if has_passed_alone() {
+        return;
+    }
     run_changing("changing", Where::Low, translated::insert_counters);
     run_changing("changing", Where::Near, stream::insert_buffered);
 }

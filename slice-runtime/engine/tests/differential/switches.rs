@@ -4,6 +4,7 @@ use bubble::switches::{Off, Optimisation};
 use engine::Settings;
 use isa::random::Rng;
 
+use crate::alone::has_passed_alone;
 use crate::arena::Where;
 use crate::stream::{Instrument, insert_buffered, insert_buffered_and_counted};
 use crate::translated::{
@@ -82,6 +83,9 @@ fn trials(optimisation: Optimisation) -> &'static [Trial] {
 /// Programs do the same, and their code isn't the same.
 #[test]
 fn each_optimisation_off_where_it_changes_code() {
+    if has_passed_alone() {
+        return;
+    }
     let mut usual: Vec<(Off, &str, Vec<u64>)> = Vec::new();
     for optimisation in Optimisation::ALL {
         let possible = Off::default().on_this_processor().leaves(optimisation);
@@ -103,11 +107,17 @@ fn each_optimisation_off_where_it_changes_code() {
 
 #[test]
 fn all_optimisations_off() {
+    if has_passed_alone() {
+        return;
+    }
     WAYS.iter().for_each(|way| drop(way.run(Off::ALL)));
 }
 
 #[test]
 fn random_combinations_off() {
+    if has_passed_alone() {
+        return;
+    }
     let first = variable("SUPERPIN_SEED", 1);
     for (n, way) in WAYS.iter().enumerate() {
         way.run(Off(Rng(first ^ (n as u64) << 32).below(u64::from(Off::ALL.0) + 1) as u32));

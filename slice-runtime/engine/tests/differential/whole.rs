@@ -17,7 +17,8 @@ use super::learnt;
 use super::native::{self, MOST_STEPS};
 use super::state::State;
 use super::translated::{Interruptions, Translated};
-use super::{CURRENT, Outcome, PROCESS, SETTINGS, catalogue, seeds, watch};
+use super::watchdog::{CURRENT, watch};
+use super::{Outcome, SETTINGS, alone, catalogue, has_passed_alone, seeds};
 
 /// What a routine was told of one instruction.
 pub type Told = Vec<u64>;
@@ -231,7 +232,7 @@ fn starts(arena: &Arena, steps: Vec<State>) -> Vec<State> {
 }
 
 fn run(name: &str, place: Where, settings: Settings, is_interrupted: bool) {
-    let _owner = PROCESS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    alone::must_be();
     watch();
     let arena = Arena::new(place, false);
     let catalogue = catalogue(&arena);
@@ -312,6 +313,9 @@ fn run(name: &str, place: Where, settings: Settings, is_interrupted: bool) {
 
 #[test]
 fn the_whole_state_is_what_single_steps_find() {
+    if has_passed_alone() {
+        return;
+    }
     run("whole near", Where::Near, SETTINGS, false);
     run("whole far", Where::Far, Settings { max_blocks: 1, exact_faults: false, ..SETTINGS }, false);
     run("whole unoptimised", Where::Near, Settings { off: Off::ALL, ..SETTINGS }, false);
@@ -320,6 +324,9 @@ fn the_whole_state_is_what_single_steps_find() {
 /// Each step of a repeated string instruction is one of the processor's.
 #[test]
 fn each_repetition_is_a_single_step() {
+    if has_passed_alone() {
+        return;
+    }
     let each = Settings { each_repetition: true, ..SETTINGS };
     run("each near", Where::Near, each, false);
     run("each far", Where::Far, Settings { max_blocks: 1, exact_faults: false, ..each }, false);
@@ -329,5 +336,8 @@ fn each_repetition_is_a_single_step() {
 
 #[test]
 fn the_whole_state_is_told_once_whatever_comes_between() {
+    if has_passed_alone() {
+        return;
+    }
     run("whole interrupted", Where::Near, Settings { exact_faults: false, ..SETTINGS }, true);
 }

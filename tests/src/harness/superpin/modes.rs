@@ -94,4 +94,4 @@ pub const MODES: &[Mode] = &[
 ];
 
 /// In how many successive rounds each guest comes in each mode once.
-pub const SHARES: usize = 16;
+pub const SHARES: usize = 32;
