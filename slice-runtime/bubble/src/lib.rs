@@ -8,6 +8,7 @@
 //!
 //! * [`map`]: the drawing. Every address of the bubble is decided there and nowhere else.
 //! * [`shared`]: what lies in the *run memory*, one memfd that the control process and all slices map.
+//! * [`stream`]: what a tool writes in order.
 //! * [`switches`]: the engine's optimisations by name, since the control process reads them.
 //! * [`snapshot`]: what a started image's memory holds, for slices to go on from.
 //! * [`code_files`]: which files the shared code is from. [`files`]: where those are that the app maps.
@@ -24,4 +25,5 @@ pub mod map;
 pub mod modules;
 pub mod shared;
 pub mod snapshot;
+pub mod stream;
 pub mod switches;

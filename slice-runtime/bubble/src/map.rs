@@ -6,7 +6,7 @@
 //!  0x5548_0000_0000  HEAP          private  48 GiB   heap of the image (Rust allocator), grows up
 //!                    LOGS          run      32 GiB   in the master only, and not in its forks: slices' logs, for the in-process recorder
 //!  0x5554_0000_0000  RECORDS       run       1 GiB   the slice's own log (its slot's part of the run memory)
-//!  0x5554_4000_0000  RESULT        run       1 GiB   the slice's own encoded result
+//!  0x5554_4000_0000  RESULT        run       1 GiB   the slice's own encoded result; at its end what a tool writes in order, see [`crate::stream`]
 //!  0x5554_8000_0000  CONTROL       run     256 MiB   run header, slot control blocks; from its middle on the app's images and symbols
 //!  0x5554_9000_0000  TABLES        run     768 MiB   translation tables, block table of the shared code cache
 //!  0x5554_c000_0000  CACHE_ALIAS   run     256 MiB   the shared code cache, writable alias

@@ -93,6 +93,14 @@ pub struct RunHeader {
     pub xcr0: u64,
     /// 1 if the base of FS or GS is zero there after a null selector was loaded.
     pub null_selector_clears_base: u64,
+    /// 1 in a sliced run.
+    pub sliced: u32,
+    /// A bit for each slot whose stream has news, see [`crate::stream`].
+    pub streaming: [AtomicU64; MAX_SLOTS / 64],
+    /// Changes when a bit is set: the futex on which the collector waits.
+    pub streams: AtomicU32,
+    /// 1 when nobody takes streams any more: the run has failed.
+    pub streams_lost: AtomicU32,
 }
 
 /// Ranges in [`SharedContents`].

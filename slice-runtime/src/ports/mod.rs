@@ -1,7 +1,8 @@
-//! The three that a host talks to.
+//! Those that a host talks to.
 //!
 //! ```text
 //!   host ──► slot: the control process, by the run memory
+//!        ──► stream: the collector, by a ring in the slot
 //!        ──► tool: the author's code
 //!        ──► kernel: system calls without libc
 //!        ──► images: the collector, which knows what the app's files have in them
@@ -11,6 +12,7 @@ mod app_image;
 mod images;
 mod kernel;
 mod slot;
+pub mod stream;
 mod tool;
 
 pub use app_image::{AppImage, Happened};

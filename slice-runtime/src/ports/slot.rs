@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bubble::map::{CONTROL, RECORDS, RESULT};
 use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, NO_SLOT, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
+use bubble::stream::MOST_RESULT;
 
 use super::tool::RunningTool;
 
@@ -43,6 +44,11 @@ impl OwnSlot {
 
     fn at(index: u32) -> Self {
         Self { slot: (CONTROL.start as usize + slot_at(index as usize)) as *mut Slot }
+    }
+
+    /// Its number.
+    pub fn index(&self) -> usize {
+        OWN.load(Ordering::Relaxed) as usize
     }
 
     fn state(&self) -> &AtomicU32 {
@@ -210,7 +216,7 @@ impl OwnSlot {
     /// If the tool could not encode its result.
     pub fn publish(&self, tool: &dyn RunningTool, mut stats: SliceStats) -> Result<(), String> {
         // SAFETY: RESULT is mapped for this process alone, and no other reference to it exists.
-        let out = unsafe { std::slice::from_raw_parts_mut(RESULT.start as *mut u8, RESULT.size as usize) };
+        let out = unsafe { std::slice::from_raw_parts_mut(RESULT.start as *mut u8, MOST_RESULT as usize) };
         let len = tool.finish(out)?;
         stats.cpu_ns = cpu_time().as_nanos() as u64;
         // SAFETY: until the state below is stored, this side owns these fields.

@@ -138,7 +138,7 @@ impl Host for SliceHost {
         if self.watch.is_some() {
             return Flow::Leave;
         }
-        let Some(used) = deadline::is_over(self.slot.cpu_bound()) else { return Flow::Continue };
+        let Some(used) = deadline::is_over(self.cpu_bound()) else { return Flow::Continue };
         self.slot.give_up();
         let why = match engine::routines::told(used.as_nanos() as u64) {
             Some(told) => format!(

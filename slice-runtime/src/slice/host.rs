@@ -3,6 +3,8 @@
 //! Whatever doesn't fit means that this slice can't give a right result. It says so in its slot and stops: nothing
 //! is skipped or guessed here, and whether it is tried again from its [first state](super::start) is the control process's choice.
 
+use std::time::Duration;
+
 use bubble::files::FileTable;
 use bubble::map::CONTROL;
 use bubble::shared::{End, EndKind, SliceStats};
@@ -12,7 +14,7 @@ use machine::{AppPc, Gpr, Here, Memory, Registers};
 use syscall_replay::{Divergence, Replayed, Replayer};
 use translator::abi::Cpu;
 
-use crate::ports::{Images, OwnSlot, RunningTool};
+use crate::ports::{Images, OwnSlot, RunningTool, stream};
 use crate::slice::end::first_memory::{CheckpointProcess, FirstMemory};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
 use crate::slice::replay::{Cpuid, ProgramBreak, Replaying, RunFiles, SliceSpace};
@@ -82,12 +84,17 @@ impl SliceHost {
     pub fn start(&mut self, engine: &mut Runner, mapped: [u64; 2]) {
         self.images.begin(mapped, self.tool.as_ref());
         xsave_images::disown();
-        deadline::set(self.slot.cpu_bound());
+        deadline::set(self.cpu_bound());
         // SAFETY: a slice's CONTROL is mapped.
         if unsafe { crate::ports::header() }.off.leaves(Optimisation::FastPath) {
             self.replaying.shorten(self.slot.log(), engine);
         }
         self.arm_if_exhausted(&mut engine.control());
+    }
+
+    /// CPU time that the slice may use; zero: as much as it likes.
+    pub(super) fn cpu_bound(&self) -> Duration {
+        self.slot.cpu_bound() * stream::patience()
     }
 
     /// Hands in the result. To be called when the engine was left.

@@ -11,7 +11,7 @@ use engine::{Control, Runner, Settings, Watched};
 use translator::abi::Cpu;
 
 use super::log;
-use crate::ports::{OwnSlot, RunningTool, cpu_time, exit_now, header, time_of};
+use crate::ports::{OwnSlot, RunningTool, cpu_time, exit_now, header, stream, time_of};
 use crate::serial::{self, Signals, open_at_start};
 use crate::slice::SliceHost;
 use crate::slice::start::{aliases, checkpoint};
@@ -70,6 +70,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     }
     log::has_finished(slot);
     if host.watch_for_recurrence(may_recur) {
+        stream::close();
         engine.run(&mut host);
     }
     exit_now(0)

@@ -31,9 +31,18 @@ pub fn note(file: &File, [_, len, _, _, _, offset]: [u64; 6], start: u64, held: 
     let end = start + len.next_multiple_of(PAGE);
     let region = FileRegion { start, end, offset, device: 0, inode: metadata.ino() };
     let holder = [std::process::id() as i32, held];
-    let places = files.app_images().places().len();
+    let images = files.app_images();
+    let places = images.places().len();
     // SAFETY: the app, a process that is followed in slices, stands still, and nobody else adds any for it.
-    let number = unsafe { files.app_images().add(region, &path, holder, false) };
+    let number = unsafe { images.add(region, &path, holder, false) };
+    if let Some(place) = number.and_then(|number| images.places().get(number))
+        && images.names_wanted()
+        && images.ask(place)
+    {
+        // The collector may read it before a slice needs it. It waits by a futex for that.
+        // SAFETY: the word lives as long as the table. Not FUTEX_PRIVATE: the other side is another process.
+        unsafe { libc::syscall(libc::SYS_futex, images.bell().as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+    }
     number.is_some_and(|number| number >= places)
 }
 

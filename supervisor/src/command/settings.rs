@@ -15,8 +15,8 @@ pub struct ToolInfo {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    /// Checks the tool's options without any other effect; the error is a text for the user.
-    pub check: fn(&[&OsStr]) -> Result<(), String>,
+    /// Checks the tool's options without any other effect, for a run that follows other processes or doesn't; the error is a text for the user.
+    pub check: fn(&[&OsStr], bool) -> Result<(), String>,
     /// What the tool's options say, but for where it prints: runs of which this is the same instrument alike.
     pub identity: fn(&[&OsStr]) -> String,
     /// Help on the tool's options.

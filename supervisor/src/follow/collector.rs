@@ -131,7 +131,7 @@ impl Collector {
         while let Some(end) = self.partial.iter().position(|&b| b == b'\n') {
             let line: Vec<u8> = self.partial.drain(..=end).collect();
             let line = String::from_utf8_lossy(&line[..end]).into_owned();
-            self.answer(&line, memory)?;
+            self.answer(&line, memory).inspect_err(|_| memory.lose_streams())?;
         }
         Ok(())
     }
@@ -161,7 +161,8 @@ impl Collector {
         if self.finished && exit == ExitStatus::Code(0) {
             Ok(())
         } else {
-            // Whoever waits for a name waits no longer.
+            // Whoever waits for a name, or to write, waits no longer.
+            memory.lose_streams();
             memory.files()?.app_images().close();
             Err(Failure::Collector(format!("it ended before its work was done ({exit})")))
         }

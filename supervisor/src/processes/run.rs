@@ -64,7 +64,7 @@ fn check_tool(settings: &Settings, tools: &[ToolInfo]) -> Result<(), Failure> {
         ))
     })?;
     let options: Vec<&OsStr> = settings.tool_options.iter().map(OsString::as_os_str).collect();
-    (tool.check)(&options).map_err(Failure::Tool)
+    (tool.check)(&options, settings.follow).map_err(Failure::Tool)
 }
 
 fn launch(

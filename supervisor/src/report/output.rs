@@ -6,11 +6,12 @@
 
 use std::ffi::{CString, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Write};
-use std::os::fd::{BorrowedFd, RawFd};
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// As many links as the kernel follows.
 const MOST_LINKS: usize = 40;
@@ -44,6 +45,11 @@ impl Output {
         }
     }
 
+    /// Whether all processes would write to the same file, pipe or device.
+    pub fn is_shared(path: &Path) -> bool {
+        descriptor(path).is_some() || path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
+    }
+
     /// What a path names. Of a file there is one for each process: to the name of that of a process that the app has started (`process` isn't 0)
     /// its number is added.
     ///
@@ -56,7 +62,7 @@ impl Output {
             let named = unsafe { BorrowedFd::borrow_raw(fd) };
             return named.try_clone_to_owned().map(|fd| Self::Stream(fd.into()));
         }
-        if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        if Self::is_shared(path) {
             return OpenOptions::new().write(true).open(path).map(Self::Stream);
         }
         let mut name = path.as_os_str().to_owned();
@@ -76,6 +82,103 @@ impl Output {
             Self::File(path) => write_file(path, text),
         }
     }
+}
+
+/// Files that grow before they have their place.
+impl Output {
+    /// An empty file without a name, where it can become what is named, or, where that isn't possible, and for a descriptor, a pipe or a device, in the folder for temporary files. Nothing of it stays behind if its owner is killed.
+    ///
+    /// # Errors
+    /// If none can be made.
+    pub fn part(&self) -> io::Result<File> {
+        let folder = match self {
+            Self::Stream(_) => std::env::temp_dir(),
+            Self::File(path) => folder(&end_of_links(path)?).to_owned(),
+        };
+        match Self::part_in(&folder) {
+            // The file may be written, but there can be no other one beside it.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EROFS)) => {
+                Self::part_in(&std::env::temp_dir()).map_err(|_| error)
+            }
+            made => made,
+        }
+    }
+
+    fn part_in(folder: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(0o666);
+        let nameless = options.clone().custom_flags(libc::O_TMPFILE).open(folder);
+        nameless.or_else(|_| {
+            static NUMBER: AtomicU32 = AtomicU32::new(0);
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = folder.join(format!(".superpin-{}-{number}", std::process::id()));
+            let file = options.create_new(true).open(&path)?;
+            fs::remove_file(&path)?;
+            Ok(file)
+        })
+    }
+
+    /// What takes bytes as they come: a descriptor, a pipe or a device. None for a file, which is to be whole when it is there.
+    pub fn as_stream(&mut self) -> Option<&mut File> {
+        match self {
+            Self::Stream(file) => Some(file),
+            Self::File(_) => None,
+        }
+    }
+
+    /// Makes a file, which [`Self::part`] has made, what is named. It isn't copied if it can have the name.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn take(&mut self, mut whole: File) -> io::Result<()> {
+        let path = match self {
+            Self::Stream(file) => {
+                whole.rewind()?;
+                return io::copy(&mut whole, file).map(drop);
+            }
+            Self::File(path) => end_of_links(path)?,
+        };
+        let found = path.metadata().ok();
+        if found.as_ref().is_none_or(|found| found.nlink() == 1 && found.is_file())
+            && name(&whole, &path, found.as_ref()).is_ok()
+        {
+            return Ok(());
+        }
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&path)?;
+        whole.rewind()?;
+        io::copy(&mut whole, &mut file).map(drop)
+    }
+}
+
+/// Gives a file without a name that of `target`, which was `found` there, with its owner and permissions.
+fn name(file: &File, target: &Path, found: Option<&Metadata>) -> io::Result<()> {
+    let Some(found) = found else { return link(file, target) };
+    take_after(file, found)?;
+    let beside = beside(target)?;
+    link(file, &beside)?;
+    fs::rename(&beside, target).inspect_err(|_| {
+        // It isn't anybody's.
+        let _ = fs::remove_file(&beside);
+    })
+}
+
+/// Gives a file without a name one that nothing has.
+fn link(file: &File, name: &Path) -> io::Result<()> {
+    let from = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    let to = CString::new(name.as_os_str().as_bytes())?;
+    // SAFETY: both are C strings.
+    let linked =
+        unsafe { libc::linkat(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), libc::AT_SYMLINK_FOLLOW) };
+    if linked == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// A name in the same folder that nobody else uses.
+fn beside(target: &Path) -> io::Result<PathBuf> {
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.as_bytes();
+    let mut other = OsString::from(".");
+    other.push(std::ffi::OsStr::from_bytes(&name[..name.len().min(LONGEST_NAME)]));
+    other.push(format!(".superpin-{}", std::process::id()));
+    Ok(folder(target).join(other))
 }
 
 /// The descriptor that a path names.
@@ -146,11 +249,7 @@ fn is_full(error: &io::Error) -> bool {
 
 /// Makes a new file and gives it the place of the old one, which was `found` there, with its owner and permissions.
 fn write_beside(target: &Path, found: Option<&Metadata>, text: &[u8]) -> io::Result<()> {
-    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?.as_bytes();
-    let mut other = OsString::from(".");
-    other.push(std::ffi::OsStr::from_bytes(&name[..name.len().min(LONGEST_NAME)]));
-    other.push(format!(".superpin-{}", std::process::id()));
-    let other = folder(target).join(other);
+    let other = beside(target)?;
     // A new file has the permissions that the umask leaves.
     let mode = if found.is_some() { 0o600 } else { 0o666 };
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&other)?;
@@ -180,6 +279,7 @@ fn write_in_place(path: &Path, text: &[u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -203,7 +303,7 @@ mod tests {
         let number = |path: &str| Output::check(Path::new(path)).map_err(|error| error.raw_os_error());
         assert_eq!(number("/dev/fd/987654"), Err(Some(libc::EBADF)));
         let read = File::open("/dev/null").unwrap();
-        let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&read));
+        let path = format!("/dev/fd/{}", read.as_raw_fd());
         assert_eq!(number(&path), Err(Some(libc::EBADF)));
     }
 
@@ -212,7 +312,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let at = |name: &str| scratch.path().join(name);
         fs::write(at("file"), "a longer text of yesterday").unwrap();
-        fs::set_permissions(at("file"), fs::Permissions::from_mode(0o640)).unwrap();
+        fs::set_permissions(at("file"), Permissions::from_mode(0o640)).unwrap();
         symlink("file", at("link")).unwrap();
         symlink("none", at("dangling")).unwrap();
         written(&at("link"), "new").unwrap();
@@ -242,6 +342,34 @@ mod tests {
         symlink("turning", &turning).unwrap();
         assert!(Output::check(&turning).is_err());
         assert_eq!(names(scratch.path()), ["turning"]);
+    }
+
+    #[test]
+    fn a_part_becomes_the_file() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("file");
+        for text in ["first", "2nd"] {
+            let mut output = Output::open(&path, 0).unwrap();
+            let mut part = output.part().unwrap();
+            part.write_all(text.as_bytes()).unwrap();
+            assert_eq!(names(scratch.path()).len(), usize::from(text != "first"), "it has no name yet");
+            output.take(part).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), text.as_bytes());
+            assert_eq!(names(scratch.path()), ["file"]);
+            fs::set_permissions(&path, Permissions::from_mode(0o604)).unwrap();
+        }
+        assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o604);
+        fs::hard_link(&path, scratch.path().join("other")).unwrap();
+        let mut output = Output::open(&path, 0).unwrap();
+        let mut part = output.part().unwrap();
+        part.write_all(b"both").unwrap();
+        output.take(part).unwrap();
+        assert_eq!(fs::read(scratch.path().join("other")).unwrap(), b"both");
+        let full = Output::open(Path::new("/dev/full"), 0).unwrap();
+        let mut part = full.part().unwrap();
+        part.write_all(b"x").unwrap();
+        let mut full = full;
+        assert_eq!(full.take(part).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
     }
 
     #[test]

@@ -185,6 +185,10 @@ impl RunMemory {
             tool_args,
             xcr0: machine::component::enabled(),
             null_selector_clears_base: null_selector_clears_base().into(),
+            sliced: settings.sliced.into(),
+            streaming: Default::default(),
+            streams: 0.into(),
+            streams_lost: 0.into(),
             cpuid: if settings.sliced { cpuid_table().clone() } else { *cpuid::Table::none() },
         };
         // SAFETY: CONTROL starts with the header, is large enough and page-aligned; no slice exists yet.
@@ -200,6 +204,12 @@ impl RunMemory {
         header.written_out.store(addresses.dump.unwrap_or(NOWHERE), Relaxed);
         header.stops.store(addresses.stops.unwrap_or(NOWHERE), Relaxed);
         header.stops_at.store(addresses.stops_at.unwrap_or(NOWHERE), Relaxed);
+    }
+
+    /// There is no collector any more: nobody is to wait for it.
+    pub fn lose_streams(&self) {
+        // SAFETY: CONTROL starts with the header, whose word is atomic.
+        unsafe { self.control.start.cast::<RunHeader>().as_ref() }.streams_lost.store(1, Release);
     }
 
     /// Whether a slot is to be had.

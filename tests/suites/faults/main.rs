@@ -5,6 +5,7 @@
 mod processes;
 mod running;
 mod slices;
+mod streams;
 
 use std::fs;
 use std::os::unix::process::CommandExt;

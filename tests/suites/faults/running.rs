@@ -1,6 +1,7 @@
 //! A run in which something is to happen, and what becomes of it.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ExitStatus};
@@ -48,9 +49,15 @@ impl Running {
     }
 
     pub fn start_job(options: &[&str], job: &Job) -> Self {
+        Self::start_tool(&[], options, &["-t", "icount2"].map(Into::into), job)
+    }
+
+    /// The same with a tool and its options; `before`: what starts superpin.
+    pub fn start_tool(before: &[&str], options: &[&str], tool: &[OsString], job: &Job) -> Self {
         let scratch = Scratch::new().unwrap();
-        let prefix =
-            command().into_iter().chain(options.iter().map(Into::into)).chain(["-t", "icount2", "--"].map(Into::into));
+        let all = [before, options].map(|words| words.iter().map(OsString::from).collect::<Vec<_>>());
+        let [before, options] = all;
+        let prefix = [before, command(), options, tool.to_vec(), vec!["--".into()]].into_iter().flatten();
         let mut command = job.under(prefix).command(&scratch.cwd()).unwrap();
         command.stdout(File::create(scratch.beside("out")).unwrap());
         command.stderr(File::create(scratch.beside("err")).unwrap()).process_group(0);

@@ -102,7 +102,7 @@ pub use machine::{AppPc, Gpr, X87};
 pub use names::{Image, ImageEvent, Routine, RoutineKind, Section};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
-pub use tool::{CallStack, Frame, NoOptions, OnImage, Out, SliceInfo, Tool, Total, merge};
+pub use tool::{CallStack, Frame, NoOptions, OnImage, Out, SliceInfo, Stream, Tool, Total, merge};
 
 #[cfg(test)]
 suites::watch_tests!();

@@ -109,6 +109,72 @@ fn blocks_are_those_of_the_app() {
     }
 }
 
+/// What slices write comes in their order, wherever they end; compressed, it is the same when it is unpacked.
+#[test]
+fn what_is_written_is_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls");
+    let written = |options: &str, pack: &[&str]| -> Vec<u8> {
+        let options: Vec<&str> = options.split(' ').collect();
+        let tool = ["-env", "clean", "-t", "written", "-o", path.to_str().unwrap()];
+        assert_eq!(result(&[&options[..], &tool[..], pack, &LS[..]].concat()), "");
+        std::fs::read(&path).unwrap()
+    };
+    let serial = written("-sp 0", &[]);
+    let lines: Vec<&str> = std::str::from_utf8(&serial).unwrap().lines().collect();
+    assert!(lines.len() > 5000 && lines.last() == Some(&"the end"), "{} lines", lines.len());
+    assert!(lines[..lines.len() - 1].iter().all(|line| line.contains(" calls 0x")));
+    for options in ["-sp 1 -spsysrecs 3", "-sp 1 -spmsec 1 -trace-blocks 1", "-sp 1 -spmsec 2 -share 0 -spverify 1"] {
+        assert!(written(options, &[]) == serial, "{options}");
+    }
+    for options in ["-sp 0", "-sp 1 -spsysrecs 3"] {
+        let packed = written(options, &["-z"]);
+        assert!(packed.len() < serial.len() / 2, "{} of {}", packed.len(), serial.len());
+        assert!(unpacked(&packed) == serial, "{options}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    for (tool, why) in [(&["-t", "written"][..], "-o FILE"), (&["-t", "behind", "-z"], "nothing to compress")] {
+        let outcome = run(&[tool, &LS[..]].concat());
+        assert!(outcome.status == 125 && text(&outcome.stderr).contains(why), "{}", text(&outcome.stderr));
+    }
+}
+
+/// Each process that is followed writes a file of its own.
+#[test]
+fn each_process_writes_its_own() {
+    let written = |options: &str| -> Vec<Vec<u8>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("calls");
+        let options: Vec<&str> = options.split(' ').collect();
+        let tool = ["-env", "clean", "-follow", "1", "-t", "written", "-o", path.to_str().unwrap()];
+        result(&[&options[..], &tool[..], &["--", "/bin/sh", "-c", "/bin/ls -d / | /bin/cat"]].concat());
+        let all: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
+        let others = all.iter().filter(|&file| *file != path);
+        // The shell itself sees its children end in one order or another.
+        assert!(all.len() == 3 && std::fs::read(&path).unwrap().ends_with(b"the end\n"), "{all:?}");
+        let mut others: Vec<Vec<u8>> = others.map(|file| std::fs::read(file).unwrap()).collect();
+        others.sort();
+        others
+    };
+    let serial = written("-sp 0");
+    assert!(serial.iter().all(|calls| calls.len() > 10_000 && calls.ends_with(b"\nthe end\n")));
+    for options in ["-sp 1 -spsysrecs 3", "-sp 1 -spmsec 1"] {
+        assert!(written(options) == serial, "{options}");
+    }
+    let mixed = run(&["-follow", "1", "-t", "written", "-o", "/dev/stderr", "--", "/bin/true"]);
+    assert!(mixed.status == 125 && text(&mixed.stderr).contains("has to name a file"), "{}", text(&mixed.stderr));
+}
+
+/// All frames of a file of zstd's.
+fn unpacked(mut packed: &[u8]) -> Vec<u8> {
+    let mut all = Vec::new();
+    while !packed.is_empty() {
+        let mut decoder = ruzstd::decoding::StreamingDecoder::new(&mut packed).unwrap();
+        std::io::Read::read_to_end(&mut decoder, &mut all).unwrap();
+    }
+    all
+}
+
 /// Each instruction was executed as often as calls say, and as often in all modes.
 #[test]
 fn executions_are_the_same_however_they_are_counted() {

@@ -7,6 +7,7 @@ mod memaddr;
 mod none;
 mod opcodes;
 mod repeat;
+mod trace;
 
 pub use branches::Branches;
 pub use dcache::DCache;
@@ -14,3 +15,4 @@ pub use icount::{Icount1, Icount2};
 pub use memaddr::MemAddr;
 pub use none::Nothing;
 pub use opcodes::Opcodes;
+pub use trace::{ITrace, MemTrace};

@@ -2,6 +2,6 @@
 
 #![no_main]
 
-use standard_tools::{Branches, DCache, Icount1, Icount2, MemAddr, Nothing, Opcodes};
+use standard_tools::{Branches, DCache, ITrace, Icount1, Icount2, MemAddr, MemTrace, Nothing, Opcodes};
 
-superpin_tool::image!(Nothing, Icount1, Icount2, Opcodes, Branches, MemAddr, DCache);
+superpin_tool::image!(Nothing, Icount1, Icount2, Opcodes, Branches, MemAddr, DCache, ITrace, MemTrace);

@@ -44,6 +44,10 @@ impl RunMemory {
             cpuid: *machine::cpuid::Table::none(),
             xcr0: 0,
             null_selector_clears_base: 1,
+            sliced: 1,
+            streaming: Default::default(),
+            streams: 0.into(),
+            streams_lost: 0.into(),
         };
         // SAFETY: a header is plain integers, and `header` lives while its bytes are borrowed.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<RunHeader>()) };

@@ -3,7 +3,7 @@ use super::*;
 const TOOLS: [ToolInfo; 1] = [ToolInfo {
     name: "icount2",
     about: "Counts",
-    check: |_| Ok(()),
+    check: |_, _| Ok(()),
     identity: |options| format!("{options:?}"),
     help: || "icount2 help".into(),
 }];

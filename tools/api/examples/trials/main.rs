@@ -28,6 +28,7 @@ superpin_tool::image!(
     registers::Registers,
     routines::Routines,
     tested::Tested,
+    ordered::Written,
     whole::Whole,
     failing::PanicInRoutine,
     failing::PanicInInstrument,

@@ -1,7 +1,7 @@
 //! Writes down every call in the order of execution, so that parts that are folded in another order would show.
 
 use superpin_tool::merge::{Append, Merge};
-use superpin_tool::{Arg, At, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{Arg, At, NoOptions, Out, SliceInfo, Stream, Tool, Trace};
 
 /// Options.
 #[derive(clap::Args)]
@@ -57,5 +57,46 @@ impl Tool for Ordered {
             writeln!(out, "{pc:#x} {rsp:#x}")?;
         }
         Ok(())
+    }
+}
+
+/// A tool that writes where calls go, as they happen.
+pub struct Written;
+
+fn call(stream: &mut Stream, pc: u64, target: u64) {
+    writeln!(stream, "{pc:#x} calls {target:#x}");
+}
+
+impl Tool for Written {
+    const NAME: &'static str = "written";
+    const ABOUT: &'static str = "Write where calls go";
+    const STREAM: bool = true;
+    type Options = NoOptions;
+    type Local = Stream;
+    type Result = ();
+    type Total = u64;
+
+    fn new(_: NoOptions) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn instrument(&self, trace: &Trace<'_, Stream>) {
+        for instruction in trace.instructions().filter(|instruction| instruction.is_call()) {
+            instruction.call(At::Taken, call, (Arg::Pc, Arg::BranchTarget));
+        }
+    }
+
+    fn begin(&self, _: SliceInfo) -> Stream {
+        Stream::new()
+    }
+
+    fn finish(&self, _: &Stream) {}
+
+    fn fold(&self, slices: &mut u64, _: SliceInfo, (): ()) {
+        *slices += 1;
+    }
+
+    fn fini(&self, slices: u64, out: &mut Out<'_>) -> std::io::Result<()> {
+        writeln!(out, "the end{}", if slices == 0 { ", of nothing" } else { "" })
     }
 }

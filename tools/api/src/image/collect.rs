@@ -1,17 +1,22 @@
 //! A tool that collects: it folds results in slice order, and prints the total.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use supervisor::{Output, Worth};
 
-use crate::tool::{Configured, Out, SliceInfo, Told, Tool, configure};
+use super::streams::Streams;
+use crate::tool::{Configured, Out, SliceInfo, Told, Tool, configure, packed};
 
 /// A tool that collects, without its types.
 pub trait Collect {
-    /// Folds one encoded result.
-    fn fold(&mut self, slice: SliceInfo, result: &[u8]) -> Result<(), String>;
+    /// Takes what slices write from now on, out of the run memory. Errors that are found meanwhile are written to `answers`.
+    fn begin(&mut self, memory: &OwnedFd, answers: &File) -> Result<(), String>;
+    /// Folds one encoded result, and what the slice in that slot has written.
+    fn fold(&mut self, slice: SliceInfo, slot: usize, result: &[u8]) -> Result<(), String>;
     /// Prints the total and what it is worth, under a heading if that isn't empty and there is no file for it alone.
     fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted>;
 }
@@ -37,22 +42,34 @@ struct Collector<T: Tool> {
     /// `-o FILE` and its name; without one results go to standard error.
     output: Option<(PathBuf, Output)>,
     process: u32,
+    compress: bool,
+    streams: Option<Streams>,
 }
 
 /// Makes a collecting tool from its options. To the name of a file a process that the app started (`process` isn't 0) adds
 /// its number.
 pub fn collect<T: Tool>(options: &[&OsStr], process: u32) -> Result<Box<dyn Collect>, String> {
-    let Configured { tool, output, json } = configure::<T>(options)?;
+    let Configured { tool, output, json, compress } = configure::<T>(options)?;
     let open = |path: PathBuf| match Output::check(&path).and_then(|()| Output::open(&path, process)) {
         Ok(output) => Ok((path, output)),
         Err(error) => Err(format!("cannot write {}: {error}", path.display())),
     };
     let output = output.map(open).transpose()?;
-    Ok(Box::new(Collector { tool, total: T::Total::default(), json, output, process }))
+    Ok(Box::new(Collector { tool, total: T::Total::default(), json, output, process, compress, streams: None }))
 }
 
 impl<T: Tool> Collect for Collector<T> {
-    fn fold(&mut self, slice: SliceInfo, result: &[u8]) -> Result<(), String> {
+    fn begin(&mut self, memory: &OwnedFd, answers: &File) -> Result<(), String> {
+        let Some(output) = self.output.take_if(|_| T::STREAM) else { return Ok(()) };
+        let begin = || Streams::begin(output, memory.try_clone()?, answers.try_clone()?);
+        self.streams = Some(begin().map_err(|error| format!("cannot take what slices write: {error}"))?);
+        Ok(())
+    }
+
+    fn fold(&mut self, slice: SliceInfo, slot: usize, result: &[u8]) -> Result<(), String> {
+        if let Some(streams) = &self.streams {
+            streams.fold(slot)?;
+        }
         let result = postcard::from_bytes(result)
             .map_err(|error| format!("the result of slice {} can't be decoded: {error}", slice.number))?;
         self.tool.fold(&mut self.total, slice, result);
@@ -65,9 +82,20 @@ impl<T: Tool> Collect for Collector<T> {
         let lost = |error: io::Error| Unprinted::Lost(format!("tool {} cannot print its result: {error}", T::NAME));
         let mut text = Vec::new();
         if self.json {
+            if let Some(streams) = &self.streams {
+                streams.finish(&[]).map_err(Unprinted::Lost)?;
+            }
             self.print_json(&total, told, heading, &mut text).map_err(lost)?;
         } else {
             self.tool.fini(total, &mut Out::new(&mut text, told)).map_err(lost)?;
+            if let Some(streams) = &self.streams {
+                let text = if self.compress && !text.is_empty() { packed(&text) } else { text };
+                streams.finish(&text).map_err(Unprinted::Lost)?;
+                if worth != Worth::Exact {
+                    let _ = writeln!(io::stderr(), "Result: {worth}");
+                }
+                return Ok(());
+            }
             // On a terminal a number that is right needs no word.
             if self.output.is_some() || worth != Worth::Exact {
                 text.extend_from_slice(format!("Result: {worth}\n").as_bytes());

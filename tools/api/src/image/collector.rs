@@ -17,7 +17,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use bubble::boot::BOOT_MAGIC;
@@ -28,11 +28,15 @@ use supervisor::Worth;
 
 use super::collect::Unprinted;
 use super::entry::{Entry, find};
+use super::mapped::Mapped;
 use super::names::Names;
 use crate::tool::{SliceInfo, Told};
 
 /// The collector's whole life. Returns its exit status.
 pub fn run(tools: &[Entry], args: &[OsString]) -> i32 {
+    // A reader who has gone away is an error of writing, which is told.
+    // SAFETY: no handler is set.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     let mut answers = match take_standard_output(args) {
         Ok(answers) => answers,
         Err(error) => {
@@ -69,12 +73,7 @@ fn take_standard_output(args: &[OsString]) -> io::Result<File> {
     Ok(answers.into())
 }
 
-fn serve(
-    tools: &[Entry],
-    args: &[OsString],
-    commands: &mut dyn BufRead,
-    answers: &mut dyn Write,
-) -> Result<(), Unprinted> {
+fn serve(tools: &[Entry], args: &[OsString], commands: &mut dyn BufRead, answers: &mut File) -> Result<(), Unprinted> {
     let mut commands = commands.lines();
     // Nothing is done, and no error is told, before it was asked for: whoever writes a command finds it read.
     let mut command = next(&mut commands)?;
@@ -83,13 +82,14 @@ fn serve(
     let arguments = tool_args(&header);
     let (entry, options) = find(tools, &arguments)?;
     let mut tool = (entry.collect)(options, header.process)?;
+    tool.begin(&memory.descriptor, answers)?;
     let names = Names::start(&memory.descriptor)?;
     loop {
         names.check()?;
         match &command {
             Command::Hello => {}
             Command::Fold { slot, slice, len } => {
-                tool.fold(SliceInfo { number: *slice }, memory.result(*slot, *len)?.bytes())?;
+                tool.fold(SliceInfo { number: *slice }, *slot, memory.result(*slot, *len)?.bytes())?;
             }
             Command::Fini { worth, status, heading } => {
                 tool.fini(Told { worth: *worth, status: *status, images: &names.images() }, heading)?
@@ -169,49 +169,13 @@ impl RunMemory {
         let mapped = self.map(file::CONTROL_AT, CONTROL.size)?;
         // SAFETY: the header is plain integers and lies at the start of CONTROL, which is page aligned; nobody writes
         // it any more.
-        let header = Box::new(unsafe { ptr::read(mapped.start.cast::<RunHeader>()) });
+        let header = Box::new(unsafe { ptr::read(mapped.start().cast::<RunHeader>()) });
         if header.magic == BOOT_MAGIC { Ok(header) } else { Err("the run memory has no header of this version".into()) }
     }
 
     /// The encoded result in a slot.
     fn result(&self, slot: usize, len: u64) -> Result<Mapped, String> {
         self.map(file::result_at(slot), len)
-    }
-}
-
-/// A mapped part of the run memory.
-struct Mapped {
-    start: *mut libc::c_void,
-    len: usize,
-}
-
-impl Mapped {
-    fn new(descriptor: &OwnedFd, offset: u64, len: usize) -> io::Result<Self> {
-        if len == 0 {
-            return Ok(Self { start: ptr::null_mut(), len });
-        }
-        let fd = descriptor.as_raw_fd();
-        // SAFETY: a new mapping at an address of the kernel's choice.
-        let start =
-            unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, fd, offset as libc::off_t) };
-        if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self { start, len }) }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        if self.len == 0 {
-            return &[];
-        }
-        // SAFETY: mapped for as long as `self` lives; the slice that wrote it has exited.
-        unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
-    }
-}
-
-impl Drop for Mapped {
-    fn drop(&mut self) {
-        if self.len != 0 {
-            // SAFETY: this mapping is `self`'s own.
-            unsafe { libc::munmap(self.start, self.len) };
-        }
     }
 }
 

@@ -17,7 +17,7 @@ pub struct Entry {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     /// Checks options, and whether the output can be written, without any other effect.
-    pub(crate) check: fn(&[&OsStr]) -> Result<(), String>,
+    pub(crate) check: fn(&[&OsStr], bool) -> Result<(), String>,
     pub(crate) identity: fn(&[&OsStr]) -> String,
     pub(crate) help: fn() -> String,
     /// Safe to call in a taken-over process only, and once.

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 
 use bubble::map::LOCAL;
-use slice_runtime::{AppImage, Happened, RunningTool};
+use slice_runtime::{AppImage, Happened, RunningTool, stream};
 
 use crate::instrument::{Repeat, Trace};
 use crate::names::{self, ImageEvent};
-use crate::tool::{SliceInfo, Tool, configure};
+use crate::tool::{Configured, SliceInfo, Tool, configure, packed};
 
 /// A tool whose local state lies at LOCAL's start.
 struct Injected<T: Tool> {
@@ -33,7 +33,10 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Bo
         assert!(size_of::<T::Local>() as u64 <= LOCAL.size, "the tool's Local is too large: box its large parts");
         assert!(align_of::<T::Local>() <= 4096, "the tool's Local needs more than a page's alignment");
     }
-    let tool = configure::<T>(options)?.tool;
+    let Configured { tool, compress, .. } = configure::<T>(options)?;
+    if T::STREAM {
+        stream::open(compress.then_some(packed));
+    }
     // SAFETY: the region is mapped, large and aligned enough, and nothing else lives at its start.
     unsafe { Injected::<T>::LOCAL.write(tool.begin(slice)) };
     Ok(Box::new(Injected { tool }))
@@ -82,6 +85,7 @@ impl<T: Tool> RunningTool for Injected<T> {
 
     fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
         engine::stream::take(|words| self.drain(words));
+        stream::flush();
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is asked.
         let result = self.tool.finish(unsafe { &*Self::LOCAL });
         match postcard::to_slice(&result, out) {

@@ -9,7 +9,7 @@
 //! * `main`: which role this process plays.
 //! * `entry`: the image's tools, without their types.
 //! * `injected`: a tool in a taken-over process. `collect`: a tool that collects.
-//! * `names`: what the collector knows of the app's files.
+//! * `names`: what the collector knows of the app's files. `streams`: what slices write meanwhile. `mapped`: the run memory, as it sees it.
 //! * `collector`: the process that collects, and the commands that it takes.
 
 mod collect;
@@ -17,7 +17,9 @@ mod collector;
 mod entry;
 mod injected;
 mod main;
+mod mapped;
 mod names;
+mod streams;
 
 pub use entry::Entry;
 pub use main::main;

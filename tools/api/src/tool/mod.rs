@@ -10,16 +10,18 @@
 //! * `options`: its options, with those that every tool has.
 //! * `call_stack`: the routines that the app is in, put together from slices.
 //! * [`merge`]: results that are put together by themselves.
-//! * `out`: what it prints to.
+//! * `out`: what it prints to. `stream`: what it writes meanwhile.
 
 mod call_stack;
 pub mod merge;
 mod options;
 mod out;
+mod stream;
 #[expect(clippy::module_inception, reason = "the file of the trait Tool")]
 mod tool;
 
 pub use call_stack::{CallStack, Frame};
 pub use options::{Configured, NoOptions, check, configure, help, identity};
 pub use out::{Out, Told, Total};
+pub use stream::{Stream, packed};
 pub use tool::{OnImage, SliceInfo, Tool};

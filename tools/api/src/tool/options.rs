@@ -1,7 +1,7 @@
 //! Options of a tool: its own and those that every tool has.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::OsStringValueParser;
 use clap::builder::TypedValueParser;
@@ -26,6 +26,9 @@ struct CommandLine<O: Args> {
     /// Print the result as one line of JSON: the tool, its values, and whether they are exact
     #[arg(long = "json")]
     json: bool,
+    /// Compress the output (zstd)
+    #[arg(short = 'z', long = "compress")]
+    compress: bool,
     #[command(flatten)]
     own: O,
 }
@@ -38,6 +41,8 @@ pub struct Configured<T> {
     pub output: Option<PathBuf>,
     /// Whether it is printed for programs.
     pub json: bool,
+    /// Whether the stream is compressed.
+    pub compress: bool,
 }
 
 /// Makes a tool from its options.
@@ -50,19 +55,32 @@ pub fn configure<T: Tool>(args: &[&OsStr]) -> Result<Configured<T>, String> {
     let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;
     let line = CommandLine::<T::Options>::from_arg_matches(&matches).map_err(|error| error.to_string())?;
     let tool = T::new(line.own).map_err(|error| format!("tool {}: {error}", T::NAME))?;
-    Ok(Configured { tool, output: line.output, json: line.json })
+    if T::STREAM && line.output.is_none() {
+        return Err(format!("tool {} writes while the app runs: -o FILE says where to", T::NAME));
+    }
+    if line.compress && !T::STREAM {
+        return Err(format!("tool {} has nothing to compress: -z is for tools that write while the app runs", T::NAME));
+    }
+    Ok(Configured { tool, output: line.output, json: line.json, compress: line.compress })
 }
 
-/// Checks all that can be known of the options before the app starts.
+/// Checks all that can be known of the options before the app starts. `follow`: each process that it starts has a result.
 ///
 /// # Errors
 /// See [`configure`].
-pub fn check<T: Tool>(args: &[&OsStr]) -> Result<(), String> {
-    let Configured { tool, output, json } = configure::<T>(args)?;
+pub fn check<T: Tool>(args: &[&OsStr], follow: bool) -> Result<(), String> {
+    let Configured { tool, output, json, .. } = configure::<T>(args)?;
     if json && tool.values_with(&T::Total::default(), &Images::none()).is_none() {
         return Err(format!("tool {} has no result in JSON (its author can give it one: `Tool::values`)", T::NAME));
     }
     let Some(path) = output else { return Ok(()) };
+    if T::STREAM && follow && Output::is_shared(&path) && path != Path::new("/dev/null") {
+        return Err(format!(
+            "with -follow 1 tool {} writes a stream for each process, which would mix in {}: -o has to name a file, to whose name other processes add their numbers",
+            T::NAME,
+            path.display()
+        ));
+    }
     Output::check(&path).map_err(|error| format!("cannot write the result to {}: {error}", path.display()))
 }
 
@@ -71,7 +89,7 @@ pub fn identity<T: Tool>(args: &[&OsStr]) -> String {
     let command = command::<T>();
     let args = with_two_dashes(&command, args);
     let Ok(matches) = command.try_get_matches_from(args) else { return String::new() };
-    let ids = matches.ids().filter(|id| !["output", "json"].contains(&id.as_str()));
+    let ids = matches.ids().filter(|id| !["output", "json", "compress"].contains(&id.as_str()));
     let mut values: Vec<String> = ids.map(|id| format!("{id} {:?}", matches.get_raw(id.as_str()))).collect();
     values.sort();
     values.join("\n")
@@ -96,6 +114,7 @@ pub fn help<T: Tool>() -> String {
 fn command<T: Tool>() -> clap::Command {
     let usage = format!("superpin [RUN OPTIONS] -t {} [OPTIONS] -- APP [ARGS]", T::NAME);
     let command = CommandLine::<T::Options>::command().name(T::NAME).about(T::ABOUT).override_usage(usage);
+    let command = command.mut_arg("compress", |arg| arg.hide(!T::STREAM));
     // A value may be `-5`, which is then told to be wrong, if it is.
     command.mut_args(|arg| match arg.get_action().takes_values() && !arg.is_positional() {
         true => arg.allow_negative_numbers(true),

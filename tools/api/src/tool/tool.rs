@@ -28,6 +28,8 @@ pub trait Tool: Sized + 'static {
     const NAME: &'static str;
     /// One line for `-t help`.
     const ABOUT: &'static str;
+    /// Whether it writes a [`crate::Stream`]: then it needs `-o FILE`, which is where that goes.
+    const STREAM: bool = false;
     /// The tool's options: what stands between the tool's name and `--`. [`crate::NoOptions`] if it has none.
     /// `-o FILE` belongs to every tool and needs no field.
     type Options: clap::Args;

@@ -1,0 +1,236 @@
+//! The collector's side of streams ([`bubble::stream`]): what slices write meanwhile goes to a file for each slot, and when a slice's turn has come behind what is before it. The first slice's
+//! file becomes the output's: a serial run's isn't copied, and those of others are by the kernel, without a second copy where the file system can share. A pipe gets each slice's bytes when its turn
+//! has come, and in a serial run at once.
+//!
+//! A thread takes bytes out of the rings. Nobody waits for a slice that comes before: so none waits for long.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bubble::map::{CONTROL, file};
+use bubble::shared::{MAX_SLOTS, RunHeader};
+use bubble::stream::{RING, RING_AT, STREAM, StreamHead, stream_at};
+use supervisor::Output;
+
+use super::mapped::Mapped;
+
+/// The streams of a run.
+pub struct Streams(Arc<Shared>);
+
+struct Shared {
+    control: Mapped,
+    /// The output's name.
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    memory: OwnedFd,
+    slots: BTreeMap<usize, Slot>,
+    output: Output,
+    /// What is in order, if that isn't written to a pipe.
+    whole: Option<File>,
+    /// It is written to a pipe at once, since nothing comes before or is begun again.
+    at_once: bool,
+}
+
+/// What a slot's slice has written.
+struct Slot {
+    ring: Mapped,
+    file: File,
+}
+
+impl Streams {
+    /// Begins to take what slices write. `memory`: the run memory; `answers`: where an error is told.
+    ///
+    /// # Errors
+    /// If the run memory can't be mapped, or there can't be a thread.
+    pub fn begin((path, mut output): (PathBuf, Output), memory: OwnedFd, answers: File) -> io::Result<Self> {
+        let control = Mapped::writable(&memory, file::CONTROL_AT, CONTROL.size as usize)?;
+        // SAFETY: the header starts CONTROL; this word of it was written before there was a collector.
+        let serial = unsafe { (*control.start().cast::<RunHeader>()).sliced } == 0;
+        let at_once = serial && output.as_stream().is_some();
+        let state = Mutex::new(State { memory, slots: BTreeMap::new(), output, whole: None, at_once });
+        let shared = Arc::new(Shared { control, path, state });
+        let taking = shared.clone();
+        std::thread::Builder::new().name("streams".into()).spawn(move || taking.take_all(answers))?;
+        Ok(Self(shared))
+    }
+
+    /// A slice has finished, and its turn has come: what it has written follows what is there. The slot may be used again.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn fold(&self, slot: usize) -> Result<(), String> {
+        self.0.state().fold(slot).map_err(|error| self.0.not_written(&error))
+    }
+
+    /// The end: `text` follows all, which becomes the output.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn finish(&self, text: &[u8]) -> Result<(), String> {
+        self.0.state().finish(text).map_err(|error| self.0.not_written(&error))
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn header(&self) -> &RunHeader {
+        // SAFETY: the header starts CONTROL, which is mapped for as long as this is there; what others write there is atomic.
+        unsafe { &*self.control.start().cast::<RunHeader>() }
+    }
+
+    /// Takes what slices write, until the process ends or something can't be written.
+    fn take_all(&self, mut answers: File) {
+        loop {
+            let seen = self.header().streams.load(Ordering::Acquire);
+            let mut any = false;
+            for (n, word) in self.header().streaming.iter().enumerate() {
+                let mut bits = word.swap(0, Ordering::AcqRel);
+                while bits != 0 {
+                    any = true;
+                    let slot = n * 64 + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    if let Err(error) = self.state().take(slot) {
+                        self.header().streams_lost.store(1, Ordering::Release);
+                        // If nobody listens any more there is nobody to tell.
+                        let _ = writeln!(answers, "error {}", self.not_written(&error));
+                        return;
+                    }
+                }
+            }
+            if !any {
+                futex(&self.header().streams, libc::FUTEX_WAIT, seen);
+            }
+        }
+    }
+
+    /// What is said of an error.
+    fn not_written(&self, error: &io::Error) -> String {
+        format!("cannot write the stream to {}: {error}", self.path.display())
+    }
+}
+
+impl State {
+    fn slot(&mut self, slot: usize) -> io::Result<&mut Slot> {
+        if !self.slots.contains_key(&slot) {
+            assert!(slot < MAX_SLOTS, "slot {slot} does not exist");
+            let ring = Mapped::writable(&self.memory, stream_at(slot), STREAM.size as usize)?;
+            let file = match self.output.as_stream().filter(|_| self.at_once) {
+                Some(stream) => stream.try_clone()?,
+                None => self.output.part()?,
+            };
+            self.slots.insert(slot, Slot { ring, file });
+        }
+        Ok(self.slots.get_mut(&slot).expect("it was just made"))
+    }
+
+    fn take(&mut self, slot: usize) -> io::Result<()> {
+        self.slot(slot)?.take()
+    }
+
+    fn fold(&mut self, slot: usize) -> io::Result<()> {
+        let part = self.slot(slot)?;
+        part.take()?;
+        part.head().reset();
+        if self.at_once {
+            return Ok(());
+        }
+        let Some(whole) = self.output.as_stream().or(self.whole.as_mut()) else {
+            self.whole = self.slots.remove(&slot).map(|part| part.file);
+            return Ok(());
+        };
+        if let Some(part) = self.slots.get_mut(&slot) {
+            part.file.rewind()?;
+            io::copy(&mut part.file, whole)?;
+            part.forget()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, text: &[u8]) -> io::Result<()> {
+        if let Some(stream) = self.output.as_stream() {
+            return stream.write_all(text);
+        }
+        let mut whole = match self.whole.take() {
+            Some(whole) => whole,
+            None => self.output.part()?,
+        };
+        whole.write_all(text)?;
+        self.output.take(whole)
+    }
+}
+
+impl Slot {
+    fn head(&self) -> &Head {
+        // SAFETY: a head starts the mapping, which is there for as long as this; its fields are atomics.
+        unsafe { &*self.ring.start().cast::<Head>() }
+    }
+
+    /// Moves what is in the ring to the file.
+    fn take(&mut self) -> io::Result<()> {
+        let attempt = self.head().0.attempt.load(Ordering::Acquire);
+        if attempt != self.head().0.accepted.load(Ordering::Relaxed) {
+            // The slice has begun again, and waits.
+            self.forget()?;
+            self.head().reset();
+            self.head().0.attempt.store(attempt, Ordering::Release);
+            self.head().0.accepted.store(attempt, Ordering::Release);
+            self.head().tell();
+        }
+        let written = self.head().0.written.load(Ordering::Acquire);
+        let mut taken = self.head().0.taken.load(Ordering::Relaxed);
+        while taken < written {
+            let at = taken % RING;
+            let n = (written - taken).min(RING - at);
+            let from = self.ring.start() as usize + (RING_AT - STREAM.start + at) as usize;
+            // SAFETY: the slice has written these bytes, and leaves them alone until they are taken.
+            let bytes = unsafe { std::slice::from_raw_parts(from as *const u8, n as usize) };
+            self.file.write_all(bytes)?;
+            taken += n;
+            self.head().0.taken.store(taken, Ordering::Release);
+            self.head().tell();
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()
+    }
+}
+
+#[repr(transparent)]
+struct Head(StreamHead);
+
+impl Head {
+    /// As before a slice begins.
+    fn reset(&self) {
+        for word in [&self.0.written, &self.0.taken] {
+            word.store(0, Ordering::Relaxed);
+        }
+        for word in [&self.0.attempt, &self.0.accepted] {
+            word.store(0, Ordering::Release);
+        }
+    }
+
+    fn tell(&self) {
+        self.0.changed.fetch_add(1, Ordering::Release);
+        futex(&self.0.changed, libc::FUTEX_WAKE, i32::MAX as u32);
+    }
+}
+
+fn futex(word: &AtomicU32, operation: i32, value: u32) {
+    let no_timeout = std::ptr::null::<libc::timespec>();
+    // SAFETY: the word outlives the call. Not FUTEX_PRIVATE: the other side is another process.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_timeout) };
+}
