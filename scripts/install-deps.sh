@@ -9,6 +9,7 @@ packages=(
     perl python3 sqlite3 mawk gawk bc jq lua5.4 openssl
     luajit php-cli php-opcache                          # compilers of their own
     less vim-tiny                                       # at a terminal
+    valgrind                                            # cachegrind, which `allcache` is compared with
 )
 
 missing=()

@@ -14,7 +14,7 @@ use suites::switches;
 use suites::workload::{EVERYDAY, WORKLOADS, Workload, named};
 
 /// The tools to choose from, the cheapest one most often.
-const TOOLS: [&str; 6] = ["icount2", "icount2", "icount2", "icount1", "memaddr", "dcache"];
+const TOOLS: [&str; 8] = ["icount2", "icount2", "icount2", "icount1", "memaddr", "dcache", "allcache", "bpred"];
 
 struct Base {
     workload: &'static Workload,

@@ -64,7 +64,7 @@ fn an_exact_result_says_so_in_a_file_and_to_programs() {
         let expected = format!("{{\"result\":\"exact\",\"tool\":\"icount2\",\"values\":{values}}}\n");
         assert_eq!(fs::read_to_string(&file).unwrap(), expected);
     }
-    for tool in ["none", "opcodes", "branches", "memaddr", "dcache"] {
+    for tool in ["none", "opcodes", "branches", "bpred", "memaddr", "dcache", "allcache"] {
         let outcome = superpin(&["-t", tool, "--json", "--", "/bin/true"]);
         let told = text(&outcome.stderr);
         let start = r#"{"result":"exact","tool":""#;

@@ -68,19 +68,22 @@
 //!
 //! ```text
 //!   code, names ◄─ instrument ◄─ tool ◄─ image
-//!         ◄─ files ◄─────────┘
+//!         ◄─ files ◄─────────┘  ▲
+//!                             models
 //! ```
 //!
 //! * `code`: how often code was executed.
 //! * `names`: images and routines of the app. `files`: reading them.
 //! * `instrument`: a trace, and what is inserted into it.
 //! * `tool`: the trait, options, results.
+//! * [`models`]: caches, predictors, tables and heaps, exact in slices.
 //! * `image`: a program that plays the three roles.
 
 mod code;
 mod files;
 mod image;
 mod instrument;
+pub mod models;
 mod names;
 mod tool;
 

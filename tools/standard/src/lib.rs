@@ -1,5 +1,7 @@
 //! The standard tools, a file for each kind.
 
+mod allcache;
+mod bpred;
 mod branches;
 mod dcache;
 mod icount;
@@ -9,6 +11,8 @@ mod opcodes;
 mod repeat;
 mod trace;
 
+pub use allcache::AllCache;
+pub use bpred::BranchPredictor;
 pub use branches::Branches;
 pub use dcache::DCache;
 pub use icount::{Icount1, Icount2};

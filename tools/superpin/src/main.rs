@@ -2,6 +2,20 @@
 
 #![no_main]
 
-use standard_tools::{Branches, DCache, ITrace, Icount1, Icount2, MemAddr, MemTrace, Nothing, Opcodes};
+use standard_tools::{
+    AllCache, BranchPredictor, Branches, DCache, ITrace, Icount1, Icount2, MemAddr, MemTrace, Nothing, Opcodes,
+};
 
-superpin_tool::image!(Nothing, Icount1, Icount2, Opcodes, Branches, MemAddr, DCache, ITrace, MemTrace);
+superpin_tool::image!(
+    Nothing,
+    Icount1,
+    Icount2,
+    Opcodes,
+    Branches,
+    BranchPredictor,
+    MemAddr,
+    DCache,
+    AllCache,
+    ITrace,
+    MemTrace
+);

@@ -53,6 +53,9 @@ pub const FOLLOWED: Mode = serial("serial-follow", "icount2", &["-sp", "0", "-fo
 /// IBL stubs. `scripts/switches.sh` turns these off as well.
 const UNOPTIMISED: &str = "none,inline,ibl-stubs";
 
+/// Caches in which much happens in a few instructions.
+const SMALL_CACHES: &str = "allcache --itlb 4,4 --dtlb 8,2 --l1i 512,2,32 --l1d 640,5,16 --l2 4K,4,64 --llc 16K,2,128";
+
 /// Every mode that every guest is run in.
 pub const MODES: &[Mode] = &[
     SERIAL,
@@ -85,6 +88,8 @@ pub const MODES: &[Mode] = &[
     sliced("5ms-each", "icount2 --repeat each", &["-sp", "1", "-spmsec", "5"]),
     sliced("sysrecs-3-memaddr-each", "memaddr --repeat each", &["-sp", "1", "-spsysrecs", "3", "-spmsec", "20"]),
     sliced("sysrecs-3-dcache", "dcache", &["-sp", "1", "-spsysrecs", "3", "-spmsec", "20"]),
+    sliced("sysrecs-2-allcache", SMALL_CACHES, &["-sp", "1", "-spsysrecs", "2", "-spmsec", "10"]).slow(),
+    sliced("5ms-bpred", "bpred --conditional gshare,6,4 --indirect 8", &["-sp", "1", "-spmsec", "5"]),
     serial("serial-opcodes-tiny-cache", "opcodes", &["-sp", "0", "-cache-bytes", "65536", "-trace-ins", "3"]).slow(),
     sliced("5ms-opcodes", "opcodes", &["-sp", "1", "-spmsec", "5"]),
     serial("serial-persist", "icount2", &["-sp", "0", "-follow", "1"]).persists(),

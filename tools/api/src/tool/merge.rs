@@ -3,7 +3,7 @@
 //! A tool whose result is made of these folds with one line, `total.merge(result)`. Merging is done in the order of
 //! execution, so [`Append`] yields what a serial run would have written.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::code::Code;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be merged: nothing says how two of it are put together",
     label = "is not a part of a total",
-    note = "wrap a number in `Sum`, `Min`, `Max` or `Or`, a `Vec` in `Append`, as in `HashMap<u64, Sum>`; or implement `Merge` for a type of yours"
+    note = "wrap a number in `Sum`, `Min`, `Max` or `Or`, a `Vec` in `Append`, as in `HashMap<u64, Sum>`; put several into `areas!`; or implement `Merge` for a type of yours"
 )]
 pub trait Merge {
     /// Adds what the next part of the execution yielded.
@@ -77,6 +77,38 @@ impl<T> Merge for Append<T> {
     }
 }
 
+/// The value that came first, if there was any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct First<T>(pub Option<T>);
+
+impl<T> Default for First<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> Merge for First<T> {
+    fn merge(&mut self, next: Self) {
+        self.0 = self.0.take().or(next.0);
+    }
+}
+
+/// The value that came last, if there was any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Last<T>(pub Option<T>);
+
+impl<T> Default for Last<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> Merge for Last<T> {
+    fn merge(&mut self, next: Self) {
+        self.0 = next.0.or(self.0.take());
+    }
+}
+
 impl Merge for Code {
     fn merge(&mut self, next: Self) {
         self.add_all(next);
@@ -96,6 +128,20 @@ impl<K: Ord, V: Merge + Default> Merge for BTreeMap<K, V> {
         for (key, value) in next {
             self.entry(key).or_default().merge(value);
         }
+    }
+}
+
+/// What was ever in it.
+impl<T: Eq + Hash, S: BuildHasher> Merge for HashSet<T, S> {
+    fn merge(&mut self, next: Self) {
+        self.extend(next);
+    }
+}
+
+/// What was ever in it.
+impl<T: Ord> Merge for BTreeSet<T> {
+    fn merge(&mut self, next: Self) {
+        self.extend(next);
     }
 }
 
@@ -138,5 +184,8 @@ mod tests {
         assert_eq!(merged(parts), BTreeMap::from([("a", Sum(1)), ("b", Sum(1))]));
         assert_eq!(merged([Or(1), Or(4)]), Or(5));
         assert_eq!(merged([(Sum(1), [Or(1)]), (Sum(2), [Or(2)])]).1, [Or(3)]);
+        assert_eq!(merged([BTreeSet::from([1, 3]), BTreeSet::from([2, 3])]), BTreeSet::from([1, 2, 3]));
+        let values = [None, Some(4), Some(5), None];
+        assert_eq!((merged(values.map(First)).0, merged(values.map(Last)).0), (Some(4), Some(5)));
     }
 }

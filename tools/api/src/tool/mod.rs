@@ -10,8 +10,10 @@
 //! * `options`: its options, with those that every tool has.
 //! * `call_stack`: the routines that the app is in, put together from slices.
 //! * [`merge`]: results that are put together by themselves.
+//! * `areas`: such results by name.
 //! * `out`: what it prints to. `stream`: what it writes meanwhile.
 
+mod areas;
 mod call_stack;
 pub mod merge;
 mod options;

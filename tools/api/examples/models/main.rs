@@ -1,0 +1,8 @@
+//! A tool image for the tests of this crate: totals that merge by name, and machines whose state goes on from slice to slice.
+
+#![no_main]
+
+mod areas;
+mod heaps;
+
+superpin_tool::image!(areas::Areas, areas::Slices, heaps::Heaps);
