@@ -75,12 +75,14 @@
 //! * `names`: images and routines of the app. `files`: reading them.
 //! * `instrument`: a trace, and what is inserted into it.
 //! * `tool`: the trait, options, results.
+//! * [`memory`]: what routines read of the app's memory.
 //! * `image`: a program that plays the three roles.
 
 mod code;
 mod files;
 mod image;
 mod instrument;
+pub mod memory;
 mod names;
 mod tool;
 

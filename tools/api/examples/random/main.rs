@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use superpin_tool::{Arg, At, Block, Gpr, Instruction, Out, SliceInfo, Tool, Trace, clap, serde};
+use superpin_tool::{Arg, At, Block, Gpr, Instruction, Out, SliceInfo, Tool, Trace, clap, memory, serde};
 
 superpin_tool::image!(RandomTool);
 
@@ -72,6 +72,14 @@ fn is_chosen(local: &mut Local, address: u64) -> bool {
     address.is_multiple_of(3)
 }
 
+/// How much can be read behind an address, some pages on: what is mapped there, and whether it can be read, is a matter of the app's.
+fn reads(local: &mut Local, kind: u64, begin: u64, end: u64, address: u64) {
+    let mut into = [0; 40];
+    let far = (address | 0xfff) + hash(begin, address) % 8 * 4096 - 20;
+    let read = memory::read(far, &mut into) as u64 + 100 * u64::from(memory::read_word(address & !7).is_some());
+    see(local, kind, begin, end, read);
+}
+
 /// A number that depends on both and shows neither.
 fn hash(seed: u64, value: u64) -> u64 {
     let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value.wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -115,6 +123,7 @@ fn instrument_instruction(instruction: &Instruction<'_, Local>, block: &Block<'_
         6 | 7 if !operands.is_empty() => instruction.buffer((begin, end, Arg::MemoryAddress(0))),
         8 => instruction.buffer((begin, end, Arg::Pc)),
         9 => instruction.call(At::Before, mix, (end, Gpr::Rsp)),
+        10 if !operands.is_empty() => instruction.call(At::Before, reads, (kind, begin, end, Arg::MemoryAddress(0))),
         _ => {}
     }
 }

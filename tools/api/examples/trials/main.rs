@@ -13,7 +13,7 @@ mod ordered;
 mod places;
 mod registers;
 mod routines;
-mod tested;
+mod state;
 mod whole;
 
 superpin_tool::image!(
@@ -27,7 +27,9 @@ superpin_tool::image!(
     places::Places,
     registers::Registers,
     routines::Routines,
-    tested::Tested,
+    state::Reading,
+    state::ReadsInDrain,
+    state::Tested,
     whole::Whole,
     failing::PanicInRoutine,
     failing::PanicInInstrument,
