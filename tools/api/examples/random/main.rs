@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use superpin_tool::{Arg, At, Block, Gpr, Instruction, Out, SliceInfo, Tool, Trace, clap, memory, serde};
+use superpin_tool::{Arg, At, Block, Gpr, Instruction, Out, SliceInfo, Tool, ToolRegister, Trace, clap, memory, serde};
 
 superpin_tool::image!(RandomTool);
 
@@ -80,6 +80,12 @@ fn reads(local: &mut Local, kind: u64, begin: u64, end: u64, address: u64) {
     see(local, kind, begin, end, read);
 }
 
+/// A value to be kept.
+fn mixed(local: &mut Local, address: u64, kept: u64) -> u64 {
+    local.words[2] = local.words[2].wrapping_add(kept);
+    (kept ^ address).wrapping_mul(5)
+}
+
 /// A number that depends on both and shows neither.
 fn hash(seed: u64, value: u64) -> u64 {
     let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value.wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -103,6 +109,40 @@ fn instrument_block(block: &Block<'_, Local>, drawn: u64) {
         6 => block.call(At::Anywhere, add_second, (Arg::BlockInstructions,)),
         7 => block.instructions().for_each(|i| i.call(At::Before, add_second, (Arg::BlockInstructions,))),
         8 => block.instructions().for_each(|i| i.call(At::Before, see, (kind, begin, end, Arg::Pc))),
+        _ => {}
+    }
+}
+
+/// Values that are kept within a block. `kept`: whether there is one, and whether there was before this instruction.
+fn keep(
+    instruction: &Instruction<'_, Local>,
+    block: &Block<'_, Local>,
+    register: ToolRegister,
+    kept: &mut bool,
+    drawn: u64,
+) {
+    let (begin, end) = (block.address(), block.end_address());
+    let kind = KINDS + drawn % 24;
+    let was_kept = *kept;
+    match drawn % 24 {
+        11 | 12 => {
+            let has_operand = !instruction.memory_operands().is_empty();
+            let value = if has_operand { Arg::MemoryAddress(0) } else { Arg::Register(Gpr::Rsp) };
+            instruction.keep(At::Before, register, value);
+            *kept = true;
+        }
+        13 if instruction.has_after() => {
+            instruction.keep(At::After, register, Gpr::Rsp);
+            // A branch that is taken skips it, but that is the last of its block.
+            *kept = true;
+        }
+        14 if was_kept => instruction.call_into(At::Before, register, mixed, (Gpr::Rsp, register)),
+        15 if was_kept => instruction.call(At::Before, see, (kind, begin, end, register)),
+        16 if was_kept => instruction.call_if(At::Before, is_chosen, (register,), see, (kind, begin, end, register)),
+        17 | 18 if was_kept => instruction.buffer((begin, end, register)),
+        19 if was_kept => instruction.call(At::Before, mix, (end, register)),
+        20 if was_kept && instruction.has_after() => instruction.call(At::After, see, (kind, begin, end, register)),
+        21 if was_kept => instruction.call_predicated(At::Before, see, (kind, begin, end, register)),
         _ => {}
     }
 }
@@ -143,9 +183,12 @@ impl Tool for RandomTool {
     fn instrument(&self, trace: &Trace<'_, Local>) {
         for block in trace.blocks() {
             instrument_block(&block, hash(self.seed, block.address().0));
+            let (register, mut kept) = (block.tool_register(), false);
             for instruction in block.instructions() {
                 let place = hash(block.address().0, instruction.address().0);
-                instrument_instruction(&instruction, &block, hash(!self.seed, place));
+                let drawn = hash(!self.seed, place);
+                instrument_instruction(&instruction, &block, drawn);
+                keep(&instruction, &block, register, &mut kept, drawn);
             }
         }
     }
