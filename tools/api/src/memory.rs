@@ -1,6 +1,6 @@
 //! Reads of the app's memory by analysis routines (`PIN_SafeCopy`, `dr_safe_read`).
 //!
-//! ```
+//! ```no_run
 //! use superpin_tool::memory;
 //!
 //! struct Local {

@@ -79,7 +79,7 @@ fn itself<L>(_: &mut L, value: u64) -> u64 {
 impl<L: 'static> Instruction<'_, L> {
     /// Keeps a value in a tool register, each time that the app comes here: an address before an instruction, for a call after it.
     ///
-    /// ```
+    /// ```no_run
     /// # use superpin_tool::{Arg, At, Trace};
     /// # fn wrote(_: &mut u64, _address: u64) {}
     /// # fn instrument(trace: &Trace<'_, u64>) {
