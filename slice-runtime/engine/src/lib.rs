@@ -16,6 +16,7 @@
 //! * `log`: what those who work on it are told.
 //! * [`block_counts`]: how often blocks were executed.
 //! * [`routines`]: what is counted of analysis routines that leave the cache.
+//! * [`safe_reads`]: what analysis routines read of the app's memory.
 
 pub mod block_counts;
 mod cache;
@@ -26,6 +27,7 @@ mod link;
 mod log;
 pub mod routines;
 mod run;
+pub mod safe_reads;
 mod signals;
 mod translations;
 

@@ -77,12 +77,14 @@
 //! * `instrument`: a trace, and what is inserted into it.
 //! * `tool`: the trait, options, results.
 //! * [`models`]: caches, predictors, tables and heaps, exact in slices.
+//! * [`memory`]: what routines read of the app's memory.
 //! * `image`: a program that plays the three roles.
 
 mod code;
 mod files;
 mod image;
 mod instrument;
+pub mod memory;
 pub mod models;
 mod names;
 mod tool;
@@ -99,7 +101,7 @@ pub use image::{Entry, main};
 pub use instrument::{
     Access, AnalysisRoutine, Arg, Arguments, At, Block, BranchKind, Class, Extension, Instruction, ListRoutine,
     MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, Repeat, SegmentRegister, State,
-    StateRoutine, Test, Trace, mnemonic_name,
+    StateRoutine, Test, ToolRegister, Trace, ValueRoutine, mnemonic_name,
 };
 pub use machine::{AppPc, Gpr, X87};
 pub use names::{Image, ImageEvent, Routine, RoutineKind, Section};

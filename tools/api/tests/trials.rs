@@ -71,6 +71,36 @@ fn tests_decide_about_calls() {
 }
 
 #[test]
+fn what_routines_read_is_what_the_app_loads() {
+    let app = [&["-t", "reading"], &LS[..]].concat();
+    let serial = result(&app);
+    let (loads, rest) = serial.strip_prefix("reading: ").and_then(|it| it.split_once(" loads, ")).expect("loads");
+    assert!(loads.parse::<u64>().is_ok_and(|loads| loads > 1000), "{serial}");
+    assert!(rest.starts_with("0 0 0 wrong, ") && !rest.ends_with(" 0 at ends of pages\n"), "{serial}");
+    for options in ["-sp 1 -spsysrecs 10", "-sp 1 -spmsec 5 -spverify 1 -engine no-inline", "-sp 0 -engine none"] {
+        let options: Vec<&str> = options.split(' ').collect();
+        assert_eq!(result(&[&options[..], &app[..]].concat()), serial, "{options:?}");
+    }
+}
+
+#[test]
+fn what_is_kept_in_a_block_is_there_later() {
+    let app = [&["-t", "keeping"], &LS[..]].concat();
+    let serial = result(&app);
+    assert!(serial.starts_with("keeping: 0 0 0 wrong of ") && !serial.contains(" 0 0 0\n"), "{serial}");
+    for options in [
+        "-sp 1 -spsysrecs 10",
+        "-sp 1 -spmsec 5 -spverify 1 -engine no-inline",
+        "-sp 0 -engine none",
+        "-sp 0 -engine no-call,no-inline",
+        "-sp 1 -spmsec 5 -trace-ins 3",
+    ] {
+        let options: Vec<&str> = options.split(' ').collect();
+        assert_eq!(result(&[&options[..], &app[..]].concat()), serial, "{options:?}");
+    }
+}
+
+#[test]
 fn calls_behind_tell_where_the_app_goes() {
     let app = [&["-t", "behind"], &LS[..]].concat();
     let serial = result(&app);
@@ -288,6 +318,9 @@ fn a_failing_tool_prints_no_result() {
         ("wrong-argument", "Arg::Argument(0) belongs to calls At::Before a routine's first instruction"),
         ("wrong-return-value", "Arg::ReturnValue belongs to calls At::Before a return instruction"),
         ("wrong-operand-of-block", "there is no Arg::MemoryAddress(7) at `"),
+        ("uses-unkept", "is used At::Before `"),
+        ("keeps-too-long", "that is another block's: its value ends with its block"),
+        ("reads-in-drain", "the app's memory is read outside an analysis routine"),
         ("asks-for-flags", "the tool must say so, `const READS_FLAGS: bool = true` in its `impl Tool`"),
     ] {
         for mode in ["0", "1"] {

@@ -13,6 +13,7 @@ use super::recover::{describe, fill_in};
 use crate::cache::Locator;
 use crate::gateway::{self, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, FastPath};
 use crate::interface::{FAULTS, Fault, TRAP_FLAG};
+use crate::safe_reads;
 
 /// What a handler leaves for the run loop. It is full only between a handler's return and the run loop.
 #[derive(Default)]
@@ -121,6 +122,10 @@ pub(super) extern "C" fn handle(
             context.uc_mcontext.gregs[libc::REG_RIP as usize] = place as i64;
             return 0;
         }
+        if let Some(place) = safe_reads::after_fault(pc) {
+            context.uc_mcontext.gregs[libc::REG_RIP as usize] = place as i64;
+            return 0;
+        }
         if let Some(place) = scene.after_lookup(pc).filter(|_| signal == libc::SIGSEGV) {
             context.uc_mcontext.gregs[libc::REG_RIP as usize] = place as i64;
             return 0;
@@ -164,6 +169,7 @@ pub(super) extern "C" fn handle(
 /// The runtime itself faulted: a bug, or app memory that went away under it.
 fn runtime_fault(signal: i32, pc: u64, context: &libc::ucontext_t) -> ! {
     assert!(context.uc_mcontext.gregs[libc::REG_EFL as usize] & flags::TF as i64 == 0, "{TRAP_FLAG}");
+    assert!(!safe_reads::is_forbidden(pc), "{}", safe_reads::MISUSE);
     let address = context.uc_mcontext.gregs[libc::REG_CR2 as usize];
     panic!("signal {signal} at {}, address {address:#x}", crate::routines::in_image(pc));
 }

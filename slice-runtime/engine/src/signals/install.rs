@@ -10,6 +10,7 @@ use translator::abi::ThreadState;
 
 use super::handler::{Scene, handle, set_scene};
 use crate::interface::FAULTS;
+use crate::safe_reads;
 
 global_asm!(
     ".globl superpin_signal_entry",
@@ -48,6 +49,7 @@ const STACK_BYTES: usize = 256 << 10;
 /// The scene must live, at its place, as long as signals are handled.
 pub unsafe fn start(scene: *mut Scene) {
     set_scene(scene);
+    safe_reads::begin();
     let stack = Box::leak(Box::<[u8]>::new_uninit_slice(STACK_BYTES));
     let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK_BYTES };
     // SAFETY: the stack lives for ever.

@@ -12,11 +12,16 @@ pub struct Cpu {
     pub xstate: XState,
     /// Address of the repeated string instruction that the app is in the middle of, with a step made and others to follow, as far as a tool asks for that; else 0.
     pub repeating: u64,
+    /// What a tool has kept since the block that the app is in was entered: see [`KEPT`].
+    pub kept: [u64; KEPT],
 }
+
+/// Words that a tool can keep within a block. They mean something only there, so a slice begins with nothing in them.
+pub const KEPT: usize = 16;
 
 impl Cpu {
     /// The app between two instructions.
     pub fn new(registers: Registers, xstate: XState) -> Cpu {
-        Cpu { registers, xstate, repeating: 0 }
+        Cpu { registers, xstate, repeating: 0, kept: [0; KEPT] }
     }
 }

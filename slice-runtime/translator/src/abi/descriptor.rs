@@ -23,10 +23,11 @@ enum Source {
     ElementAddress,
     ElementSize,
     FirstRepetition,
+    Kept,
 }
 
 impl Source {
-    const ALL: [Source; 13] = [
+    const ALL: [Source; 14] = [
         Source::Value,
         Source::BlockInstructions,
         Source::Register,
@@ -40,6 +41,7 @@ impl Source {
         Source::ElementAddress,
         Source::ElementSize,
         Source::FirstRepetition,
+        Source::Kept,
     ];
 }
 
@@ -262,6 +264,7 @@ fn find(arg: Arg, point: Point, instruction: &Instruction, block_len: usize) -> 
         Arg::ElementAddress { operand, element } => (Source::ElementAddress, both(operand, element)),
         Arg::ElementSize { operand, element } => (Source::ElementSize, both(operand, element)),
         Arg::FirstRepetition => (Source::FirstRepetition, instruction.pc().0),
+        Arg::Kept(n) => (Source::Kept, n.into()),
     }
 }
 
@@ -284,6 +287,7 @@ fn valued(source: Source, value: u64, cpu: &Cpu, instruction: Option<&Instructio
         Source::ElementAddress => element(instruction(), low, high, cpu).0,
         Source::ElementSize => element(instruction(), low, high, cpu).1.into(),
         Source::FirstRepetition => u64::from(cpu.repeating != value),
+        Source::Kept => cpu.kept[value as usize],
     }
 }
 

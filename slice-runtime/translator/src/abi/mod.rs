@@ -26,7 +26,7 @@ mod values;
 
 pub use block_counters::{COUNTERS, CountedBlock, block_counter_address};
 pub use counters::{CounterPlace, Counters};
-pub use cpu::Cpu;
+pub use cpu::{Cpu, KEPT};
 pub use descriptor::CallDescriptor;
 pub use exit::{Doors, ExitKind, SpaceId, TraceExit, TraceId, exit_id, exit_of};
 pub use ibl::{INDIRECT_ENTRIES, IndirectTables, LINK_WORDS, Level, dropped_bits, index_of};

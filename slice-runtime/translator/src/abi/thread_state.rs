@@ -158,6 +158,11 @@ impl ThreadState {
         map::THREADS.start + (offset_of!(ThreadState, called_args) + n * 8) as u64
     }
 
+    /// Address of a word of [`Cpu::kept`].
+    pub const fn kept_address(n: usize) -> u64 {
+        map::THREADS.start + (offset_of!(ThreadState, cpu) + offset_of!(Cpu, kept) + n * 8) as u64
+    }
+
     /// Address of `called_flags`.
     pub const CALLED_FLAGS: u64 = map::THREADS.start + offset_of!(ThreadState, called_flags) as u64;
     /// Address of `runtime_rsp`.

@@ -80,6 +80,8 @@ pub enum Arg {
     BranchTaken,
     /// Where a branch goes if it is taken. Of an indirect one only at [`Point::Taken`].
     BranchTarget,
+    /// A word that the tool has kept before in the same block, see [`Cpu::kept`](crate::abi::Cpu::kept).
+    Kept(u8),
     /// The flags. Exact only if flags aren't looked up across traces ([`FlagLookahead`](bubble::switches::Optimisation::FlagLookahead)).
     Flags,
     /// The base of a segment.
@@ -119,7 +121,7 @@ impl Arg {
             Arg::ElementAddress { .. } | Arg::ElementSize { .. } | Arg::FirstRepetition => true,
             Arg::MemoryAddress(n) => instruction.memory_operands()[n].index_8,
             Arg::Const(_) | Arg::BlockInstructions | Arg::InstructionPointer | Arg::Register(_) => false,
-            Arg::BranchTaken | Arg::BranchTarget => false,
+            Arg::BranchTaken | Arg::BranchTarget | Arg::Kept(_) => false,
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use superpin_tool::{Arg, At, Block, Gpr, Instruction, Out, SliceInfo, Tool, Trace, clap, serde};
+use superpin_tool::{Arg, At, Block, Gpr, Instruction, Out, SliceInfo, Tool, ToolRegister, Trace, clap, memory, serde};
 
 superpin_tool::image!(RandomTool);
 
@@ -72,6 +72,20 @@ fn is_chosen(local: &mut Local, address: u64) -> bool {
     address.is_multiple_of(3)
 }
 
+/// How much can be read behind an address, some pages on: what is mapped there, and whether it can be read, is a matter of the app's.
+fn reads(local: &mut Local, kind: u64, begin: u64, end: u64, address: u64) {
+    let mut into = [0; 40];
+    let far = (address | 0xfff) + hash(begin, address) % 8 * 4096 - 20;
+    let read = memory::read(far, &mut into) as u64 + 100 * u64::from(memory::read_word(address & !7).is_some());
+    see(local, kind, begin, end, read);
+}
+
+/// A value to be kept.
+fn mixed(local: &mut Local, address: u64, kept: u64) -> u64 {
+    local.words[2] = local.words[2].wrapping_add(kept);
+    (kept ^ address).wrapping_mul(5)
+}
+
 /// A number that depends on both and shows neither.
 fn hash(seed: u64, value: u64) -> u64 {
     let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value.wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -99,6 +113,40 @@ fn instrument_block(block: &Block<'_, Local>, drawn: u64) {
     }
 }
 
+/// Values that are kept within a block. `kept`: whether there is one, and whether there was before this instruction.
+fn keep(
+    instruction: &Instruction<'_, Local>,
+    block: &Block<'_, Local>,
+    register: ToolRegister,
+    kept: &mut bool,
+    drawn: u64,
+) {
+    let (begin, end) = (block.address(), block.end_address());
+    let kind = KINDS + drawn % 24;
+    let was_kept = *kept;
+    match drawn % 24 {
+        11 | 12 => {
+            let has_operand = !instruction.memory_operands().is_empty();
+            let value = if has_operand { Arg::MemoryAddress(0) } else { Arg::Register(Gpr::Rsp) };
+            instruction.keep(At::Before, register, value);
+            *kept = true;
+        }
+        13 if instruction.has_after() => {
+            instruction.keep(At::After, register, Gpr::Rsp);
+            // A branch that is taken skips it, but that is the last of its block.
+            *kept = true;
+        }
+        14 if was_kept => instruction.call_into(At::Before, register, mixed, (Gpr::Rsp, register)),
+        15 if was_kept => instruction.call(At::Before, see, (kind, begin, end, register)),
+        16 if was_kept => instruction.call_if(At::Before, is_chosen, (register,), see, (kind, begin, end, register)),
+        17 | 18 if was_kept => instruction.buffer((begin, end, register)),
+        19 if was_kept => instruction.call(At::Before, mix, (end, register)),
+        20 if was_kept && instruction.has_after() => instruction.call(At::After, see, (kind, begin, end, register)),
+        21 if was_kept => instruction.call_predicated(At::Before, see, (kind, begin, end, register)),
+        _ => {}
+    }
+}
+
 fn instrument_instruction(instruction: &Instruction<'_, Local>, block: &Block<'_, Local>, drawn: u64) {
     let (begin, end) = (block.address(), block.end_address());
     let kind = KINDS + drawn % 24;
@@ -115,6 +163,7 @@ fn instrument_instruction(instruction: &Instruction<'_, Local>, block: &Block<'_
         6 | 7 if !operands.is_empty() => instruction.buffer((begin, end, Arg::MemoryAddress(0))),
         8 => instruction.buffer((begin, end, Arg::Pc)),
         9 => instruction.call(At::Before, mix, (end, Gpr::Rsp)),
+        10 if !operands.is_empty() => instruction.call(At::Before, reads, (kind, begin, end, Arg::MemoryAddress(0))),
         _ => {}
     }
 }
@@ -134,9 +183,12 @@ impl Tool for RandomTool {
     fn instrument(&self, trace: &Trace<'_, Local>) {
         for block in trace.blocks() {
             instrument_block(&block, hash(self.seed, block.address().0));
+            let (register, mut kept) = (block.tool_register(), false);
             for instruction in block.instructions() {
                 let place = hash(block.address().0, instruction.address().0);
-                instrument_instruction(&instruction, &block, hash(!self.seed, place));
+                let drawn = hash(!self.seed, place);
+                instrument_instruction(&instruction, &block, drawn);
+                keep(&instruction, &block, register, &mut kept, drawn);
             }
         }
     }

@@ -105,6 +105,20 @@ failing_tool!(WrongReturnValue, "wrong-return-value", Ok(Self), |trace| {
     }
 });
 
+failing_tool!(UsesUnkept, "uses-unkept", Ok(Self), |trace| {
+    for block in trace.blocks() {
+        let register = block.tool_register();
+        block.last().call(At::Before, nothing, (register,));
+    }
+});
+
+failing_tool!(KeepsTooLong, "keeps-too-long", Ok(Self), |trace| {
+    let registers: Vec<_> = trace.blocks().map(|block| block.tool_register()).collect();
+    for block in trace.blocks() {
+        block.first().keep(At::Before, registers[0], Arg::Pc);
+    }
+});
+
 /// Only in a branch that is never taken; the compiler can't know.
 fn rarely_prints(calls: &mut u64) {
     *calls = calls.wrapping_add(1);

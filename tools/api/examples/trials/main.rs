@@ -13,7 +13,7 @@ mod ordered;
 mod places;
 mod registers;
 mod routines;
-mod tested;
+mod state;
 mod whole;
 
 superpin_tool::image!(
@@ -27,8 +27,11 @@ superpin_tool::image!(
     places::Places,
     registers::Registers,
     routines::Routines,
-    tested::Tested,
     ordered::Written,
+    state::Keeping,
+    state::Reading,
+    state::ReadsInDrain,
+    state::Tested,
     whole::Whole,
     failing::PanicInRoutine,
     failing::PanicInInstrument,
@@ -40,6 +43,8 @@ superpin_tool::image!(
     failing::RarelyPrints,
     failing::WrongArgument,
     failing::WrongReturnValue,
+    failing::UsesUnkept,
+    failing::KeepsTooLong,
     failing::Prints,
     failing::Opens,
     failing::StartsAThread,

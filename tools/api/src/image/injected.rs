@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use bubble::map::LOCAL;
+use engine::safe_reads;
 use slice_runtime::{AppImage, Happened, RunningTool, stream};
 
 use crate::instrument::{Repeat, Trace};
@@ -38,7 +39,7 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Bo
         stream::open(compress.then_some(packed));
     }
     // SAFETY: the region is mapped, large and aligned enough, and nothing else lives at its start.
-    unsafe { Injected::<T>::LOCAL.write(tool.begin(slice)) };
+    unsafe { Injected::<T>::LOCAL.write(safe_reads::without(|| tool.begin(slice))) };
     Ok(Box::new(Injected { tool }))
 }
 
@@ -46,7 +47,7 @@ impl<T: Tool> RunningTool for Injected<T> {
     fn instrument(&self, trace: &mut translator::trace::Trace) {
         let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Self::LOCAL as u64);
         let view = view.reading_flags(T::READS_FLAGS).repeating(self.tool.repeat()).in_files(trace.files);
-        self.tool.instrument(&view);
+        safe_reads::without(|| self.tool.instrument(&view));
         let (calls, buffered, counted) = view.into_inserted();
         trace.counted = counted;
         trace.calls.extend(calls);
@@ -75,19 +76,20 @@ impl<T: Tool> RunningTool for Injected<T> {
             Happened::Unloaded => ImageEvent::Unloaded(image),
         };
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
-        on_image(&self.tool, unsafe { &mut *Self::LOCAL }, event);
+        let tell = || on_image(&self.tool, unsafe { &mut *Self::LOCAL }, event);
+        if matches!(what, Happened::Present) { safe_reads::without(tell) } else { tell() }
     }
 
     fn drain(&self, words: &[u64]) {
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
-        self.tool.drain(unsafe { &mut *Self::LOCAL }, words);
+        safe_reads::without(|| self.tool.drain(unsafe { &mut *Self::LOCAL }, words));
     }
 
     fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
         engine::stream::take(|words| self.drain(words));
         stream::flush();
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is asked.
-        let result = self.tool.finish(unsafe { &*Self::LOCAL });
+        let result = safe_reads::without(|| self.tool.finish(unsafe { &*Self::LOCAL }));
         match postcard::to_slice(&result, out) {
             Ok(encoded) => Ok(encoded.len()),
             Err(error) => Err(format!(

@@ -8,6 +8,8 @@
 use isa::{Segment, SegmentRegister};
 use machine::Gpr;
 
+use super::tool_register::ToolRegister;
+
 /// An argument of an analysis routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arg {
@@ -36,6 +38,8 @@ pub enum Arg {
     BranchTaken,
     /// Where a branch, call or return goes if it is taken. Of an indirect one only for calls [`crate::At::Taken`]: before it the target may not be readable.
     BranchTarget,
+    /// What was kept before in the same block: see [`crate::Instruction::keep`]. [`ToolRegister`] converts into it.
+    Tool(ToolRegister),
     /// The flags (`rflags`), as `pushf` would store them. Only in tools that say [`crate::Tool::READS_FLAGS`].
     ///
     /// A routine that is called from the cache finds it there; words in the buffer leave the cache for it.
@@ -95,6 +99,12 @@ impl From<Gpr> for Arg {
     }
 }
 
+impl From<ToolRegister> for Arg {
+    fn from(register: ToolRegister) -> Arg {
+        Arg::Tool(register)
+    }
+}
+
 /// Where integer arguments of the app's calls are.
 const ARGUMENTS: [Gpr; 6] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::Rcx, Gpr::R8, Gpr::R9];
 
@@ -111,6 +121,7 @@ impl Arg {
             Arg::BlockInstructions => To::BlockInstructions,
             Arg::BranchTaken => To::BranchTaken,
             Arg::BranchTarget => To::BranchTarget,
+            Arg::Tool(register) => register.to_engine(),
             Arg::Flags => To::Flags,
             Arg::SegmentBase(SegmentRegister::Fs) => To::SegmentBase(Segment::Fs),
             Arg::SegmentBase(SegmentRegister::Gs) => To::SegmentBase(Segment::Gs),

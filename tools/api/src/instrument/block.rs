@@ -30,6 +30,15 @@ impl<'a, L: 'static> Block<'a, L> {
         Self { draft, index, range: start..ends[index], types: PhantomData }
     }
 
+    pub(in crate::instrument) fn draft(&self) -> &'a Draft<'a> {
+        self.draft
+    }
+
+    /// Its number in the trace.
+    pub(in crate::instrument) fn index(&self) -> usize {
+        self.index
+    }
+
     /// Address of its first instruction.
     pub fn address(&self) -> AppPc {
         self.draft.instructions()[self.range.start].pc()

@@ -10,6 +10,7 @@ use translator::trace::{AnalysisCall, Buffered, Point};
 
 use super::arguments::Arg;
 use super::repeat::Repeat;
+use super::tool_register::Kept;
 use crate::names::{Image, mapped};
 
 /// A trace that is about to be translated, as the engine hands it out.
@@ -20,6 +21,8 @@ pub struct Draft<'t> {
     buffered: RefCell<Vec<Buffered>>,
     counted: RefCell<BTreeSet<usize>>,
     local: u64,
+    /// What is kept in tool registers.
+    pub(super) kept: RefCell<Kept>,
     /// Whether the tool says that it reads the app's flags.
     pub(super) reads_flags: bool,
     /// How often an instruction counts that repeats.
@@ -39,7 +42,8 @@ impl<'t> Draft<'t> {
     pub fn new(instructions: &'t [Instruction], block_ends: &'t [usize], local: u64) -> Self {
         let (calls, buffered, counted) = (RefCell::default(), RefCell::default(), RefCell::default());
         let (reads_flags, repeat, code) = (false, Repeat::Once, Default::default());
-        Self { instructions, block_ends, calls, buffered, counted, local, reads_flags, repeat, code }
+        let kept = RefCell::default();
+        Self { instructions, block_ends, calls, buffered, counted, local, kept, reads_flags, repeat, code }
     }
 
     /// The trace lies in these mappings of files.
@@ -54,6 +58,11 @@ impl<'t> Draft<'t> {
     /// For each block the index behind its last instruction.
     pub fn block_ends(&self) -> &'t [usize] {
         self.block_ends
+    }
+
+    /// The block of the instruction with this index.
+    pub fn block_of(&self, index: usize) -> usize {
+        self.block_ends.partition_point(|&end| end <= index)
     }
 
     /// Which image the code at `pc`, an address of the trace's, is of.

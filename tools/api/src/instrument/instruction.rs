@@ -40,6 +40,11 @@ impl<'a, L: 'static> Instruction<'a, L> {
         self.draft
     }
 
+    /// Its number in the trace.
+    pub(in crate::instrument) fn index(&self) -> usize {
+        self.index
+    }
+
     pub(in crate::instrument) fn decoded(&self) -> &isa::Instruction {
         &self.draft.instructions()[self.index]
     }
@@ -226,6 +231,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
             }
             Arg::Const(_) | Arg::Pc | Arg::Register(_) | Arg::BranchTaken | Arg::SegmentBase(_) => {}
             Arg::FirstRepetition => {}
+            Arg::Tool(register) => self.check_kept(Some(at), register),
         }
     }
 
@@ -284,6 +290,9 @@ impl<'a, L: 'static> Instruction<'a, L> {
     pub fn buffer<A: Arguments>(&self, values: A) {
         let values = values.into_args();
         for arg in &values {
+            if let Arg::Tool(register) = *arg {
+                self.check_kept(None, register);
+            }
             self.check(At::Before, *arg);
             let counts = *arg == Arg::BranchTaken && matches!(self.decoded().kind(), Kind::CountBranch { .. });
             assert!(!counts, "whether `{self}` is taken can't be written into the buffer");

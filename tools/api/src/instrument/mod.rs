@@ -19,8 +19,10 @@ mod branch;
 mod draft;
 mod forms;
 mod instruction;
+mod keep;
 mod repeat;
 mod routines;
+mod tool_register;
 mod trace;
 
 pub use arguments::{Arg, Arguments, Routine as AnalysisRoutine, Test};
@@ -32,6 +34,8 @@ pub use instruction::{
     Class, Extension, Instruction, MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet,
     SegmentRegister, mnemonic_name,
 };
+pub use keep::ValueRoutine;
 pub use repeat::Repeat;
+pub use tool_register::ToolRegister;
 pub use trace::Trace;
 pub use translator::abi::{Access, State};

@@ -33,6 +33,8 @@ enum Computed {
     Taken(Condition),
     /// Target of the indirect branch that has been taken.
     Target,
+    /// A word that the tool keeps.
+    Kept(u8),
 }
 
 impl Emitter<'_> {
@@ -159,6 +161,7 @@ impl Emitter<'_> {
                 Computed::Address => self.out.code.lea_operand(r, instruction),
                 Computed::Taken(condition) => self.out.code.set_condition(condition, r),
                 Computed::Target => self.out.code.load_field(r, Field::Target),
+                Computed::Kept(n) => self.out.code.load_field(r, Field::Kept(n)),
             }
         }
         if chosen.save_flags {
@@ -241,6 +244,7 @@ pub(in crate::emit) fn choose(
             (Arg::BranchTaken, Kind::Branch { condition, .. }) => Computed::Taken(condition),
             (Arg::BranchTaken, _) => return None,
             (Arg::BranchTarget, _) => Computed::Target,
+            (Arg::Kept(n), _) => Computed::Kept(n),
             _ => continue,
         };
         let r = take(&mut used)?;

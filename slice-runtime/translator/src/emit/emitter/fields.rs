@@ -19,6 +19,8 @@ pub(in crate::emit) enum Field {
     CalledFlags,
     /// An argument of such a call that was computed before it.
     CalledArg(usize),
+    /// A word that the tool keeps.
+    Kept(u8),
     /// The runtime's stack pointer.
     RuntimeRsp,
     /// The target of an indirect branch.
@@ -40,6 +42,7 @@ impl Field {
             Field::Called(r) => ThreadState::called_address(r),
             Field::CalledFlags => ThreadState::CALLED_FLAGS,
             Field::CalledArg(n) => ThreadState::called_arg_address(n),
+            Field::Kept(n) => ThreadState::kept_address(n.into()),
             Field::RuntimeRsp => ThreadState::RUNTIME_RSP,
             Field::Target => ThreadState::TARGET,
             Field::Interrupted => ThreadState::INTERRUPTED,

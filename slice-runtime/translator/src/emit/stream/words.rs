@@ -163,7 +163,7 @@ impl Emitter<'_> {
                 Arg::BlockInstructions => false,
                 Arg::MemoryAddress(n) => only_a_base(&instruction.memory_operands()[n]).is_none(),
                 Arg::Const(value) => i32::try_from(value as i64).is_err(),
-                Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget => true,
+                Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget | Arg::Kept(_) => true,
                 // The runtime writes it.
                 Arg::Flags | Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => false,
                 Arg::ElementAddress { .. } | Arg::ElementSize { .. } | Arg::FirstRepetition => false,
@@ -270,6 +270,11 @@ impl Emitter<'_> {
                 let operand = self.facts.trace.instructions[index].memory_operands()[n];
                 let r = self.address_of(&operand, index, held);
                 return self.out.code.store(pointer, at, r);
+            }
+            Arg::Kept(n) => {
+                let scratch = held.scratch_register();
+                self.out.code.load_field(scratch, Field::Kept(n));
+                return self.out.code.store(pointer, at, scratch);
             }
             Arg::Const(value) => value,
             Arg::BlockInstructions => 1,

@@ -1,0 +1,75 @@
+//! Tool registers: values that a tool keeps from one place of a block to a later one (Pin's `PIN_ClaimToolRegister` and `IARG_RETURN_REGS`).
+//!
+//! A tool register belongs to one block, and its value ends with the block. So it holds at each use what was put into it in the same execution of the block, whatever came
+//! between: it is a pure function of the code, and of what the app did in the block. What is to live longer is a field of the tool's `Local`, which results say how to merge.
+
+use std::collections::BTreeMap;
+
+use translator::abi::{KEPT, ThreadState};
+use translator::trace::{Arg, Point};
+
+/// A value of the tool's own that lives from a place in a block to the block's end. See [`crate::Instruction::keep`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolRegister {
+    number: u8,
+    /// Index of the block in its trace.
+    block: usize,
+}
+
+impl ToolRegister {
+    /// Whether it belongs to the block with this index in the trace.
+    pub(in crate::instrument) fn is_of(self, block: usize) -> bool {
+        self.block == block
+    }
+
+    /// The argument that it is.
+    pub(in crate::instrument) fn to_engine(self) -> Arg {
+        Arg::Kept(self.number)
+    }
+
+    /// Where its value lies.
+    pub(in crate::instrument) fn address(self) -> u64 {
+        ThreadState::kept_address(self.number.into())
+    }
+}
+
+/// Where values were put into tool registers, in the order of insertion.
+#[derive(Default)]
+pub struct Kept {
+    /// How many registers each block has, by its index.
+    claimed: BTreeMap<usize, u8>,
+    put: Vec<(ToolRegister, Point)>,
+}
+
+impl Kept {
+    /// Another register of this block; `None` if it has all there are.
+    pub fn claim(&mut self, block: usize) -> Option<ToolRegister> {
+        let count = self.claimed.entry(block).or_default();
+        let number = *count;
+        *count = number.saturating_add(1);
+        (usize::from(number) < KEPT).then_some(ToolRegister { number, block })
+    }
+
+    /// A value is put into the register at `point`.
+    pub fn put(&mut self, register: ToolRegister, point: Point) {
+        self.put.push((register, point));
+    }
+
+    /// Whether a value has been put into the register before all calls at the instruction with this index.
+    pub fn has_before_calls(&self, register: ToolRegister, index: usize) -> bool {
+        let precedes = |put: Point| matches!(put, Point::Before(put) | Point::After(put) if put < index);
+        self.put.iter().any(|&(of, put)| of == register && precedes(put))
+    }
+
+    /// Whether a value has been put into the register whenever the app comes to `point`.
+    pub fn has(&self, register: ToolRegister, point: Point) -> bool {
+        let precedes = |put: Point| match (put, point) {
+            (Point::Before(put), Point::Before(at) | Point::After(at) | Point::Taken(at)) => put <= at,
+            (Point::After(put), Point::After(at)) => put <= at,
+            (Point::After(put), Point::Before(at) | Point::Taken(at)) => put < at,
+            (Point::Taken(put), Point::Taken(at)) => put == at,
+            _ => false,
+        };
+        self.put.iter().any(|&(of, put)| of == register && precedes(put))
+    }
+}
