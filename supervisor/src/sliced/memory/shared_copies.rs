@@ -164,7 +164,8 @@ fn compare(
     };
     let to_offset = map.offset.wrapping_sub(map.start);
     let range = map.offset..map.offset + map.len();
-    let written = parts.iter().flat_map(|part| chunks(part.start + to_offset..part.end + to_offset));
+    let written =
+        parts.iter().flat_map(|part| chunks(part.start.wrapping_add(to_offset)..part.end.wrapping_add(to_offset)));
     let fill = |place: Range<u64>, buf: &mut [u8]| {
         let at = place.start.wrapping_sub(to_offset);
         if is_written(&(at..at + buf.len() as u64)) { read(master, map, at, buf) } else { buf.fill(0) }
