@@ -75,6 +75,7 @@
 //! * `names`: images and routines of the app. `files`: reading them.
 //! * `instrument`: a trace, and what is inserted into it.
 //! * `tool`: the trait, options, results.
+//! * `records`: words in the buffer of several kinds.
 //! * [`memory`]: what routines read of the app's memory.
 //! * `image`: a program that plays the three roles.
 
@@ -84,6 +85,7 @@ mod image;
 mod instrument;
 pub mod memory;
 mod names;
+mod records;
 mod tool;
 
 /// For options of a tool: `use superpin_tool::clap;`, then `#[derive(clap::Args)]`. So a tool's project needs no dependency but this crate.
@@ -102,6 +104,7 @@ pub use instrument::{
 };
 pub use machine::{AppPc, Gpr, X87};
 pub use names::{Image, ImageEvent, Routine, RoutineKind, Section};
+pub use records::{Record, Records};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
 pub use tool::{CallStack, Frame, NoOptions, OnImage, Out, SliceInfo, Tool, Total, merge};

@@ -29,6 +29,7 @@ superpin_tool::image!(
     routines::Routines,
     state::Keeping,
     state::Reading,
+    state::Recording,
     state::ReadsInDrain,
     state::Tested,
     whole::Whole,
