@@ -77,6 +77,7 @@
 //! * `instrument`: a trace, and what is inserted into it.
 //! * `tool`: the trait, options, results.
 //! * [`models`]: caches, predictors, tables and heaps, exact in slices.
+//! * `records`: words in the buffer of several kinds.
 //! * [`memory`]: what routines read of the app's memory.
 //! * `image`: a program that plays the three roles.
 
@@ -87,6 +88,7 @@ mod instrument;
 pub mod memory;
 pub mod models;
 mod names;
+mod records;
 mod tool;
 
 /// For options of a tool: `use superpin_tool::clap;`, then `#[derive(clap::Args)]`. So a tool's project needs no dependency but this crate.
@@ -105,6 +107,7 @@ pub use instrument::{
 };
 pub use machine::{AppPc, Gpr, X87};
 pub use names::{Image, ImageEvent, Routine, RoutineKind, Section};
+pub use records::{Record, Records};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
 pub use tool::{CallStack, Frame, NoOptions, OnImage, Out, SliceInfo, Stream, Tool, Total, merge};

@@ -4,7 +4,7 @@ use isa::{Instruction, Segment};
 
 use super::cpu::Cpu;
 use super::state::State;
-use super::values::{element, is_taken, memory_address, segment_base, taken, takes_effect};
+use super::values::{element, is_taken, is_unconditional, memory_address, segment_base, taken, takes_effect};
 use crate::trace::{AnalysisCall, Arg, Form, MAX_ARGS, MAX_LIST, Point};
 
 /// How one argument is found.
@@ -24,10 +24,11 @@ enum Source {
     ElementSize,
     FirstRepetition,
     Kept,
+    TakesEffect,
 }
 
 impl Source {
-    const ALL: [Source; 14] = [
+    const ALL: [Source; 15] = [
         Source::Value,
         Source::BlockInstructions,
         Source::Register,
@@ -42,6 +43,7 @@ impl Source {
         Source::ElementSize,
         Source::FirstRepetition,
         Source::Kept,
+        Source::TakesEffect,
     ];
 }
 
@@ -170,8 +172,8 @@ impl CallDescriptor {
     /// Whether [`Self::call`] looks at the instruction.
     pub fn needs_instruction(&self) -> bool {
         let looks = |source| {
-            use Source::{BranchTaken, ElementAddress, ElementSize, MemoryAddress};
-            matches!(source, MemoryAddress | BranchTaken | ElementAddress | ElementSize)
+            use Source::{BranchTaken, ElementAddress, ElementSize, MemoryAddress, TakesEffect};
+            matches!(source, MemoryAddress | BranchTaken | ElementAddress | ElementSize | TakesEffect)
         };
         self.predicated || self.form == Form::State && !self.behind || self.found().any(|(source, _)| looks(source))
     }
@@ -253,6 +255,8 @@ fn find(arg: Arg, point: Point, instruction: &Instruction, block_len: usize) -> 
             Some(taken) => (Source::Value, taken),
             None => (Source::BranchTaken, 0),
         },
+        Arg::TakesEffect if is_unconditional(instruction) => (Source::Value, 1),
+        Arg::TakesEffect => (Source::TakesEffect, 0),
         Arg::BranchTarget => match instruction.kind().target() {
             Some(target) => (Source::Value, target.0),
             None => (Source::BranchTarget, 0),
@@ -278,6 +282,7 @@ fn valued(source: Source, value: u64, cpu: &Cpu, instruction: Option<&Instructio
         Source::Register => registers.gpr[value as usize],
         Source::MemoryAddress => memory_address(instruction(), value as usize, registers),
         Source::BranchTaken => u64::from(is_taken(instruction(), registers)),
+        Source::TakesEffect => u64::from(takes_effect(instruction(), registers)),
         // The branch has taken effect.
         Source::BranchTarget => registers.rip,
         Source::Flags => registers.rflags,

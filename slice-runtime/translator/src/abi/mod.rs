@@ -42,4 +42,4 @@ pub use state_map::{
 };
 pub use step::again_or_behind;
 pub use thread_state::ThreadState;
-pub use values::taken;
+pub use values::{is_unconditional, taken};

@@ -35,9 +35,16 @@ pub(super) fn is_taken(branch: &Instruction, registers: &Registers) -> bool {
 /// Whether a predicated instruction does anything.
 pub(super) fn takes_effect(instruction: &Instruction, registers: &Registers) -> bool {
     if instruction.is_rep() {
-        return registers.get(Gpr::Rcx) != 0;
+        let count = registers.get(Gpr::Rcx);
+        let counts_32 = instruction.repetition().is_some_and(|how| how.counts_32);
+        return if counts_32 { count as u32 != 0 } else { count != 0 };
     }
     instruction.cmov_condition().is_none_or(|condition| condition.holds(registers.rflags))
+}
+
+/// Whether it takes effect whenever it is executed.
+pub fn is_unconditional(instruction: &Instruction) -> bool {
+    !instruction.is_rep() && instruction.cmov_condition().is_none()
 }
 
 /// Effective address of a memory operand; of gathers and scatters without the index.
@@ -129,6 +136,25 @@ mod tests {
         registers.set(Gpr::Rax, 0x1ff);
         assert_eq!(memory_address(&load, 0, &registers), 0x1004);
         assert_eq!(memory_address(&xlat, 0, &registers), 0x10ff);
+    }
+
+    #[test]
+    fn what_takes_effect_follows_flags_and_counts() {
+        let does = |bytes: &[u8], rcx, rflags| {
+            let instruction = Instruction::decode(bytes, AppPc(0)).unwrap();
+            let mut registers = Registers { rflags, ..Registers::default() };
+            registers.set(Gpr::Rcx, rcx);
+            (takes_effect(&instruction, &registers), is_unconditional(&instruction))
+        };
+        const BIG: u64 = 1 << 32;
+        // nop; cmove %ecx,%eax; rep movsb, with rcx and with ecx
+        assert_eq!(does(&[0x90], 0, 0), (true, true));
+        assert_eq!(does(&[0x0f, 0x44, 0xc1], 0, 0), (false, false));
+        assert_eq!(does(&[0x0f, 0x44, 0xc1], 0, machine::flags::ZF), (true, false));
+        assert_eq!(does(&[0xf3, 0xa4], 0, 0), (false, false));
+        assert_eq!(does(&[0xf3, 0xa4], BIG, 0), (true, false));
+        assert_eq!(does(&[0x67, 0xf3, 0xa4], BIG, 0), (false, false));
+        assert_eq!(does(&[0x67, 0xf3, 0xa4], BIG | 1, 0), (true, false));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use isa::Instruction;
 use isa::routine::{ARGUMENTS, Inlined, inline, inline_with_result};
 
-use crate::abi::taken;
+use crate::abi::{is_unconditional, taken};
 use crate::trace::{AnalysisCall, Arg, Form, Point};
 
 /// Bytes of a routine that are looked at.
@@ -44,6 +44,7 @@ pub fn constant(arg: Arg, point: Point, instruction: &Instruction, block_len: us
         Arg::BlockInstructions => Some(block_len as u64),
         Arg::InstructionPointer => Some(instruction.pc().0),
         Arg::BranchTaken => taken(point, instruction),
+        Arg::TakesEffect => is_unconditional(instruction).then_some(1),
         Arg::BranchTarget => instruction.kind().target().map(|target| target.0),
         Arg::Register(_) | Arg::MemoryAddress(_) | Arg::Flags | Arg::SegmentBase(_) => None,
         Arg::Vector { .. } | Arg::Mask(_) | Arg::ElementAddress { .. } | Arg::ElementSize { .. } => None,

@@ -78,6 +78,8 @@ pub enum Arg {
     MemoryAddress(usize),
     /// Whether a conditional branch is taken: 1 or 0. Not after it; 1 for any other branch.
     BranchTaken,
+    /// Whether the instruction takes effect: 0 for a cmov whose condition doesn't hold and a REP instruction with rcx 0, else 1.
+    TakesEffect,
     /// Where a branch goes if it is taken. Of an indirect one only at [`Point::Taken`].
     BranchTarget,
     /// A word that the tool has kept before in the same block, see [`Cpu::kept`](crate::abi::Cpu::kept).
@@ -120,6 +122,7 @@ impl Arg {
             Arg::Flags | Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => true,
             Arg::ElementAddress { .. } | Arg::ElementSize { .. } | Arg::FirstRepetition => true,
             Arg::MemoryAddress(n) => instruction.memory_operands()[n].index_8,
+            Arg::TakesEffect => instruction.is_rep(),
             Arg::Const(_) | Arg::BlockInstructions | Arg::InstructionPointer | Arg::Register(_) => false,
             Arg::BranchTaken | Arg::BranchTarget | Arg::Kept(_) => false,
         }
@@ -164,7 +167,7 @@ pub struct AnalysisCall {
     pub form: Form,
     /// Only if the instruction takes effect: a cmov whose condition holds, a REP instruction with rcx not 0.
     pub predicated: bool,
-    /// Only if this says so. Not with `predicated`.
+    /// Only if this says so. With `predicated` it isn't asked if the instruction takes no effect.
     pub test: Option<Test>,
 }
 
@@ -187,7 +190,8 @@ impl AnalysisCall {
     /// The call's test as a call of its own.
     pub(crate) fn of_test(&self) -> Option<AnalysisCall> {
         let Test { routine, args } = self.test.as_ref()?;
-        Some(AnalysisCall::new(self.point, *routine, self.local, args.clone()))
+        let test = AnalysisCall::new(self.point, *routine, self.local, args.clone());
+        Some(AnalysisCall { predicated: self.predicated, ..test })
     }
 
     /// Whether an argument is something else before each instruction of a block.

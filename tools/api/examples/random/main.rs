@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use superpin_tool::{Arg, At, Block, Gpr, Instruction, Out, SliceInfo, Tool, ToolRegister, Trace, clap, memory, serde};
+use superpin_tool::{
+    Arg, At, Block, Gpr, Instruction, Out, Record, Records, SliceInfo, Tool, ToolRegister, Trace, clap, memory, serde,
+};
 
 superpin_tool::image!(RandomTool);
 
@@ -139,7 +141,7 @@ fn keep(
         14 if was_kept => instruction.call_into(At::Before, register, mixed, (Gpr::Rsp, register)),
         15 if was_kept => instruction.call(At::Before, see, (kind, begin, end, register)),
         16 if was_kept => instruction.call_if(At::Before, is_chosen, (register,), see, (kind, begin, end, register)),
-        17 | 18 if was_kept => instruction.buffer((begin, end, register)),
+        17 | 18 if was_kept => instruction.record(96, (begin, end, register)),
         19 if was_kept => instruction.call(At::Before, mix, (end, register)),
         20 if was_kept && instruction.has_after() => instruction.call(At::After, see, (kind, begin, end, register)),
         21 if was_kept => instruction.call_predicated(At::Before, see, (kind, begin, end, register)),
@@ -160,10 +162,15 @@ fn instrument_instruction(instruction: &Instruction<'_, Local>, block: &Block<'_
         5 if !operands.is_empty() => {
             instruction.call_if(At::Before, is_chosen, (Arg::MemoryAddress(0),), see, (kind, begin, end, Arg::Pc));
         }
-        6 | 7 if !operands.is_empty() => instruction.buffer((begin, end, Arg::MemoryAddress(0))),
-        8 => instruction.buffer((begin, end, Arg::Pc)),
+        6 | 7 if !operands.is_empty() => instruction.record(kind as u8, (begin, end, Arg::MemoryAddress(0))),
+        8 => instruction.record(98, (begin, end, Arg::Pc)),
         9 => instruction.call(At::Before, mix, (end, Gpr::Rsp)),
         10 if !operands.is_empty() => instruction.call(At::Before, reads, (kind, begin, end, Arg::MemoryAddress(0))),
+        22 => instruction.record_predicated(97, (begin, end, Gpr::Rsp)),
+        23 if !operands.is_empty() => {
+            let address = Arg::MemoryAddress(0);
+            instruction.call_if_predicated(At::Before, is_chosen, (address,), see, (kind, begin, end, Arg::Executing));
+        }
         _ => {}
     }
 }
@@ -198,8 +205,8 @@ impl Tool for RandomTool {
     }
 
     fn drain(&self, local: &mut Local, words: &[u64]) {
-        for &[begin, end, value] in words.as_chunks::<3>().0 {
-            see(local, 99, begin, end, value);
+        for Record { kind, words } in Records::of(words) {
+            see(local, kind.into(), words[0], words[1], words[2]);
         }
     }
 

@@ -30,6 +30,7 @@ superpin_tool::image!(
     ordered::Written,
     state::Keeping,
     state::Reading,
+    state::Recording,
     state::ReadsInDrain,
     state::Tested,
     whole::Whole,

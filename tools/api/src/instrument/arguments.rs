@@ -36,6 +36,9 @@ pub enum Arg {
     MemoryAddress(usize),
     /// Whether a branch is taken: 1 or 0. It is 1 for jumps, calls and returns, and 0 for what never branches.
     BranchTaken,
+    /// Whether the instruction takes effect (Pin's `IARG_EXECUTING`): 0 for a conditional move whose condition doesn't hold and a REP instruction with rcx 0, else 1. Before it only.
+    /// Of a REP instruction words in the buffer leave the cache for it.
+    Executing,
     /// Where a branch, call or return goes if it is taken. Of an indirect one only for calls [`crate::At::Taken`]: before it the target may not be readable.
     BranchTarget,
     /// What was kept before in the same block: see [`crate::Instruction::keep`]. [`ToolRegister`] converts into it.
@@ -121,6 +124,7 @@ impl Arg {
             Arg::BlockInstructions => To::BlockInstructions,
             Arg::BranchTaken => To::BranchTaken,
             Arg::BranchTarget => To::BranchTarget,
+            Arg::Executing => To::TakesEffect,
             Arg::Tool(register) => register.to_engine(),
             Arg::Flags => To::Flags,
             Arg::SegmentBase(SegmentRegister::Fs) => To::SegmentBase(Segment::Fs),
@@ -185,7 +189,7 @@ pub trait Test<L, A>: Copy + 'static {
 }
 
 /// Makes a value of a type without size: a function item or a closure that captures nothing.
-pub(super) fn conjure<F: Copy>() -> F {
+pub(in crate::instrument) fn conjure<F: Copy>() -> F {
     const {
         assert!(
             size_of::<F>() == 0,

@@ -229,6 +229,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
             Arg::BlockInstructions => {
                 assert!(self.is_before(at), "Arg::BlockInstructions belongs to calls At::Before and At::Anywhere");
             }
+            Arg::Executing => assert!(self.is_before(at), "Arg::Executing belongs to calls At::Before"),
             Arg::Const(_) | Arg::Pc | Arg::Register(_) | Arg::BranchTaken | Arg::SegmentBase(_) => {}
             Arg::FirstRepetition => {}
             Arg::Tool(register) => self.check_kept(Some(at), register),
@@ -262,6 +263,33 @@ impl<'a, L: 'static> Instruction<'a, L> {
         routine: R,
         args: B,
     ) {
+        self.insert_tested(at, (test, test_args), (routine, args), false);
+    }
+
+    /// Like [`Self::call_if`], but neither the test nor the routine is called if the instruction takes no effect, see [`Self::call_predicated`].
+    ///
+    /// # Panics
+    /// As [`Self::call_if`].
+    #[track_caller]
+    pub fn call_if_predicated<A: Arguments, T: Test<L, A>, B: Arguments, R: Routine<L, B>>(
+        &self,
+        at: At,
+        test: T,
+        test_args: A,
+        routine: R,
+        args: B,
+    ) {
+        self.insert_tested(at, (test, test_args), (routine, args), true);
+    }
+
+    #[track_caller]
+    fn insert_tested<A: Arguments, T: Test<L, A>, B: Arguments, R: Routine<L, B>>(
+        &self,
+        at: At,
+        (test, test_args): (T, A),
+        (routine, args): (R, B),
+        predicated: bool,
+    ) {
         let (test_args, args) = (test_args.into_args(), args.into_args());
         let counts = test_args.contains(&Arg::BlockInstructions) || args.contains(&Arg::BlockInstructions);
         assert!(!counts, "a call that a test decides about can't count with Arg::BlockInstructions");
@@ -272,7 +300,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
         let test_args = test_args.into_iter().map(Arg::to_engine).collect();
         let test = translator::trace::Test { routine: test.named_address(), args: test_args };
         let call = self.draft.call(self.point(at), routine.named_address(), &args);
-        self.draft.insert(AnalysisCall { test: Some(test), ..call });
+        self.draft.insert(AnalysisCall { test: Some(test), predicated, ..call });
     }
 
     /// Writes `values` into the buffer, one word each, each time before the instruction is executed. [`crate::Tool::drain`] gets them
@@ -288,7 +316,11 @@ impl<'a, L: 'static> Instruction<'a, L> {
     /// If there is no such argument at this instruction: see [`Arg`]. [`Arg::BranchTaken`] isn't known of `loop` and `jrcxz` here.
     #[track_caller]
     pub fn buffer<A: Arguments>(&self, values: A) {
-        let values = values.into_args();
+        self.insert_words(values.into_args());
+    }
+
+    #[track_caller]
+    pub(in crate::instrument) fn insert_words(&self, values: Vec<Arg>) {
         for arg in &values {
             if let Arg::Tool(register) = *arg {
                 self.check_kept(None, register);

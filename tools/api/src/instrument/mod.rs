@@ -18,8 +18,8 @@ mod block;
 mod branch;
 mod draft;
 mod forms;
+mod inserted;
 mod instruction;
-mod keep;
 mod repeat;
 mod routines;
 mod tool_register;
@@ -30,11 +30,11 @@ pub use at::At;
 pub use block::Block;
 pub use branch::BranchKind;
 pub use forms::{ListRoutine, StateRoutine};
+pub use inserted::ValueRoutine;
 pub use instruction::{
     Class, Extension, Instruction, MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet,
     SegmentRegister, mnemonic_name,
 };
-pub use keep::ValueRoutine;
 pub use repeat::Repeat;
 pub use tool_register::ToolRegister;
 pub use trace::Trace;

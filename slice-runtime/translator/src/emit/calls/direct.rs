@@ -124,10 +124,11 @@ impl Emitter<'_> {
     }
 
     /// Jumps that are taken if a predicated instruction takes no effect, to be bound behind its call.
-    fn skip_without_effect(&mut self, spot: Spot) -> Vec<isa::Fixup> {
+    pub(super) fn skip_without_effect(&mut self, spot: Spot) -> Vec<isa::Fixup> {
         let instruction = &self.facts.trace.instructions[spot.index];
         if instruction.is_rep() {
-            let none = self.out.code.jrcxz();
+            let counts_32 = instruction.repetition().is_some_and(|how| how.counts_32);
+            let none = if counts_32 { self.out.code.jecxz() } else { self.out.code.jrcxz() };
             let some = self.out.code.jmp_short();
             self.out.code.bind(none);
             let skip = self.out.code.jmp_near();
@@ -143,7 +144,7 @@ impl Emitter<'_> {
         let instruction = &self.facts.trace.instructions[spot.index];
         let mut intact = true;
         for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| values[n].is_none()) {
-            if !matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken | Arg::SegmentBase(_)) {
+            if !is_computed(*arg) {
                 continue;
             }
             if !std::mem::replace(&mut intact, false) {
@@ -161,6 +162,10 @@ impl Emitter<'_> {
                     }
                 }
                 (Arg::SegmentBase(segment), _) => self.base_of(segment, Gpr::Rax),
+                (Arg::TakesEffect, _) => {
+                    let condition = instruction.cmov_condition().expect("nothing else is known so late here");
+                    self.out.code.set_condition(condition, Gpr::Rax);
+                }
                 (_, isa::Kind::Branch { condition, .. }) => self.out.code.set_condition(condition, Gpr::Rax),
                 _ => unreachable!("other arguments aren't computed"),
             }
@@ -202,8 +207,7 @@ impl Emitter<'_> {
     fn put_list(&mut self, call: &AnalysisCall, values: &[Option<u64>], saved: Saved) {
         for (n, arg) in call.args.iter().enumerate() {
             // Flags come later.
-            let is_there =
-                values[n].is_none() && (matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken) || is_cheap(*arg));
+            let is_there = values[n].is_none() && (is_computed(*arg) || is_cheap(*arg));
             if !is_there {
                 self.put_argument(Gpr::Rax, *arg, n, values[n], saved);
                 self.out.code.store_field(Field::CalledArg(n), Gpr::Rax);
@@ -251,6 +255,11 @@ impl Emitter<'_> {
         }
         self.mark_spot(spot, &[], false);
     }
+}
+
+/// Whether an argument is computed before others are put into their registers.
+fn is_computed(arg: Arg) -> bool {
+    matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken | Arg::TakesEffect | Arg::SegmentBase(_))
 }
 
 /// Whether an argument that is the runtime's elsewhere is known before a call.

@@ -243,6 +243,10 @@ pub(in crate::emit) fn choose(
             }
             (Arg::BranchTaken, Kind::Branch { condition, .. }) => Computed::Taken(condition),
             (Arg::BranchTaken, _) => return None,
+            (Arg::TakesEffect, _) => match instruction.cmov_condition() {
+                Some(condition) => Computed::Taken(condition),
+                None => continue,
+            },
             (Arg::BranchTarget, _) => Computed::Target,
             (Arg::Kept(n), _) => Computed::Kept(n),
             _ => continue,

@@ -1,12 +1,13 @@
 //! Calls that are made only if a test says so.
 //!
-//! The test is put in place, and behind it the call itself, out of line, with a jump around it. Where the test can't be put in place both
+//! The test is put in place, and behind it the call itself, with a jump around it: a direct one, or one by the runtime. Where the test can't be put in place both
 //! are left to the runtime.
 //!
 //! ```text
+//!          jump to `end` if the call is predicated and the instruction takes no effect
 //! begun:   test, in borrowed registers
 //!          jz no
-//! pending: give back what is borrowed; leave for the call, which goes on at `end`
+//! pending: give back what is borrowed; call, and jump to `end`, or leave for the call, which goes on there
 //! made:    give back what is borrowed; leave to the runtime      (if the test writes memory)
 //! no:      interrupted? then leave                               (if the test writes memory)
 //!          give back what is borrowed
@@ -18,8 +19,8 @@
 use bubble::switches::Optimisation;
 use isa::Condition;
 
-use super::Spot;
 use super::inline::choose;
+use super::{InPlace, Spot};
 use crate::abi::{CallDescriptor, CallMark, ExitKind};
 use crate::emit::emitter::{Emitter, Field, Fields};
 use crate::routines::test_of;
@@ -32,7 +33,7 @@ impl Emitter<'_> {
         let pc = instruction.pc();
         let describe = |call: &AnalysisCall| CallDescriptor::new(call, instruction, 1);
         let (described_test, described_call) = (describe(test).as_test(), describe(call));
-        let in_place = !self.is_at_end(spot.index) && self.test_in_place(test, &described_call, spot).is_some();
+        let in_place = !self.is_at_end(spot.index) && self.test_in_place(test, call, &described_call, spot).is_some();
         if !in_place {
             let argument = self.add_descriptor(&described_test);
             self.add_descriptor(&described_call);
@@ -50,7 +51,13 @@ impl Emitter<'_> {
     }
 
     /// Emits the test in place, and the call, which is made if it says yes. `None`, with nothing emitted, if the test must be called.
-    fn test_in_place(&mut self, test: &AnalysisCall, call: &CallDescriptor, spot: Spot) -> Option<()> {
+    fn test_in_place(
+        &mut self,
+        test: &AnalysisCall,
+        call: &AnalysisCall,
+        described: &CallDescriptor,
+        spot: Spot,
+    ) -> Option<()> {
         if !self.rules.off.leaves(Optimisation::Inline) {
             return None;
         }
@@ -63,15 +70,31 @@ impl Emitter<'_> {
         let result = chosen.scratch[routine.result()?];
         // All ways out of it are to find the same in r11.
         self.take_r11();
+        let start = self.out.code.bytes.len();
+        let mut skips = if call.predicated { self.skip_without_effect(spot) } else { Vec::new() };
         let begun = self.offset();
-        let borrowed = self.put_in_place(&routine, &chosen, spot)?;
+        let Some(borrowed) = self.put_in_place(&routine, &chosen, spot) else {
+            self.out.code.bytes.truncate(start);
+            return None;
+        };
         self.out.code.test(result, result);
         let no = self.out.code.jcc_near(Condition::E);
         let pending = self.offset();
         self.give_back_borrowed(&chosen, &borrowed, spot);
-        let descriptor = self.add_descriptor(call);
-        let mut exits = vec![self.leave(ExitKind::Call, pc, descriptor)];
-        let made = self.offset();
+        let descriptor = self.add_descriptor(described);
+        // It was found out already.
+        let then = AnalysisCall { predicated: false, test: None, ..call.clone() };
+        let mut exits = Vec::new();
+        let made = match self.direct_call(&then, spot, described, 1) {
+            Some(InPlace { done, .. }) => {
+                skips.push(self.out.code.jmp_near());
+                done
+            }
+            None => {
+                exits.push(self.leave(ExitKind::Call, pc, descriptor));
+                self.offset()
+            }
+        };
         let leaves = self.out.code.here();
         let in_parts = routine.writes_memory();
         if in_parts {
@@ -87,6 +110,9 @@ impl Emitter<'_> {
         self.give_back_borrowed(&chosen, &borrowed, spot);
         for exit in exits {
             self.resume_here(exit);
+        }
+        for skip in skips {
+            self.out.code.bind(skip);
         }
         let begun = if in_parts { begun } else { pending };
         self.marks.call_marks.push(CallMark { pc: pc.0, block: 0, begun, pending, made, descriptor });

@@ -164,6 +164,7 @@ impl Emitter<'_> {
                 Arg::MemoryAddress(n) => only_a_base(&instruction.memory_operands()[n]).is_none(),
                 Arg::Const(value) => i32::try_from(value as i64).is_err(),
                 Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget | Arg::Kept(_) => true,
+                Arg::TakesEffect => instruction.cmov_condition().is_some(),
                 // The runtime writes it.
                 Arg::Flags | Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => false,
                 Arg::ElementAddress { .. } | Arg::ElementSize { .. } | Arg::FirstRepetition => false,
@@ -281,7 +282,16 @@ impl Emitter<'_> {
             Arg::InstructionPointer => self.facts.trace.instructions[index].pc().0,
             Arg::BranchTaken => match taken(Point::Before(index), &self.facts.trace.instructions[index]) {
                 Some(known) => known,
-                None => return self.write_taken(index, held, at),
+                None => {
+                    let Kind::Branch { condition, .. } = self.facts.trace.instructions[index].kind() else {
+                        panic!("a branch with a condition: the interface for tools sees to that")
+                    };
+                    return self.write_condition(condition, held, at);
+                }
+            },
+            Arg::TakesEffect => match self.facts.trace.instructions[index].cmov_condition() {
+                Some(condition) => return self.write_condition(condition, held, at),
+                None => 1,
             },
             Arg::BranchTarget => {
                 let target = self.facts.trace.instructions[index].kind().target();
@@ -307,11 +317,8 @@ impl Emitter<'_> {
         scratch
     }
 
-    /// Writes whether a conditional branch is taken.
-    fn write_taken(&mut self, index: usize, held: Held, at: i32) {
-        let Kind::Branch { condition, .. } = self.facts.trace.instructions[index].kind() else {
-            panic!("a branch with a condition: the interface for tools sees to that")
-        };
+    /// Writes whether a condition holds.
+    fn write_condition(&mut self, condition: Condition, held: Held, at: i32) {
         let scratch = held.scratch_register();
         self.out.code.set_condition(condition, scratch);
         self.out.code.store(held.pointer.0, at, scratch);

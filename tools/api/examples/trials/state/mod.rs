@@ -1,9 +1,11 @@
-//! What tools do by their own state, and read: calls that a test decides about, values that are kept within a block, memory of the app's.
+//! What tools do by their own state, and read: calls that a test decides about, values that are kept within a block, records in the buffer, memory of the app's.
 
 mod keeping;
 mod reading;
+mod recording;
 mod tested;
 
 pub use keeping::Keeping;
 pub use reading::{Reading, ReadsInDrain};
+pub use recording::Recording;
 pub use tested::Tested;

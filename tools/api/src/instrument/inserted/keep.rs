@@ -2,11 +2,11 @@
 
 use translator::abi::KEPT;
 
-use super::arguments::{Arg, Arguments, conjure};
-use super::at::At;
-use super::block::Block;
-use super::instruction::Instruction;
-use super::tool_register::ToolRegister;
+use crate::instrument::arguments::{Arg, Arguments, conjure};
+use crate::instrument::at::At;
+use crate::instrument::block::Block;
+use crate::instrument::instruction::Instruction;
+use crate::instrument::tool_register::ToolRegister;
 
 impl<L: 'static> Block<'_, L> {
     /// A tool register, free until the block's end: sixteen a block at most.
