@@ -113,9 +113,7 @@ pub use machine::{AppPc, Gpr, X87};
 pub use names::{Image, ImageEvent, Routine, RoutineKind, Section};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
-pub use tool::{
-    CallStack, Frame, NoOptions, OnImage, OnSignal, OnSyscall, Out, SliceInfo, Stream, Tool, Total, merge,
-};
+pub use tool::{CallStack, Frame, NoOptions, OnImage, OnSignal, OnSyscall, Out, SliceInfo, Stream, Tool, Total, merge};
 
 #[cfg(test)]
 suites::watch_tests!();
