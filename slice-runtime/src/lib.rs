@@ -25,7 +25,7 @@ mod slice;
 mod start;
 
 pub use image::injected;
-pub use ports::{AppImage, Happened, OwnSlot, RunningTool, image_at, stream};
+pub use ports::{AppImage, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, image_at, stream};
 pub use start::{start, tool_args};
 
 #[cfg(test)]

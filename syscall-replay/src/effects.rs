@@ -52,6 +52,16 @@ impl Entry {
         }
         entry
     }
+
+    /// What was noted, for [`Self::with_room`]: the room in a buffer whose length the call itself reads.
+    pub fn room(self) -> u64 {
+        self.room
+    }
+
+    /// What somebody else has noted.
+    pub fn with_room(room: u64) -> Self {
+        Self { room }
+    }
 }
 
 /// Lists what a call wrote, given the state at its exit. Ranges may overlap and may name more than was written.

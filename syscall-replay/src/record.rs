@@ -42,6 +42,11 @@ impl PendingCall {
         effects::written(&self.rule, &self.args, result, self.entry, memory)
     }
 
+    /// What was noted at its entry to know at its exit where it has written: see [`Entry::room`].
+    pub fn room(&self) -> u64 {
+        self.entry.room()
+    }
+
     fn call(&self, result: u64) -> CallRecord<'_> {
         let args = &self.args[..self.rule.arity()];
         CallRecord { number: self.number as u32, args, result, input_hash: self.input_hash }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use machine::{Gpr, LaidOut, Memory, MemoryError, Registers};
+use machine::{Gpr, LaidOut, Memory, MemoryError, Registers, SignalOrigin};
 
 use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
 use crate::log::{LogReader, Record, Remap, SignalReturn, SyscallRecord};
@@ -31,8 +31,10 @@ pub trait Space: Memory {
 pub enum Replayed<'a> {
     /// Its result and effects are in place.
     Done,
-    /// It was `rt_sigreturn`, or a signal came at its end: registers are in place, and this is the start of the new extended state; the rest is zero.
+    /// It was `rt_sigreturn`: registers are in place, and this is the start of the new extended state; the rest is zero.
     Restored(LaidOut<'a>),
+    /// A signal came at its end, from there: as above, and this is its handler's first instruction.
+    Delivered(LaidOut<'a>, SignalOrigin),
     /// There is no record left: this must be the slice's end.
     Exhausted,
 }
@@ -93,11 +95,22 @@ impl<'a> Replayer<'a> {
         self.next += records;
     }
 
-    /// The app makes a system call: `registers` are as before it, but `rip` is already after the instruction.
+    /// The app makes a system call, and a signal may come at its end: [`Self::call`], then [`Self::delivery`].
     ///
     /// # Errors
     /// If the next record isn't this call, or its effects can't be applied.
     pub fn syscall(&mut self, registers: &mut Registers, space: &mut dyn Space) -> Result<Replayed<'a>, Divergence> {
+        match self.call(registers, space)? {
+            Replayed::Done => self.delivery(registers, space),
+            other => Ok(other),
+        }
+    }
+
+    /// The app makes a system call: `registers` are as before it, but `rip` is already after the instruction.
+    ///
+    /// # Errors
+    /// If the next record isn't this call, or its effects can't be applied.
+    pub fn call(&mut self, registers: &mut Registers, space: &mut dyn Space) -> Result<Replayed<'a>, Divergence> {
         let pc = registers.rip.wrapping_sub(SYSCALL_LEN);
         let number = registers.get(Gpr::Rax);
         let args = registers.syscall_args();
@@ -115,11 +128,14 @@ impl<'a> Replayer<'a> {
             Some(record) => return Err(self.diverge(pc, format_record(&record), got())),
         }
         self.next += 1;
-        self.deliver(registers, space)
+        Ok(Replayed::Done)
     }
 
     /// A call has been made. If a signal came at its end: its handler starts.
-    fn deliver(&mut self, registers: &mut Registers, space: &mut dyn Space) -> Result<Replayed<'a>, Divergence> {
+    ///
+    /// # Errors
+    /// If that isn't where it came to the master.
+    pub fn delivery(&mut self, registers: &mut Registers, space: &mut dyn Space) -> Result<Replayed<'a>, Divergence> {
         let mut log = self.log.clone();
         let Ok(Some(Record::Delivery(delivered))) = log.next_record() else { return Ok(Replayed::Done) };
         let (address, frame) = delivered.frame;
@@ -135,7 +151,7 @@ impl<'a> Replayer<'a> {
         *registers = delivered.registers;
         self.log = log;
         self.next += 1;
-        Ok(Replayed::Restored(delivered.xstate))
+        Ok(Replayed::Delivered(delivered.xstate, delivered.origin))
     }
 
     /// The app executes a nondeterministic instruction at `pc`; its results are put into `registers`.

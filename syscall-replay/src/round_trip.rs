@@ -340,8 +340,9 @@ fn a_signal_at_the_end_of_a_call_starts_its_handler() {
     let mut xstate = machine::XState::initial();
     xstate.bytes[24] = 5;
     let address = place.as_mut_ptr() as u64;
+    let origin = machine::SignalOrigin { code: -6, value: 41 };
     let delivered =
-        Delivered { registers: to, frame: (address, &contents), xstate: machine::LaidOut::own(&xstate.bytes) };
+        Delivered { registers: to, frame: (address, &contents), origin, xstate: machine::LaidOut::own(&xstate.bytes) };
     log.delivery(0, &delivered).unwrap();
     assert_eq!(
         (log.records(), log.delivery(0, &Delivered { frame: (0, &[0; 9000]), ..delivered }).is_err()),
@@ -354,7 +355,7 @@ fn a_signal_at_the_end_of_a_call_starts_its_handler() {
     registers.set(Gpr::Rsp, 0x7000);
     let mut replayer = Replayer::new(&bytes[..len]);
     let replayed = replayer.syscall(&mut registers, &mut Recorded::new());
-    assert_eq!(replayed, Ok(Replayed::Restored(machine::LaidOut::own(&xstate.bytes[..32]))));
+    assert_eq!(replayed, Ok(Replayed::Delivered(machine::LaidOut::own(&xstate.bytes[..32]), origin)));
     assert_eq!((registers, std::hint::black_box(place), replayer.position()), (to, frame, 2));
     assert!(replayer.is_exhausted());
     // With another stack pointer it isn't the state in which the signal came.

@@ -1,6 +1,7 @@
 //! The boot block: what the image finds at [`crate::map::ENTRY`] when it starts inside a taken-over process.
 //! Written by the control process while the process is stopped, read once by the image.
 
+use crate::behind::Behind;
 use machine::signal_area::SignalArea;
 use machine::{Registers, SavedXState};
 
@@ -33,8 +34,8 @@ pub struct State {
     pub signal_mask: u64,
     /// The app's program break (end of its heap).
     pub brk: u64,
-    /// What the call at the boundary has mapped: the first address and the first behind; both 0 if it was no `mmap`.
-    pub mapped: [u64; 2],
+    /// What the app is behind.
+    pub behind: Behind,
     /// 1 if the app may have shared mappings, of which each process that runs the slice needs copies of its own.
     pub shares_memory: u64,
     /// Registers.

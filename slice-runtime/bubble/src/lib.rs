@@ -14,9 +14,10 @@
 //! * [`code_files`]: which files the shared code is from. [`files`]: where those are that the app maps.
 //! * [`app_images`]: where programs and libraries were mapped. [`modules`]: what they have in them.
 //! * [`events`]: what a run tells those who work on it.
-//! * [`boot`]: what a taken-over process finds when its image starts.
+//! * [`boot`]: what a taken-over process finds when its image starts. [`behind`]: what the app has just come from there.
 
 pub mod app_images;
+pub mod behind;
 pub mod boot;
 pub mod code_files;
 pub mod events;

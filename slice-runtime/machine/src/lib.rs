@@ -14,7 +14,7 @@ mod memory;
 mod page;
 pub mod proc;
 mod registers;
-pub mod signal_area;
+mod signals;
 pub mod x87;
 mod xstate;
 
@@ -25,4 +25,5 @@ pub use memory::{Here, Memory, MemoryError};
 pub use page::PAGE;
 pub use proc::{Status, mapping, pagemap};
 pub use registers::{Gpr, Registers, flags};
+pub use signals::{SignalOrigin, signal_area};
 pub use xstate::{X87, XSTATE_CAPACITY, XState, component};

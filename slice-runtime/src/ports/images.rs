@@ -91,28 +91,33 @@ pub struct Images {
 }
 
 impl Images {
-    /// Tells a tool of those that are there as a slice begins, whose first state comes from a call that has mapped `mapped`.
-    pub fn begin(&mut self, mapped: [u64; 2], tool: &dyn RunningTool) {
+    /// Tells a tool of those that are there as a slice begins, whose first state comes from a call that has mapped `mapped`. `tell_call`: tells it of that call,
+    /// between what was there before and what has come with it.
+    pub fn begin(&mut self, mapped: [u64; 2], tool: &dyn RunningTool, tell_call: impl FnOnce()) {
         self.is_on = tool.wants_images();
         if !self.is_on {
-            return;
+            return tell_call();
         }
         self.present = all();
         let is_new = |image: &AppImage| lies_in(image, mapped[0], mapped[1]);
         self.present.iter().filter(|image| !is_new(image)).for_each(|image| tool.image(*image, Happened::Present));
+        tell_call();
         self.present.iter().filter(|image| is_new(image)).for_each(|image| tool.image(*image, Happened::Loaded));
     }
 
-    /// The app has made a call. Tells the tool what came of it.
-    pub fn called(&mut self, number: u64, args: [u64; 6], tool: &dyn RunningTool) {
-        if self.is_on && may_change(number, args) {
-            let now = all();
-            self.gone(|image| !now.contains(image), tool);
-            let new: Vec<_> = now.into_iter().filter(|image| !self.present.contains(image)).collect();
-            for image in new {
-                self.present.push(image);
-                tool.image(image, Happened::Loaded);
-            }
+    /// The app has made a call. Tells the tool what came of it. `tell_call`: tells it of the call itself, between what it has unmapped and what it has mapped: that
+    /// order is also kept where a slice ends at the call.
+    pub fn called(&mut self, number: u64, args: [u64; 6], tool: &dyn RunningTool, tell_call: impl FnOnce()) {
+        if !(self.is_on && may_change(number, args)) {
+            return tell_call();
+        }
+        let now = all();
+        self.gone(|image| !now.contains(image), tool);
+        tell_call();
+        let new: Vec<_> = now.into_iter().filter(|image| !self.present.contains(image)).collect();
+        for image in new {
+            self.present.push(image);
+            tool.image(image, Happened::Loaded);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use translator::trace::Trace;
 
+use super::app_events::{SignalChange, SystemCall};
 use super::app_image::{AppImage, Happened};
 
 /// A tool in a taken-over process: its options and its local state for this slice.
@@ -26,6 +27,18 @@ pub trait RunningTool {
 
     /// What became of an image. Words that were written before were taken.
     fn image(&self, image: AppImage, what: Happened);
+
+    /// Whether the tool wants to be told of system calls.
+    fn wants_calls(&self) -> bool;
+
+    /// The app is about to make a call, or has made one: then it has a result. Words that were written before were taken.
+    fn call(&self, call: &SystemCall);
+
+    /// Whether the tool wants to be told of signals.
+    fn wants_signals(&self) -> bool;
+
+    /// A signal has changed where the app goes on. Words that were written before were taken.
+    fn signal(&self, what: SignalChange);
 
     /// Takes the next words that translated code wrote into the buffer.
     fn drain(&self, words: &[u64]);

@@ -9,7 +9,7 @@ use translator::trace::{Instrument, Trace};
 use super::ending::Ending;
 use super::host::SerialHost;
 use crate::ports::execute_cpuid;
-use crate::serial::calls::AppCall;
+use crate::serial::calls::{AppCall, Unmade};
 use crate::serial::signals::deliver;
 
 impl Instrument for SerialHost {
@@ -25,6 +25,9 @@ impl Host for SerialHost {
 
     fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         let call = AppCall { number: cpu.registers.get(Gpr::Rax), args: cpu.registers.syscall_args() };
+        if !self.enters(&call, cpu) {
+            return self.deliver_before_call(Unmade::NotEntered, cpu, control);
+        }
         let rule = table::lookup(call.number, &call.args, &self.memory);
         match rule.class {
             Class::Refuse { result } => self.finished(result as u64, cpu),
@@ -39,7 +42,8 @@ impl Host for SerialHost {
             Class::Replay | Class::Repeat | Class::Boundary => {
                 self.signals.throttle.sees(&call);
                 if let Some(result) = self.virtual_calls().answer(&call, cpu, control) {
-                    self.images.called(call.number, call.args, self.tool.as_ref());
+                    let Self { images, calls, tool, .. } = self;
+                    images.called(call.number, call.args, tool.as_ref(), || calls.made(result, tool.as_ref()));
                     self.let_signals_in();
                     self.finished(result, cpu)
                 } else if let Some(signal) = self.threads.death_by(&call, &self.signals) {
@@ -74,6 +78,9 @@ impl Host for SerialHost {
         }
         let outcome = deliver::fault(&mut self.signals, fault, cpu, control);
         self.begun.handler(cpu.registers.rsp());
+        if outcome.is_ok() {
+            self.tell_of_handler(&fault.info, cpu);
+        }
         self.after(outcome)
     }
 

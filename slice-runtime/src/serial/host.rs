@@ -3,31 +3,31 @@
 use engine::Host;
 use std::sync::atomic::Ordering;
 
+use bubble::behind::Behind;
 use bubble::shared::{EngineStats, SliceStats};
 use engine::{Control, Flow};
-use machine::{Gpr, Here, flags};
+use machine::{Gpr, Here, Registers, flags};
 use syscall_replay::table::{self, Rule};
 use syscall_replay::{effects, is_error};
 use translator::abi::Cpu;
 
 use super::ending::{Ending, die};
-use crate::ports::{Images, OwnSlot, RunningTool, exit_now, raw_syscall};
-use crate::serial::calls::{AppCall, Length, Underway, Unmade, interruptible, length_of};
+use crate::ports::{Calls, Images, OwnSlot, RunningTool, SignalChange, exit_now, raw_syscall, signals_behind};
+use crate::serial::calls::{AppCall, Underway, Unmade, interruptible};
 use crate::serial::children::{Child, native};
 use crate::serial::memory::{MapsFiles, SelfMem, VirtualCalls, limits, memory, written_files};
-use crate::serial::signals::{
-    AltStack, Death, FAULTS, InterruptedCall, OfThread, Signals, deliver, set_real_mask, throttle,
-};
-use crate::serial::threads::{self, Begin, NewThread, Pause, TURNS, ThreadContext, Threads, hook, of_turn};
+use crate::serial::signals::{Death, FAULTS, InterruptedCall, Signals, deliver, set_real_mask, throttle};
+use crate::serial::threads::{self, Begin, Pause, Threads, hook};
 
 /// Length of the `syscall` instruction.
-const SYSCALL_LEN: u64 = 2;
+pub(super) const SYSCALL_LEN: u64 = 2;
 
 /// Runs the app.
 pub struct SerialHost {
     slot: OwnSlot,
     pub(super) tool: Box<dyn RunningTool>,
     pub(super) images: Images,
+    pub(super) calls: Calls,
     pub(super) signals: Signals,
     pub(super) memory: Here,
     maps: MapsFiles,
@@ -43,16 +43,26 @@ pub struct SerialHost {
 
 impl SerialHost {
     /// A host for the app in this process. To be made after the engine: from here on signals arrive. `begin`: what each further thread starts with.
-    pub fn new(mut signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>, begin: Begin) -> Self {
+    /// `behind`: what the app has just come from, with these registers.
+    pub fn new(
+        mut signals: Signals,
+        slot: OwnSlot,
+        tool: Box<dyn RunningTool>,
+        begin: Begin,
+        (behind, registers): (&Behind, &Registers),
+    ) -> Self {
         let threads = Threads::first(begin);
         signals.start(threads.first_arrivals(), hook);
         limits::own_data();
         let mut images = Images::default();
-        images.begin([0; 2], tool.as_ref());
+        let mut calls = Calls::new(tool.as_ref());
+        images.begin(behind.mapped(), tool.as_ref(), || calls.behind(behind.made(), tool.as_ref()));
+        signals_behind(behind, registers, &Here::new(), tool.as_ref());
         Self {
             slot,
             tool,
             images,
+            calls,
             signals,
             memory: Here::new(),
             maps: MapsFiles::default(),
@@ -121,14 +131,21 @@ impl SerialHost {
         control: &mut dyn Control,
     ) -> Flow {
         let Some(arrived) = self.signals.arrivals.take() else { return Flow::Continue };
+        if self.calls.is_open() && self.signals.handles(arrived.signal) {
+            // It was broken off. To the app it has failed, whether it is made again or not.
+            self.calls.made(-i64::from(libc::EINTR) as u64, self.tool.as_ref());
+        }
         let outcome = deliver::arrived(&mut self.signals, &arrived, waiting_mask, cpu, control);
         self.begun.handler(cpu.registers.rsp());
-        self.after(outcome)
+        if outcome == Ok(true) {
+            self.tell_of_handler(&arrived.info, cpu);
+        }
+        self.after(outcome.map(|_| ()))
     }
 
     /// The call was not made because a signal came first: the handler interrupts just before it. One that the kernel makes again has been made
     /// to the app, and is made by the same instruction once more.
-    fn deliver_before_call(&mut self, why: Unmade, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+    pub(super) fn deliver_before_call(&mut self, why: Unmade, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         let behind = cpu.registers.rip;
         if why == Unmade::Restarts {
             cpu.registers.finish_syscall(cpu.registers.get(Gpr::Rax));
@@ -154,6 +171,10 @@ impl SerialHost {
         let started_with = cpu.registers.rsp().wrapping_sub(8);
         let outcome = deliver::sigreturn(&mut self.signals, cpu, self.threads.started == 0);
         let pc = cpu.registers.rip;
+        if outcome.is_ok() {
+            self.calls.made(cpu.registers.get(Gpr::Rax), self.tool.as_ref());
+            self.tell_of_signal(SignalChange::Return { pc });
+        }
         if outcome.is_ok() && cpu.registers.rflags & flags::TF != 0 {
             self.give_up(&engine::TRAP_FLAG, cpu, control);
         }
@@ -175,6 +196,7 @@ impl SerialHost {
     }
 
     pub(super) fn finished(&mut self, result: u64, cpu: &mut Cpu) -> Flow {
+        self.calls.made(result, self.tool.as_ref());
         cpu.registers.finish_syscall(result);
         Flow::Continue
     }
@@ -187,7 +209,7 @@ impl SerialHost {
     }
 
     /// Such a call is about to be made. If signals are held back they are let in where it may wait for them, or tells of them.
-    fn let_signals_in_at(&mut self, call: &AppCall) {
+    pub(super) fn let_signals_in_at(&mut self, call: &AppCall) {
         if !throttle::is_on() || threads::never_waits(call) {
             return;
         }
@@ -238,8 +260,9 @@ impl SerialHost {
             written_files::opened_by(&call, result).into_iter().for_each(|inode| control.file_may_change(inode));
         }
         cpu.registers.finish_syscall(result);
-        self.let_signals_in();
         let interrupted = result as i64 == -i64::from(libc::EINTR);
+        self.tell_of_result(result, interrupted);
+        self.let_signals_in();
         self.deliver_waiting(waiting_mask.filter(|_| interrupted), cpu, control)
     }
 
@@ -288,7 +311,7 @@ impl SerialHost {
         if child.shares_memory {
             control.look_again();
         }
-        cpu.registers.finish_syscall(result);
+        self.finished(result, cpu);
         self.deliver_waiting(None, cpu, control)
     }
 
@@ -318,82 +341,3 @@ impl SerialHost {
 
 const SHARED_MEMORY: &str = "the app starts a process that runs at the same time in the same memory, which serial mode doesn't follow yet; \
     it went on natively, there is no total";
-
-impl SerialHost {
-    pub(super) fn exchange(&mut self, state: &mut ThreadContext) {
-        self.signals.exchange(&mut state.signals);
-        std::mem::swap(&mut self.begun, &mut state.begun);
-    }
-
-    /// Leaves the engine.
-    fn pause(&mut self, pause: Pause) -> Flow {
-        self.pause = Some(pause);
-        Flow::Leave
-    }
-
-    /// Makes a call, at once or when the engine was left.
-    pub(crate) fn make_call(&mut self, mut call: Underway, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        let with_turn = !self.threads.are_many() || call.needs_turn || length_of(&call.call) == Length::Instant;
-        if !with_turn {
-            for range in &call.written {
-                control.call_begins(range.address, range.len);
-            }
-            return self.pause(Pause::Call(call));
-        }
-        call.written.clear();
-        self.let_signals_in_at(&call.call);
-        let result = interruptible(call.call.number, call.call.args, self.signals.arrivals.flag());
-        self.executed(call, result, cpu, control)
-    }
-
-    /// The thread has been interrupted: gives its turn up if that is why.
-    pub(crate) fn give_turn_if_asked(&mut self) -> Flow {
-        if TURNS.is_asked_for(&of_turn().waiter) { self.pause(Pause::Turn) } else { Flow::Continue }
-    }
-
-    /// A call that starts a thread.
-    pub(crate) fn start_thread(&mut self, call: AppCall, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        let Some(new) = NewThread::of(&call, cpu, &self.memory) else {
-            return self.finished(-i64::from(libc::EFAULT) as u64, cpu);
-        };
-        set_real_mask(u64::MAX);
-        if self.signals.arrivals.flag().load(Ordering::Acquire) != 0 {
-            set_real_mask(!FAULTS);
-            return self.deliver_before_call(Unmade::NotEntered, cpu, control);
-        }
-        for word in &new.written {
-            control.before_write(*word, 4);
-        }
-        let block = self.threads.block();
-        let signals = OfThread { mask: self.signals.mask(), altstack: AltStack::NONE, arrivals: &block.arrivals };
-        let state = ThreadContext { cpu: new.cpu.clone(), signals, begun: InterruptedCall::default() };
-        // SAFETY: its thread doesn't exist yet.
-        unsafe { block.put(Box::new(state)) };
-        let result = new.start(block, self.threads.begin);
-        if is_error(result) {
-            block.is_used().store(0, Ordering::Release);
-        } else {
-            block.waiter.tid.store(result as i32, Ordering::Relaxed);
-            self.threads.alive += 1;
-            self.threads.started += 1;
-        }
-        set_real_mask(!FAULTS);
-        self.signals.set_mask(self.signals.mask());
-        cpu.registers.finish_syscall(result);
-        self.deliver_waiting(None, cpu, control)
-    }
-
-    /// `exit`: the end of this thread, and of the process if it is the last one.
-    pub(crate) fn end_thread(&mut self, status: u64, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        // What comes from now on is for other threads. What has come is this one's.
-        set_real_mask(!FAULTS);
-        if self.signals.arrivals.flag().load(Ordering::Acquire) != 0 {
-            return self.deliver_before_call(Unmade::NotEntered, cpu, control);
-        }
-        if !self.threads.are_many() {
-            return self.end(Ending::LastThread(status));
-        }
-        self.threads.alive -= 1;
-        self.pause(Pause::End(status))
-    }
-}

@@ -5,10 +5,10 @@
 //! system call table refuses in every mode.
 //!
 //! ```text
-//!   calls ◄─ signals ◄─ threads, children, memory ◄─ ending ◄─ host ◄─ answers, run
+//!   calls ◄─ signals ◄─ threads, children, memory ◄─ ending ◄─ host ◄─ threaded, told ◄─ answers, run
 //! ```
 //!
-//! * `answers`: what the engine asks. `host`: what is behind the answers. `run`: the loop of each thread.
+//! * `answers`: what the engine asks. `host`: what is behind the answers; `threaded`: for threads; `told`: what the tool is told. `run`: the loop of each thread.
 //! * [`calls`]: making calls. [`signals`]: the app's signals. [`threads`]: whose turn it is.
 //! * [`memory`]: calls that shape memory, and hiding the image. [`children`]: processes that leave.
 //! * `ending`: how the app ends.
@@ -23,7 +23,9 @@ mod host;
 mod memory;
 mod run;
 mod signals;
+mod threaded;
 mod threads;
+mod told;
 
 pub use memory::{limit_open_files, open_at_start};
 pub use run::{host, run};

@@ -3,8 +3,9 @@
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use bubble::behind::Behind;
 use engine::{Flow, Runner};
-use machine::Here;
+use machine::{Here, Registers};
 
 use super::host::SerialHost;
 use crate::ports::{OwnSlot, RunningTool};
@@ -126,6 +127,12 @@ impl SharedState {
 }
 
 /// The host for the app in this process. To be made after the engine: from here on signals arrive.
-pub fn host(signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>) -> SerialHost {
-    SerialHost::new(signals, slot, tool, run_new)
+pub fn host(
+    signals: Signals,
+    slot: OwnSlot,
+    tool: Box<dyn RunningTool>,
+    behind: &Behind,
+    registers: &Registers,
+) -> SerialHost {
+    SerialHost::new(signals, slot, tool, run_new, (behind, registers))
 }

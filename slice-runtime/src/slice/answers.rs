@@ -2,13 +2,14 @@
 
 use bubble::shared::EndKind;
 use engine::{Control, Fault, Flow, Host, Nondeterministic};
-use machine::Gpr;
+use machine::{Gpr, Here, LaidOut};
 use sigmatch::Verdict;
 use syscall_replay::{NondeterministicKind, Replayed};
 use translator::abi::Cpu;
 use translator::trace::{Instrument, Trace};
 
 use super::host::{KERNEL, SliceHost};
+use crate::ports::SignalChange;
 use crate::slice::end::{deadline, recurrence, xsave_images};
 use crate::slice::replay::SliceSpace;
 
@@ -16,6 +17,25 @@ impl Instrument for SliceHost {
     fn instrument(&self, trace: &mut Trace) {
         self.tool.instrument(trace);
         xsave_images::instrument(trace);
+    }
+}
+
+/// Length of the `syscall` instruction.
+const SYSCALL_LEN: u64 = 2;
+
+impl SliceHost {
+    /// The app goes on with this extended state.
+    fn restore(&self, xstate: LaidOut<'_>, cpu: &mut Cpu) {
+        let Some(here) = xstate.load() else {
+            self.fail(&"a signal handler returned to registers that this processor doesn't have");
+        };
+        cpu.xstate = here;
+    }
+
+    fn tell_of_signal(&self, what: impl FnOnce(&Here) -> SignalChange) {
+        if self.tool.wants_signals() {
+            self.tool.signal(what(&self.memory));
+        }
     }
 }
 
@@ -31,22 +51,34 @@ impl Host for SliceHost {
         let (number, args) = (cpu.registers.get(Gpr::Rax), cpu.registers.syscall_args());
         let (memory, files, program_break) = (self.memory, self.files, &mut self.program_break);
         let mut space = SliceSpace { memory, files, program_break, control: &mut *control };
-        let replayed = self.replaying.replay(|log| log.syscall(&mut cpu.registers, &mut space));
-        if let Ok(Replayed::Restored(xstate)) = replayed {
-            let Some(here) = xstate.load() else {
-                self.fail(&"a signal handler returned to registers that this processor doesn't have");
-            };
-            cpu.xstate = here;
+        self.calls.enter(number, args, cpu.registers.rip.wrapping_sub(SYSCALL_LEN), self.tool.as_ref());
+        let mut replayed = self.replaying.replay(|log| log.call(&mut cpu.registers, &mut space));
+        if let Ok(Replayed::Done | Replayed::Restored(_)) = replayed {
+            let Self { images, calls, tool, .. } = self;
+            let result = cpu.registers.get(Gpr::Rax);
+            images.called(number, args, tool.as_ref(), || calls.made(result, tool.as_ref()));
+        }
+        if let Ok(Replayed::Done) = replayed {
+            let mut space =
+                SliceSpace { memory, files, program_break: &mut self.program_break, control: &mut *control };
+            replayed = self.replaying.replay(|log| log.delivery(&mut cpu.registers, &mut space));
         }
         match replayed {
-            Ok(Replayed::Done | Replayed::Restored(_)) => {
-                self.images.called(number, args, self.tool.as_ref());
-                self.arm_if_exhausted(control);
-                Flow::Continue
+            Ok(Replayed::Done) => {}
+            Ok(Replayed::Restored(xstate)) => {
+                self.restore(xstate, cpu);
+                let pc = cpu.registers.rip;
+                self.tell_of_signal(|_| SignalChange::Return { pc });
             }
-            Ok(Replayed::Exhausted) => self.call_at_end(cpu),
+            Ok(Replayed::Delivered(xstate, origin)) => {
+                self.restore(xstate, cpu);
+                self.tell_of_signal(|memory| SignalChange::at_handler(&cpu.registers, origin, memory));
+            }
+            Ok(Replayed::Exhausted) => return self.call_at_end(cpu, control),
             Err(divergence) => self.diverged(&divergence),
         }
+        self.arm_if_exhausted(control);
+        Flow::Continue
     }
 
     fn nondeterministic(&mut self, what: Nondeterministic, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
@@ -67,7 +99,7 @@ impl Host for SliceHost {
         };
         let pc = cpu.registers.rip.wrapping_sub(len);
         match self.replaying.replay(|log| log.nondeterministic(kind, pc, &mut cpu.registers)) {
-            Ok(Replayed::Done | Replayed::Restored(_)) => {
+            Ok(Replayed::Done | Replayed::Restored(_) | Replayed::Delivered(..)) => {
                 self.arm_if_exhausted(control);
                 Flow::Continue
             }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use bubble::behind::Behind;
 use bubble::files::FileTable;
 use bubble::map::CONTROL;
 use bubble::shared::{End, EndKind, SliceStats};
@@ -14,7 +15,7 @@ use machine::{AppPc, Gpr, Here, Memory, Registers};
 use syscall_replay::{Divergence, Replayed, Replayer};
 use translator::abi::Cpu;
 
-use crate::ports::{Images, OwnSlot, RunningTool, stream};
+use crate::ports::{Calls, Images, OwnSlot, RunningTool, signals_behind, stream};
 use crate::slice::end::first_memory::{CheckpointProcess, FirstMemory};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
 use crate::slice::replay::{Cpuid, ProgramBreak, Replaying, RunFiles, SliceSpace};
@@ -34,6 +35,7 @@ pub struct SliceHost {
     pub(super) slot: OwnSlot,
     pub(super) tool: Box<dyn RunningTool>,
     pub(super) images: Images,
+    pub(super) calls: Calls,
     pub(super) replaying: Replaying,
     pub(super) program_break: ProgramBreak,
     pub(super) end: &'static End,
@@ -61,8 +63,9 @@ impl SliceHost {
             // SAFETY: a slice's CONTROL is mapped, as long as it lives.
             files: RunFiles { supervisor, table: unsafe { FileTable::at(CONTROL.start as *const u8) } },
             slot,
-            tool,
             images: Images::default(),
+            calls: Calls::new(tool.as_ref()),
+            tool,
             replaying: Replaying::new(slot.log()),
             program_break: ProgramBreak::at(brk),
             end: slot.end(),
@@ -80,13 +83,17 @@ impl SliceHost {
         }
     }
 
-    /// To be called before the first instruction: a slice without records is looking for its end from the start. `mapped`: see [`bubble::boot::State`].
-    pub fn start(&mut self, engine: &mut Runner, mapped: [u64; 2]) {
-        self.images.begin(mapped, self.tool.as_ref());
+    /// To be called before the first instruction: a slice without records is looking for its end from the start. `behind`: what the app has just come from.
+    pub fn start(&mut self, engine: &mut Runner, behind: &Behind) {
+        let Self { images, calls, tool, .. } = self;
+        images.begin(behind.mapped(), tool.as_ref(), || calls.behind(behind.made(), tool.as_ref()));
+        signals_behind(behind, &engine.cpu().registers, &self.memory, self.tool.as_ref());
         xsave_images::disown();
         deadline::set(self.cpu_bound());
         // SAFETY: a slice's CONTROL is mapped.
-        if unsafe { crate::ports::header() }.off.leaves(Optimisation::FastPath) {
+        let may_be_fast = unsafe { crate::ports::header() }.off.leaves(Optimisation::FastPath);
+        // Who goes round the runtime tells no tool.
+        if may_be_fast && !self.calls.is_on() {
             self.replaying.shorten(self.slot.log(), engine);
         }
         self.arm_if_exhausted(&mut engine.control());
@@ -162,7 +169,7 @@ impl SliceHost {
     }
 
     /// The slice made a system call after its last record.
-    pub(super) fn call_at_end(&mut self, cpu: &Cpu) -> Flow {
+    pub(super) fn call_at_end(&mut self, cpu: &Cpu, control: &mut dyn Control) -> Flow {
         let name = syscall_replay::table::name(cpu.registers.get(Gpr::Rax));
         let pc = cpu.registers.rip.wrapping_sub(2);
         if self.end.kind == EndKind::Signature {
@@ -172,8 +179,27 @@ impl SliceHost {
             self.fail(&format_args!("its last call, {name} at {pc:#x}, isn't the master's: {difference}"));
         }
         self.images.ends_with(cpu.registers.get(Gpr::Rax), cpu.registers.syscall_args(), self.tool.as_ref());
+        self.tell_of_last_call(cpu, control);
         self.shared_changed = sigmatch::foreign_write(&self.end.shared, &self.memory, aliases::is_touched).is_some();
         Flow::Leave
+    }
+
+    /// Who is killed behind a call has made it: no next slice tells of that. One that a deadly signal has broken off is never over.
+    fn tell_of_last_call(&mut self, cpu: &Cpu, control: &mut dyn Control) {
+        let record = self.slot.last_call();
+        if !self.calls.is_on() || record.is_empty() || self.slot.successor().is_some() {
+            return;
+        }
+        let mut registers = cpu.registers;
+        let (memory, files, program_break) = (self.memory, self.files, &mut self.program_break);
+        let mut space = SliceSpace { memory, files, program_break, control };
+        if let Err(divergence) = Replayer::new(record).call(&mut registers, &mut space) {
+            self.diverged(&divergence);
+        }
+        let result = registers.get(Gpr::Rax);
+        if result != -i64::from(libc::EINTR) as u64 {
+            self.calls.made(result, self.tool.as_ref());
+        }
     }
 
     /// If the call at the slice's end was recorded: does what it did, and compares memory with what the next slice
@@ -297,7 +323,7 @@ impl SliceHost {
         let pc = cpu.registers.rip.wrapping_sub(len);
         let name = self.instruction_name(pc);
         match self.replaying.replay(|log| log.random(name, pc, &mut cpu.registers)) {
-            Ok(Replayed::Done | Replayed::Restored(_)) => {
+            Ok(Replayed::Done | Replayed::Restored(_) | Replayed::Delivered(..)) => {
                 self.arm_if_exhausted(control);
                 Flow::Continue
             }

@@ -54,7 +54,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     slot.wait_released();
     log::begins(boot, slot);
     let mut host = SliceHost::new(boot.site.supervisor, slot, boot.state.brk, tool);
-    host.start(&mut engine, boot.state.mapped);
+    host.start(&mut engine, &boot.state.behind);
     engine.run(&mut host);
     host.verify_last_call(engine.as_mut());
     let may_recur = host.may_recur();
@@ -102,7 +102,8 @@ fn run_serial(
     open_at_start().into_iter().for_each(|inode| control.file_may_change(inode));
     control.shared_memory_may_change();
     drop(control);
-    let host = serial::host(signals, slot, tool);
+    let registers = engine.cpu().registers;
+    let host = serial::host(signals, slot, tool, &boot.state.behind, &registers);
     serial::limit_open_files(boot.site.open_files);
     serial::run(engine, host)
 }

@@ -1,7 +1,7 @@
 //! The collector process, as the control process sees it: commands out, answers in, never waited for anywhere but in
 //! [`crate::events`].
 //!
-//! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `fini WORTH STATUS[, HEADING]`; each is answered by one
+//! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `fini WORTH STATUS[, HEADING]` (the status is minus the signal, if one has killed the app); each is answered by one
 //! line, `ok`, `error TEXT` or `misplaced TEXT`, in order.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -98,12 +98,16 @@ impl Collector {
         self.asked.is_empty() && self.early.is_empty()
     }
 
-    /// Asks for the end: the total is printed, with what it is worth, under a heading if there is one. `status`: the app's, as a shell tells it.
+    /// Asks for the end: the total is printed, with what it is worth, under a heading if there is one. `exit`: how the app has ended.
     ///
     /// # Errors
     /// If the collector has died.
-    pub fn fini(&mut self, worth: Worth, status: i32, heading: Option<&str>) -> Result<(), Failure> {
+    pub fn fini(&mut self, worth: Worth, exit: ExitStatus, heading: Option<&str>) -> Result<(), Failure> {
         let heading = heading.map(|heading| format!(", {heading}")).unwrap_or_default();
+        let status = match exit {
+            ExitStatus::Code(code) => code,
+            ExitStatus::Signal(signal) => -signal,
+        };
         let line = format!("fini {worth} {status}{heading}\n");
         self.ask(&line, Asked::Fini)
     }

@@ -204,7 +204,7 @@ impl Printing<'_> {
         let collector = &mut self.resources.collector;
         collector.take_answers(&mut self.resources.memory)?;
         if collector.is_idle() && !self.asked {
-            collector.fini(self.resources.statistics.worth(), self.exit.shell_status(), heading)?;
+            collector.fini(self.resources.statistics.worth(), self.exit, heading)?;
             self.asked = true;
         }
         match self.failure.take() {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use bubble::behind::Behind;
 use bubble::boot::RunMode as Role;
 use bubble::shared::state;
 use tracee::{Change, ExitStatus, Mode, Report, Running, Stop, Stopped};
@@ -47,7 +48,7 @@ pub fn follow<'a>(process: Stopped, origin: Origin, resources: Resources<'a>) ->
     let started = Throttle::new(pid).and_then(|throttle| {
         serial.throttle = throttle;
         match origin {
-            Origin::Image => serial.start_image(process),
+            Origin::Image => serial.start_image(process, Behind::default()),
             Origin::Copy(inherited) => serial.start_copy(process, *inherited),
         }
     });
@@ -177,10 +178,10 @@ impl Serial<'_> {
         self.failure.get_or_insert(error);
     }
 
-    fn start_image(&mut self, mut process: Stopped) -> Result<(), Failure> {
+    fn start_image(&mut self, mut process: Stopped, behind: Behind) -> Result<(), Failure> {
         self.resources.name = name_of(self.pid);
         match prepare(&mut process) {
-            Ok(prepared) => self.start(process, prepared),
+            Ok(prepared) => self.start(process, prepared, behind),
             Err(why @ (Failure::AppNotExecutable { .. } | Failure::Unsupported(_) | Failure::BubbleTaken { .. })) => {
                 // It hasn't executed anything, and goes on natively.
                 self.fail(why);
@@ -199,10 +200,10 @@ impl Serial<'_> {
         inherited.clear_bubble(&mut process)?;
         let prepared = inherited.prepared(&mut process)?;
         self.resources.name = inherited.name;
-        self.start(process, prepared)
+        self.start(process, prepared, Behind::default())
     }
 
-    fn start(&mut self, mut process: Stopped, prepared: Prepared) -> Result<(), Failure> {
+    fn start(&mut self, mut process: Stopped, prepared: Prepared, behind: Behind) -> Result<(), Failure> {
         let Resources { kept, memory, statistics, .. } = &mut self.resources;
         kept.begin(self.pid, memory, statistics);
         note_all(self.pid, &memory.files()?);
@@ -220,7 +221,7 @@ impl Serial<'_> {
             slice: self.images,
             signal_mask: process.signal_mask()?,
             brk: prepared.brk,
-            mapped: [0; 2],
+            behind,
             shares_memory: false,
         };
         let slot = self.slot.insert(slot);
@@ -259,7 +260,8 @@ impl Serial<'_> {
                     taken => taken?,
                 }
                 if !has_given_up {
-                    return self.start_image(stopped.finish_exec()?);
+                    let number = stopped.registers()?.syscall_number() as u64;
+                    return self.start_image(stopped.finish_exec()?, Behind::exec(number));
                 }
                 stopped.resume(Mode::Free, 0)?
             }

@@ -8,6 +8,7 @@
 //! The order keeps the master's pause short. If the limit of running slices is reached, the master stands still before
 //! the clone.
 
+use bubble::behind::Behind;
 use bubble::boot::RunMode;
 use bubble::shared::{EndKind, state};
 use machine::signal_area::SignalArea;
@@ -22,7 +23,7 @@ use crate::base::{Failure, Moment, affinity};
 use crate::command::Settings;
 use crate::follow::{Origin, Outcome, Resources};
 use crate::report::Boundary;
-use crate::sliced::boundaries::{Cut, Next, Then, mapped_at_end};
+use crate::sliced::boundaries::{Cut, Next, Then};
 use crate::sliced::master::{self, enter_handler, frame_elsewhere};
 use crate::sliced::slices::{Recording, Slices};
 use crate::takeover::{self, Entered, take_over};
@@ -51,13 +52,13 @@ impl<'a> Run<'a> {
         kept.begin(master.pid(), memory, statistics);
         thread.begin(master.pid())?;
         let cut = match origin {
-            Origin::Image => Cut { kind: Boundary::Exec, end: None, then: Then::Image },
+            Origin::Image => Cut::new(Boundary::Exec, None, Then::Image),
             Origin::Copy(inherited) => {
                 self.resources.name.clone_from(&inherited.name);
                 note_all(master.pid(), &self.resources.memory.files()?);
                 master.inherit(&mut process, *inherited)?;
                 thread.inherit(&mut process, master.gadget())?;
-                Cut { kind: Boundary::Process, end: None, then: Then::Fork }
+                Cut::new(Boundary::Process, None, Then::Fork)
             }
         };
         self.cut(process, cut, Moment::now())
@@ -155,7 +156,7 @@ impl<'a> Run<'a> {
         self.resources.statistics.app_ended();
         if self.slices.recorded().is_some() {
             let end = self.master.thread().end_of_killed().ok_or_else(|| ended_early(exit))?;
-            self.release(&mut Cut { kind: Boundary::Exit, end: Some(end), then: Then::Nothing });
+            self.release(&mut Cut::new(Boundary::Exit, Some(end), Then::Nothing));
         }
         Ok(())
     }
@@ -183,8 +184,6 @@ impl<'a> Run<'a> {
 
     /// Ends the recorded slice and starts the next, or holds the master until that is allowed.
     pub(super) fn cut(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
-        // A handler starts with other registers.
-        let mapped = mapped_at_end(&stopped, cut.end.as_deref())?;
         match cut.then {
             Then::Nothing => {
                 self.release(&mut cut);
@@ -212,15 +211,16 @@ impl<'a> Run<'a> {
                 self.master.process().memory().is_to_write(file);
                 return self.master.resume(stopped, 0);
             }
-            Then::Handler(signal) => match enter_handler(self.master.process(), stopped, signal)? {
-                Some(entered) => {
-                    stopped = entered;
-                    if let Some(end) = &mut cut.end {
-                        end.frame = frame_elsewhere(&stopped, end.registers.rsp())?;
-                    }
+            Then::Handler(signal) => {
+                let Some((entered, info)) = enter_handler(self.master.process(), stopped, signal)? else {
+                    return Err(Failure::Unsupported("a signal handler could not be entered".into()));
+                };
+                stopped = entered;
+                cut.behind = cut.behind.with_signal(&info);
+                if let Some(end) = &mut cut.end {
+                    end.frame = frame_elsewhere(&stopped, end.registers.rsp())?;
                 }
-                None => return Err(Failure::Unsupported("a signal handler could not be entered".into())),
-            },
+            }
             Then::Image => match self.prepared(&mut stopped) {
                 Ok(prepared) => {
                     let is_first = self.slices.recorded().is_none();
@@ -239,10 +239,10 @@ impl<'a> Run<'a> {
         if !matches!(cut.then, Then::Death { .. }) {
             cut.then = Then::Fork;
         }
-        self.fork(stopped, cut, mapped, since)
+        self.fork(stopped, cut, since)
     }
 
-    fn fork(&mut self, mut stopped: Stopped, mut cut: Cut, mapped: [u64; 2], since: Moment) -> Result<(), Failure> {
+    fn fork(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
         let (process, thread) = self.master.parts();
         let gadget = process.gadget();
         thread.ready_to_fork(&mut stopped, gadget)?;
@@ -296,7 +296,7 @@ impl<'a> Run<'a> {
         }
         self.end_recording(&mut cut);
         let is_slice = !matches!(cut.then, Then::Death { .. });
-        self.start(copy, Start { entered, signal_mask, mapped, slice, is_slice, forked: before })?;
+        self.start(copy, Start { entered, signal_mask, behind: cut.behind, slice, is_slice, forked: before })?;
         // Only now: the slice whose end this was might take the processor on which the copy has been so far.
         self.slices.let_run();
         Ok(())
@@ -354,7 +354,7 @@ impl<'a> Run<'a> {
             slice: number,
             signal_mask: start.signal_mask,
             brk: process.brk(),
-            mapped: start.mapped,
+            behind: start.behind,
             shares_memory: process.memory().is_shared(),
         };
         self.resources.statistics.slices_from_snapshot += u64::from(site.snapshot.is_some());
@@ -378,8 +378,7 @@ impl<'a> Run<'a> {
 struct Start {
     entered: Entered,
     signal_mask: u64,
-    /// What the call at the boundary has mapped.
-    mapped: [u64; 2],
+    behind: Behind,
     slice: Recording,
     /// When the fork was made.
     forked: Moment,

@@ -16,7 +16,7 @@ enum Phase {
     /// It runs.
     Running(Running),
     /// It stands before a boundary, because too many slices are running.
-    Held(Stopped, Cut, Moment),
+    Held(Stopped, Box<Cut>, Moment),
     /// It stands before a call that fails as long as certain slices are there.
     Waiting(Stopped, Moment),
     /// It is being looked at, goes on without us, or its end is about to be reported.
@@ -105,13 +105,13 @@ impl Master {
 
     /// It stands before a boundary until there is room for another slice.
     pub(super) fn hold(&mut self, stopped: Stopped, cut: Cut) {
-        self.phase = Phase::Held(stopped, cut, Moment::now());
+        self.phase = Phase::Held(stopped, Box::new(cut), Moment::now());
     }
 
     /// If it stands before a boundary: that, and since when.
     pub(super) fn take_held(&mut self) -> Option<(Stopped, Cut, Moment)> {
         match std::mem::replace(&mut self.phase, Phase::Alone) {
-            Phase::Held(stopped, cut, since) => Some((stopped, cut, since)),
+            Phase::Held(stopped, cut, since) => Some((stopped, *cut, since)),
             other => {
                 self.phase = other;
                 None

@@ -11,6 +11,7 @@
 
 use std::os::fd::AsRawFd;
 
+use bubble::behind::Behind;
 use bubble::boot::{self, BOOT_MAGIC, BootBlock, RunMode, State};
 use bubble::map::ENTRY;
 use bubble::snapshot::Contents;
@@ -53,8 +54,8 @@ pub struct Known {
     pub signal_mask: u64,
     /// The app's program break.
     pub brk: u64,
-    /// What the call at the boundary has mapped, see [`State::mapped`].
-    pub mapped: [u64; 2],
+    /// What the app is behind.
+    pub behind: Behind,
     /// Whether the app may have shared mappings.
     pub shares_memory: bool,
 }
@@ -64,12 +65,12 @@ pub struct Known {
 /// # Errors
 /// If the process was killed.
 pub fn capture(process: &Stopped, known: Known) -> Result<Box<State>, TraceError> {
-    let Known { slice, signal_mask, brk, mapped, shares_memory } = known;
+    let Known { slice, signal_mask, brk, behind, shares_memory } = known;
     Ok(Box::new(State {
         slice,
         signal_mask,
         brk,
-        mapped,
+        behind,
         shares_memory: shares_memory.into(),
         registers: process.registers()?.app(),
         xstate: (&*process.xstate()?).into(),

@@ -1,6 +1,6 @@
 //! The records, and the numbers that tell them apart.
 
-use machine::{LaidOut, Registers};
+use machine::{LaidOut, Registers, SignalOrigin};
 
 use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
 
@@ -63,6 +63,8 @@ pub struct Delivered<'a> {
     pub registers: Registers,
     /// The frame that the kernel has written: address and bytes.
     pub frame: (u64, &'a [u8]),
+    /// Where the signal came from.
+    pub origin: SignalOrigin,
     /// The extended state.
     pub xstate: LaidOut<'a>,
 }

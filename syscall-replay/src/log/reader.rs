@@ -1,6 +1,6 @@
 //! Reading records, in place.
 
-use machine::{Gpr, LaidOut, Layout, Registers};
+use machine::{Gpr, LaidOut, Layout, Registers, SignalOrigin};
 
 use super::format::{
     DELIVERY, Delivered, NO_SOURCE, NONDETERMINISTIC, RANDOM, REMAP, Record, Remap, SHOWS, SIGNAL_RETURN, SYSCALL,
@@ -110,10 +110,11 @@ fn parse(record: &[u8]) -> Option<Record<'_>> {
     }
     if head & 0xff == DELIVERY {
         let registers = parse_registers(record)?;
-        let [address, len] = [0, 1].map(|i| word(record, BEHIND_REGISTERS + i));
-        let (rest, len) = (record.get((BEHIND_REGISTERS + 2) * 8..)?, len? as usize);
+        let [address, len, code, value] = [0, 1, 2, 3].map(|i| word(record, BEHIND_REGISTERS + i));
+        let (rest, len) = (record.get((BEHIND_REGISTERS + 4) * 8..)?, len? as usize);
+        let origin = SignalOrigin { code: code? as i64, value: value? };
         let (frame, xstate) = (rest.get(..len)?, parse_xstate(rest.get(len.next_multiple_of(8)..)?)?);
-        return Some(Record::Delivery(Delivered { registers, frame: (address?, frame), xstate }));
+        return Some(Record::Delivery(Delivered { registers, frame: (address?, frame), origin, xstate }));
     }
     let arity = (head >> 8 & 0xff) as usize;
     if arity > 6 {

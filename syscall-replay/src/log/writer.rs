@@ -122,13 +122,15 @@ impl<'a> LogWriter<'a> {
     /// # Errors
     /// If there is no room.
     pub fn delivery(&mut self, call: usize, delivered: &Delivered<'_>) -> Result<(), LogFull> {
-        let Delivered { registers, frame: (address, frame), xstate } = *delivered;
+        let Delivered { registers, frame: (address, frame), origin, xstate } = *delivered;
         self.record(|log| {
             log.word(DELIVERY)?;
             log.word(0)?;
             log.registers(&registers)?;
             log.word(address)?;
             log.word(frame.len() as u64)?;
+            log.word(origin.code as u64)?;
+            log.word(origin.value)?;
             log.padded(frame)?;
             log.xstate(xstate)
         })?;

@@ -11,15 +11,18 @@
 //!
 //! ```text
 //!   types ◄─ values ◄─ choices, commands ◄─ rows ◄─ lookup
+//!                                             ▲─ prototypes: names and types of arguments
 //! ```
 
 mod choices;
 mod commands;
 mod lookup;
+mod prototypes;
 mod rows;
 mod types;
 mod values;
 
 pub use lookup::{lookup, may_kill, name, row, vsyscall, writes_elsewhere};
+pub use prototypes::{Parameter, parameters};
 pub use rows::ROWS;
 pub use types::{Class, In, Len, Out, Row, Rule, Special};

@@ -68,12 +68,13 @@
 //!
 //! ```text
 //!   code, names ◄─ instrument ◄─ tool ◄─ image
-//!         ◄─ files ◄─────────┘  ▲
-//!                             models
+//!         ◄─ files ◄─────────┤  ▲
+//!                    kernel ◄┘ models
 //! ```
 //!
 //! * `code`: how often code was executed.
 //! * `names`: images and routines of the app. `files`: reading them.
+//! * `kernel`: the app's system calls and signals.
 //! * `instrument`: a trace, and what is inserted into it.
 //! * `tool`: the trait, options, results.
 //! * [`models`]: caches, predictors, tables and heaps, exact in slices.
@@ -85,6 +86,7 @@ mod code;
 mod files;
 mod image;
 mod instrument;
+mod kernel;
 pub mod memory;
 pub mod models;
 mod names;
@@ -105,12 +107,16 @@ pub use instrument::{
     MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, Repeat, SegmentRegister, State,
     StateRoutine, Test, ToolRegister, Trace, ValueRoutine, mnemonic_name,
 };
+pub use kernel::{
+    AppRange, Signal, SignalEvent, Syscall, SyscallArgument, SyscallArgumentKind, SyscallEvent, SyscallKind,
+    error_name, signal_name, syscall_name,
+};
 pub use machine::{AppPc, Gpr, X87};
 pub use names::{Image, ImageEvent, Routine, RoutineKind, Section};
 pub use records::{Record, Records};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
-pub use tool::{CallStack, Frame, NoOptions, OnImage, Out, SliceInfo, Stream, Tool, Total, merge};
+pub use tool::{CallStack, Frame, NoOptions, OnImage, OnSignal, OnSyscall, Out, SliceInfo, Stream, Tool, Total, merge};
 
 #[cfg(test)]
 suites::watch_tests!();

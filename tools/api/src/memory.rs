@@ -16,7 +16,7 @@
 //! A read never faults: it says how much was there. It sees what the app itself would see at the place of the call, the same serially and in slices; of superpin's own
 //! memory, which lies in the same process, it sees nothing. The exception is memory that other processes write to at the same time: there nobody's reads repeat.
 //!
-//! It belongs into analysis routines, and into [`crate::Tool::ON_IMAGE`] when an image is loaded or unloaded. Elsewhere (`drain`, `instrument`, `begin`, `finish`, the collector)
+//! It belongs into analysis routines, into [`crate::Tool::ON_SYSCALL`] and [`crate::Tool::ON_SIGNAL`], and into [`crate::Tool::ON_IMAGE`] when an image is loaded or unloaded. Elsewhere (`drain`, `instrument`, `begin`, `finish`, the collector)
 //! memory is that of some other moment, which differs between serial and sliced runs; a read there ends the run with a message.
 //!
 //! Cost: a few nanoseconds for a word, some tens for more bytes. A routine that reads is called from the code cache if the rest of it lets it be, see [`crate::AnalysisRoutine`]. Where

@@ -9,6 +9,7 @@ mod memaddr;
 mod none;
 mod opcodes;
 mod repeat;
+mod strace;
 mod trace;
 
 pub use allcache::AllCache;
@@ -19,4 +20,5 @@ pub use icount::{Icount1, Icount2};
 pub use memaddr::MemAddr;
 pub use none::Nothing;
 pub use opcodes::Opcodes;
+pub use strace::Strace;
 pub use trace::{ITrace, MemTrace};

@@ -3,7 +3,7 @@
 #![no_main]
 
 use standard_tools::{
-    AllCache, BranchPredictor, Branches, DCache, ITrace, Icount1, Icount2, MemAddr, MemTrace, Nothing, Opcodes,
+    AllCache, BranchPredictor, Branches, DCache, ITrace, Icount1, Icount2, MemAddr, MemTrace, Nothing, Opcodes, Strace,
 };
 
 superpin_tool::image!(
@@ -17,5 +17,6 @@ superpin_tool::image!(
     DCache,
     AllCache,
     ITrace,
-    MemTrace
+    MemTrace,
+    Strace
 );

@@ -49,3 +49,11 @@ pub(super) const UNBLOCKABLE: u64 = bit(libc::SIGKILL) | bit(libc::SIGSTOP);
 pub fn set_real_action(signal: i32, action: &Action) {
     raw_syscall(libc::SYS_rt_sigaction as u64, [signal as u64, &raw const *action as u64, 0, 8, 0, 0]);
 }
+
+/// What a signal leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consequence {
+    Nothing,
+    Death,
+    Handler(Action),
+}

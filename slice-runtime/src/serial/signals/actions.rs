@@ -7,7 +7,7 @@
 
 use machine::Memory;
 
-use super::action::{Action, DEFAULT, IGNORE, SA_ONSTACK, SA_RESETHAND, UNBLOCKABLE, set_real_action};
+use super::action::{Action, Consequence, DEFAULT, IGNORE, SA_ONSTACK, SA_RESETHAND, UNBLOCKABLE, set_real_action};
 use super::alt_stack::AltStack;
 use super::arrivals::{Arrivals, Hook, NOBODYS};
 use super::sets::{FAULTS, bit};
@@ -35,14 +35,6 @@ const fn error(number: i32) -> u64 {
 
 const EINVAL: u64 = error(libc::EINVAL);
 const EFAULT: u64 = error(libc::EFAULT);
-
-/// What a signal leads to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consequence {
-    Nothing,
-    Death,
-    Handler(Action),
-}
 
 /// What each thread has of its own.
 #[derive(Debug)]
@@ -136,18 +128,25 @@ impl Signals {
     /// What a signal that arrived leads to; a handler that is to be called once only is forgotten.
     pub fn consequence(&mut self, signal: i32) -> Consequence {
         let action = self.actions[signal as usize];
-        match action.handler {
-            IGNORE => Consequence::Nothing,
-            DEFAULT if (DEFAULT_IGNORED | DEFAULT_STOPS) & bit(signal) != 0 => Consequence::Nothing,
-            DEFAULT => Consequence::Death,
-            _ => {
-                if action.flags & SA_RESETHAND != 0 {
-                    self.actions[signal as usize].handler = DEFAULT;
-                    self.install(signal);
-                }
-                Consequence::Handler(action)
-            }
+        if !self.handles(signal) {
+            return if self.kills(signal) { Consequence::Death } else { Consequence::Nothing };
         }
+        if action.flags & SA_RESETHAND != 0 {
+            self.actions[signal as usize].handler = DEFAULT;
+            self.install(signal);
+        }
+        Consequence::Handler(action)
+    }
+
+    /// Whether the app has a handler for a signal.
+    pub fn handles(&self, signal: i32) -> bool {
+        ![IGNORE, DEFAULT].contains(&self.actions[signal as usize].handler)
+    }
+
+    /// Whether a signal that arrives ends the app.
+    pub fn kills(&self, signal: i32) -> bool {
+        let is_deadly = (DEFAULT_IGNORED | DEFAULT_STOPS) & bit(signal) == 0;
+        self.actions[signal as usize].handler == DEFAULT && is_deadly
     }
 
     /// Whether a signal with that number ends all threads while it is sent, if it isn't blocked. One that dumps core does so when a thread takes it.

@@ -4,8 +4,8 @@ use engine::Control;
 use machine::{Here, Memory, XState};
 use translator::abi::Cpu;
 
-use super::action::{Action, SA_NODEFER, SA_RESTORER};
-use super::actions::{Consequence, Signals};
+use super::action::{Action, Consequence, SA_NODEFER, SA_RESTORER};
+use super::actions::Signals;
 use super::arrivals::Arrived;
 use super::frame::{self, Delivery};
 use super::sets::bit;
@@ -16,24 +16,24 @@ use crate::ports::grow_stack;
 pub struct Death(pub i32);
 
 /// Makes the app's next instruction the first of its handler for a signal that arrived, or drops the signal if
-/// nobody wants it. `waiting_mask` is the mask that a call like `sigsuspend` had set while it waited.
+/// nobody wants it: true if a handler begins. `waiting_mask` is the mask that a call like `sigsuspend` had set while it waited.
 pub fn arrived(
     signals: &mut Signals,
     arrived: &Arrived,
     waiting_mask: Option<u64>,
     cpu: &mut Cpu,
     control: &mut dyn Control,
-) -> Result<(), Death> {
+) -> Result<bool, Death> {
     match signals.consequence(arrived.signal) {
         Consequence::Nothing => {
             signals.set_mask(signals.mask());
-            Ok(())
+            Ok(false)
         }
         Consequence::Death => Err(Death(arrived.signal)),
         Consequence::Handler(action) => {
             signals.throttle.delivers(arrived);
             let blocked = waiting_mask.unwrap_or(signals.mask());
-            call_handler(signals, action, arrived, [0; 3], blocked, cpu, control)
+            call_handler(signals, action, arrived, [0; 3], blocked, cpu, control).map(|()| true)
         }
     }
 }

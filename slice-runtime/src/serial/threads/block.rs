@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use translator::abi::Cpu;
 
 use super::waiter::Waiter;
-use crate::ports::raw_syscall;
+use crate::ports::{SystemCall, raw_syscall};
 use crate::serial::signals::{Arrivals, InterruptedCall, OfThread};
 
 const SIZE: usize = 1 << 20;
@@ -28,6 +28,8 @@ pub struct ThreadContext {
     pub cpu: Cpu,
     pub signals: OfThread,
     pub begun: InterruptedCall,
+    /// The call that the tool has been told it makes.
+    pub call: Option<SystemCall>,
 }
 
 /// See the module's documentation.

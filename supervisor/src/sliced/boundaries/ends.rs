@@ -1,9 +1,10 @@
 //! Ends of slices: by the state as it is, or at a system call.
 
+use bubble::behind::{Behind, MadeCall};
 use bubble::shared::{End, EndKind, EndStands, STACK_WORDS, SharedContents};
-use machine::{Gpr, PAGE, Registers, XState};
-use syscall_replay::{is_error, returns_to};
-use tracee::{Stopped, TraceError, UserRegisters};
+use machine::{Gpr, Registers, XState};
+use syscall_replay::returns_to;
+use tracee::{Stopped, UserRegisters};
 
 use super::next::{Cut, Next, Then};
 use crate::base::Failure;
@@ -28,7 +29,7 @@ fn cut(stopped: Stopped, kind: Boundary, then: Then, stands: EndStands) -> Resul
     let mut end = sigmatch::capture(EndKind::Signature, &stopped.registers()?.app(), &*stopped.xstate()?, &stopped);
     end.goes_on = (then == Then::Fork).into();
     end.stands = stands;
-    Ok(Next::Cut(stopped, Cut { kind, end: Some(Box::new(end)), then }))
+    Ok(Next::Cut(stopped, Cut::new(kind, Some(Box::new(end)), then)))
 }
 
 /// The state to which a signal handler, whose `rt_sigreturn` was entered with these registers, has returned. `None` if its frame
@@ -72,11 +73,11 @@ pub(in crate::sliced) fn entry_registers(registers: &UserRegisters, number: u64)
     app
 }
 
-/// What the call at a slice's end has mapped, if that was an `mmap`.
-pub(in crate::sliced) fn mapped_at_end(stopped: &Stopped, end: Option<&End>) -> Result<[u64; 2], TraceError> {
-    let is_map = |end: &&End| end.kind == EndKind::Syscall && end.registers.get(Gpr::Rax) as i64 == libc::SYS_mmap;
-    let Some(end) = end.filter(is_map) else { return Ok([0; 2]) };
-    let start = stopped.registers()?.app().get(Gpr::Rax);
-    let len = end.registers.get(Gpr::Rsi).next_multiple_of(PAGE);
-    Ok(if is_error(start) { [0; 2] } else { [start, start + len] })
+/// The master is behind the call that was entered with these registers. `room`: see [`MadeCall::room`].
+pub(in crate::sliced) fn behind_call(entry: &Registers, result: u64, room: u64) -> Behind {
+    let (number, args) = (entry.get(Gpr::Rax), entry.syscall_args());
+    Behind::call(MadeCall { number, args, pc: entry.rip.wrapping_sub(SYSCALL_BYTES), result, room })
 }
+
+/// Length of the `syscall` instruction.
+const SYSCALL_BYTES: u64 = 2;

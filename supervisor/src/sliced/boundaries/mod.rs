@@ -20,7 +20,7 @@ mod unfollowed;
 
 pub use decide::{Amount, CutPoint, Plan, Reached, SliceState, most_bytes};
 pub(in crate::sliced) use ends::{
-    call_end, cut_at_block, cut_at_fault, cut_here, entry_registers, mapped_at_end, replaces_registers, returned_to,
+    behind_call, call_end, cut_at_block, cut_at_fault, cut_here, entry_registers, replaces_registers, returned_to,
 };
 pub use next::{Cut, Next, Then};
 pub use timer::Timer;

@@ -1,5 +1,6 @@
 //! What comes after a stop of the master, and what the end of a slice is.
 
+use bubble::behind::Behind;
 use bubble::shared::End;
 use tracee::{Stop, Stopped};
 
@@ -31,6 +32,15 @@ pub struct Cut {
     pub end: Option<Box<End>>,
     /// What the next slice starts with.
     pub then: Then,
+    /// What it is behind then, but for a handler that is still to be entered.
+    pub behind: Behind,
+}
+
+impl Cut {
+    /// One that isn't behind a call.
+    pub fn new(kind: Boundary, end: Option<Box<End>>, then: Then) -> Self {
+        Self { kind, end, then, behind: Behind::default() }
+    }
 }
 
 /// What the next slice starts with.

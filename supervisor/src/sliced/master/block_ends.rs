@@ -5,8 +5,9 @@
 //!                  run to a breakpoint │ step
 //! ```
 
+use bubble::behind::Behind;
 use bubble::shared::{End, SharedContents};
-use machine::Memory;
+use machine::{Gpr, Memory};
 use tracee::{Stopped, is_step};
 
 use super::instructions::allow_breakpoint_again;
@@ -15,7 +16,7 @@ use super::thread::{Awaited, Thread};
 use crate::base::Failure;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
-    CutPoint, Next, Reached, Then, call_end, cut_at_block, cut_here, decide, entry_registers, traps_itself,
+    CutPoint, Next, Reached, Then, behind_call, call_end, cut_at_block, cut_here, decide, entry_registers, traps_itself,
 };
 use crate::sliced::slices::Recording;
 
@@ -92,14 +93,19 @@ pub(super) fn cut_behind(
 /// If no instruction was executed since the last recorded call, the slice can end at that call instead of behind it:
 /// no search and no proof is then needed. The kernel's note of the call tells: it is gone after the first instruction
 /// that is interrupted.
-pub(super) fn end_at_last_call(slice: &mut Recording, stopped: &Stopped) -> Result<Option<Box<End>>, Failure> {
+pub(super) fn end_at_last_call(
+    slice: &mut Recording,
+    stopped: &Stopped,
+) -> Result<Option<(Box<End>, Behind)>, Failure> {
     let registers = stopped.registers()?;
-    let Some(number) = slice.take_call() else { return Ok(None) };
+    let Some(call) = slice.take_call() else { return Ok(None) };
     if registers.syscall_number() < 0 {
         return Ok(None);
     }
     slice.take_back();
-    Ok(Some(call_end(&entry_registers(&registers, number), SharedContents::default())))
+    let entry = entry_registers(&registers, call.number);
+    let behind = behind_call(&entry, registers.get(Gpr::Rax), call.room);
+    Ok(Some((call_end(&entry, SharedContents::default()), behind)))
 }
 
 /// Where to cut from the instruction at hand on.

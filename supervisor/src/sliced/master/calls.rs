@@ -16,11 +16,11 @@ use crate::app::maps_code;
 use crate::base::{Failure, processor};
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
-    Cut, Next, OTHER_NUMBERS, Plan, SECOND_THREAD, SHARED_PROCESS, TRAP_FLAG, Then, call_end, decide, entry_registers,
-    give_up, numbers_children_anew, replaces_registers, returned_to, shares_all, traps_itself,
+    Cut, Next, OTHER_NUMBERS, Plan, SECOND_THREAD, SHARED_PROCESS, TRAP_FLAG, Then, behind_call, call_end, decide,
+    entry_registers, give_up, numbers_children_anew, replaces_registers, returned_to, shares_all, traps_itself,
 };
 use crate::sliced::memory::{Treatment, busy_programs};
-use crate::sliced::slices::Recording;
+use crate::sliced::slices::{LastCall, Recording};
 
 /// A call is about to be made.
 pub(super) fn entry(
@@ -80,7 +80,7 @@ pub(super) fn entry(
         Plan::Exit => {
             let registers = entry_registers(&stopped.registers()?, entered.pending.number);
             let end = Some(call_end(&registers, shared));
-            return Ok(Next::Cut(stopped, Cut { kind: Boundary::Exit, end, then: Then::Nothing }));
+            return Ok(Next::Cut(stopped, Cut::new(Boundary::Exit, end, Then::Nothing)));
         }
         Plan::Record(Some(_)) | Plan::Cut(_, Some(_)) => {
             let mut registers = stopped.registers()?;
@@ -111,7 +111,7 @@ pub(super) fn entry(
         is_second,
     });
     match end {
-        Some(_) => Ok(Next::Cut(stopped, Cut { kind: Boundary::Syscall, end, then })),
+        Some(_) => Ok(Next::Cut(stopped, Cut::new(Boundary::Syscall, end, then))),
         None => Ok(Next::Resume(stopped, 0)),
     }
 }
@@ -187,7 +187,8 @@ pub(super) fn exit(
             };
             let made = &call.pending;
             slice.has_company(process.memory.has_other_writers());
-            match slice.log_call(made.number, |log| record(process, made, result, &stopped, shown, log)) {
+            let last = LastCall { number: made.number, room: made.room() };
+            match slice.log_call(last, |log| record(process, made, result, &stopped, shown, log)) {
                 Recorded::Recorded | Recorded::Restarts => return Ok(Next::Resume(stopped, 0)),
                 Recorded::Boundary(Unrecorded::Class) => Boundary::Syscall,
                 Recorded::Boundary(_) => Boundary::Log,
@@ -224,7 +225,8 @@ pub(super) fn exit(
         None => entry_registers(&stopped.registers()?, call.pending.number),
     };
     let end = Some(call_end(&entry, call.shared));
-    Ok(Next::Cut(stopped, Cut { kind, end, then: call.then }))
+    let behind = behind_call(&entry, result, call.pending.room());
+    Ok(Next::Cut(stopped, Cut { kind, end, then: call.then, behind }))
 }
 
 /// What shows in the app's memory of a call that is over, besides what the table says.
@@ -275,7 +277,9 @@ pub(in crate::sliced) fn exit_alone(
         return Ok(Next::GiveUp(stopped, stop, Failure::Unsupported(why.to_owned())));
     }
     made(process, thread, &mut stopped, &call.pending, result as u64)?;
-    Ok(Next::Cut(stopped, Cut { kind: Boundary::Syscall, end: None, then: Then::Fork }))
+    let entry = entry_registers(&stopped.registers()?, call.pending.number);
+    let behind = behind_call(&entry, result as u64, call.pending.room());
+    Ok(Next::Cut(stopped, Cut { kind: Boundary::Syscall, end: None, then: Then::Fork, behind }))
 }
 
 /// A call was made with this result.

@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use bubble::shared::SharedContents;
-use machine::{Gpr, LaidOut, Memory, Registers};
-use syscall_replay::{CallExit, Delivered, Unrecorded};
+use machine::{Gpr, LaidOut, Memory, Registers, SignalOrigin};
+use syscall_replay::{CallExit, Delivered, Unrecorded, is_restart};
 use tracee::{Stop, Stopped};
 
 use super::process::Process;
@@ -16,8 +16,8 @@ use super::thread::Thread;
 use crate::app::is_synchronous;
 use crate::base::Failure;
 use crate::report::Boundary;
-use crate::sliced::boundaries::{Cut, Next, Then, call_end, entry_registers};
-use crate::sliced::slices::Recording;
+use crate::sliced::boundaries::{Cut, Next, Then, behind_call, call_end, entry_registers};
+use crate::sliced::slices::{LastCall, Recording};
 
 /// No frame is as large as that.
 const MOST_BYTES: u64 = 64 << 10;
@@ -55,9 +55,11 @@ pub(super) fn records_broken_off_call(
     let known = thread.known_broken_off(stopped.registers()?.get(Gpr::Rax));
     let may_go_on = !slice.is_due() && slice.left() >= RECORDS && !is_synchronous(info.si_signo, info.si_code);
     let Some(number) = known.filter(|_| may_go_on) else { return Ok(false) };
+    // What fails fills no buffer.
+    let call = LastCall { number, room: 0 };
     slice.has_company(process.memory.has_other_writers());
     let files = process.memory.files();
-    let recorded = slice.log_call(number, |log| {
+    let recorded = slice.log_call(call, |log| {
         let none = CallExit::Boundary(Unrecorded::Class);
         process.recorder.broken_off(stopped, log, files).unwrap_or(none)
     });
@@ -77,27 +79,29 @@ pub(super) fn deliver_behind_call(
     thread: &mut Thread,
     slice: &mut Recording,
     stopped: Stopped,
-    signal: i32,
+    info: &libc::siginfo_t,
 ) -> Result<Next, Failure> {
+    let (signal, mut info) = (info.si_signo, *info);
     let before = stopped.registers()?;
-    let number = slice.take_call().unwrap_or(0);
+    let call = slice.take_call().unwrap_or(LastCall { number: 0, room: 0 });
     let (mut stopped, stop) = stopped.enter_handler(signal)?;
     let status = thread.throttle.status();
     let (stopped, is_recorded) = match stop {
         Stop::HandlerEntered => {
             status.handler_runs(signal);
-            let is_recorded = record(&stopped, slice)?;
+            let is_recorded = record(&stopped, slice, SignalOrigin::of(&info))?;
             (stopped, is_recorded)
         }
         // Another comes at once.
-        Stop::Signal(mut info) => {
+        Stop::Signal(next) => {
             status.forget_dispositions();
+            info = next;
             process.arrives(&mut stopped, &mut info)?;
-            (enter_next(process, stopped, info.si_signo)?, false)
+            (enter_next(process, stopped, info.si_signo, &mut info)?, false)
         }
         Stop::Interrupted => {
             status.forget_dispositions();
-            (enter_next(process, stopped, 0)?, false)
+            (enter_next(process, stopped, 0, &mut info)?, false)
         }
         _ => return Err(not_entered()),
     };
@@ -106,14 +110,24 @@ pub(super) fn deliver_behind_call(
         return Ok(Next::Resume(stopped, 0));
     }
     slice.take_back();
-    let mut end = call_end(&entry_registers(&before, number), SharedContents::default());
+    let entry = entry_registers(&before, call.number);
+    // To the app a call that a handler comes into has failed, whether it is made again or not.
+    let result = before.get(Gpr::Rax);
+    let result = if is_restart(result) { -i64::from(libc::EINTR) as u64 } else { result };
+    let behind = behind_call(&entry, result, call.room).with_signal(&info);
+    let mut end = call_end(&entry, SharedContents::default());
     end.frame = frame_elsewhere(&stopped, end.registers.rsp())?;
     thread.throttle.expect();
-    Ok(Next::Cut(stopped, Cut { kind: Boundary::Signal, end: Some(end), then: Then::Fork }))
+    Ok(Next::Cut(stopped, Cut { kind: Boundary::Signal, end: Some(end), then: Then::Fork, behind }))
 }
 
-fn enter_next(process: &mut Process, stopped: Stopped, signal: i32) -> Result<Stopped, Failure> {
-    enter_handler(process, stopped, signal)?.ok_or_else(not_entered)
+fn enter_next(
+    process: &mut Process,
+    stopped: Stopped,
+    signal: i32,
+    info: &mut libc::siginfo_t,
+) -> Result<Stopped, Failure> {
+    enter(process, stopped, signal, info)?.ok_or_else(not_entered)
 }
 
 fn not_entered() -> Failure {
@@ -121,7 +135,7 @@ fn not_entered() -> Failure {
 }
 
 /// Records the state at a handler's first instruction. False if that isn't possible.
-fn record(stopped: &Stopped, slice: &mut Recording) -> Result<bool, Failure> {
+fn record(stopped: &Stopped, slice: &mut Recording, origin: SignalOrigin) -> Result<bool, Failure> {
     let registers = stopped.registers()?.app();
     let Some(place) = frame(stopped, &registers) else { return Ok(false) };
     let mut frame = vec![0; (place.end - place.start) as usize];
@@ -129,7 +143,12 @@ fn record(stopped: &Stopped, slice: &mut Recording) -> Result<bool, Failure> {
         return Ok(false);
     }
     let xstate = stopped.xstate()?;
-    Ok(slice.log_delivery(&Delivered { registers, frame: (place.start, &frame), xstate: LaidOut::own(&xstate.bytes) }))
+    Ok(slice.log_delivery(&Delivered {
+        registers,
+        frame: (place.start, &frame),
+        origin,
+        xstate: LaidOut::own(&xstate.bytes),
+    }))
 }
 
 /// Where the frame lies: from the handler's stack pointer to the end of the extended state in it.
@@ -168,11 +187,21 @@ pub(in crate::sliced) fn frame_elsewhere(stopped: &Stopped, interrupted_rsp: u64
 }
 
 /// Delivers a signal. More may be due at once, a fault while the frame is written among them: those are delivered
-/// as well, since no instruction of the app's is executed between them.
+/// as well, since no instruction of the app's is executed between them. Gives the last one's description.
 pub(in crate::sliced) fn enter_handler(
     process: &mut Process,
     stopped: Stopped,
     signal: i32,
+) -> Result<Option<(Stopped, libc::siginfo_t)>, Failure> {
+    let mut info = stopped.signal_info()?;
+    Ok(enter(process, stopped, signal, &mut info)?.map(|stopped| (stopped, info)))
+}
+
+fn enter(
+    process: &mut Process,
+    stopped: Stopped,
+    signal: i32,
+    last: &mut libc::siginfo_t,
 ) -> Result<Option<Stopped>, Failure> {
     let (mut stopped, mut stop) = stopped.enter_handler(signal)?;
     loop {
@@ -180,6 +209,7 @@ pub(in crate::sliced) fn enter_handler(
             Stop::HandlerEntered => return Ok(Some(stopped)),
             Stop::Signal(mut info) => {
                 process.arrives(&mut stopped, &mut info)?;
+                *last = info;
                 (stopped, stop) = stopped.enter_handler(info.si_signo)?;
             }
             Stop::Interrupted => (stopped, stop) = stopped.enter_handler(0)?,

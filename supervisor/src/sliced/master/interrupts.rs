@@ -28,8 +28,8 @@ pub(super) fn arrive(
         // The trap itself will be the next stop.
         return Ok(Next::AskAgain(stopped));
     }
-    if let Some(end) = end_at_last_call(slice, &stopped)? {
-        let cut = Cut { kind: Boundary::Timeout, end: Some(end), then: Then::Fork };
+    if let Some((end, behind)) = end_at_last_call(slice, &stopped)? {
+        let cut = Cut { kind: Boundary::Timeout, end: Some(end), then: Then::Fork, behind };
         return Ok(Next::Cut(stopped, cut));
     }
     let cutting = cut_soon(process, thread, stopped)?;

@@ -12,7 +12,8 @@ use crate::app::{Delivery, Dispositions, delivery, is_synchronous};
 use crate::base::Failure;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
-    Cut, Next, Reached, TRAP_FLAG, Then, call_end, cut_at_block, cut_at_fault, cut_here, entry_registers, traps_itself,
+    Cut, Next, Reached, TRAP_FLAG, Then, behind_call, call_end, cut_at_block, cut_at_fault, cut_here, entry_registers,
+    traps_itself,
 };
 use crate::sliced::slices::Recording;
 
@@ -55,7 +56,7 @@ pub(super) fn signal(
         && (is_behind_recorded_call(thread, slice, &stopped, &info)?
             || records_broken_off_call(process, thread, slice, &stopped, &info)?)
     {
-        return deliver_behind_call(process, thread, slice, stopped, signal);
+        return deliver_behind_call(process, thread, slice, stopped, &info);
     }
     boundary(thread, slice, stopped, &info, what)
 }
@@ -163,12 +164,13 @@ fn boundary(
                 entry.rip += SYSCALL_BYTES;
             }
             let end = Some(call_end(&entry, SharedContents::default()));
-            return Ok(Next::Cut(stopped, Cut { kind, end, then }));
+            let behind = behind_call(&entry, -i64::from(libc::EINTR) as u64, 0);
+            return Ok(Next::Cut(stopped, Cut { kind, end, then, behind }));
         }
         _ => {}
     }
     match end_at_last_call(slice, &stopped)? {
-        Some(end) => Ok(Next::Cut(stopped, Cut { kind, end: Some(end), then })),
+        Some((end, behind)) => Ok(Next::Cut(stopped, Cut { kind, end: Some(end), then, behind })),
         None if by_instruction => cut_at_fault(stopped, kind, then),
         None => cut_here(stopped, kind, then),
     }

@@ -1,5 +1,6 @@
 //! What each stop is: the one place that tells the master's stops apart.
 
+use bubble::behind::Behind;
 use machine::Gpr;
 use syscall_replay::is_restart;
 use tracee::{Stop, Stopped, is_breakpoint};
@@ -44,8 +45,9 @@ fn exec(process: &mut Process, thread: &mut Thread, stopped: Stopped) -> Result<
     let stopped = stopped.finish_exec()?;
     process.memory.new_image();
     process.in_process.new_image();
-    let end = call.and_then(|call| Some(call_end(&call.entry?, call.shared)));
-    Ok(Next::Cut(stopped, Cut { kind: Boundary::Exec, end, then: Then::Image }))
+    let end = call.as_ref().and_then(|call| Some(call_end(&call.entry?, call.shared)));
+    let behind = call.map_or_else(Behind::default, |call| Behind::exec(call.pending.number));
+    Ok(Next::Cut(stopped, Cut { kind: Boundary::Exec, end, then: Then::Image, behind }))
 }
 
 /// What becomes of a master that is to be let go for good.

@@ -12,5 +12,5 @@ mod recording;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
 mod slices;
 
-pub use recording::Recording;
+pub use recording::{LastCall, Recording};
 pub use slices::{Ended, Slices};

@@ -11,6 +11,15 @@ use crate::command::CallLimit;
 use crate::run_memory::{ClaimedSlot, StepNames};
 use crate::sliced::boundaries::{Amount, SliceState, most_bytes, replaces_registers};
 
+/// A call that was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastCall {
+    /// Its number.
+    pub number: u64,
+    /// See [`bubble::behind::MadeCall::room`].
+    pub room: u64,
+}
+
 /// A slice that has been forked and whose end isn't known yet.
 pub struct Recording {
     /// Its number.
@@ -25,7 +34,7 @@ pub struct Recording {
     /// Bytes of the record of the call at its end.
     pub(super) last_call_len: usize,
     /// The call that the last record is about.
-    last_call: Option<u64>,
+    last_call: Option<LastCall>,
     /// Others store to the app's memory: it isn't the same for long.
     has_company: bool,
     /// `-spsysrecs`.
@@ -108,8 +117,8 @@ impl Recording {
         self.last_call.is_some()
     }
 
-    /// The number of that call, once.
-    pub fn take_call(&mut self) -> Option<u64> {
+    /// That call, once.
+    pub fn take_call(&mut self) -> Option<LastCall> {
         self.last_call.take()
     }
 
@@ -123,11 +132,11 @@ impl Recording {
         self.has_company = has_company;
     }
 
-    /// Lets `write` append the record of the call `number`, behind which the master stands.
-    pub fn log_call(&mut self, number: u64, write: impl FnOnce(&mut LogWriter<'_>) -> Recorded) -> Recorded {
+    /// Lets `write` append the record of the call, behind which the master stands.
+    pub fn log_call(&mut self, call: LastCall, write: impl FnOnce(&mut LogWriter<'_>) -> Recorded) -> Recorded {
         let recorded = self.log(write);
         if !matches!(recorded, Recorded::Boundary(_)) {
-            self.last_call = (!replaces_registers(number)).then_some(number);
+            self.last_call = (!replaces_registers(call.number)).then_some(call);
         }
         recorded
     }

@@ -9,7 +9,7 @@ mod executed;
 mod failing;
 mod functions;
 mod inclusive;
-mod ordered;
+mod order;
 mod places;
 mod registers;
 mod routines;
@@ -23,11 +23,12 @@ superpin_tool::image!(
     executed::Executed,
     functions::Functions,
     inclusive::Inclusive,
-    ordered::Ordered,
+    order::Ordered,
+    order::Told,
     places::Places,
     registers::Registers,
     routines::Routines,
-    ordered::Written,
+    order::Written,
     state::Keeping,
     state::Reading,
     state::Recording,

@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 
 use bubble::map::LOCAL;
 use engine::safe_reads;
-use slice_runtime::{AppImage, Happened, RunningTool, stream};
+use machine::AppPc;
+use slice_runtime::{AppImage, Happened, RunningTool, SignalChange, SystemCall, stream};
 
 use crate::instrument::{Repeat, Trace};
+use crate::kernel::{Signal, SignalEvent, Syscall, SyscallEvent};
 use crate::names::{self, ImageEvent};
 use crate::tool::{Configured, SliceInfo, Tool, configure, packed};
 
@@ -78,6 +80,36 @@ impl<T: Tool> RunningTool for Injected<T> {
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
         let tell = || on_image(&self.tool, unsafe { &mut *Self::LOCAL }, event);
         if matches!(what, Happened::Present) { safe_reads::without(tell) } else { tell() }
+    }
+
+    fn wants_calls(&self) -> bool {
+        T::ON_SYSCALL.is_some()
+    }
+
+    fn call(&self, call: &SystemCall) {
+        let Some(on_syscall) = T::ON_SYSCALL else { return };
+        engine::stream::take(|words| self.drain(words));
+        let told = Syscall::new(call);
+        let event = if call.result.is_some() { SyscallEvent::Exit(told) } else { SyscallEvent::Entry(told) };
+        // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
+        on_syscall(&self.tool, unsafe { &mut *Self::LOCAL }, event);
+    }
+
+    fn wants_signals(&self) -> bool {
+        T::ON_SIGNAL.is_some()
+    }
+
+    fn signal(&self, what: SignalChange) {
+        let Some(on_signal) = T::ON_SIGNAL else { return };
+        engine::stream::take(|words| self.drain(words));
+        let event = match what {
+            SignalChange::Return { pc } => SignalEvent::Return(AppPc(pc)),
+            SignalChange::Handler { signal, origin, pc, handler } => {
+                SignalEvent::Handler(Signal { number: signal, origin, pc, handler })
+            }
+        };
+        // SAFETY: as above.
+        on_signal(&self.tool, unsafe { &mut *Self::LOCAL }, event);
     }
 
     fn drain(&self, words: &[u64]) {

@@ -26,4 +26,4 @@ pub use call_stack::{CallStack, Frame};
 pub use options::{Configured, NoOptions, check, configure, help, identity};
 pub use out::{Out, Told, Total};
 pub use stream::{Stream, packed};
-pub use tool::{OnImage, SliceInfo, Tool};
+pub use tool::{OnImage, OnSignal, OnSyscall, SliceInfo, Tool};

@@ -18,7 +18,7 @@ pub struct Out<'a> {
 pub struct Told<'a> {
     /// What the total is worth.
     pub worth: Worth,
-    /// The app's status, as a shell tells it.
+    /// The app's status, or minus the signal that has killed it.
     pub status: i32,
     /// The images that it has had.
     pub images: &'a Images,
@@ -36,7 +36,13 @@ impl<'a> Out<'a> {
 
     /// How the app has ended: its exit status, or 128 and the signal that has killed it.
     pub fn exit_status(&self) -> i32 {
-        self.told.status
+        let status = self.told.status;
+        if status < 0 { 128 - status } else { status }
+    }
+
+    /// The signal that has killed the app, if one has.
+    pub fn killed_by(&self) -> Option<i32> {
+        Some(-self.told.status).filter(|signal| *signal > 0)
     }
 
     /// What `write!` and `writeln!` call.
@@ -90,9 +96,20 @@ mod tests {
             let mut text = Vec::new();
             let images = Images::none();
             let mut out = Out::new(&mut text, Told { worth, status: 0, images: &images });
+            assert_eq!((out.exit_status(), out.killed_by()), (0, None));
             writeln!(out, "N: {}", out.total(7)).unwrap();
             String::from_utf8(text).unwrap()
         };
         assert_eq!([Worth::Exact, Worth::AtLeast].map(print), ["N: 7\n", "N: at least 7\n"]);
+    }
+
+    #[test]
+    fn who_was_killed_has_the_status_that_a_shell_tells() {
+        let (mut text, images) = (Vec::new(), Images::none());
+        let mut end = |status| {
+            let out = Out::new(&mut text, Told { worth: Worth::Exact, status, images: &images });
+            (out.exit_status(), out.killed_by())
+        };
+        assert_eq!([end(143), end(-15)], [(143, None), (143, Some(15))]);
     }
 }

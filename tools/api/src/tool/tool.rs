@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use super::out::Out;
 use crate::files::Images;
 use crate::instrument::{Repeat, Trace};
+use crate::kernel::{SignalEvent, SyscallEvent};
 use crate::names::ImageEvent;
 
 /// A part of the app's execution.
@@ -17,6 +18,11 @@ pub struct SliceInfo {
 
 /// What [`Tool::ON_IMAGE`] is.
 pub type OnImage<T> = fn(&T, &mut <T as Tool>::Local, ImageEvent<'_>);
+
+/// What [`Tool::ON_SYSCALL`] is.
+pub type OnSyscall<T> = fn(&T, &mut <T as Tool>::Local, SyscallEvent<'_>);
+/// What [`Tool::ON_SIGNAL`] is.
+pub type OnSignal<T> = fn(&T, &mut <T as Tool>::Local, SignalEvent);
 
 /// A tool. See the crate's documentation for a whole one.
 ///
@@ -72,6 +78,21 @@ pub trait Tool: Sized + 'static {
     ///
     /// `Some(Self::on_image)`, for a function of the tool's own with that name. It costs some microseconds for each call that maps or unmaps memory.
     const ON_IMAGE: Option<OnImage<Self>> = None;
+
+    /// Called before each system call of the app's and after it, in the order of execution: behind the analysis calls before the instruction, and before those of the
+    /// next one. All words that were written to the buffer before were taken. Like an analysis routine it makes no system calls.
+    ///
+    /// In slices the calls come from the log, with what the app's own run got. A slice that ends at a call is told of its entry, and the next one of its exit: each is
+    /// told once. What a tool keeps from entry to exit is then part of its result.
+    ///
+    /// `Some(Self::on_syscall)`, for a function of the tool's own with that name. It costs a microsecond or two for each call; nothing if a tool doesn't ask.
+    const ON_SYSCALL: Option<OnSyscall<Self>> = None;
+
+    /// Called before the first instruction of each of the app's signal handlers, and when one has returned, behind the exit of the call that was interrupted or by which it
+    /// returns. In slices as in a serial run, though a signal from outside comes at another place in each run. As above, all words were taken, and it makes no system calls.
+    ///
+    /// `Some(Self::on_signal)`. A signal that the app ignores, or that ends it, has no handler: how the app has ended [`Out::exit_status`] and [`Out::killed_by`] say.
+    const ON_SIGNAL: Option<OnSignal<Self>> = None;
 
     /// Takes words that [`crate::Instruction::buffer`] has written, in the order of execution: all those of some executed
     /// instructions, since the last time. Called when the buffer is full and before [`Self::finish`], which may be at other places in a

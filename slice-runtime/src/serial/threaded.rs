@@ -1,0 +1,94 @@
+//! What the host does about threads.
+
+use std::sync::atomic::Ordering;
+
+use engine::{Control, Flow};
+use syscall_replay::is_error;
+use translator::abi::Cpu;
+
+use super::ending::Ending;
+use super::host::SerialHost;
+use crate::serial::calls::{AppCall, Length, Underway, Unmade, interruptible, length_of};
+use crate::serial::signals::{AltStack, FAULTS, InterruptedCall, OfThread, set_real_mask};
+use crate::serial::threads::{NewThread, Pause, TURNS, ThreadContext, of_turn};
+
+impl SerialHost {
+    /// Another thread's turn begins: puts its state in, and takes this one's out.
+    pub(super) fn exchange(&mut self, state: &mut ThreadContext) {
+        self.signals.exchange(&mut state.signals);
+        std::mem::swap(&mut self.begun, &mut state.begun);
+        self.calls.exchange(&mut state.call);
+    }
+
+    /// Leaves the engine.
+    fn pause(&mut self, pause: Pause) -> Flow {
+        self.pause = Some(pause);
+        Flow::Leave
+    }
+
+    /// Makes a call, at once or when the engine was left.
+    pub(crate) fn make_call(&mut self, mut call: Underway, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        let with_turn = !self.threads.are_many() || call.needs_turn || length_of(&call.call) == Length::Instant;
+        if !with_turn {
+            for range in &call.written {
+                control.call_begins(range.address, range.len);
+            }
+            return self.pause(Pause::Call(call));
+        }
+        call.written.clear();
+        self.let_signals_in_at(&call.call);
+        let result = interruptible(call.call.number, call.call.args, self.signals.arrivals.flag());
+        self.executed(call, result, cpu, control)
+    }
+
+    /// The thread has been interrupted: gives its turn up if that is why.
+    pub(crate) fn give_turn_if_asked(&mut self) -> Flow {
+        if TURNS.is_asked_for(&of_turn().waiter) { self.pause(Pause::Turn) } else { Flow::Continue }
+    }
+
+    /// A call that starts a thread.
+    pub(crate) fn start_thread(&mut self, call: AppCall, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        let Some(new) = NewThread::of(&call, cpu, &self.memory) else {
+            return self.finished(-i64::from(libc::EFAULT) as u64, cpu);
+        };
+        set_real_mask(u64::MAX);
+        if self.signals.arrivals.flag().load(Ordering::Acquire) != 0 {
+            set_real_mask(!FAULTS);
+            return self.deliver_before_call(Unmade::NotEntered, cpu, control);
+        }
+        for word in &new.written {
+            control.before_write(*word, 4);
+        }
+        let block = self.threads.block();
+        let signals = OfThread { mask: self.signals.mask(), altstack: AltStack::NONE, arrivals: &block.arrivals };
+        let state = ThreadContext { cpu: new.cpu.clone(), signals, begun: InterruptedCall::default(), call: None };
+        // SAFETY: its thread doesn't exist yet.
+        unsafe { block.put(Box::new(state)) };
+        let result = new.start(block, self.threads.begin);
+        if is_error(result) {
+            block.is_used().store(0, Ordering::Release);
+        } else {
+            block.waiter.tid.store(result as i32, Ordering::Relaxed);
+            self.threads.alive += 1;
+            self.threads.started += 1;
+        }
+        set_real_mask(!FAULTS);
+        self.signals.set_mask(self.signals.mask());
+        self.finished(result, cpu);
+        self.deliver_waiting(None, cpu, control)
+    }
+
+    /// `exit`: the end of this thread, and of the process if it is the last one.
+    pub(crate) fn end_thread(&mut self, status: u64, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        // What comes from now on is for other threads. What has come is this one's.
+        set_real_mask(!FAULTS);
+        if self.signals.arrivals.flag().load(Ordering::Acquire) != 0 {
+            return self.deliver_before_call(Unmade::NotEntered, cpu, control);
+        }
+        if !self.threads.are_many() {
+            return self.end(Ending::LastThread(status));
+        }
+        self.threads.alive -= 1;
+        self.pause(Pause::End(status))
+    }
+}
