@@ -70,26 +70,29 @@ impl<T: Copy> Hierarchy<T> {
     pub fn access(&mut self, cache: usize, address: u64, size: u64, tag: T, mut missed: impl FnMut(usize, T)) -> u64 {
         let level = &self.first[cache];
         let (first, last) = (level.line_of(address), level.line_of(address.wrapping_add(size.max(1) - 1)));
-        self.access_line(cache, first, tag, &mut missed);
+        if first == last && level.is_latest(first) {
+            // Most are like this, and nothing changes.
+            return 1;
+        }
+        self.access_lines(cache, first, last, tag, &mut missed)
+    }
+
+    #[inline(never)]
+    fn access_lines(&mut self, cache: usize, first: u64, last: u64, tag: T, missed: &mut impl FnMut(usize, T)) -> u64 {
         let (mut line, mut lines) = (first, 1);
-        while line != last {
+        loop {
+            self.access_line(cache, line, tag, missed);
+            if line == last {
+                return lines;
+            }
             // Around the end of the address space, too.
             line = self.first[cache].line_of(self.first[cache].address_of(line.wrapping_add(1)));
-            self.access_line(cache, line, tag, &mut missed);
             lines += 1;
         }
-        lines
     }
 
     #[inline]
     fn access_line(&mut self, cache: usize, line: u64, tag: T, missed: &mut impl FnMut(usize, T)) {
-        // Most are to the line that was accessed last: nothing changes.
-        if !self.first[cache].is_latest(line) {
-            self.access_other_line(cache, line, tag, missed);
-        }
-    }
-
-    fn access_other_line(&mut self, cache: usize, line: u64, tag: T, missed: &mut impl FnMut(usize, T)) {
         let level = &mut self.first[cache];
         let mut outcome = level.access(Outcome::Miss, line, tag);
         if outcome == Outcome::Hit {

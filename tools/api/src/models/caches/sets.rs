@@ -22,12 +22,23 @@ pub struct Sets {
     lines: Vec<u64>,
     /// How many are known of each set.
     known: Vec<u32>,
+    /// The latest line of each set once more, or `NONE`: what is asked for most lies close together.
+    latest: Vec<u64>,
 }
+
+/// No line has this number: each has two bytes at least.
+const NONE: u64 = u64::MAX;
 
 impl Sets {
     /// None of whose lines is known. `count` is a power of two.
     pub fn new(ways: usize, count: usize) -> Self {
-        Self { ways, mask: count as u64 - 1, lines: vec![0; ways * count], known: vec![0; count] }
+        Self {
+            ways,
+            mask: count as u64 - 1,
+            lines: vec![0; ways * count],
+            known: vec![0; count],
+            latest: vec![NONE; count],
+        }
     }
 
     /// As many sets, none of whose lines is known.
@@ -46,30 +57,30 @@ impl Sets {
     /// Whether a line is known to be its set's latest one.
     #[inline]
     pub fn is_latest(&self, line: u64) -> bool {
-        let set = self.set_of(line);
-        self.lines[set * self.ways] == line && self.known[set] > 0
+        self.latest[self.set_of(line)] == line
     }
 
     /// Uses a line: it is its set's latest one then. Tells what was known of it before.
     #[inline]
     pub fn touch(&mut self, line: u64) -> Found {
         let set = self.set_of(line);
-        let lines = &mut self.lines[set * self.ways..][..self.ways];
-        let known = self.known[set] as usize;
-        if known > 0 && lines[0] == line {
+        if std::mem::replace(&mut self.latest[set], line) == line {
             return Found::Present;
         }
-        let (found, place) = match lines[..known].iter().position(|other| *other == line) {
-            Some(place) => (Found::Present, place),
-            None if known == lines.len() => (Found::Absent, known - 1),
-            None => {
-                self.known[set] += 1;
-                (Found::Unknown, known)
+        let lines = &mut self.lines[set * self.ways..][..self.ways];
+        let (known, unknown) = lines.split_at_mut(self.known[set] as usize);
+        // Those before it move on by one.
+        let mut moved = line;
+        for place in known {
+            std::mem::swap(place, &mut moved);
+            if moved == line {
+                return Found::Present;
             }
-        };
-        lines.copy_within(..place, 1);
-        lines[0] = line;
-        found
+        }
+        let Some(place) = unknown.first_mut() else { return Found::Absent };
+        *place = moved;
+        self.known[set] += 1;
+        Found::Unknown
     }
 
     /// The lines of the set that a line belongs to, the latest one last, which aren't known from now on.
@@ -77,6 +88,7 @@ impl Sets {
         let set = self.set_of(line);
         let lines = self.known_lines(set).iter().rev().copied().collect();
         self.known[set] = 0;
+        self.latest[set] = NONE;
         lines
     }
 
@@ -115,6 +127,7 @@ impl<'de> Deserialize<'de> for Sets {
             }
             sets.lines[set as usize * sets.ways..][..lines.len()].copy_from_slice(&lines);
             sets.known[set as usize] = lines.len() as u32;
+            sets.latest[set as usize] = lines.first().copied().unwrap_or(NONE);
         }
         Ok(sets)
     }

@@ -22,8 +22,8 @@ impl CacheShape {
     pub fn new(size: u64, ways: usize, line: u64) -> Result<Self, String> {
         let shape = Self { size, ways, line };
         let set = (ways as u64).saturating_mul(line);
-        if !line.is_power_of_two() {
-            Err(format!("a cache {shape}: the size of a line is a power of two"))
+        if !line.is_power_of_two() || line == 1 {
+            Err(format!("a cache {shape}: the size of a line is a power of two, of 2 bytes at least"))
         } else if ways == 0 || !size.is_multiple_of(set) || !(size / set).is_power_of_two() {
             Err(format!("a cache {shape}: its size is that of a line by the number of ways by a power of two"))
         } else if size / line > MOST_LINES {

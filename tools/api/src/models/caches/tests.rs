@@ -167,7 +167,8 @@ fn shapes_are_read_as_they_are_printed_and_impossible_ones_refused() {
         assert_eq!(text.parse::<CacheShape>().unwrap().to_string(), text);
     }
     assert_eq!("32768,8,64".parse::<CacheShape>(), CacheShape::new(32 << 10, 8, 64));
-    for wrong in ["", "32K", "32K,8", "32K,8,64,1", "32K,0,64", "32K,8,63", "31K,8,64", "0,1,64", "64G,1,64", "K,1,64"]
+    for wrong in
+        ["", "32K", "32K,8", "32K,8,64,1", "32K,0,64", "32K,8,63", "31K,8,64", "0,1,64", "64G,1,64", "K,1,64", "64,1,1"]
     {
         assert!(wrong.parse::<CacheShape>().is_err(), "{wrong}");
     }
