@@ -105,7 +105,7 @@ pub use image::{Entry, main};
 pub use instrument::{
     Access, AnalysisRoutine, Arg, Arguments, At, Block, BranchKind, Class, Extension, Instruction, ListRoutine,
     MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, Repeat, SegmentRegister, State,
-    StateRoutine, Test, ToolRegister, Trace, ValueRoutine, mnemonic_name,
+    StateRoutine, Test, ToolRegister, Trace, ValueRoutine, Versions, mnemonic_name,
 };
 pub use kernel::{
     AppRange, Signal, SignalEvent, Syscall, SyscallArgument, SyscallArgumentKind, SyscallEvent, SyscallKind,

@@ -88,6 +88,12 @@ fn mixed(local: &mut Local, address: u64, kept: u64) -> u64 {
     (kept ^ address).wrapping_mul(5)
 }
 
+/// Which version of a block's calls is made.
+fn version(local: &mut Local, stack_pointer: u64, begin: u64) -> u64 {
+    local.words[0] = local.words[0].wrapping_add(stack_pointer);
+    (stack_pointer >> 4 ^ begin) & 1
+}
+
 /// A number that depends on both and shows neither.
 fn hash(seed: u64, value: u64) -> u64 {
     let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value.wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -111,6 +117,10 @@ fn instrument_block(block: &Block<'_, Local>, drawn: u64) {
         6 => block.call(At::Anywhere, add_second, (Arg::BlockInstructions,)),
         7 => block.instructions().for_each(|i| i.call(At::Before, add_second, (Arg::BlockInstructions,))),
         8 => block.instructions().for_each(|i| i.call(At::Before, see, (kind, begin, end, Arg::Pc))),
+        9 => {
+            let versions = block.versions(version, (Gpr::Rsp, begin));
+            block.instructions().for_each(|i| i.call_in(versions, begin.0 % 3, see, (kind, begin, end, Arg::Pc)));
+        }
         _ => {}
     }
 }

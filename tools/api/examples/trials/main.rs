@@ -34,6 +34,7 @@ superpin_tool::image!(
     state::Recording,
     state::ReadsInDrain,
     state::Tested,
+    state::VersionsOf,
     whole::Whole,
     failing::PanicInRoutine,
     failing::PanicInInstrument,

@@ -30,7 +30,7 @@ pub use at::At;
 pub use block::Block;
 pub use branch::BranchKind;
 pub use forms::{ListRoutine, StateRoutine};
-pub use inserted::ValueRoutine;
+pub use inserted::{ValueRoutine, Versions};
 pub use instruction::{
     Class, Extension, Instruction, MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet,
     SegmentRegister, mnemonic_name,

@@ -27,8 +27,8 @@ pub(in crate::emit) struct Chosen {
 /// An argument that is computed before a routine in place.
 #[derive(Clone, Copy)]
 enum Computed {
-    /// Address of the instruction's memory operand.
-    Address,
+    /// Address of the instruction's memory operand with this index.
+    Address(usize),
     /// Whether this holds.
     Taken(Condition),
     /// Target of the indirect branch that has been taken.
@@ -158,7 +158,7 @@ impl Emitter<'_> {
         self.mark_spot(spot, &borrowed, false);
         for &(r, what) in &chosen.computed {
             match what {
-                Computed::Address => self.out.code.lea_operand(r, instruction),
+                Computed::Address(operand) => self.out.code.lea_memory(r, &instruction.memory_operands()[operand]),
                 Computed::Taken(condition) => self.out.code.set_condition(condition, r),
                 Computed::Target => self.out.code.load_field(r, Field::Target),
                 Computed::Kept(n) => self.out.code.load_field(r, Field::Kept(n)),
@@ -233,13 +233,12 @@ pub(in crate::emit) fn choose(
     };
     for (n, arg) in call.args.iter().enumerate().filter(|&(n, _)| routine.reads_argument(n + 1)) {
         let what = match (*arg, instruction.kind()) {
-            (Arg::MemoryAddress(operand), _) => {
-                let operand = instruction.memory_operands().get(operand).copied()?;
+            (Arg::MemoryAddress(n), _) => {
                 let is_reserved = instruction.usage().gpr_read & reserved != 0;
-                if is_reserved || operand.stack || operand.segment.is_some() || !instruction.has_replaceable_operand() {
+                if is_reserved || instruction.memory_operands().get(n)?.segment.is_some() {
                     return None;
                 }
-                Computed::Address
+                Computed::Address(n)
             }
             (Arg::BranchTaken, Kind::Branch { condition, .. }) => Computed::Taken(condition),
             (Arg::BranchTaken, _) => return None,
