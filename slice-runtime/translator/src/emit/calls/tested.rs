@@ -31,15 +31,17 @@ impl Emitter<'_> {
         let instruction = &self.facts.trace.instructions[spot.index];
         let pc = instruction.pc();
         let describe = |call: &AnalysisCall| CallDescriptor::new(call, instruction, 1);
+        // Who is asked whether the app goes on at all has begun nothing.
+        let begins = if call.asks { 0 } else { pc.0 };
         let (described_test, described_call) = (describe(test).as_test(), describe(call));
-        let in_place = !self.is_at_end(spot.index) && self.test_in_place(test, &described_call, spot).is_some();
+        let in_place = !self.is_at_end(spot.index) && self.test_in_place(test, &described_call, spot, begins).is_some();
         if !in_place {
             let argument = self.add_descriptor(&described_test);
             self.add_descriptor(&described_call);
             self.leave_for_call(pc, argument);
             let done = self.offset();
             self.marks.call_marks.push(CallMark {
-                pc: pc.0,
+                pc: begins,
                 block: 0,
                 begun: done,
                 pending: done,
@@ -50,7 +52,7 @@ impl Emitter<'_> {
     }
 
     /// Emits the test in place, and the call, which is made if it says yes. `None`, with nothing emitted, if the test must be called.
-    fn test_in_place(&mut self, test: &AnalysisCall, call: &CallDescriptor, spot: Spot) -> Option<()> {
+    fn test_in_place(&mut self, test: &AnalysisCall, call: &CallDescriptor, spot: Spot, begins: u64) -> Option<()> {
         if !self.rules.off.leaves(Optimisation::Inline) {
             return None;
         }
@@ -89,7 +91,7 @@ impl Emitter<'_> {
             self.resume_here(exit);
         }
         let begun = if in_parts { begun } else { pending };
-        self.marks.call_marks.push(CallMark { pc: pc.0, block: 0, begun, pending, made, descriptor });
+        self.marks.call_marks.push(CallMark { pc: begins, block: 0, begun, pending, made, descriptor });
         Some(())
     }
 }
