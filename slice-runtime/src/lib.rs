@@ -5,12 +5,13 @@
 //! served from the bubble instead, and everything that it would do to the process is not done.
 //!
 //! ```text
-//!   image, ports ◄─ slice, serial ◄─ start
+//!   image, ports ◄─ region, slice, serial ◄─ start
 //! ```
 //! Rooms name only what lies to their left. Each room's `mod.rs` is a page that explains it:
 //!
 //! * `image`: a Rust program in another's process: heap, libc, snapshot.
 //! * `ports`: the control process, the tool, the kernel. `superpin-tool` implements [`RunningTool`] for what authors write.
+//! * `region`: a tool that looks at a part of the run.
 //! * `slice` and `serial`: for whom the engine runs: a slice that replays, or the app itself.
 //! * `start`: from the image's `main` to the app's first translated instruction, and from the end to `_exit`.
 //!
@@ -20,6 +21,7 @@
 
 mod image;
 mod ports;
+mod region;
 mod serial;
 mod slice;
 mod start;

@@ -13,6 +13,7 @@
 //! * [`snapshot`]: what a started image's memory holds, for slices to go on from.
 //! * [`code_files`]: which files the shared code is from. [`files`]: where those are that the app maps.
 //! * [`app_images`]: where programs and libraries were mapped. [`modules`]: what they have in them.
+//! * [`region`]: which part of a run the tool looks at.
 //! * [`events`]: what a run tells those who work on it.
 //! * [`boot`]: what a taken-over process finds when its image starts. [`behind`]: what the app has just come from there.
 
@@ -24,6 +25,7 @@ pub mod events;
 pub mod files;
 pub mod map;
 pub mod modules;
+pub mod region;
 pub mod shared;
 pub mod snapshot;
 pub mod stream;

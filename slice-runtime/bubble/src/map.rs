@@ -121,6 +121,8 @@ pub const THREADS: Region = Region::new(0x5555_0000_0000, 64 * MIB);
 pub const TARGET_WINDOWS: Region = Region::new(0x5555_0400_0000, 8 * MIB);
 /// Tool-local state.
 pub const LOCAL: Region = Region::new(0x5555_0800_0000, 48 * MIB);
+/// The last page of it: what is counted of the run before, see [`crate::region`].
+pub const PREFIX: Region = Region::new(LOCAL.end() - 4096, 4096);
 /// Counters of blocks: those of shared translations, then those of this process's own.
 pub const COUNTS: Region = Region::new(0x5555_0b00_0000, 48 * MIB);
 /// What translated code writes for the tool to take in bulk: small enough to stay in a core's own cache.

@@ -24,6 +24,7 @@ pub use crate::map::MAX_SLOTS;
 
 use machine::{Registers, SavedXState, cpuid};
 
+use crate::region::{Progress, Spec};
 use crate::switches::Off;
 /// Words of stack in a signature.
 pub const STACK_WORDS: usize = 100;
@@ -101,6 +102,8 @@ pub struct RunHeader {
     pub streams: AtomicU32,
     /// 1 when nobody takes streams any more: the run has failed.
     pub streams_lost: AtomicU32,
+    /// Which part of the run the tool looks at.
+    pub region: Spec,
 }
 
 /// Ranges in [`SharedContents`].
@@ -321,6 +324,12 @@ pub struct Slot {
     pub arrived: AtomicU32,
     /// Of these, so many were delivered to the app's code. While it executes the tool none is.
     pub delivered: AtomicU32,
+    /// What the slice's process is to do, one of [`crate::region::pass`].
+    pub pass: AtomicU32,
+    /// How far the run has come where the slice begins. Of a slice that counts: nothing.
+    pub begins: Progress,
+    /// How far where it ends.
+    pub ends: Progress,
     /// Why the slice failed, in words.
     pub report: [u8; REPORT_BYTES],
     /// Counters.

@@ -9,11 +9,12 @@ use bubble::app_images::{AppImages, Place, module};
 use bubble::code_files::FileRegion;
 use bubble::map::{APP_IMAGES, MODULES};
 use bubble::modules::Modules;
+use engine::{Control, Flow};
 use machine::{PAGE, mapping, proc};
 
 use super::app_image::{AppImage, Happened};
 use super::slot::futex_within;
-use super::tool::RunningTool;
+use super::tool::{Asked, RunningTool};
 
 /// How often who waits for the collector looks whether it is still there.
 const LOOK: Duration = Duration::from_millis(200);
@@ -103,6 +104,16 @@ impl Images {
         self.present.iter().filter(|image| !is_new(image)).for_each(|image| tool.image(*image, Happened::Present));
         tell_call();
         self.present.iter().filter(|image| is_new(image)).for_each(|image| tool.image(*image, Happened::Loaded));
+    }
+
+    /// The tool is asked what it wants from the instruction at `pc` on. One that begins to look there is told of the images that are there.
+    pub fn asked(&mut self, pc: u64, control: &mut dyn Control, tool: &dyn RunningTool) -> Flow {
+        let asked = tool.asked(pc);
+        if asked != Asked::Nearer {
+            self.begin([0; 2], tool, || {});
+        }
+        control.renew(asked == Asked::Begins);
+        Flow::Continue
     }
 
     /// The app has made a call. Tells the tool what came of it. `tell_call`: tells it of the call itself, between what it has unmapped and what it has mapped: that

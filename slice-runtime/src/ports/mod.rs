@@ -24,4 +24,4 @@ pub use calls::{Calls, signals_behind};
 pub use images::{Images, image_at, note_code};
 pub use kernel::{execute_cpuid, grow_stack, raw_syscall};
 pub use slot::{OwnSlot, cpu_time, exit_now, header, time_of};
-pub use tool::RunningTool;
+pub use tool::{Asked, RunningTool};

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bubble::map::{CONTROL, RECORDS, RESULT};
+use bubble::region::Progress;
 use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, NO_SLOT, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
 use bubble::stream::MOST_RESULT;
 
@@ -139,6 +140,18 @@ impl OwnSlot {
         }
     }
 
+    /// What this process is to do, one of [`bubble::region::pass`].
+    pub fn pass(&self) -> u32 {
+        // SAFETY: see `state`.
+        unsafe { (*self.slot).pass.load(Ordering::Acquire) }
+    }
+
+    /// How far the run has come where the slice begins.
+    pub fn begins(&self) -> Progress {
+        // SAFETY: the control process writes it before this process is made, or begun again.
+        unsafe { (*self.slot).begins }
+    }
+
     /// How often this slice was begun again.
     pub fn attempt(&self) -> u32 {
         // SAFETY: see `state`.
@@ -223,6 +236,7 @@ impl OwnSlot {
         unsafe {
             (*self.slot).result_len.store(len as u64, Ordering::Relaxed);
             (&raw mut (*self.slot).stats).write(stats);
+            (&raw mut (*self.slot).ends).write(tool.progress().unwrap_or_default());
         }
         self.enter(state::FINISHED);
         Ok(())

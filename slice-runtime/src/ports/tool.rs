@@ -1,9 +1,21 @@
 //! What the runtime wants from a tool, without the tool's types.
 
+use bubble::region::Progress;
 use translator::trace::Trace;
 
 use super::app_events::{SignalChange, SystemCall};
 use super::app_image::{AppImage, Happened};
+
+/// Why other calls are to be inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Something is to be looked for more closely.
+    Nearer,
+    /// The tool begins to look at the run.
+    Begins,
+    /// It goes on looking, or not looking, or has looked until here.
+    GoesOn,
+}
 
 /// A tool in a taken-over process: its options and its local state for this slice.
 ///
@@ -15,6 +27,16 @@ pub trait RunningTool {
     /// The translation is used by other slices too: what is inserted may depend on the trace and on the tool's
     /// options and on nothing else.
     fn instrument(&self, trace: &mut Trace);
+
+    /// A call of its own has had the host asked, before the instruction at `pc`: other calls are to be inserted from here on.
+    fn asked(&self, pc: u64) -> Asked {
+        unreachable!("nothing has asked at {pc:#x}")
+    }
+
+    /// How far the run has come, if that is counted.
+    fn progress(&self) -> Option<Progress> {
+        None
+    }
 
     /// Whether analysis routines are told of the app's flags.
     fn reads_flags(&self) -> bool;

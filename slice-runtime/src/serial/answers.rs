@@ -88,6 +88,10 @@ impl Host for SerialHost {
         self.give_up(&reason, cpu, control)
     }
 
+    fn asked(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        self.images.asked(cpu.registers.rip, control, self.tool.as_ref())
+    }
+
     fn interrupted(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if self.ending.is_some() {
             // The signal that interrupted is the one that ends the app.

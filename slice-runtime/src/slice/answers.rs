@@ -165,6 +165,10 @@ impl Host for SliceHost {
         self.fail(&format_args!("{reason}; compared with its end: {end}"))
     }
 
+    fn asked(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        self.images.asked(cpu.registers.rip, control, self.tool.as_ref())
+    }
+
     fn interrupted(&mut self, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
         // Every signal of the app's is blocked in a slice; what interrupts the engine is the timer of the watch or the deadline.
         if self.watch.is_some() {

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use bubble::boot::{BootBlock, RunMode};
 use bubble::events::{self, SERIAL};
+use bubble::region::pass;
 use bubble::shared::{NOWHERE, RunHeader, SliceStats};
 use bubble::switches::Optimisation;
 use engine::{Control, Runner, Settings, Watched};
@@ -12,6 +13,7 @@ use translator::abi::Cpu;
 
 use super::log;
 use crate::ports::{OwnSlot, RunningTool, cpu_time, exit_now, header, stream, time_of};
+use crate::region;
 use crate::serial::{self, Signals, open_at_start};
 use crate::slice::SliceHost;
 use crate::slice::start::{aliases, checkpoint};
@@ -24,10 +26,19 @@ const NO_PLACE: &str = "the app has registers in use that this processor doesn't
 /// # Safety
 /// This is a taken-over process, whose bubble is mapped as the boot block's mode wants it; called once.
 pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -> ! {
-    let signals = (boot.site.mode == RunMode::Serial).then(|| Signals::inherited(boot.state.signal_mask));
-    // SAFETY: the bubble is mapped, this is the first engine, and FS hasn't been touched since libc set it.
-    let mut engine = unsafe { Runner::new(settings(header(), boot, tool.as_ref())) };
     let Some(xstate) = boot.state.xstate.load() else { slot.fail(&NO_PLACE) };
+    let signals = (boot.site.mode == RunMode::Serial).then(|| Signals::inherited(boot.state.signal_mask));
+    if signals.is_none() {
+        if boot.site.proc >= 0 {
+            machine::proc::look_in(boot.site.proc);
+        }
+        // From here on it may be another process, which does other things.
+        checkpoint::keep(slot, boot.site.supervisor);
+    }
+    // SAFETY: the bubble is mapped.
+    let tool = unsafe { region::around(tool, slot) };
+    // SAFETY: the bubble is mapped, this is the first engine, and FS hasn't been touched since libc set it.
+    let mut engine = unsafe { Runner::new(settings(header(), boot, slot.pass(), tool.as_ref())) };
     *engine.cpu() = Cpu::new(boot.state.registers, xstate);
     match signals {
         None => run_slice(boot, slot, tool, engine),
@@ -39,10 +50,6 @@ pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -
 }
 
 fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut engine: Box<Runner>) -> ! {
-    if boot.site.proc >= 0 {
-        machine::proc::look_in(boot.site.proc);
-    }
-    checkpoint::keep(slot, boot.site.supervisor);
     if boot.state.shares_memory != 0
         && let Err(error) = aliases::make_own()
     {
@@ -108,7 +115,7 @@ fn run_serial(
     serial::run(engine, host)
 }
 
-fn settings(header: &RunHeader, boot: &BootBlock, tool: &dyn RunningTool) -> Settings {
+fn settings(header: &RunHeader, boot: &BootBlock, pass: u32, tool: &dyn RunningTool) -> Settings {
     let watched = watched(header, boot);
     Settings {
         max_blocks: header.max_blocks as usize,
@@ -117,7 +124,8 @@ fn settings(header: &RunHeader, boot: &BootBlock, tool: &dyn RunningTool) -> Set
         // A serial run has nobody to share with but other runs.
         sharing: header.sharing != 0
             && (boot.site.mode == RunMode::Slice || header.keeps_code != 0)
-            && watched.stops_at.is_none(),
+            && watched.stops_at.is_none()
+            && matches!(pass, pass::ONLY | pass::COUNTS),
         outlives_run: header.keeps_code != 0,
         cache_bytes: header.cache_bytes,
         // Who looks at flags across traces doesn't see what the tool does there.

@@ -14,6 +14,7 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use super::environment::Environment;
 use super::misspelt::did_you_mean;
+use super::region::RegionOptions;
 use super::settings::{CallLimit, ReportTarget, Settings, ToolInfo};
 use super::watch::{AppPlace, LogTarget, StopTarget, Watch};
 
@@ -109,6 +110,8 @@ struct Arguments {
     /// Bytes of each code cache
     #[arg(long = "cache-bytes", value_name = "N", default_value_t = 256 << 20, help_heading = "Engine", value_parser = within(32_u64 << 10, 256 << 20))]
     cache_bytes: u64,
+    #[command(flatten)]
+    region: RegionOptions,
     /// Turn optimisations of the engine off: `no-NAME` of each, with commas between, or `none` for all (a wrong name lists them). `NAME` turns one on again. May be repeated
     #[arg(long = "engine", value_name = "LIST", help_heading = "Development", value_parser = Off::parse)]
     engine: Vec<Off>,
@@ -189,6 +192,10 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     if parsed.stop_slice.is_some() && !parsed.sp {
         return Err("error: -stop-slice stops a slice, of which a serial run has none: it needs -sp 1\n".into());
     }
+    let region = parsed.region.spec(parsed.aslr).map_err(|error| format!("error: {error}\n"))?;
+    if parsed.persist.is_some() && !region.is_all() {
+        return Err("error: -persist keeps translations of whole runs: it doesn't go with a region (-start-icount and the like)\n".into());
+    }
     Ok(Request::Run(Box::new(Settings {
         sliced: parsed.sp,
         slice_ms: parsed.spmsec,
@@ -212,6 +219,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         accepts_ambiguous: parsed.ambiguous == Ambiguous::Accept,
         report: parsed.report.map(|to| if to == "-" { ReportTarget::Stderr } else { ReportTarget::File(to.into()) }),
         persist: parsed.persist.map(PathBuf::from),
+        region,
         tool_identity: info.map(|info| (info.identity)(&options)).unwrap_or_default(),
         watch: Watch { log: parsed.log, dump: parsed.dump_trace, stop: parsed.stop_slice },
         tool,

@@ -12,6 +12,7 @@
 //! * `environment`: the variables that the app is to see.
 //! * `inherited`, `own_limits`: descriptors and limits that were there at the start.
 //! * `program`, `image`: the app's file and the tool image's.
+//! * `region`: which part of the run the tool looks at.
 //! * `watch`: what those who work on superpin ask for.
 //! * `surroundings`: what the machine must allow.
 
@@ -22,6 +23,7 @@ mod inherited;
 mod misspelt;
 pub mod own_limits;
 pub mod program;
+mod region;
 mod settings;
 pub mod surroundings;
 mod watch;

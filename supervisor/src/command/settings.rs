@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use bubble::region::Spec;
 use bubble::switches::Off;
 
 use super::environment::Environment;
@@ -94,6 +95,8 @@ pub struct Settings {
     pub tool_options: Vec<OsString>,
     /// See [`ToolInfo::identity`].
     pub tool_identity: String,
+    /// Which part of the run the tool looks at.
+    pub region: Spec,
     /// What those who work on superpin ask for.
     pub watch: Watch,
     /// The app and its arguments.

@@ -184,6 +184,11 @@ impl Statistics {
         self.threads += stats.threads;
     }
 
+    /// Slices were run that are run again: with the tool.
+    pub fn counted(&mut self, stats: &SliceStats) {
+        self.slice.add(stats);
+    }
+
     /// A slice ended there.
     pub fn ended_at(&mut self, slice: u64, end: &End, stats: &SliceStats, recurs: bool) {
         let pc = end.registers.rip;

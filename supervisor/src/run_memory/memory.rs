@@ -15,6 +15,7 @@ use bubble::boot::BOOT_MAGIC;
 use bubble::events::Reader;
 use bubble::files::FILES_END;
 use bubble::map::{APP_IMAGES, CONTROL, RECORDS, RESULT, file};
+use bubble::region::{Progress, pass};
 use bubble::shared::{MAX_SLOTS, NO_SLOT, NOWHERE, RunHeader, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
 use bubble::snapshot::{Contents, HEADER_AT, SnapshotHeader};
 use bubble::switches::{Off, Optimisation, TARGETS_FROM_MS};
@@ -189,6 +190,7 @@ impl RunMemory {
             streaming: Default::default(),
             streams: 0.into(),
             streams_lost: 0.into(),
+            region: settings.region,
             cpuid: if settings.sliced { cpuid_table().clone() } else { *cpuid::Table::none() },
         };
         // SAFETY: CONTROL starts with the header, is large enough and page-aligned; no slice exists yet.
@@ -243,6 +245,7 @@ impl RunMemory {
         claimed.slot().delivered.store(0, Relaxed);
         claimed.slot().is_final.store(0, Relaxed);
         claimed.slot().held.store(held::NOT, Relaxed);
+        claimed.set_pass(pass::ONLY, &Progress::default());
         claimed.slot().state.store(first_state, Release);
         Ok(claimed)
     }
@@ -307,6 +310,7 @@ pub mod tests {
             cache_bytes: 1 << 20,
             off: Off::default(),
             accepts_ambiguous: false,
+            region: bubble::region::Spec::ALL,
             report: None,
             persist: None,
             tool: "count".into(),

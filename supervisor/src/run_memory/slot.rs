@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 
 use bubble::map::file;
+use bubble::region::Progress;
 use bubble::shared::{End, NO_PROCESS, SliceStats, Slot, held, state};
 
 use super::step_names::StepNames;
@@ -131,6 +132,23 @@ impl ClaimedSlot {
         self.slot().state.store(state, Release);
         self.slot().attempt.fetch_add(1, Release);
         wake(&self.slot().attempt);
+    }
+
+    /// What the process is to do that runs the slice next, one of [`bubble::region::pass`], and how far the run has come before it.
+    pub fn set_pass(&self, pass: u32, begins: &Progress) {
+        // SAFETY: no process runs the slice, or it hasn't begun; the word below publishes it.
+        unsafe { (&raw mut (*self.slot.as_ptr()).begins).write(*begins) };
+        self.slot().pass.store(pass, Release);
+    }
+
+    /// What its process does.
+    pub fn pass(&self) -> u32 {
+        self.slot().pass.load(Relaxed)
+    }
+
+    /// How far the run has come behind it. Valid once it has finished.
+    pub fn ends(&self) -> Progress {
+        self.slot().ends
     }
 
     /// Where the slice ends. Valid once it was published.

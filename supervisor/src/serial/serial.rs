@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bubble::behind::Behind;
 use bubble::boot::RunMode as Role;
+use bubble::region::{Progress, pass};
 use bubble::shared::state;
 use tracee::{Change, ExitStatus, Mode, Report, Running, Stop, Stopped};
 
@@ -35,6 +36,7 @@ pub fn follow<'a>(process: Stopped, origin: Origin, resources: Resources<'a>) ->
         app: None,
         threads,
         slot: None,
+        progress: Progress::default(),
         images: 0,
         new_processes,
         throttle: Throttle::default(),
@@ -63,6 +65,8 @@ struct Serial<'a> {
     /// Its other threads.
     threads: BTreeMap<i32, Running>,
     slot: Option<ClaimedSlot>,
+    /// How far the run had come when the program was last replaced by another.
+    progress: Progress,
     images: u64,
     new_processes: Vec<NewProcess>,
     throttle: Throttle,
@@ -208,6 +212,7 @@ impl Serial<'_> {
         kept.begin(self.pid, memory, statistics);
         note_all(self.pid, &memory.files()?);
         let slot = self.resources.memory.claim(state::RELEASED)?;
+        slot.set_pass(pass::ONLY, &self.progress);
         let site = takeover::Site {
             mode: Role::Serial,
             slot: slot.index(),
@@ -327,6 +332,7 @@ impl Serial<'_> {
         let slice = self.images - 1;
         match (slot.state(), exit) {
             (state::FINISHED, _) => {
+                self.progress = slot.ends();
                 self.resources.statistics.finished(&slot.stats(), slot.result_len());
                 self.resources.collector.hand_over(slice, slot)
             }

@@ -39,7 +39,7 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     /// Of process `pid`, without slices.
     pub(super) fn new(pid: i32, parent: Parent, settings: &Settings, resources: Resources<'a>) -> Self {
-        let slices = Slices::new(settings.max_running, settings.call_limit);
+        let slices = Slices::new(settings.max_running, settings.call_limit, &settings.region);
         Self { master: Master::new(pid, parent, settings), time: SliceTime::new(settings), slices, resources }
     }
 

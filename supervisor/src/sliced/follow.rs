@@ -125,12 +125,15 @@ impl Sliced<'_> {
         }
         self.try_call_again()?;
         match self.run.slices().ended(pid, exit)? {
-            Ended::Finished(number, slot) => {
-                log::has_finished(number, slot.stats().verified != 0, slot.end_recurs());
+            Ended::Finished(slices, counted) => {
                 let Resources { statistics, collector, .. } = self.run.resources();
-                statistics.finished(&slot.stats(), slot.result_len());
-                statistics.ended_at(number, slot.end(), &slot.stats(), slot.end_recurs());
-                collector.hand_over(number, slot)?;
+                statistics.counted(&counted);
+                for (number, slot) in slices {
+                    log::has_finished(number, slot.stats().verified != 0, slot.end_recurs());
+                    statistics.finished(&slot.stats(), slot.result_len());
+                    statistics.ended_at(number, slot.end(), &slot.stats(), slot.end_recurs());
+                    collector.hand_over(number, slot)?;
+                }
                 self.run.retry()
             }
             Ended::Again => {

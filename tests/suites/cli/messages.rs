@@ -47,6 +47,22 @@ fn numbers_out_of_bounds_are_told_in_words() {
 }
 
 #[test]
+fn regions_that_contradict_themselves_are_told_before_the_app_starts() {
+    let run = |options: &[&str], words: &[&str]| {
+        fails_with(&[&["-t", "none"], options, &["--", "/bin/echo", "started"]].concat(), 125, words, &["started"]);
+    };
+    run(&["-start-icount", "5", "-start-symbol", "main"], &["one start: -start-symbol or -start-icount"]);
+    run(&["-trace", "5", "-stop-icount", "9"], &["one end: -stop-icount or -trace"]);
+    run(&["-start-icount", "1k", "-stop-icount", "1000"], &["the region is empty", "1000"]);
+    run(&["-trace", "0"], &["the region is empty"]);
+    run(&["-start-icount", "many"], &["many", "a whole number", "k, M or G"]);
+    run(&["-start-address", "main"], &["main", "an address in hexadecimal", "0x401000:3"]);
+    run(&["-stop-marker", "4294967296"], &["4294967296", "32 bits"]);
+    run(&["-start-address", "0x401000", "-aslr", "1"], &["-aslr 0"]);
+    run(&["-skip", "5", "-persist", "/nonexistent"], &["-persist", "region"]);
+}
+
+#[test]
 fn a_program_that_cannot_be_loaded() {
     let scratch = Scratch::new().unwrap();
     let file = |name: &str, contents: &[u8]| executable(&scratch.beside(name), contents);

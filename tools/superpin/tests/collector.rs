@@ -48,6 +48,7 @@ impl RunMemory {
             streaming: Default::default(),
             streams: 0.into(),
             streams_lost: 0.into(),
+            region: bubble::region::Spec::ALL,
         };
         // SAFETY: a header is plain integers, and `header` lives while its bytes are borrowed.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<RunHeader>()) };

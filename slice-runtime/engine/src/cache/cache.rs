@@ -71,6 +71,12 @@ impl Cache {
         self.shared.as_ref().map_or(&self.counters, |shared| &shared.tables.header().counters)
     }
 
+    /// Whatever is translated from now on decides anew which words have shards, and what r11 is for. Only of an empty cache that isn't shared, with the
+    /// shards added up.
+    pub fn forget_counters(&mut self) {
+        self.counters = Counters::default();
+    }
+
     /// What changes with each flush.
     pub fn generation(&self) -> u32 {
         self.generation

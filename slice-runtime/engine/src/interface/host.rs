@@ -90,6 +90,10 @@ pub trait Control {
     /// instruction stands in its block.
     fn arm(&mut self, registers: &Registers, stands: EndStands);
 
+    /// From now on other calls are inserted: what was translated is dropped. Not where translations are shared. To be called from [`Host::asked`]. `enters`: what is left of
+    /// the block that the app is in is a block for the tool, and is entered.
+    fn renew(&mut self, enters: bool);
+
     /// From now on the app can see its state at a fault (it handles such signals): flags and registers that are about to be
     /// overwritten are exact there too. Costs speed.
     fn expect_faults(&mut self);
@@ -121,6 +125,12 @@ pub trait Host: Instrument {
 
     /// The app is about to execute an instruction that the engine can't run; `reason` names it and its address.
     fn unsupported(&mut self, reason: &str, cpu: &mut Cpu, control: &mut dyn Control) -> Flow;
+
+    /// A call that asks ([`translator::trace::AnalysisCall::asking`]) was made before the instruction at `rip`, of which nothing has begun.
+    fn asked(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        let _ = (cpu, control);
+        Flow::Continue
+    }
 
     /// Asked after [`crate::interrupt`] at the next point where the app's state is complete.
     fn interrupted(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow;

@@ -59,6 +59,10 @@ impl Control for Controls<'_> {
         *self.to_arm = Some((*registers, stands));
     }
 
+    fn renew(&mut self, enters: bool) {
+        self.engine.renew(enters);
+    }
+
     fn expect_faults(&mut self) {
         self.engine.expect_faults();
     }

@@ -7,6 +7,7 @@ use translator::abi::{ExitKind, IN_TARGET, SpaceId, TraceExit, exit_of};
 
 use super::begun::Left;
 use super::next::Next;
+use super::questions;
 use super::runner::Runner;
 use super::stream;
 use crate::gateway::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, INDIRECT_MISS};
@@ -47,7 +48,7 @@ impl Runner {
                 return Next::Dispatch;
             }
             ExitKind::Invalid => return self.after_invalid(host, exit),
-            ExitKind::Call => return self.after_call(space, exit),
+            ExitKind::Call => return self.after_call(host, space, exit),
             ExitKind::Words => return self.before_words(host, space, exit),
             ExitKind::Interrupted => {
                 self.find_rip(exit);
@@ -122,7 +123,7 @@ impl Runner {
         self.goes_on(space, exit)
     }
 
-    fn after_call(&mut self, space: SpaceId, exit: &TraceExit) -> Next {
+    fn after_call(&mut self, host: &mut dyn Host, space: SpaceId, exit: &TraceExit) -> Next {
         self.engine.stats.entries[4] += 1;
         let goes_on = self.goes_on(space, exit);
         self.find_rip(exit);
@@ -132,7 +133,7 @@ impl Runner {
             let (then, _) = self.engine.cache.descriptor(space, behind);
             self.make_call(&then, exit.pc);
         }
-        goes_on
+        if questions::take() { self.ask_host(host, self.place_of(space, exit)) } else { goes_on }
     }
 
     /// Writes the words of the instruction at the exit, which has not been executed.

@@ -17,10 +17,12 @@ mod control;
 mod dispatch;
 mod exits;
 mod next;
+mod questions;
 mod rest;
 mod runner;
 mod selectors;
 pub mod stream;
 mod x87;
 
+pub use questions::ask;
 pub use runner::Runner;

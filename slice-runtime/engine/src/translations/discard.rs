@@ -69,6 +69,14 @@ impl Engine {
         }
     }
 
+    /// See [`crate::Control::renew`].
+    pub(crate) fn renew(&mut self, enters: bool) {
+        assert!(self.cache.shared().is_none(), "others run the same translations");
+        self.enters = enters;
+        self.flush();
+        self.cache.forget_counters();
+    }
+
     /// If there are targets that the map can't have: looks all up by IBL stubs from now on.
     pub(crate) fn leave_failed_map(&mut self) {
         if self.links.have_failed() {

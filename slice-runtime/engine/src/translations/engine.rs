@@ -21,6 +21,8 @@ pub struct Engine {
     pub(crate) code: AppCode,
     pub(crate) links: Links,
     pub(crate) points: Points,
+    /// Whether the app enters a block where it goes on in the middle of one, see [`crate::Control::renew`].
+    pub(crate) enters: bool,
     /// What is known of analysis routines.
     pub(super) known: RoutineFacts,
     /// Buffers of the next translation.
@@ -42,6 +44,7 @@ impl Engine {
             // SAFETY: the caller's promise.
             links: unsafe { Links::new(thread, settings) },
             points: Points::default(),
+            enters: false,
             known: RoutineFacts::default(),
             spare: ScratchBuffers::default(),
             stats: EngineStats::default(),

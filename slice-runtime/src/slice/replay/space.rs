@@ -244,6 +244,7 @@ mod tests {
         fn require_word(&mut self, _address: u64, _word: u64) {}
         fn require_vector(&mut self, _quadword: u8, _value: u64) {}
 
+        fn renew(&mut self, _: bool) {}
         fn expect_faults(&mut self) {}
     }
 

@@ -169,6 +169,8 @@ pub struct AnalysisCall {
     pub predicated: bool,
     /// Only if this says so. With `predicated` it isn't asked if the instruction takes no effect.
     pub test: Option<Test>,
+    /// Whether it has the host asked before the instruction, of which then nothing has begun: see [`AnalysisCall::asking`].
+    pub asks: bool,
 }
 
 /// A routine that decides whether a call is made. It is put in place where possible, while the call itself is not: so
@@ -184,7 +186,13 @@ pub struct Test {
 impl AnalysisCall {
     /// A call that is always made.
     pub fn new(point: Point, routine: usize, local: u64, args: Vec<Arg>) -> Self {
-        Self { point, routine, local, args, form: Form::Words, predicated: false, test: None }
+        Self { point, routine, local, args, form: Form::Words, predicated: false, test: None, asks: false }
+    }
+
+    /// Has the host asked before the instruction with index `index` if a test says so, which changes nothing and may be made again. Before all others of the trace.
+    pub fn asking(index: usize, routine: usize, local: u64, test: Test) -> Self {
+        let call = Self::new(Point::Before(index), routine, local, Vec::new());
+        Self { test: Some(test), asks: true, ..call }
     }
 
     /// The call's test as a call of its own.

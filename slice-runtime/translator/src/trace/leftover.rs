@@ -12,7 +12,7 @@ use super::trace::Trace;
 /// If there are fewer words in `written` than the trace has.
 pub fn leave_out(trace: &mut Trace, mut made: usize, written: &[u64]) {
     trace.calls.retain(|call| {
-        if call.is_compensated() {
+        if call.is_compensated() || call.asks {
             return true;
         }
         match call.point {

@@ -6,8 +6,10 @@
 //! ```
 //!
 //! * `recording`: the slice that is being recorded, and its log.
+//! * `passes`: what is run twice, where the tool looks at a part of the run.
 //! * `slices`: all of them.
 
+mod passes;
 mod recording;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
 mod slices;

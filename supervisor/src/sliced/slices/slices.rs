@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use bubble::shared::{End, state};
+use bubble::region::{Progress, Spec, pass};
+use bubble::shared::{End, SliceStats, state};
 use tracee::ExitStatus;
 
+use super::passes::Passes;
 use super::recording::Recording;
 use crate::app::kill;
 use crate::base::Failure;
@@ -24,8 +26,8 @@ struct RunningSlice {
 
 /// What the end of a process means.
 pub enum Ended {
-    /// That slice has finished.
-    Finished(u64, ClaimedSlot),
+    /// A slice has been run, and by that these have finished. Others may be run again: so much was done for these.
+    Finished(Vec<(u64, ClaimedSlot)>, Box<SliceStats>),
     /// A slice was lost and has begun again.
     Again,
     /// Nothing.
@@ -42,6 +44,8 @@ pub struct Slices {
     death_checkpoint: Option<Recording>,
     due: VecDeque<(Recording, Box<End>)>,
     running: Vec<RunningSlice>,
+    /// Those that are run twice.
+    passes: Option<Passes>,
     /// Finished slices that the next one has not followed yet.
     finished: BTreeSet<u64>,
     /// Processes that keep first states of finished slices for the slice before.
@@ -54,8 +58,8 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// None yet; at most `limit` will run at a time, and each replays as many calls as `call_limit` allows.
-    pub fn new(limit: usize, call_limit: CallLimit) -> Self {
+    /// None yet; at most `limit` will run at a time, and each replays as many calls as `call_limit` allows. The tool looks at `region`.
+    pub fn new(limit: usize, call_limit: CallLimit, region: &Spec) -> Self {
         Self {
             limit,
             call_limit,
@@ -63,6 +67,7 @@ impl Slices {
             death_checkpoint: None,
             due: VecDeque::new(),
             running: Vec::new(),
+            passes: Passes::new(region),
             finished: BTreeSet::new(),
             checkpoints: BTreeMap::new(),
             ending: BTreeSet::new(),
@@ -73,12 +78,14 @@ impl Slices {
 
     /// Whether another slice may be released, and yet another forked.
     pub fn has_room(&self, memory: &RunMemory) -> bool {
-        self.running.len() < self.limit && self.due.is_empty() && memory.has_free_slot()
+        let waiting = self.passes.as_ref().map_or(0, Passes::waiting);
+        self.running.len() + waiting < self.limit && self.due.is_empty() && memory.has_free_slot()
     }
 
     /// Whether no slice is left.
     pub fn is_empty(&self) -> bool {
-        self.recording.is_none() && self.due.is_empty() && self.running.is_empty()
+        let wait = self.passes.as_ref().is_some_and(|passes| !passes.is_empty());
+        self.recording.is_none() && self.due.is_empty() && self.running.is_empty() && !wait
     }
 
     /// Whether none is left, nor any process of one.
@@ -94,6 +101,9 @@ impl Slices {
     /// The next slice, whose process is `pid`. It isn't yet the one that is recorded.
     pub fn begin(&mut self, pid: i32, slot: ClaimedSlot) -> Recording {
         self.next += 1;
+        if self.passes.is_some() {
+            slot.set_pass(pass::COUNTS, &Progress::default());
+        }
         Recording::new(self.next - 1, pid, slot, self.call_limit)
     }
 
@@ -127,6 +137,11 @@ impl Slices {
     /// As many of those that are due run as the limit allows.
     pub fn let_run(&mut self) {
         while self.running.len() < self.limit
+            && let Some((number, slot)) = self.passes.as_mut().and_then(Passes::begin_again)
+        {
+            self.running.push(RunningSlice { number, slot });
+        }
+        while self.running.len() < self.limit
             && let Some((mut slice, end)) = self.due.pop_front()
         {
             let len = slice.log_len;
@@ -147,9 +162,14 @@ impl Slices {
                 return begin_again(*number, slot, &mut self.lost, state::RELEASED, exit);
             }
             let RunningSlice { number, slot } = self.running.swap_remove(at);
+            let finished = match &mut self.passes {
+                Some(passes) => passes.ended(number, slot)?,
+                None => vec![(number, slot)],
+            };
             self.let_run();
-            self.retire(number, &slot);
-            return Ok(Ended::Finished(number, slot));
+            finished.iter().for_each(|(number, slot)| self.retire(*number, slot));
+            let counted = self.passes.as_mut().map(Passes::take_stats).unwrap_or_default();
+            return Ok(Ended::Finished(finished, Box::new(counted)));
         }
         let waiting = self.recording.iter().chain(self.due.iter().map(|(recording, _)| recording));
         if let Some(slice) = waiting.into_iter().find(|slice| slice.slot.take_process(pid)) {
@@ -187,7 +207,8 @@ impl Slices {
         self.ending.remove(&pid);
         let waiting =
             self.recording.iter().chain(&self.death_checkpoint).chain(self.due.iter().map(|(slice, _)| slice));
-        let all = waiting.map(|slice| (slice.number, &slice.slot));
+        let passes = self.passes.iter().flat_map(Passes::slots);
+        let all = waiting.map(|slice| (slice.number, &slice.slot)).chain(passes);
         for (number, slot) in all.chain(self.running.iter().map(|slice| (slice.number, &slice.slot))) {
             if slot.checkpoint() == Some(pid) {
                 slot.lose_checkpoint();
@@ -204,7 +225,8 @@ impl Slices {
         let due = self.due.drain(..).map(|(recording, _)| recording);
         let waiting = self.recording.take().into_iter().chain(self.death_checkpoint.take()).chain(due);
         let slots = waiting.map(|recording| recording.slot);
-        for slot in slots.chain(self.running.drain(..).map(|slice| slice.slot)) {
+        let passes = self.passes.iter_mut().flat_map(Passes::take_slots);
+        for slot in slots.chain(passes).chain(self.running.drain(..).map(|slice| slice.slot)) {
             // The checkpoint process first: it could make another runner.
             slot.checkpoint().into_iter().for_each(kill);
             slot.process().into_iter().for_each(kill);
@@ -224,7 +246,9 @@ fn begin_again(
     let report = why(slot, exit);
     log::is_lost(slice, &report);
     let first = lost.entry(slice).or_insert_with(|| report.clone());
-    if slot.checkpoint().is_some() && slot.attempts() < MAX_ATTEMPTS && slot.may_be_tried_again() {
+    // The second pass is none.
+    let most = MAX_ATTEMPTS + u32::from(matches!(slot.pass(), pass::LOOKS | pass::WATCHES));
+    if slot.checkpoint().is_some() && slot.attempts() < most && slot.may_be_tried_again() {
         slot.begin_again(from);
         return Ok(Ended::Again);
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use bubble::map::LOCAL;
+use bubble::map::{LOCAL, PREFIX};
 use engine::safe_reads;
 use machine::AppPc;
 use slice_runtime::{AppImage, Happened, RunningTool, SignalChange, SystemCall, stream};
@@ -33,7 +33,10 @@ impl<T: Tool> Injected<T> {
 /// This is a taken-over process: LOCAL is mapped and unused. Called once.
 pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Box<dyn RunningTool>, String> {
     const {
-        assert!(size_of::<T::Local>() as u64 <= LOCAL.size, "the tool's Local is too large: box its large parts");
+        assert!(
+            size_of::<T::Local>() as u64 <= LOCAL.size - PREFIX.size,
+            "the tool's Local is too large: box its large parts"
+        );
         assert!(align_of::<T::Local>() <= 4096, "the tool's Local needs more than a page's alignment");
     }
     let Configured { tool, compress, .. } = configure::<T>(options)?;

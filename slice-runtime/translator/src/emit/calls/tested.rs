@@ -18,6 +18,7 @@
 
 use bubble::switches::Optimisation;
 use isa::Condition;
+use machine::AppPc;
 
 use super::inline::choose;
 use super::{InPlace, Spot};
@@ -40,7 +41,7 @@ impl Emitter<'_> {
             self.leave_for_call(pc, argument);
             let done = self.offset();
             self.marks.call_marks.push(CallMark {
-                pc: pc.0,
+                pc: begins(call, pc),
                 block: 0,
                 begun: done,
                 pending: done,
@@ -115,7 +116,12 @@ impl Emitter<'_> {
             self.out.code.bind(skip);
         }
         let begun = if in_parts { begun } else { pending };
-        self.marks.call_marks.push(CallMark { pc: pc.0, block: 0, begun, pending, made, descriptor });
+        self.marks.call_marks.push(CallMark { pc: begins(call, pc), block: 0, begun, pending, made, descriptor });
         Some(())
     }
+}
+
+/// Which instruction the app has begun with the call. Who is asked whether it goes on at all has begun nothing.
+fn begins(call: &AnalysisCall, pc: AppPc) -> u64 {
+    if call.asks { 0 } else { pc.0 }
 }

@@ -1,0 +1,189 @@
+//! A tool that looks at a part of the run, as hosts see it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+use bubble::region::{INSTRUCTIONS, Progress, Spec, counter_of, pass};
+use translator::trace::{AnalysisCall, Point, Trace};
+
+use super::counters;
+use super::places::Places;
+use crate::ports::{AppImage, Asked, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, header};
+
+/// Instructions before an event from which on each has a test of its own: as many as a trace has at most.
+const NEAR: u64 = 256;
+
+/// The tool as it is to be run in this process: what is asked for in the header, and what the slot says of this process.
+///
+/// # Safety
+/// This is a taken-over process: CONTROL and LOCAL are mapped.
+pub unsafe fn around(tool: Box<dyn RunningTool>, slot: OwnSlot) -> Box<dyn RunningTool> {
+    // SAFETY: the caller's promise.
+    let spec = unsafe { &header().region };
+    if spec.is_all() {
+        return tool;
+    }
+    counters::disown();
+    let regioned = Regioned {
+        tool,
+        spec,
+        pass: slot.pass(),
+        next: Cell::default(),
+        each: Cell::default(),
+        places: Places::default(),
+        known: RefCell::default(),
+    };
+    regioned.begin(slot.begins());
+    Box::new(regioned)
+}
+
+struct Regioned {
+    tool: Box<dyn RunningTool>,
+    spec: &'static Spec,
+    /// One of [`pass`].
+    pass: u32,
+    /// Which event is waited for, and what was executed before the last one. What is executed is in the counters.
+    next: Cell<Progress>,
+    /// Whether each instruction has a test.
+    each: Cell<bool>,
+    places: Places,
+    /// Places that were met: an event's number and an address.
+    known: RefCell<BTreeSet<(usize, u64)>>,
+}
+
+impl Regioned {
+    /// Goes on from here.
+    fn begin(&self, progress: Progress) {
+        counters::begin(&progress.counts);
+        self.waits_for(progress);
+    }
+
+    fn waits_for(&self, progress: Progress) {
+        self.next.set(progress);
+        self.each.set(false);
+        if let Some((counter, target)) = self.spec.target(&progress) {
+            counters::set_target(counter, target);
+            self.each.set(counter == INSTRUCTIONS && target.saturating_sub(progress.counts[INSTRUCTIONS]) <= NEAR);
+        }
+    }
+
+    fn now(&self) -> Progress {
+        Progress { counts: counters::counts(), ..self.next.get() }
+    }
+
+    fn looks(&self) -> bool {
+        self.pass != pass::COUNTS && self.spec.is_inside(&self.next.get())
+    }
+
+    /// Whether events may come.
+    fn watches(&self) -> bool {
+        matches!(self.pass, pass::ONLY | pass::WATCHES) && self.spec.next(&self.next.get()).is_some()
+    }
+
+    /// Calls that count, and in front of them those that ask.
+    fn counting(&self, trace: &Trace) -> Vec<AnalysisCall> {
+        let target = self.spec.target(&self.next.get()).filter(|_| self.watches()).map(|(counter, _)| counter);
+        let (mut asks, mut counts) = (Vec::new(), Vec::new());
+        if target == Some(INSTRUCTIONS) && !self.each.get() {
+            // Who is at its head executes so many in it at most, and nobody comes in elsewhere.
+            asks.push(counters::ask_at(0, INSTRUCTIONS, trace.instructions.len() as u64));
+        }
+        for block in 0..trace.block_ends.len() {
+            let range = trace.block(block);
+            let of_block = counters::count(INSTRUCTIONS, Point::Anywhere(block));
+            match target {
+                Some(INSTRUCTIONS) if self.each.get() => {
+                    asks.extend(range.clone().map(|index| counters::ask_at(index, INSTRUCTIONS, 1)));
+                    counts.extend(range.map(|index| counters::count(INSTRUCTIONS, Point::Before(index))));
+                }
+                _ => counts.push(of_block),
+            }
+        }
+        for (number, event) in self.spec.events().iter().enumerate() {
+            let counter = counter_of(number);
+            for index in self.places.of(number, event, trace) {
+                self.known.borrow_mut().insert((number, trace.instructions[index].pc().0));
+                asks.extend((target == Some(counter)).then(|| counters::ask_at(index, counter, 1)));
+                counts.push(counters::count(counter, Point::Before(index)));
+            }
+        }
+        asks.append(&mut counts);
+        asks
+    }
+}
+
+impl RunningTool for Regioned {
+    fn instrument(&self, trace: &mut Trace) {
+        if self.looks() {
+            self.tool.instrument(trace);
+        }
+        if self.pass == pass::COUNTS || self.watches() {
+            let counting = self.counting(trace);
+            trace.calls.splice(0..0, counting);
+        }
+    }
+
+    fn asked(&self, pc: u64) -> Asked {
+        let looked = self.looks();
+        let mut now = self.now();
+        if self.spec.target(&now).is_none_or(|(counter, target)| now.counts[counter] < target) {
+            self.each.set(true);
+            return Asked::Nearer;
+        }
+        loop {
+            now = self.spec.comes(&now, |number| self.known.borrow().contains(&(number, pc)));
+            let at_once = |(counter, target)| counter == INSTRUCTIONS && target <= now.counts[INSTRUCTIONS];
+            if !self.spec.target(&now).is_some_and(at_once) {
+                break;
+            }
+        }
+        self.waits_for(now);
+        if !looked && self.looks() { Asked::Begins } else { Asked::GoesOn }
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        Some(self.now())
+    }
+
+    fn reads_flags(&self) -> bool {
+        self.tool.reads_flags()
+    }
+
+    fn wants_each_repetition(&self) -> bool {
+        self.tool.wants_each_repetition()
+    }
+
+    fn wants_images(&self) -> bool {
+        self.looks() && self.tool.wants_images()
+    }
+
+    fn image(&self, image: AppImage, what: Happened) {
+        self.tool.image(image, what);
+    }
+
+    fn wants_calls(&self) -> bool {
+        self.pass != pass::COUNTS && self.tool.wants_calls()
+    }
+
+    fn call(&self, call: &SystemCall) {
+        if self.looks() {
+            self.tool.call(call);
+        }
+    }
+
+    fn wants_signals(&self) -> bool {
+        self.looks() && self.tool.wants_signals()
+    }
+
+    fn signal(&self, what: SignalChange) {
+        self.tool.signal(what);
+    }
+
+    fn drain(&self, words: &[u64]) {
+        self.tool.drain(words);
+    }
+
+    fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
+        self.tool.finish(out)
+    }
+}

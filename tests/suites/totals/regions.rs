@@ -1,0 +1,131 @@
+//! A region of a run is the same instructions whatever the cuts: random tools (`tools/api/examples/random`) and counts, over all guests, serially and in slices.
+//!
+//! `SEED=N` draws other regions and tools. `cargo test -p suites --test regions -- /loops` runs one guest.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use suites::guest::{self, Guest};
+use suites::run::{Outcome, Scratch, run};
+use suites::selection::{Selection, changed_guests};
+use suites::superpin::{SERIAL, count_with, example};
+use suites::switches;
+use suites::trials::{self, Stop, Test};
+
+/// Ways to run, each to give what the first gives.
+const WAYS: [&str; 5] = [
+    "-sp 0",
+    "-sp 1 -spmsec 5",
+    "-sp 1 -spsysrecs 0",
+    "-sp 1 -spmsec 2 -trace-blocks 1 -share 0",
+    "-sp 0 -trace-ins 3 -engine no-inline,no-anywhere,no-shards",
+];
+
+/// Rounds in which each guest comes once.
+const SHARES: usize = 96;
+
+fn main() -> ExitCode {
+    trials::run(guest::all().iter().filter(|guest| repeats(guest)).map(test).collect(), true)
+}
+
+/// Whether two runs of it see the same at all.
+fn repeats(guest: &Guest) -> bool {
+    let is_exact = !guest.by_chance && guest.warned.is_none() && guest.refused.iter().all(Option::is_none);
+    guest.repeats && guest.order_repeats && is_exact
+}
+
+fn test(guest: &'static Guest) -> Test {
+    let is_selected = Selection::asked().has(&guest.name, 0, SHARES) || changed_guests().contains(guest.source_name());
+    Test::new(format!("regions/{}", guest.name), move || check(guest)).only_if(is_selected)
+}
+
+fn check(guest: &'static Guest) -> Result<(), Stop> {
+    guest.runs_here()?;
+    let rounds = guest.large.div_ceil(10);
+    let native = guest.natively(rounds)?;
+    let seed: u64 = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let run = Run { guest, rounds, native: &native, seed };
+    let own: Vec<&str> = guest.options.iter().map(String::as_str).collect();
+    let counted = count_with("icount2", &[SERIAL.options, &own].concat(), &guest.job(rounds));
+    let total = counted.map_err(|e| e.to_string())?.total.ok_or_else(|| "no total".to_owned())?;
+    let drawn = |n: u64| total * (1 + (seed + n).wrapping_mul(0x9e37_79b9_7f4a_7c15) % 97) / 99;
+    let (first, second) = (drawn(1).min(drawn(2)), drawn(1).max(drawn(2)) + 1);
+    for region in [format!("-start-icount {first} -stop-icount {second}"), format!("-skip {second} -trace 100")] {
+        run.check(&region)?;
+    }
+    // A block that is executed somewhere in the middle.
+    let all = run.seen("-sp 0", &["-skip", &first.to_string()])?;
+    let addresses: Vec<&str> =
+        all.lines().filter_map(|line| line.split(' ').nth(1).filter(|_| !line.starts_with("word"))).collect();
+    let Some(place) = addresses.get(addresses.len() / 2) else { return Ok(()) };
+    run.check(&format!("-start-address 0x{place}:2 -skip 5 -stop-address 0x{place}:3"))?;
+    Ok(run.counts(first, second, total)?)
+}
+
+struct Run<'a> {
+    guest: &'static Guest,
+    rounds: u64,
+    native: &'a Outcome,
+    seed: u64,
+}
+
+impl Run<'_> {
+    /// The same is seen in all ways.
+    fn check(&self, region: &str) -> Result<(), String> {
+        let options: Vec<&str> = region.split(' ').collect();
+        let serial = self.seen(WAYS[0], &options)?;
+        for way in &WAYS[1..] {
+            let seen = self.seen(way, &options)?;
+            if seen != serial {
+                let differ = serial.lines().zip(seen.lines()).filter(|(a, b)| a != b).take(8);
+                let differ: Vec<String> = differ.map(|(a, b)| format!("serially {a}, here {b}")).collect();
+                return Err(format!("SEED={}, {way}, {region}: {}", self.seed, differ.join("\n")));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the random tool prints.
+    fn seen(&self, way: &str, region: &[&str]) -> Result<String, String> {
+        static IMAGE: OnceLock<PathBuf> = OnceLock::new();
+        let image = IMAGE.get_or_init(|| example("random"));
+        let scratch = Scratch::new().map_err(|e| e.to_string())?;
+        let out = scratch.beside("seen");
+        let own: Vec<&str> = self.guest.options.iter().map(String::as_str).collect();
+        let others: Vec<&str> = way.split(' ').collect();
+        let others = others.chunks(2).filter(|pair| own.iter().all(|word| *word != pair[0])).flatten().copied();
+        let mut command = vec![image.into()];
+        command.extend(switches::options().into_iter().map(Into::into));
+        let options = others.chain(own.iter().copied()).chain(["-spgrace", "0"]);
+        command.extend(options.chain(region.iter().copied()).chain(["-t", "random", "--seed"]).map(Into::into));
+        command.extend([self.seed.to_string().into(), "-o".into(), out.clone().into(), "--".into()]);
+        let outcome = run(&self.guest.job(self.rounds).under(command)).map_err(|e| e.to_string())?;
+        if outcome != *self.native {
+            return Err(format!("{way} {region:?}: not as natively\n-- native\n{:?}-- here\n{outcome:?}", self.native));
+        }
+        std::fs::read_to_string(&out).map_err(|e| format!("{way}: {}: {e}", out.display()))
+    }
+
+    /// The parts of a run have as many instructions as their options say, and add up to it.
+    fn counts(&self, first: u64, second: u64, total: u64) -> Result<(), String> {
+        let own: Vec<&str> = self.guest.options.iter().map(String::as_str).collect();
+        for mode in [&["-sp", "0"][..], &["-sp", "1", "-spmsec", "5"]] {
+            let parts = [(0, first), (first, second), (second, total)];
+            for (start, stop) in parts.into_iter().filter(|(start, stop)| start < stop) {
+                let ends = [start, stop].map(|end| end.to_string());
+                let region = ["-start-icount", &ends[0], "-stop-icount", &ends[1]];
+                let tool = if start == first { "icount1" } else { "icount2" };
+                let counted = count_with(tool, &[mode, &own, &region].concat(), &self.guest.job(self.rounds));
+                let counted = counted.map_err(|e| e.to_string())?;
+                if counted.total != Some(stop - start) {
+                    return Err(format!(
+                        "{mode:?} {region:?}: {:?} instructions\n{:?}",
+                        counted.total, counted.outcome
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
