@@ -103,6 +103,11 @@ impl Images {
         self.present.iter().filter(|image| is_new(image)).for_each(|image| tool.image(*image, Happened::Loaded));
     }
 
+    /// Those that are there, if the tool wants to be told of them.
+    pub fn present(&self) -> &[AppImage] {
+        &self.present
+    }
+
     /// The app has made a call. Tells the tool what came of it.
     pub fn called(&mut self, number: u64, args: [u64; 6], tool: &dyn RunningTool) {
         if self.is_on && may_change(number, args) {

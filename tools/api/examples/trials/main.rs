@@ -8,6 +8,7 @@ mod blocks;
 mod executed;
 mod failing;
 mod functions;
+mod impure;
 mod inclusive;
 mod ordered;
 mod places;
@@ -48,5 +49,15 @@ superpin_tool::image!(
     failing::Prints,
     failing::Opens,
     failing::StartsAThread,
-    failing::Crashes
+    failing::Crashes,
+    impure::StoresToApp,
+    impure::ClearsTheStack,
+    impure::LooksAtTheClock,
+    impure::NumbersBlocks,
+    impure::RemembersTheFirst,
+    impure::CountsElsewhere,
+    impure::FoldsByHash,
+    impure::Rounds,
+    impure::CountsSlices,
+    impure::FinishesTwice
 );

@@ -5,18 +5,29 @@ use std::ffi::OsStr;
 use bubble::map::LOCAL;
 use engine::safe_reads;
 use slice_runtime::{AppImage, Happened, RunningTool, stream};
+use translator::trace::{AnalysisCall, Buffered};
 
 use crate::instrument::{Repeat, Trace};
 use crate::names::{self, ImageEvent};
 use crate::tool::{Configured, SliceInfo, Tool, configure, packed};
 
 /// A tool whose local state lies at LOCAL's start.
-struct Injected<T: Tool> {
-    tool: T,
+pub struct Injected<T: Tool> {
+    /// The tool.
+    pub tool: T,
 }
 
 impl<T: Tool> Injected<T> {
-    const LOCAL: *mut T::Local = LOCAL.start as *mut T::Local;
+    /// Where its local state lies.
+    pub const LOCAL: *mut T::Local = LOCAL.start as *mut T::Local;
+}
+
+/// Has a tool look at a trace: what it inserts.
+pub fn inserted<T: Tool>(tool: &T, trace: &translator::trace::Trace) -> (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>) {
+    let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Injected::<T>::LOCAL as u64);
+    let view = view.reading_flags(T::READS_FLAGS).repeating(tool.repeat()).in_files(trace.files);
+    safe_reads::without(|| tool.instrument(&view));
+    view.into_inserted()
 }
 
 /// Makes the tool from its options and its local state for this slice.
@@ -29,7 +40,7 @@ impl<T: Tool> Injected<T> {
 ///
 /// # Safety
 /// This is a taken-over process: LOCAL is mapped and unused. Called once.
-pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Box<dyn RunningTool>, String> {
+pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Injected<T>, String> {
     const {
         assert!(size_of::<T::Local>() as u64 <= LOCAL.size, "the tool's Local is too large: box its large parts");
         assert!(align_of::<T::Local>() <= 4096, "the tool's Local needs more than a page's alignment");
@@ -40,15 +51,12 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Bo
     }
     // SAFETY: the region is mapped, large and aligned enough, and nothing else lives at its start.
     unsafe { Injected::<T>::LOCAL.write(safe_reads::without(|| tool.begin(slice))) };
-    Ok(Box::new(Injected { tool }))
+    Ok(Injected { tool })
 }
 
 impl<T: Tool> RunningTool for Injected<T> {
     fn instrument(&self, trace: &mut translator::trace::Trace) {
-        let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Self::LOCAL as u64);
-        let view = view.reading_flags(T::READS_FLAGS).repeating(self.tool.repeat()).in_files(trace.files);
-        safe_reads::without(|| self.tool.instrument(&view));
-        let (calls, buffered, counted) = view.into_inserted();
+        let (calls, buffered, counted) = inserted(&self.tool, trace);
         trace.counted = counted;
         trace.calls.extend(calls);
         trace.buffered.extend(buffered);
