@@ -79,6 +79,7 @@
 //! * [`models`]: caches, predictors, tables and heaps, exact in slices.
 //! * [`memory`]: what routines read of the app's memory.
 //! * `image`: a program that plays the three roles.
+//! * [`testing`]: a test kit for tools.
 
 mod code;
 mod files;
@@ -87,6 +88,7 @@ mod instrument;
 pub mod memory;
 pub mod models;
 mod names;
+pub mod testing;
 mod tool;
 
 /// For options of a tool: `use superpin_tool::clap;`, then `#[derive(clap::Args)]`. So a tool's project needs no dependency but this crate.
