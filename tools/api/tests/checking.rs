@@ -93,8 +93,7 @@ fn without_checking_they_have_a_total() {
 #[test]
 fn no_tool_that_is_right_is_accused() {
     let app = ["/bin/ls", "-ln", FOLDER];
-    let tools =
-        "arguments behind blocks executed functions inclusive ordered places routines tested whole rarely-prints";
+    let tools = "arguments behind blocks executed functions inclusive ordered places routines tested whole rarely-prints keeping reading";
     for tool in tools.split(' ') {
         let ordinary = run("-sp 0", tool, &app);
         assert_eq!(ordinary.status, 0, "{tool}: {}", told(&ordinary));

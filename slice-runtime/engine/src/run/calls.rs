@@ -2,7 +2,7 @@
 
 use isa::Instruction;
 use machine::{AppPc, CachePc};
-use translator::abi::{CallDescriptor, PcSource, SpaceId};
+use translator::abi::{CallDescriptor, Cpu, PcSource, SpaceId};
 
 use super::begun::{Inside, Left};
 use super::rest::Block;
@@ -49,7 +49,15 @@ impl Runner {
         }
         check::set_place(pc.0);
         let copy = descriptor.instead(check::entry(descriptor.routine()), local);
-        check::with(local, || count(descriptor.routine(), || copy.call(cpu, instruction.as_ref())))
+        let exchange = |cpu: &mut Cpu| {
+            if local != descriptor.local() {
+                std::mem::swap(&mut cpu.kept, &mut cpu.kept_by_second);
+            }
+        };
+        exchange(cpu);
+        let result = check::with(local, || count(descriptor.routine(), || copy.call(cpu, instruction.as_ref())));
+        exchange(self.cpu());
+        result
     }
 
     /// Takes back what a call has counted for a whole block: `count` is minus the number of instructions that weren't executed.
