@@ -28,7 +28,7 @@ mod start;
 
 pub use image::injected;
 pub use ports::{AppImage, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, image_at, stream};
-pub use start::{start, tool_args};
+pub use start::{place_of, start, tool_args};
 
 #[cfg(test)]
 suites::watch_tests!();

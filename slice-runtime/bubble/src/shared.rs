@@ -78,6 +78,8 @@ pub struct RunHeader {
     pub process: u32,
     /// Whether shared translations are there from a run before, or are kept for a run after this (1): serial runs have them too.
     pub keeps_code: u32,
+    /// Whether the tool is checked (1): its routines aren't called from translated code then.
+    pub checks_tool: u32,
     /// What is to be told, as [`crate::events::EventKind::bit`]s.
     pub told: AtomicU32,
     /// The app pc whose traces are written out; [`NOWHERE`] if none are.

@@ -26,6 +26,11 @@ const BOTH: u32 = 2;
 /// In which spaces there are translations.
 static SPACES: AtomicU32 = AtomicU32::new(NO_ENGINE);
 static COUNTS: Mutex<Counts> = Mutex::new(Counts { uncounted: BTreeMap::new() });
+/// What isn't told: it was told before.
+static TOLD: Mutex<Told> = Mutex::new(Vec::new());
+
+/// What was counted up to a place of the run: address, code and executions of blocks.
+pub type Told = Vec<(u64, Box<[u8]>, u64)>;
 
 struct Counts {
     /// Executions that no counter stands for, by first pc and code.
@@ -79,6 +84,21 @@ pub(crate) fn leave(space: SpaceId, tables: &Tables, id: TraceId, pc: u64, insid
     }
 }
 
+/// What was counted up to now.
+pub fn now() -> Told {
+    let mut all = Told::new();
+    visit(|first, code, count| all.push((first, code.into(), count)));
+    all
+}
+
+/// Does something that asks for counts, and is told only of what was counted since `told`.
+pub fn since<R>(told: Told, work: impl FnOnce() -> R) -> (R, Told) {
+    let set = |told| std::mem::replace(&mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner), told);
+    set(told);
+    let result = work();
+    (result, set(Told::new()))
+}
+
 /// Calls `visit` with the address, the code and the executions of each block that was executed in this process: of many several times, with parts of the
 /// executions, which add up (wrapping round). Only while translated code doesn't run.
 ///
@@ -100,6 +120,9 @@ pub fn visit(mut visit: impl FnMut(u64, &[u8], u64)) {
     }
     for ((first, code), count) in &counts().uncounted {
         visit(*first, code, *count);
+    }
+    for (first, code, count) in TOLD.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        visit(*first, code, count.wrapping_neg());
     }
 }
 

@@ -14,12 +14,14 @@
 //! * `translations`: what all threads of a process share: finding, making, dropping.
 //! * `run`: one thread ([`Runner`]).
 //! * `log`: what those who work on it are told.
+//! * [`check`]: what analysis routines do that they must not.
 //! * [`block_counts`]: how often blocks were executed.
 //! * [`routines`]: what is counted of analysis routines that leave the cache.
 //! * [`safe_reads`]: what analysis routines read of the app's memory.
 
 pub mod block_counts;
 mod cache;
+pub mod check;
 mod coherence;
 mod gateway;
 mod interface;

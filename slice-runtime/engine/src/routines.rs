@@ -34,6 +34,11 @@ pub fn name(routine: usize, name: &'static str) {
     known().names.entry(routine).or_insert(name);
 }
 
+/// The same, of a name that is made for it. It stays for as long as the process lives.
+pub fn name_with(routine: usize, name: impl FnOnce() -> String) {
+    known().names.entry(routine).or_insert_with(|| Box::leak(name().into_boxed_str()));
+}
+
 /// These routines aren't the tool's.
 pub fn disown(routines: &[u64]) {
     known().own.extend(routines);
@@ -99,7 +104,14 @@ pub fn current() -> Option<String> {
     (routine != 0).then(|| named(routine))
 }
 
-fn named(routine: u64) -> String {
+/// The same, of one that doesn't go on: what is done from now on isn't done by it.
+pub fn give_up_current() -> Option<String> {
+    let routine = CURRENT.swap(0, Ordering::Relaxed);
+    (routine != 0).then(|| named(routine))
+}
+
+/// A routine, for people.
+pub fn named(routine: u64) -> String {
     match known().names.get(&(routine as usize)) {
         Some(name) => format!("the tool's routine {name}"),
         None => format!("the tool's routine at {}", in_image(routine)),

@@ -62,6 +62,9 @@ unsafe extern "C" {
     fn superpin_read_forbidden();
 }
 
+/// This code, by whose places a handler knows what has happened.
+pub const CODE: [unsafe extern "C" fn(); 3] = [superpin_read_bytes_at, superpin_read_word_at, superpin_read_forbidden];
+
 /// Whether a read means nothing now: where there is no app, too.
 static FORBIDDEN: AtomicBool = AtomicBool::new(true);
 

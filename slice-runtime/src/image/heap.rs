@@ -179,8 +179,9 @@ unsafe impl dlmalloc::Allocator for Pages {
         let used = self.used.load(Ordering::Relaxed);
         let Some(after) = used.checked_add(size as u64).filter(|&after| after <= HEAP.size) else { return NOTHING };
         let start = (HEAP.start + used) as *mut u8;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: the range lies in HEAP, which is reserved for this heap, and holds nothing yet.
-        let result = unsafe { libc::mprotect(start.cast(), size, libc::PROT_READ | libc::PROT_WRITE) };
+        let result = engine::check::while_allowed(|| unsafe { libc::mprotect(start.cast(), size, protection) });
         if result != 0 {
             return NOTHING;
         }

@@ -118,6 +118,7 @@ fn refuse_in_routine(what: std::fmt::Arguments) {
         && let Some(routine) = engine::routines::current()
         && let Some(slot) = OwnSlot::current()
     {
+        engine::check::give_up();
         // It would do so again.
         slot.give_up();
         slot.fail(&format_args!("{routine} {what} (see docs/tools.md)"));

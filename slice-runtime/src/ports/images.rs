@@ -106,6 +106,11 @@ impl Images {
         self.present.iter().filter(|image| is_new(image)).for_each(|image| tool.image(*image, Happened::Loaded));
     }
 
+    /// Those that are there, if the tool wants to be told of them.
+    pub fn present(&self) -> &[AppImage] {
+        &self.present
+    }
+
     /// The tool is asked what it wants from the instruction at `pc` on. One that begins to look there is told of the images that are there.
     pub fn asked(&mut self, pc: u64, control: &mut dyn Control, tool: &dyn RunningTool) -> Flow {
         let asked = tool.asked(pc);

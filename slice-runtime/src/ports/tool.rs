@@ -65,6 +65,11 @@ pub trait RunningTool {
     /// Takes the next words that translated code wrote into the buffer.
     fn drain(&self, words: &[u64]);
 
+    /// A tool is checked, and a slice could end here, before the app's instruction at `pc`, which starts a block. These images are there.
+    fn cut(&self, pc: u64, images: &[AppImage]) {
+        let _ = (pc, images);
+    }
+
     /// Encodes the slice's result into `out` and returns how many bytes it took.
     ///
     /// May be asked more than once: a serial run asks before each exec, which may fail. The last answer counts.

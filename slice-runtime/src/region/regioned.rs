@@ -183,6 +183,12 @@ impl RunningTool for Regioned {
         self.tool.drain(words);
     }
 
+    fn cut(&self, pc: u64, images: &[AppImage]) {
+        if self.looks() {
+            self.tool.cut(pc, images);
+        }
+    }
+
     fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
         self.tool.finish(out)
     }

@@ -23,6 +23,10 @@ impl Host for SerialHost {
         self.tool.drain(words);
     }
 
+    fn cut(&mut self, pc: u64) {
+        self.tool.cut(pc, self.images.present());
+    }
+
     fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         let call = AppCall { number: cpu.registers.get(Gpr::Rax), args: cpu.registers.syscall_args() };
         if !self.enters(&call, cpu) {

@@ -44,6 +44,10 @@ impl Host for SliceHost {
         self.tool.drain(words);
     }
 
+    fn cut(&mut self, pc: u64) {
+        self.tool.cut(pc, self.images.present());
+    }
+
     fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if self.watch.is_some() {
             return Flow::Leave;

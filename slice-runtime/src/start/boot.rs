@@ -24,6 +24,7 @@ use bubble::map::{BUBBLE, ENTRY};
 use bubble::shared::{RunHeader, TOOL_ARGS_BYTES};
 use machine::PAGE;
 
+use super::violation;
 use crate::image::{keep_malloc_in_the_bubble, snapshot};
 use crate::ports::{OwnSlot, RunningTool, header};
 
@@ -51,7 +52,13 @@ pub unsafe fn start(
     // SAFETY: the control process gave the slot to this process alone, and mapped its part of the run memory.
     let slot = unsafe { OwnSlot::take(boot.site.slot) };
     // SAFETY: CONTROL is mapped.
-    let tool = match make_tool(&tool_args(unsafe { header() }), boot) {
+    let header = unsafe { header() };
+    if header.checks_tool != 0 {
+        // SAFETY: the control process has mapped it, and the engine leaves this half alone: see `hosts::settings`.
+        unsafe { engine::check::start(violation::report) };
+        engine::safe_reads::CODE.into_iter().for_each(|function| engine::check::leave_alone(function as usize as u64));
+    }
+    let tool = match make_tool(&tool_args(header), boot) {
         Ok(tool) => tool,
         Err(error) => slot.fail(&error),
     };
@@ -104,6 +111,7 @@ fn pages_of_copy(copy: Range<u64>) -> Option<Range<u64>> {
 /// A panic is a failure of the run: standard descriptors may be closed, so the slot takes the message.
 fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
     if let Some(slot) = OwnSlot::current() {
+        engine::check::give_up();
         match engine::routines::current() {
             Some(routine) => slot.fail(&format_args!("{routine} failed: {info}")),
             None => slot.fail(&format_args!("the tool or the runtime failed: {info}")),

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use bubble::boot::{BootBlock, RunMode};
 use bubble::events::{self, SERIAL};
+use bubble::map::CACHE_OWN;
 use bubble::region::pass;
 use bubble::shared::{NOWHERE, RunHeader, SliceStats};
 use bubble::switches::Optimisation;
@@ -127,7 +128,12 @@ fn settings(header: &RunHeader, boot: &BootBlock, pass: u32, tool: &dyn RunningT
             && watched.stops_at.is_none()
             && matches!(pass, pass::ONLY | pass::COUNTS),
         outlives_run: header.keeps_code != 0,
-        cache_bytes: header.cache_bytes,
+        // Copies of routines that are checked have the other half.
+        cache_bytes: if header.checks_tool != 0 {
+            header.cache_bytes.min(CACHE_OWN.size / 2)
+        } else {
+            header.cache_bytes
+        },
         // Who looks at flags across traces doesn't see what the tool does there.
         off: if tool.reads_flags() { header.off.and(Optimisation::FlagLookahead) } else { header.off },
         slot: boot.site.slot as usize,

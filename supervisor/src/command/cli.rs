@@ -29,6 +29,7 @@ Examples:
   superpin -sp 1 -t icount2 -- gzip -9 big.txt      the same number for gzip, in parallel slices
   superpin -sp 1 -spmsec 200 -spmp 4 -t icount2 -o total.txt -- perl script.pl
   superpin -t ./my-tool -- app                      a tool of your own, see docs/tools.md
+  superpin new-tool my-tool                         makes a project for one, with a test
 
 Exit status:
   the app's; 128+N if signal N killed it; 125 if superpin failed or the result isn't exact;
@@ -38,6 +39,9 @@ What a result is worth:
   It is exact, or it says that it isn't, and the run ends with 125: `at least`, where slices ended in a loop that
   changes nothing until a signal comes (each is counted once round), `uncertain`, where other processes wrote to
   memory while the app read it. -o FILE and --json (after -t TOOL) tell it with the result. See docs/exactness.md.";
+
+/// By so much a checked tool may take longer.
+const CHECKED_TAKES: u64 = 50;
 
 /// Calls that a slice replays at most, unless the user says how many.
 const MOST_STOPS: u32 = 1000;
@@ -60,7 +64,7 @@ struct Arguments {
     #[arg(long = "spsysrecs", value_name = "N", value_parser = within(0, u32::MAX))]
     spsysrecs: Option<u32>,
     /// CPU time in milliseconds, besides a hundred times the app's, after which a slice that hasn't found its end fails (0: never)
-    #[arg(long = "spgrace", value_name = "MS", default_value_t = 10_000, value_parser = within(0_u64, u64::MAX / 1_000_000))]
+    #[arg(long = "spgrace", value_name = "MS", default_value_t = 10_000, value_parser = within(0_u64, u64::MAX / 100_000_000))]
     spgrace: u64,
     /// Compare all memory at boundaries at system calls too (1), not only where an end is found by its state (0)
     #[arg(long = "spverify", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
@@ -89,6 +93,9 @@ struct Arguments {
     /// End with 125 where the result is a lower bound or uncertain and not exact (fail), or with the app's status (accept)
     #[arg(long = "ambiguous", value_name = "fail|accept", default_value = "fail", hide_possible_values = true)]
     ambiguous: Ambiguous,
+    /// Check the tool (1): that it instruments the same code alike, that its routines change its own state only and make no system calls, that results add up however they are cut; slow
+    #[arg(long = "check-tool", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
+    check_tool: bool,
     /// Write statistics of the run to a file (- for standard error)
     #[arg(long = "report", value_name = "FILE")]
     report: Option<OsString>,
@@ -189,6 +196,9 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         let why = "error: -persist keeps translations that are shared between runs, at the same addresses: it needs -aslr 0 and -share 1\n";
         return Err(why.into());
     }
+    if parsed.check_tool && parsed.persist.is_some() {
+        return Err("error: -check-tool looks at all that the tool instruments, and what -persist has kept is instrumented already: leave one out\n".into());
+    }
     if parsed.stop_slice.is_some() && !parsed.sp {
         return Err("error: -stop-slice stops a slice, of which a serial run has none: it needs -sp 1\n".into());
     }
@@ -201,7 +211,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         slice_ms: parsed.spmsec,
         max_running: parsed.spmp as usize,
         call_limit: parsed.spsysrecs.map_or(CallLimit::Stops(MOST_STOPS), CallLimit::Calls),
-        grace_ms: parsed.spgrace,
+        grace_ms: parsed.spgrace * if parsed.check_tool { CHECKED_TAKES } else { 1 },
         verify_calls: parsed.spverify,
         huge_pages: parsed.huge_pages,
         follow: parsed.follow,
@@ -216,6 +226,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         cache_bytes: parsed.cache_bytes,
         off: parsed.engine.into_iter().fold(Off::default(), Off::or),
         check_calls: parsed.check_calls,
+        check_tool: parsed.check_tool,
         accepts_ambiguous: parsed.ambiguous == Ambiguous::Accept,
         report: parsed.report.map(|to| if to == "-" { ReportTarget::Stderr } else { ReportTarget::File(to.into()) }),
         persist: parsed.persist.map(PathBuf::from),

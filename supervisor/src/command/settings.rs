@@ -83,6 +83,8 @@ pub struct Settings {
     pub off: Off,
     /// Whether the table of system calls is compared with what the kernel does.
     pub check_calls: bool,
+    /// Whether the tool is checked.
+    pub check_tool: bool,
     /// Whether a result that isn't exact is none that failed.
     pub accepts_ambiguous: bool,
     /// Statistics at the end.

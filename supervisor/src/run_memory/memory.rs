@@ -53,7 +53,12 @@ fn off(settings: &Settings) -> Off {
     let off = settings.off.on_this_processor();
     // Each process fills a target map for itself. Tables of IBL stubs are kept for the next slice, or the next run.
     let is_short = if settings.sliced { settings.slice_ms < TARGETS_FROM_MS } else { settings.persist.is_some() };
-    if is_short { off.and(Optimisation::TargetMap) } else { off }
+    let off = if is_short { off.and(Optimisation::TargetMap) } else { off };
+    if !settings.check_tool {
+        return off;
+    }
+    // Each call is the runtime's then.
+    [Optimisation::Inline, Optimisation::Merge, Optimisation::Call].into_iter().fold(off, Off::and)
 }
 
 impl RunMemory {
@@ -172,13 +177,15 @@ impl RunMemory {
             magic: BOOT_MAGIC,
             max_blocks: settings.trace_blocks,
             max_instructions: settings.trace_instructions,
-            linking: settings.linking.into(),
-            sharing: settings.sharing.into(),
+            // A tool is checked where all its code is instrumented, and between all traces.
+            linking: (settings.linking && !settings.check_tool).into(),
+            sharing: (settings.sharing && !settings.check_tool).into(),
             cache_bytes: settings.cache_bytes,
             tool_args_len: args.len() as u32,
             off: off(settings),
             process: process.unwrap_or(0) as u32,
             keeps_code: settings.persist.is_some().into(),
+            checks_tool: settings.check_tool.into(),
             told: 0.into(),
             written_out: NOWHERE.into(),
             stops: NOWHERE.into(),
@@ -298,6 +305,7 @@ pub mod tests {
             huge_pages: false,
             record_in_process: false,
             check_calls: false,
+            check_tool: false,
             grace_ms: 0,
             follow: false,
             randomise: false,

@@ -16,7 +16,7 @@ use suites::switches;
 use suites::trials::{self, Stop, Test};
 
 /// Ways to run, each to give what the first gives.
-const WAYS: [&str; 10] = [
+const WAYS: [&str; 12] = [
     "-sp 0",
     "-sp 1 -spmsec 5",
     "-sp 1 -spmsec 2 -trace-blocks 1",
@@ -27,6 +27,8 @@ const WAYS: [&str; 10] = [
     "-sp 0 -trace-ins 3",
     "-sp 0 -trace-blocks 1 -engine no-inline,no-anywhere,no-shards",
     "-sp 1 -spmsec 5 -persist",
+    "-sp 0 -check-tool 1",
+    "-sp 1 -spmsec 5 -check-tool 1",
 ];
 
 /// Rounds in which each guest comes once.

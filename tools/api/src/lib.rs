@@ -81,6 +81,7 @@
 //! * `records`: words in the buffer of several kinds.
 //! * [`memory`]: what routines read of the app's memory.
 //! * `image`: a program that plays the three roles.
+//! * [`testing`]: a test kit for tools.
 
 mod code;
 mod files;
@@ -91,6 +92,7 @@ pub mod memory;
 pub mod models;
 mod names;
 mod records;
+pub mod testing;
 mod tool;
 
 /// For options of a tool: `use superpin_tool::clap;`, then `#[derive(clap::Args)]`. So a tool's project needs no dependency but this crate.

@@ -1,4 +1,4 @@
-//! The `superpin` command: a tool image with the standard tools.
+//! The `superpin` command: a tool image with the standard tools, which also makes projects for tools.
 
 #![no_main]
 
@@ -6,7 +6,10 @@ use standard_tools::{
     AllCache, BranchPredictor, Branches, DCache, ITrace, Icount1, Icount2, MemAddr, MemTrace, Nothing, Opcodes, Strace,
 };
 
+mod new_tool;
+
 superpin_tool::image!(
+    "new-tool": new_tool::run;
     Nothing,
     Icount1,
     Icount2,

@@ -40,6 +40,7 @@ impl RunMemory {
             off: bubble::switches::Off::default(),
             process: 0,
             keeps_code: 0,
+            checks_tool: 0,
             tool_args,
             cpuid: *machine::cpuid::Table::none(),
             xcr0: 0,

@@ -111,6 +111,9 @@ pub trait Host: Instrument {
     /// Takes the words that were written into the buffer since it was last asked, see [`crate::stream`].
     fn drain(&mut self, _words: &[u64]) {}
 
+    /// A tool is checked, and this is a place where a slice could end: before the block at this pc.
+    fn cut(&mut self, _pc: u64) {}
+
     /// The app executes a `syscall` instruction; `rip` is the address after it, rax the number.
     fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow;
 

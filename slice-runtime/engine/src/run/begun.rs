@@ -79,6 +79,11 @@ impl Begun {
         self.single
     }
 
+    /// Whether the app is at the begin of a block, of which nothing was done.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.single && self.rest.is_none()
+    }
+
     /// The instruction at which translated code was left was begun, and so many of its calls have been made: the next trace finishes it.
     pub(super) fn finish(&mut self, left: Left) {
         self.single = true;

@@ -2,7 +2,7 @@
 
 use isa::Instruction;
 use machine::{AppPc, CachePc};
-use translator::abi::{CallDescriptor, PcSource};
+use translator::abi::{CallDescriptor, Cpu, PcSource, SpaceId};
 
 use super::begun::{Inside, Left};
 use super::rest::Block;
@@ -10,6 +10,7 @@ use super::runner::Runner;
 use super::stream;
 use crate::block_counts;
 use crate::cache::{Found, Records};
+use crate::check;
 use crate::coherence::AppCode;
 use crate::routines::count;
 
@@ -23,10 +24,51 @@ impl Runner {
     }
 
     /// Makes a call before the instruction at `pc`, with the app's registers as they are.
-    pub(super) fn make_call(&mut self, descriptor: &CallDescriptor, pc: AppPc) -> u64 {
+    pub(super) fn make_call(&mut self, descriptor: &CallDescriptor, pc: AppPc) {
+        for local in check::locals(descriptor.local()) {
+            self.call(descriptor, local, pc);
+        }
+    }
+
+    /// The same, and if it is a test that says so, the call behind it.
+    pub(super) fn make_tested(&mut self, first: &CallDescriptor, (space, behind): (SpaceId, u32), pc: AppPc) {
+        for local in check::locals(first.local()) {
+            let result = self.call(first, local, pc);
+            if first.is_test() && result != 0 {
+                let (then, _) = self.engine.cache.descriptor(space, behind);
+                self.call(&then, local, pc);
+            }
+        }
+    }
+
+    fn call(&mut self, descriptor: &CallDescriptor, local: u64, pc: AppPc) -> u64 {
         let instruction = self.instruction_of(descriptor, pc);
         let cpu = self.cpu();
-        count(descriptor.routine(), || descriptor.call(cpu, instruction.as_ref()))
+        if !check::is_checked(descriptor.local()) {
+            return count(descriptor.routine(), || descriptor.call(cpu, instruction.as_ref()));
+        }
+        check::set_place(pc.0);
+        let copy = descriptor.instead(check::entry(descriptor.routine()), local);
+        let exchange = |cpu: &mut Cpu| {
+            if local != descriptor.local() {
+                std::mem::swap(&mut cpu.kept, &mut cpu.kept_by_second);
+            }
+        };
+        exchange(cpu);
+        let result = check::with(local, || count(descriptor.routine(), || copy.call(cpu, instruction.as_ref())));
+        exchange(self.cpu());
+        result
+    }
+
+    /// Takes back what a call has counted for a whole block: `count` is minus the number of instructions that weren't executed.
+    fn correct(&mut self, descriptor: &CallDescriptor, count: u64) {
+        if !check::is_checked(descriptor.local()) {
+            return descriptor.correct(count, self.cpu());
+        }
+        for local in check::locals(descriptor.local()) {
+            let copy = descriptor.instead(check::entry(descriptor.routine()), local);
+            check::with(local, || copy.correct(count, self.cpu()));
+        }
     }
 
     /// The words that a descriptor describes, before the instruction at `pc`.
@@ -47,11 +89,7 @@ impl Runner {
         let tables = self.engine.cache.space(at.space).tables;
         for call in Records::of(&tables, at.id).calls.iter().filter(|call| call.pc == pc.0 && call.block == 0) {
             let (first, behind) = self.engine.cache.descriptor(at.space, call.descriptor);
-            let result = self.make_call(&first, pc);
-            if first.is_test() && result != 0 {
-                let (then, _) = self.engine.cache.descriptor(at.space, behind);
-                self.make_call(&then, pc);
-            }
+            self.make_tested(&first, (at.space, behind), pc);
         }
     }
 
@@ -100,7 +138,7 @@ impl Runner {
             if counted != before {
                 let (descriptor, _) = self.engine.cache.descriptor(at.space, call.descriptor);
                 self.flush_counters();
-                descriptor.correct(before.wrapping_sub(counted), self.cpu());
+                self.correct(&descriptor, before.wrapping_sub(counted));
             }
         }
         block_counts::leave(at.space, &tables, at.id, entry.pc, inside);

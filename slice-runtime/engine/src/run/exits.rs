@@ -128,11 +128,7 @@ impl Runner {
         let goes_on = self.goes_on(space, exit);
         self.find_rip(exit);
         let (first, behind) = self.engine.cache.descriptor(space, exit.argument);
-        let result = self.make_call(&first, exit.pc);
-        if first.is_test() && result != 0 {
-            let (then, _) = self.engine.cache.descriptor(space, behind);
-            self.make_call(&then, exit.pc);
-        }
+        self.make_tested(&first, (space, behind), exit.pc);
         if questions::take() { self.ask_host(host, self.place_of(space, exit)) } else { goes_on }
     }
 

@@ -11,6 +11,7 @@ use super::next::Next;
 use super::x87;
 use crate::block_counts;
 use crate::cache::{Cache, CodeSpace, Tables};
+use crate::check;
 use crate::gateway::{self, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, FastPath};
 use crate::interface::{Control, Flow, Host, Settings};
 use crate::link::WINDOW_BITS;
@@ -128,10 +129,18 @@ impl Runner {
             let entry = match next {
                 Next::Leave => return,
                 Next::Cache(entry) => entry,
-                Next::Dispatch => match self.dispatch(host, None) {
-                    Some(found) => self.engine.cache.entry(found),
-                    None => return,
-                },
+                Next::Dispatch => {
+                    if check::is_on() && self.begun.is_idle() {
+                        check::dispatched();
+                        if check::passes() {
+                            host.cut(self.cpu().registers.rip);
+                        }
+                    }
+                    match self.dispatch(host, None) {
+                        Some(found) => self.engine.cache.entry(found),
+                        None => return,
+                    }
+                }
             };
             self.enter(entry);
             next = self.after_exit(host, entry);

@@ -14,6 +14,8 @@ pub struct Cpu {
     pub repeating: u64,
     /// What a tool has kept since the block that the app is in was entered: see [`KEPT`].
     pub kept: [u64; KEPT],
+    /// The same for the second local state of a tool that is checked.
+    pub kept_by_second: [u64; KEPT],
 }
 
 /// Words that a tool can keep within a block. They mean something only there, so a slice begins with nothing in them.
@@ -22,6 +24,6 @@ pub const KEPT: usize = 16;
 impl Cpu {
     /// The app between two instructions.
     pub fn new(registers: Registers, xstate: XState) -> Cpu {
-        Cpu { registers, xstate, repeating: 0, kept: [0; KEPT] }
+        Cpu { registers, xstate, repeating: 0, kept: [0; KEPT], kept_by_second: [0; KEPT] }
     }
 }

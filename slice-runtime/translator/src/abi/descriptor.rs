@@ -178,6 +178,16 @@ impl CallDescriptor {
         self.predicated || self.form == Form::State && !self.behind || self.found().any(|(source, _)| looks(source))
     }
 
+    /// Address of the local state.
+    pub fn local(&self) -> u64 {
+        self.local
+    }
+
+    /// The same call of `routine`, which does what this one's does, with the local state at `local`.
+    pub fn instead(&self, routine: u64, local: u64) -> Self {
+        Self { routine, local, ..self.clone() }
+    }
+
     /// Makes the call with the app's state at it. `instruction`: before which it is, if it is needed. What a routine returns means something only if it is a test.
     pub fn call(&self, cpu: &Cpu, instruction: Option<&Instruction>) -> u64 {
         let decoded = || instruction.expect("an instruction, if it is needed");

@@ -4,7 +4,7 @@ use isa::{Instruction, Kind, Segment};
 use machine::Gpr;
 
 /// Values that are written into the buffer before an instruction, see [`ThreadState`](crate::abi::ThreadState).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffered {
     /// Index of the instruction.
     pub index: usize,
@@ -153,7 +153,7 @@ impl Form {
 }
 
 /// A call of an analysis routine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnalysisCall {
     /// Where.
     pub point: Point,
@@ -175,7 +175,7 @@ pub struct AnalysisCall {
 
 /// A routine that decides whether a call is made. It is put in place where possible, while the call itself is not: so
 /// what is done seldom costs little.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test {
     /// Address of an `extern "C"` function that returns a 64-bit number: 0 for no. Its first argument is the local state's address.
     pub routine: usize,

@@ -8,6 +8,7 @@ mod blocks;
 mod executed;
 mod failing;
 mod functions;
+mod impure;
 mod inclusive;
 mod order;
 mod places;
@@ -51,5 +52,15 @@ superpin_tool::image!(
     failing::Prints,
     failing::Opens,
     failing::StartsAThread,
-    failing::Crashes
+    failing::Crashes,
+    impure::StoresToApp,
+    impure::ClearsTheStack,
+    impure::LooksAtTheClock,
+    impure::NumbersBlocks,
+    impure::RemembersTheFirst,
+    impure::CountsElsewhere,
+    impure::FoldsByHash,
+    impure::Rounds,
+    impure::CountsSlices,
+    impure::FinishesTwice
 );

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use supervisor::{Output, Worth};
 
+use super::cut::Cut;
+use super::parts::split;
 use super::streams::Streams;
 use crate::tool::{Configured, Out, SliceInfo, Told, Tool, configure, packed};
 
@@ -44,18 +46,21 @@ struct Collector<T: Tool> {
     process: u32,
     compress: bool,
     streams: Option<Streams>,
+    /// If the tool is checked.
+    cut: Option<Cut<T>>,
 }
 
 /// Makes a collecting tool from its options. To the name of a file a process that the app started (`process` isn't 0) adds
-/// its number.
-pub fn collect<T: Tool>(options: &[&OsStr], process: u32) -> Result<Box<dyn Collect>, String> {
+/// its number. `checks`: slices hand in results of parts, too, by which it is checked.
+pub fn collect<T: Tool>(options: &[&OsStr], process: u32, checks: bool) -> Result<Box<dyn Collect>, String> {
     let Configured { tool, output, json, compress } = configure::<T>(options)?;
     let open = |path: PathBuf| match Output::check(&path).and_then(|()| Output::open(&path, process)) {
         Ok(output) => Ok((path, output)),
         Err(error) => Err(format!("cannot write {}: {error}", path.display())),
     };
     let output = output.map(open).transpose()?;
-    Ok(Box::new(Collector { tool, total: T::Total::default(), json, output, process, compress, streams: None }))
+    let (total, streams, cut) = (T::Total::default(), None, checks.then(Cut::new));
+    Ok(Box::new(Collector { tool, total, json, output, process, compress, streams, cut }))
 }
 
 impl<T: Tool> Collect for Collector<T> {
@@ -70,6 +75,12 @@ impl<T: Tool> Collect for Collector<T> {
         if let Some(streams) = &self.streams {
             streams.fold(slot)?;
         }
+        let mut result = result;
+        if let Some(cut) = &mut self.cut {
+            let (whole, parts) = split(result).ok_or("a result of a checked tool isn't one")?;
+            cut.fold(&self.tool, parts)?;
+            result = whole;
+        }
         let result = postcard::from_bytes(result)
             .map_err(|error| format!("the result of slice {} can't be decoded: {error}", slice.number))?;
         self.tool.fold(&mut self.total, slice, result);
@@ -77,28 +88,26 @@ impl<T: Tool> Collect for Collector<T> {
     }
 
     fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted> {
-        let worth = told.worth;
-        let total = std::mem::take(&mut self.total);
         let lost = |error: io::Error| Unprinted::Lost(format!("tool {} cannot print its result: {error}", T::NAME));
-        let mut text = Vec::new();
-        if self.json {
-            if let Some(streams) = &self.streams {
+        let total = std::mem::take(&mut self.total);
+        let of_parts = self.cut.as_mut().map(Cut::take_total);
+        let of_parts = of_parts.map(|total| self.text(total, told, heading)).transpose().map_err(lost)?;
+        let text = self.text(total, told, heading).map_err(lost)?;
+        if let Some(cut) = &self.cut
+            && let Some(why) = cut.difference(&of_parts.unwrap_or_default(), &text)
+        {
+            return Err(Unprinted::Lost(why));
+        }
+        if let Some(streams) = &self.streams {
+            if self.json {
                 streams.finish(&[]).map_err(Unprinted::Lost)?;
-            }
-            self.print_json(&total, told, heading, &mut text).map_err(lost)?;
-        } else {
-            self.tool.fini(total, &mut Out::new(&mut text, told)).map_err(lost)?;
-            if let Some(streams) = &self.streams {
+            } else {
                 let text = if self.compress && !text.is_empty() { packed(&text) } else { text };
                 streams.finish(&text).map_err(Unprinted::Lost)?;
-                if worth != Worth::Exact {
-                    let _ = writeln!(io::stderr(), "Result: {worth}");
+                if told.worth != Worth::Exact {
+                    let _ = writeln!(io::stderr(), "Result: {}", told.worth);
                 }
                 return Ok(());
-            }
-            // On a terminal a number that is right needs no word.
-            if self.output.is_some() || worth != Worth::Exact {
-                text.extend_from_slice(format!("Result: {worth}\n").as_bytes());
             }
         }
         // What several processes print in one place is told apart.
@@ -124,6 +133,21 @@ impl<T: Tool> Collect for Collector<T> {
 }
 
 impl<T: Tool> Collector<T> {
+    /// What is printed of a total.
+    fn text(&self, total: T::Total, told: Told<'_>, heading: &str) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        if self.json {
+            self.print_json(&total, told, heading, &mut text)?;
+            return Ok(text);
+        }
+        self.tool.fini(total, &mut Out::new(&mut text, told))?;
+        // On a terminal a number that is right needs no word; and behind a stream it would be a part of it.
+        if self.streams.is_none() && (self.output.is_some() || told.worth != Worth::Exact) {
+            text.extend_from_slice(format!("Result: {}\n", told.worth).as_bytes());
+        }
+        Ok(text)
+    }
+
     /// One line, whatever comes to be told besides.
     fn print_json(&self, total: &T::Total, told: Told<'_>, heading: &str, text: &mut Vec<u8>) -> io::Result<()> {
         let worth = told.worth;

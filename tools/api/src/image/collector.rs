@@ -81,7 +81,7 @@ fn serve(tools: &[Entry], args: &[OsString], commands: &mut dyn BufRead, answers
     let header = memory.header()?;
     let arguments = tool_args(&header);
     let (entry, options) = find(tools, &arguments)?;
-    let mut tool = (entry.collect)(options, header.process)?;
+    let mut tool = (entry.collect)(options, header.process, header.checks_tool != 0)?;
     tool.begin(&memory.descriptor, answers)?;
     let names = Names::start(&memory.descriptor)?;
     loop {

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 
 use slice_runtime::RunningTool;
 
+use super::checked;
 use super::collect::{Collect, collect};
-use super::injected::inject;
 use crate::tool::{SliceInfo, Tool, check, help, identity};
 
 /// A tool in one of its roles, or what is wrong with its options.
@@ -22,7 +22,7 @@ pub struct Entry {
     pub(crate) help: fn() -> String,
     /// Safe to call in a taken-over process only, and once.
     pub(crate) inject: unsafe fn(&[&OsStr], SliceInfo) -> Made<dyn RunningTool>,
-    pub(crate) collect: fn(&[&OsStr], u32) -> Made<dyn Collect>,
+    pub(crate) collect: fn(&[&OsStr], u32, bool) -> Made<dyn Collect>,
 }
 
 impl Entry {
@@ -34,7 +34,7 @@ impl Entry {
             check: check::<T>,
             identity: identity::<T>,
             help: help::<T>,
-            inject: inject::<T>,
+            inject: checked::inject::<T>,
             collect: collect::<T>,
         }
     }

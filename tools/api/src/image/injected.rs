@@ -6,6 +6,7 @@ use bubble::map::{LOCAL, PREFIX};
 use engine::safe_reads;
 use machine::AppPc;
 use slice_runtime::{AppImage, Happened, RunningTool, SignalChange, SystemCall, stream};
+use translator::trace::{AnalysisCall, Buffered};
 
 use crate::instrument::{Repeat, Trace};
 use crate::kernel::{Signal, SignalEvent, Syscall, SyscallEvent};
@@ -13,12 +14,22 @@ use crate::names::{self, ImageEvent};
 use crate::tool::{Configured, SliceInfo, Tool, configure, packed};
 
 /// A tool whose local state lies at LOCAL's start.
-struct Injected<T: Tool> {
-    tool: T,
+pub struct Injected<T: Tool> {
+    /// The tool.
+    pub tool: T,
 }
 
 impl<T: Tool> Injected<T> {
-    const LOCAL: *mut T::Local = LOCAL.start as *mut T::Local;
+    /// Where its local state lies.
+    pub const LOCAL: *mut T::Local = LOCAL.start as *mut T::Local;
+}
+
+/// Has a tool look at a trace: what it inserts.
+pub fn inserted<T: Tool>(tool: &T, trace: &translator::trace::Trace) -> (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>) {
+    let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Injected::<T>::LOCAL as u64);
+    let view = view.reading_flags(T::READS_FLAGS).repeating(tool.repeat()).in_files(trace.files);
+    safe_reads::without(|| tool.instrument(&view));
+    view.into_inserted()
 }
 
 /// Makes the tool from its options and its local state for this slice.
@@ -31,7 +42,7 @@ impl<T: Tool> Injected<T> {
 ///
 /// # Safety
 /// This is a taken-over process: LOCAL is mapped and unused. Called once.
-pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Box<dyn RunningTool>, String> {
+pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Injected<T>, String> {
     const {
         assert!(
             size_of::<T::Local>() as u64 <= LOCAL.size - PREFIX.size,
@@ -45,15 +56,28 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Bo
     }
     // SAFETY: the region is mapped, large and aligned enough, and nothing else lives at its start.
     unsafe { Injected::<T>::LOCAL.write(safe_reads::without(|| tool.begin(slice))) };
-    Ok(Box::new(Injected { tool }))
+    Ok(Injected { tool })
+}
+
+/// What a tool is told of a system call.
+pub(super) fn of_call(call: &SystemCall) -> SyscallEvent<'_> {
+    let told = Syscall::new(call);
+    if call.result.is_some() { SyscallEvent::Exit(told) } else { SyscallEvent::Entry(told) }
+}
+
+/// What a tool is told of a signal.
+pub(super) fn of_signal(what: SignalChange) -> SignalEvent {
+    match what {
+        SignalChange::Return { pc } => SignalEvent::Return(AppPc(pc)),
+        SignalChange::Handler { signal, origin, pc, handler } => {
+            SignalEvent::Handler(Signal { number: signal, origin, pc, handler })
+        }
+    }
 }
 
 impl<T: Tool> RunningTool for Injected<T> {
     fn instrument(&self, trace: &mut translator::trace::Trace) {
-        let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Self::LOCAL as u64);
-        let view = view.reading_flags(T::READS_FLAGS).repeating(self.tool.repeat()).in_files(trace.files);
-        safe_reads::without(|| self.tool.instrument(&view));
-        let (calls, buffered, counted) = view.into_inserted();
+        let (calls, buffered, counted) = inserted(&self.tool, trace);
         trace.counted = counted;
         trace.calls.extend(calls);
         trace.buffered.extend(buffered);
@@ -92,10 +116,8 @@ impl<T: Tool> RunningTool for Injected<T> {
     fn call(&self, call: &SystemCall) {
         let Some(on_syscall) = T::ON_SYSCALL else { return };
         engine::stream::take(|words| self.drain(words));
-        let told = Syscall::new(call);
-        let event = if call.result.is_some() { SyscallEvent::Exit(told) } else { SyscallEvent::Entry(told) };
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
-        on_syscall(&self.tool, unsafe { &mut *Self::LOCAL }, event);
+        on_syscall(&self.tool, unsafe { &mut *Self::LOCAL }, of_call(call));
     }
 
     fn wants_signals(&self) -> bool {
@@ -105,14 +127,8 @@ impl<T: Tool> RunningTool for Injected<T> {
     fn signal(&self, what: SignalChange) {
         let Some(on_signal) = T::ON_SIGNAL else { return };
         engine::stream::take(|words| self.drain(words));
-        let event = match what {
-            SignalChange::Return { pc } => SignalEvent::Return(AppPc(pc)),
-            SignalChange::Handler { signal, origin, pc, handler } => {
-                SignalEvent::Handler(Signal { number: signal, origin, pc, handler })
-            }
-        };
         // SAFETY: as above.
-        on_signal(&self.tool, unsafe { &mut *Self::LOCAL }, event);
+        on_signal(&self.tool, unsafe { &mut *Self::LOCAL }, of_signal(what));
     }
 
     fn drain(&self, words: &[u64]) {

@@ -21,6 +21,16 @@ use crate::tool::SliceInfo;
 #[macro_export]
 macro_rules! image {
     ($($tool:ty),+ $(,)?) => {
+        $crate::image!(@main |_| None; $($tool),+);
+    };
+    // With a command of the image's own: `image!("name": function; MyTool)` calls the function with the words behind `name`, and ends with its status.
+    ($name:literal: $command:path; $($tool:ty),+ $(,)?) => {
+        $crate::image!(@main |words: &[::std::ffi::OsString]| match words {
+            [_, first, rest @ ..] if first == $name => Some($command(rest)),
+            _ => None,
+        }; $($tool),+);
+    };
+    (@main $command:expr; $($tool:ty),+) => {
         /// Called by libc's start-up code in each of the image's roles.
         #[unsafe(no_mangle)]
         extern "C" fn main(
@@ -28,7 +38,7 @@ macro_rules! image {
             argv: *const *const ::std::ffi::c_char,
         ) -> ::std::ffi::c_int {
             // SAFETY: libc calls this once, in the process's only thread, with the process's arguments.
-            unsafe { $crate::main(argc, argv, &[$($crate::Entry::of::<$tool>()),+]) }
+            unsafe { $crate::main(argc, argv, &[$($crate::Entry::of::<$tool>()),+], $command) }
         }
     };
 }
@@ -38,11 +48,16 @@ macro_rules! image {
 #[unsafe(link_section = ".superpin")]
 static MARK: [u8; 8] = *b"SuperPin";
 
-/// Plays the role that `argv[0]` names. [`image!`] calls it.
+/// Plays the role that `argv[0]` names, or does what a command of the image's own does, if that says so. [`image!`] calls it.
 ///
 /// # Safety
 /// `argv` must be the process's arguments, as libc passes them to `main`, and this must be its only thread.
-pub unsafe fn main(argc: c_int, argv: *const *const c_char, tools: &[Entry]) -> c_int {
+pub unsafe fn main(
+    argc: c_int,
+    argv: *const *const c_char,
+    tools: &[Entry],
+    command: impl FnOnce(&[OsString]) -> Option<c_int>,
+) -> c_int {
     // The linker keeps what is used.
     std::hint::black_box(&raw const MARK);
     // SAFETY: the caller's promise.
@@ -56,6 +71,8 @@ pub unsafe fn main(argc: c_int, argv: *const *const c_char, tools: &[Entry]) -> 
         unsafe { run_injected(rest, tools) }
     } else if first == COLLECTOR {
         collector::run(tools, rest)
+    } else if let Some(status) = command(&args) {
+        status
     } else {
         let bundled: Vec<supervisor::ToolInfo> = tools.iter().map(info).collect();
         supervisor::main(&bundled, args)

@@ -2,23 +2,28 @@
 //!
 //! ```text
 //!                  ┌─► supervisor::main                      checks options, starts the other two
-//!   image! ─► main ┼─► entry ─► injected                     in the app or a slice: instruments, hands in a result
+//!   image! ─► main ┼─► entry ─► (checked ─►) injected        in the app or a slice: instruments, hands in a result
 //!                  └─► collector ─► entry ─► collect         beside them: folds results, prints the total
 //! ```
 //!
 //! * `main`: which role this process plays.
 //! * `entry`: the image's tools, without their types.
 //! * `injected`: a tool in a taken-over process. `collect`: a tool that collects.
+//! * `checked`: a tool that is checked: `asked`, that it asks for the same at the same code, and `cut`, that its results add up however they are cut. `parts`: how these travel.
 //! * `names`: what the collector knows of the app's files. `streams`: what slices write meanwhile. `mapped`: the run memory, as it sees it.
 //! * `collector`: the process that collects, and the commands that it takes.
 
+mod asked;
+mod checked;
 mod collect;
 mod collector;
+mod cut;
 mod entry;
 mod injected;
 mod main;
 mod mapped;
 mod names;
+mod parts;
 mod streams;
 
 pub use entry::Entry;
