@@ -46,19 +46,24 @@ fn is_caught(tool: &str, words: &[&str]) {
 #[test]
 fn stores_to_the_apps_memory_are_caught() {
     let words =
-        ["the tool's routine trials::impure::stores, called at 0x7ff", "ld-linux", "is about to store to 0x7ff"];
+        ["the tool's routine trials::wrong::impure::stores, called at 0x7ff", "ld-linux", "is about to store to 0x7ff"];
     is_caught("stores-to-app", &words);
-    let words =
-        ["trials::impure::clears, called at 0x7ff", "ld-linux", "is about to store to 0x7ff", "[stack]", "memset"];
+    let words = [
+        "trials::wrong::impure::clears, called at 0x7ff",
+        "ld-linux",
+        "is about to store to 0x7ff",
+        "[stack]",
+        "memset",
+    ];
     is_caught("clears-the-stack", &words);
-    is_caught("crashes", &["trials::failing::crashes, called at 0x7ff", "is about to store to 0x8,"]);
+    is_caught("crashes", &["trials::wrong::failing::crashes, called at 0x7ff", "is about to store to 0x8,"]);
 }
 
 #[test]
 fn system_calls_are_caught() {
-    is_caught("looks-at-the-clock", &["trials::impure::looks_at_the_clock, called at 0x7ff", "(clock_gettime)"]);
-    is_caught("prints", &["trials::failing::prints", "(write)"]);
-    is_caught("panic-in-routine", &["trials::failing::fail_late failed", "the routine gave up"]);
+    is_caught("looks-at-the-clock", &["trials::wrong::impure::looks_at_the_clock, called at 0x7ff", "(clock_gettime)"]);
+    is_caught("prints", &["trials::wrong::failing::prints", "(write)"]);
+    is_caught("panic-in-routine", &["trials::wrong::failing::fail_late failed", "the routine gave up"]);
 }
 
 #[test]
@@ -93,7 +98,7 @@ fn without_checking_they_have_a_total() {
 #[test]
 fn no_tool_that_is_right_is_accused() {
     let app = ["/bin/ls", "-ln", FOLDER];
-    let tools = "arguments behind blocks executed functions inclusive ordered places routines tested whole rarely-prints keeping reading";
+    let tools = "arguments behind blocks executed functions inclusive ordered places routines tested whole rarely-prints keeping reading recording";
     for tool in tools.split(' ') {
         let ordinary = run("-sp 0", tool, &app);
         assert_eq!(ordinary.status, 0, "{tool}: {}", told(&ordinary));

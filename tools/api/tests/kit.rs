@@ -45,7 +45,7 @@ fn what_checking_finds_is_shown() {
     assert!(told.contains("Two serial runs differ"), "{told}");
     let told = failure(runs("stores-to-app").over(["/bin/true"]).slices_of([1000]));
     assert!(told.contains("-check-tool 1 -sp 0") && told.contains("there is no result (status 125):"), "{told}");
-    assert!(told.contains("the tool's routine trials::impure::stores, called at 0x7ff"), "{told}");
+    assert!(told.contains("the tool's routine trials::wrong::impure::stores, called at 0x7ff"), "{told}");
 }
 
 #[test]

@@ -265,11 +265,11 @@ fn a_failing_tool_prints_no_result() {
         ("panic-in-instrument", "instrumentation gave up at 0x"),
         ("refuses", "works on Sundays only"),
         ("wrong-operand", "failing.rs"),
-        ("panic-in-routine", "the tool's routine trials::failing::fail_late failed: panicked at "),
-        ("prints", "the tool's routine trials::failing::prints made system call 1 (write)"),
-        ("opens", "the tool's routine trials::failing::opens made system call 257 (openat)"),
-        ("starts-a-thread", "the tool's routine trials::failing::starts_a_thread started a thread, which"),
-        ("crashes", "the tool's routine trials::failing::crashes failed: panicked at "),
+        ("panic-in-routine", "the tool's routine trials::wrong::failing::fail_late failed: panicked at "),
+        ("prints", "the tool's routine trials::wrong::failing::prints made system call 1 (write)"),
+        ("opens", "the tool's routine trials::wrong::failing::opens made system call 257 (openat)"),
+        ("starts-a-thread", "the tool's routine trials::wrong::failing::starts_a_thread started a thread, which"),
+        ("crashes", "the tool's routine trials::wrong::failing::crashes failed: panicked at "),
         ("crashes", "thunk), address 0x8"),
         ("wrong-operand", "there is no Arg::MemoryAddress(7) at `"),
         ("wrong-argument", "Arg::Argument(0) belongs to calls At::Before a routine's first instruction"),
@@ -299,7 +299,7 @@ fn routines_that_leave_the_code_cache_are_in_the_report() {
         let line = printed.lines().find(|line| line.starts_with("routine_1_leaves_the_cache: "));
         let line = line.unwrap_or_else(|| panic!("{printed}"));
         let (name, rest) = line.split_once(" calls, ").expect("calls");
-        assert!(name.starts_with("routine_1_leaves_the_cache: trials::failing::rarely_prints, "), "{line}");
+        assert!(name.starts_with("routine_1_leaves_the_cache: trials::wrong::failing::rarely_prints, "), "{line}");
         assert!(rest.contains(" % of the time in it: it has `") && rest.contains("` in "), "{line}");
         let (_, calls) = name.rsplit_once(' ').expect("a number");
         let total = printed.lines().find_map(|line| line.strip_prefix("a total: ")).expect("a total");

@@ -6,9 +6,7 @@ mod arguments;
 mod behind;
 mod blocks;
 mod executed;
-mod failing;
 mod functions;
-mod impure;
 mod inclusive;
 mod order;
 mod places;
@@ -16,6 +14,7 @@ mod registers;
 mod routines;
 mod state;
 mod whole;
+mod wrong;
 
 superpin_tool::image!(
     arguments::Arguments,
@@ -37,30 +36,30 @@ superpin_tool::image!(
     state::Tested,
     state::VersionsOf,
     whole::Whole,
-    failing::PanicInRoutine,
-    failing::PanicInInstrument,
-    failing::LoopInRoutine,
-    failing::Refuses,
-    failing::WrongOperand,
-    failing::AsksForFlags,
-    failing::WrongOperandOfBlock,
-    failing::RarelyPrints,
-    failing::WrongArgument,
-    failing::WrongReturnValue,
-    failing::UsesUnkept,
-    failing::KeepsTooLong,
-    failing::Prints,
-    failing::Opens,
-    failing::StartsAThread,
-    failing::Crashes,
-    impure::StoresToApp,
-    impure::ClearsTheStack,
-    impure::LooksAtTheClock,
-    impure::NumbersBlocks,
-    impure::RemembersTheFirst,
-    impure::CountsElsewhere,
-    impure::FoldsByHash,
-    impure::Rounds,
-    impure::CountsSlices,
-    impure::FinishesTwice
+    wrong::failing::PanicInRoutine,
+    wrong::failing::PanicInInstrument,
+    wrong::failing::LoopInRoutine,
+    wrong::failing::Refuses,
+    wrong::failing::WrongOperand,
+    wrong::failing::AsksForFlags,
+    wrong::failing::WrongOperandOfBlock,
+    wrong::failing::RarelyPrints,
+    wrong::failing::WrongArgument,
+    wrong::failing::WrongReturnValue,
+    wrong::failing::UsesUnkept,
+    wrong::failing::KeepsTooLong,
+    wrong::failing::Prints,
+    wrong::failing::Opens,
+    wrong::failing::StartsAThread,
+    wrong::failing::Crashes,
+    wrong::impure::StoresToApp,
+    wrong::impure::ClearsTheStack,
+    wrong::impure::LooksAtTheClock,
+    wrong::impure::NumbersBlocks,
+    wrong::impure::RemembersTheFirst,
+    wrong::impure::CountsElsewhere,
+    wrong::impure::FoldsByHash,
+    wrong::impure::Rounds,
+    wrong::impure::CountsSlices,
+    wrong::impure::FinishesTwice
 );

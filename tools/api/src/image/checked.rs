@@ -13,7 +13,7 @@ use slice_runtime::{AppImage, Happened, OwnSlot, RunningTool, SignalChange, Syst
 
 use super::asked::Asked;
 use super::injected::{self, Injected, of_call, of_signal};
-use super::parts::{Encoded, Part, join};
+use super::parts::{self, Encoded, Part, join};
 use crate::names::{self, ImageEvent};
 use crate::tool::{SliceInfo, Tool, configure};
 
@@ -54,7 +54,7 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Bo
     }
     name::<T>(drain::<T> as *const () as usize, "drain");
     let other = configure::<T>(options)?.tool;
-    let second = Box::into_raw(Box::new(safe_reads::without(|| own.tool.begin(slice))));
+    let second = Box::into_raw(Box::new(safe_reads::without(|| own.tool.begin(parts::as_slice(slice, 0)))));
     engine::check::set_second(second as u64);
     Ok(Box::new(Checked { own, other, slice, asked: Asked::default(), second, cuts: RefCell::default() }))
 }
@@ -118,20 +118,26 @@ impl<T: Tool> Checked<T> {
 
     fn try_cut(&self, pc: u64, images: &[AppImage]) -> Result<(), String> {
         let mut cuts = self.cuts.borrow_mut();
-        if cuts.parts.iter().map(|part| part.result.len()).sum::<usize>() > MOST {
+        if cuts.parts.len() > parts::MOST - 3 || cuts.parts.iter().map(|part| part.result.len()).sum::<usize>() > MOST {
             return Ok(());
         }
-        let result = self.encode_part(&mut cuts)?;
-        cuts.parts.push(Part { end: pc, result });
-        cuts.told = block_counts::now();
-        // SAFETY: as in `encode`.
-        unsafe { *self.second = safe_reads::without(|| self.own.tool.begin(self.slice)) };
-        images.iter().for_each(|image| self.tell_image(self.second, image, Happened::Present));
+        self.end_part(&mut cuts, pc, images)?;
         if cuts.parts.len() == 1 {
             // A slice in which nothing happens that the tool looks at changes nothing.
-            let result = self.encode_part(&mut cuts)?;
-            cuts.parts.push(Part { end: pc, result });
+            self.end_part(&mut cuts, pc, images)?;
         }
+        Ok(())
+    }
+
+    /// Ends the second local state's part, and begins the next one.
+    fn end_part(&self, cuts: &mut Cuts, pc: u64, images: &[AppImage]) -> Result<(), String> {
+        let result = self.encode_part(cuts)?;
+        cuts.parts.push(Part { end: pc, result });
+        let next = parts::as_slice(self.slice, cuts.parts.len());
+        cuts.told = block_counts::now();
+        // SAFETY: as in `encode`.
+        unsafe { *self.second = safe_reads::without(|| self.own.tool.begin(next)) };
+        images.iter().for_each(|image| self.tell_image(self.second, image, Happened::Present));
         Ok(())
     }
 
@@ -220,8 +226,7 @@ impl<T: Tool> RunningTool for Checked<T> {
         }
         let mut cuts = self.cuts.borrow_mut();
         let last = self.encode_part(&mut cuts)?;
-        let parts = [&cuts.parts[..], &[Part { end: 0, result: last }]].concat();
-        let all = join(&whole, &parts);
+        let all = join(&whole, &[&cuts.parts[..], &[Part { end: 0, result: last }]].concat());
         let room = out.get_mut(..all.len()).ok_or_else(|| {
             format!(
                 "the results of tool {}, {} bytes with those of its parts, don't fit: make slices shorter with -spmsec",

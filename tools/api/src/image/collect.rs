@@ -78,7 +78,7 @@ impl<T: Tool> Collect for Collector<T> {
         let mut result = result;
         if let Some(cut) = &mut self.cut {
             let (whole, parts) = split(result).ok_or("a result of a checked tool isn't one")?;
-            cut.fold(&self.tool, parts)?;
+            cut.fold(&self.tool, slice, parts)?;
             result = whole;
         }
         let result = postcard::from_bytes(result)

@@ -1,6 +1,6 @@
 //! Results of parts, folded in another grouping than those of slices, which must come to the same.
 
-use super::parts::Part;
+use super::parts::{Part, as_slice};
 use crate::tool::{SliceInfo, Tool};
 
 /// Places that are named at most.
@@ -20,15 +20,15 @@ impl<T: Tool> Cut<T> {
         Self { total: T::Total::default(), parts: 0, ends: Vec::new() }
     }
 
-    /// Folds the parts of the next slice.
+    /// Folds the parts of the next slice, which is this one.
     ///
     /// # Errors
     /// If a result can't be decoded.
-    pub fn fold(&mut self, tool: &T, parts: Vec<Part>) -> Result<(), String> {
-        for Part { end, result } in parts {
+    pub fn fold(&mut self, tool: &T, slice: SliceInfo, parts: Vec<Part>) -> Result<(), String> {
+        for (n, Part { end, result }) in parts.into_iter().enumerate() {
             let result = postcard::from_bytes(&result)
                 .map_err(|error| format!("the result of a part of a slice can't be decoded: {error}"))?;
-            tool.fold(&mut self.total, SliceInfo { number: self.parts }, result);
+            tool.fold(&mut self.total, as_slice(slice, n), result);
             self.parts += 1;
             if end != 0 && self.ends.len() < NAMED && !self.ends.contains(&end) {
                 self.ends.push(end);

@@ -1,5 +1,7 @@
 //! What a slice of a checked tool hands in: its result, and the results of its parts, which are to add up to the same.
 
+use crate::tool::SliceInfo;
+
 /// A result, encoded.
 pub type Encoded = Vec<u8>;
 
@@ -10,6 +12,14 @@ pub struct Part {
     pub end: u64,
     /// What was seen in it.
     pub result: Encoded,
+}
+
+/// Parts that a slice is cut into, and one.
+pub const MOST: usize = 64;
+
+/// A part is to the tool what a slice is, with a number of its own in their order; 0 is that in which the run begins.
+pub fn as_slice(slice: SliceInfo, part: usize) -> SliceInfo {
+    SliceInfo { number: slice.number * MOST as u64 + part as u64 }
 }
 
 const WORD: usize = size_of::<u64>();

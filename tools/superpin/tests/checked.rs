@@ -1,0 +1,38 @@
+//! No bundled tool is accused by `-check-tool 1`, and each prints what it prints without.
+
+use std::ffi::OsString;
+
+use suites::run::{Job, Outcome, run};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+
+fn superpin(arguments: &str) -> Outcome {
+    let command: [OsString; 1] = [env!("CARGO_BIN_EXE_superpin").into()];
+    run(&Job::new(arguments.split_whitespace()).under(command)).expect("cargo built it")
+}
+
+/// The tools' names, as `-t help` lists them.
+fn tools() -> Vec<String> {
+    let list = String::from_utf8(superpin("-t help").stdout).expect("it is text");
+    let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn no_bundled_tool_is_accused() {
+    let tools = tools();
+    assert!(
+        ["icount2", "dcache", "allcache", "bpred"].iter().all(|name| tools.iter().any(|tool| tool == name)),
+        "{tools:?}"
+    );
+    for tool in tools {
+        let app = format!("-env clean -t {tool} -- /bin/ls -n {FOLDER}");
+        let ordinary = superpin(&app);
+        let printed = String::from_utf8_lossy(&ordinary.stderr);
+        assert_eq!(ordinary.status, 0, "{tool}: {printed}");
+        for mode in ["-sp 0", "-sp 1 -spmsec 5 -spsysrecs 20"] {
+            let checked = superpin(&format!("-check-tool 1 {mode} {app}"));
+            assert!(checked == ordinary, "{tool} {mode}: {}", String::from_utf8_lossy(&checked.stderr));
+        }
+    }
+}
