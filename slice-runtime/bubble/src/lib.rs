@@ -8,7 +8,7 @@
 //!
 //! * [`map`]: the drawing. Every address of the bubble is decided there and nowhere else.
 //! * [`shared`]: what lies in the *run memory*, one memfd that the control process and all slices map.
-//! * [`stream`]: what a tool writes in order.
+//! * [`routines`]: how a tool's routines are called. [`stream`]: what a tool writes in order.
 //! * [`switches`]: the engine's optimisations by name, since the control process reads them.
 //! * [`snapshot`]: what a started image's memory holds, for slices to go on from.
 //! * [`code_files`]: which files the shared code is from. [`files`]: where those are that the app maps.
@@ -26,6 +26,7 @@ pub mod files;
 pub mod map;
 pub mod modules;
 pub mod region;
+pub mod routines;
 pub mod shared;
 pub mod snapshot;
 pub mod stream;

@@ -21,6 +21,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub use crate::map::MAX_SLOTS;
+use crate::routines::{AWAY, Away};
 
 use machine::{Registers, SavedXState, cpuid};
 
@@ -262,25 +263,6 @@ impl SliceStats {
         self.children += other.children;
         self.threads += other.threads;
     }
-}
-
-/// Routines that a slice tells of at most.
-pub const AWAY: usize = 4;
-
-/// An analysis routine that isn't called from translated code. Addresses are those of the image in the bubble.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct Away {
-    /// It.
-    pub routine: u64,
-    /// Its calls.
-    pub calls: u64,
-    /// CPU nanoseconds in it, estimated.
-    pub ns: u64,
-    /// Its name, a constant of the image; 0 where this process doesn't know it.
-    pub name: u64,
-    /// Bytes of that.
-    pub name_len: u64,
 }
 
 /// The shared face of one slice.

@@ -49,6 +49,8 @@ pub enum Optimisation {
     Remember,
     /// Routines that change little are called by translated code itself. Instead: by the runtime.
     Call,
+    /// Any other routine is called by translated code as well, which puts all of the app's state aside. Instead: by the runtime.
+    Aside,
     /// Recorded system calls replayed without entering the runtime. Instead: by the runtime.
     FastPath,
     /// Translations of code that others may change compare it themselves. Instead: the runtime does, whenever one is entered.
@@ -59,7 +61,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 24] = [
+    pub const ALL: [Optimisation; 25] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -81,6 +83,7 @@ impl Optimisation {
         Optimisation::Stubs,
         Optimisation::Remember,
         Optimisation::Call,
+        Optimisation::Aside,
         Optimisation::FastPath,
         Optimisation::SelfCheck,
         Optimisation::Snapshot,
@@ -110,6 +113,7 @@ impl Optimisation {
             Optimisation::Stubs => "stubs",
             Optimisation::Remember => "remember",
             Optimisation::Call => "call",
+            Optimisation::Aside => "aside",
             Optimisation::FastPath => "fast-path",
             Optimisation::SelfCheck => "self-check",
             Optimisation::Snapshot => "snapshot",

@@ -1,13 +1,13 @@
-//! Analysis routines that leave the code cache: how often each did, for how long, and which one runs now.
+//! Analysis routines that leave the code cache, or are called with all of the app's state aside: how often each was, for how long, and which one runs now.
 //!
-//! The way there and back costs as much as a system call, so what is counted here costs little beside it; time is taken of few calls.
+//! What is counted here costs little beside the way there and back; time is taken of few calls.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bubble::map::IMAGE;
-use bubble::shared::{AWAY, Away};
+use bubble::routines::{AWAY, Away, way};
 
 /// Of so many calls the time of one is taken.
 const SAMPLE: u64 = 256;
@@ -15,7 +15,15 @@ const SAMPLE: u64 = 256;
 const OFTEN_NS: u64 = 5000;
 
 /// The routine that runs now; 0: none.
-static CURRENT: AtomicU64 = AtomicU64::new(0);
+pub(crate) static CURRENT: AtomicU64 = AtomicU64::new(0);
+/// Routines that are counted at most by `superpin_aside`.
+pub(crate) const MOST_ASIDE: usize = 16;
+/// Of each that it calls: its address, its calls, and nanoseconds in it, estimated.
+pub(crate) static ASIDE: [[AtomicU64; 3]; MOST_ASIDE] = [const { [const { AtomicU64::new(0) }; 3] }; MOST_ASIDE];
+/// The entry of the routine whose time is taken; 0: none.
+pub(crate) static SAMPLED: AtomicU64 = AtomicU64::new(0);
+/// When that began, with what it takes to look.
+static STARTED: AtomicU64 = AtomicU64::new(0);
 static KNOWN: Mutex<Known> = Mutex::new(Known { names: BTreeMap::new(), own: Vec::new(), uses: Vec::new() });
 
 struct Known {
@@ -76,11 +84,46 @@ pub(crate) fn count(routine: u64, call: impl FnOnce() -> u64) -> u64 {
     result
 }
 
-/// Those that left most often, in this process, with the most frequent first.
-pub fn most() -> [Away; AWAY] {
+/// A call begins whose time is taken.
+pub(crate) extern "C" fn sample(entry: &[AtomicU64; 3]) {
+    let looked = cpu_ns();
+    let started = cpu_ns();
+    STARTED.store(started + (started - looked), Ordering::Relaxed);
+    SAMPLED.store(std::ptr::from_ref(entry) as u64, Ordering::Relaxed);
+}
+
+/// It has ended.
+pub(crate) extern "C" fn end_of_sample() {
+    let taken = cpu_ns().saturating_sub(STARTED.load(Ordering::Relaxed));
+    let entry = SAMPLED.swap(0, Ordering::Relaxed);
+    if let Some([_, calls, ns]) = ASIDE.iter().find(|one| std::ptr::from_ref(*one) as u64 == entry) {
+        ns.fetch_add(taken * SAMPLE.min(calls.load(Ordering::Relaxed)), Ordering::Relaxed);
+    }
+}
+
+fn aside() -> impl Iterator<Item = Away> {
+    let one = |one: &[AtomicU64; 3]| {
+        let [routine, calls, ns] = [0, 1, 2].map(|n| one[n].load(Ordering::Relaxed));
+        Away { routine, calls, ns, way: way::ASIDE, ..Away::default() }
+    };
+    ASIDE.iter().map(one).filter(|used| used.calls > 0)
+}
+
+fn counted(known: &Known) -> Vec<Away> {
+    known.uses.iter().copied().chain(aside()).collect()
+}
+
+/// How routines are called in this process, the most frequent calls that were counted first. `translated`: what is known of calls that were translated.
+pub fn most(translated: Vec<Away>) -> [Away; AWAY] {
     let known = known();
-    let mut uses = known.uses.clone();
-    uses.sort_by_key(|used| std::cmp::Reverse(used.calls));
+    let mut uses = counted(&known);
+    for one in translated {
+        match uses.iter_mut().find(|used| (used.routine, used.way) == (one.routine, one.way)) {
+            Some(used) => (used.places, used.why) = (one.places, one.why),
+            None => uses.push(one),
+        }
+    }
+    uses.sort_by_key(|used| std::cmp::Reverse((used.calls, used.places)));
     let mut most = [Away::default(); AWAY];
     for (to, used) in most.iter_mut().zip(uses) {
         *to = used;
@@ -93,9 +136,15 @@ pub fn most() -> [Away; AWAY] {
 
 /// What is to be said of the one that left most often, if that takes a large part of so many nanoseconds.
 pub fn told(cpu_ns: u64) -> Option<String> {
-    let [most, ..] = most();
-    let is_much = most.calls > 0 && (most.calls > cpu_ns / OFTEN_NS || most.ns > cpu_ns / 2);
-    is_much.then(|| format!("{} has left the code cache {} times", named(most.routine), most.calls))
+    let is_much = |used: &Away| {
+        let often = used.way == way::LEAVES && used.calls > cpu_ns / OFTEN_NS;
+        used.calls > 0 && (often || used.ns > cpu_ns / 2)
+    };
+    let mut uses = counted(&known());
+    uses.sort_by_key(|used| std::cmp::Reverse(used.calls));
+    let most = uses.into_iter().find(is_much)?;
+    let how = if most.way == way::LEAVES { "has left the code cache" } else { "was called" };
+    Some(format!("{} {how} {} times", named(most.routine), most.calls))
 }
 
 /// The routine that runs now, for people.
@@ -146,7 +195,7 @@ mod tests {
         assert_eq!(current(), None);
         disown(&[0x78]);
         assert_eq!(count(0x78, || 5), 5);
-        let most = most();
+        let most = most(Vec::new());
         assert!(most.iter().all(|used| used.routine != 0x78));
         let used = most.iter().find(|used| used.routine == 0x77).unwrap();
         assert_eq!((used.calls, used.name_len), (1000, 14));

@@ -4,8 +4,8 @@ use engine::Host;
 use std::sync::atomic::Ordering;
 
 use bubble::behind::Behind;
-use bubble::shared::{EngineStats, SliceStats};
-use engine::{Control, Flow};
+use bubble::shared::SliceStats;
+use engine::{Control, Flow, Runner};
 use machine::{Gpr, Here, Registers, flags};
 use syscall_replay::table::{self, Rule};
 use syscall_replay::{effects, is_error};
@@ -76,11 +76,11 @@ impl SerialHost {
     }
 
     /// Hands in the result and ends the process as the app did.
-    pub(super) fn finish(&self, engine: EngineStats) -> ! {
+    pub(super) fn finish(&self, engine: &Runner) -> ! {
         // No handler may find a process that is about to end.
         set_real_mask(!FAULTS);
         let ending = self.ending.unwrap_or(Ending::Exit(0));
-        let stats = SliceStats { engine, away: engine::routines::most(), ..self.stats() };
+        let stats = SliceStats { engine: engine.stats(), away: engine.routines(), ..self.stats() };
         if let Err(error) = self.slot.publish(self.tool.as_ref(), stats) {
             self.slot.report(&error);
         }

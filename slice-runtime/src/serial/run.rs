@@ -122,7 +122,7 @@ impl SharedState {
         if flow == Flow::Continue {
             self.engine.run(&mut self.host);
         }
-        self.host.pause.take().unwrap_or_else(|| self.host.finish(self.engine.stats()))
+        self.host.pause.take().unwrap_or_else(|| self.host.finish(&self.engine))
     }
 }
 

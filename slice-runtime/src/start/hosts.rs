@@ -70,7 +70,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
         engine: engine.stats(),
         boot_ns: boot_times.0,
         boot_cpu_ns: boot_times.1,
-        away: engine::routines::most(),
+        away: engine.routines(),
         ..SliceStats::default()
     };
     if let Err(error) = host.finish(stats) {

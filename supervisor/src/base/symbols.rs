@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use bubble::routines::{way, why};
 use isa::routine::{Obstacle, followed};
 use machine::mapping::{self, Mapping};
 use object::{Object, ObjectSymbol};
@@ -100,40 +101,67 @@ fn image_end(maps: &[Mapping], start: u64) -> Option<u64> {
     image.last().map(|map| map.end)
 }
 
-/// What is known of routines that left the code cache, of all slices together.
+/// What is known of routines whose calls cost much, by their offsets and ways, of all slices together.
 #[derive(Default)]
-pub struct Routines(BTreeMap<u64, Used>);
+pub struct Routines(BTreeMap<(u64, u64), Used>);
 
 #[derive(Default)]
 struct Used {
     name: Option<String>,
     calls: u64,
     ns: u64,
+    places: u64,
+    why: u64,
+}
+
+impl Used {
+    /// Why a routine that translated code is left for isn't called in a better way.
+    fn reasons(&self) -> Vec<&'static str> {
+        let all = [
+            (why::TOLD, "what it is told the runtime alone finds"),
+            (why::COUNTERS, "counters that are added to before it have to be added up first"),
+            (why::TESTED, "its test isn't in place"),
+            (why::OFF, "`-engine` says so"),
+        ];
+        all.into_iter().filter(|(bit, _)| self.why & bit != 0).map(|(_, text)| text).collect()
+    }
 }
 
 impl Routines {
-    /// Adds those of a slice, whose addresses are in the bubble.
-    pub fn add(&mut self, slice: &[bubble::shared::Away]) {
+    /// Adds how a slice called them. Their addresses are in the bubble.
+    pub fn add(&mut self, slice: &[bubble::routines::Away]) {
         let image = bubble::map::IMAGE.start;
-        for away in slice.iter().filter(|away| away.calls > 0) {
-            let used = self.0.entry(away.routine.wrapping_sub(image)).or_default();
+        for away in slice.iter().filter(|away| away.routine != 0) {
+            let used = self.0.entry((away.routine.wrapping_sub(image), away.way)).or_default();
             used.calls += away.calls;
             used.ns += away.ns;
+            used.places += away.places;
+            used.why |= away.why;
             if used.name.is_none() && away.name_len > 0 {
                 used.name = text_at(away.name.wrapping_sub(image), away.name_len);
             }
         }
     }
 
-    /// A line for each, the most frequent first. `cpu_ns`: all time of the slices.
-    pub fn lines(&self, cpu_ns: u64) -> Vec<String> {
+    /// For each, those first whose calls take most, the name of a line and what it says. `cpu_ns`: all time of the slices.
+    pub fn lines(&self, cpu_ns: u64) -> Vec<(&'static str, String)> {
         let mut all: Vec<_> = self.0.iter().collect();
-        all.sort_by_key(|(_, used)| std::cmp::Reverse(used.calls));
-        let line = |(offset, used): (&u64, &Used)| {
+        all.sort_by_key(|(_, used)| std::cmp::Reverse((used.ns, used.calls, used.places)));
+        let line = |(&(offset, way), used): (&(u64, u64), &Used)| {
             let name = used.name.clone().unwrap_or_else(|| named(&format!("{MARK}{offset:x}")));
             let share = 100.0 * used.ns as f64 / cpu_ns.max(1) as f64;
-            let why = obstacle(*offset).unwrap_or_else(|| "translated code can't call it where it is called".into());
-            format!("{name}, {} calls, {share:.1} % of the time in it: {why}", used.calls)
+            let counted = format!("{name}, {} calls, {share:.1} % of the time in it", used.calls);
+            let obstacle = || obstacle(offset).unwrap_or_else(|| "it changes more than general registers".into());
+            let places = format!("{name}, at {} places", used.places);
+            match way {
+                way::LEAVES if used.why == 0 => ("leaves_the_cache", format!("{counted}: {}", obstacle())),
+                way::LEAVES => ("leaves_the_cache", format!("{counted}: {}", used.reasons().join(", "))),
+                way::ASIDE => ("is_called_aside", format!("{counted}: {}", obstacle())),
+                way::CALLED => {
+                    ("is_called", format!("{places}: it is too long to be in place, calls, loops or uses the stack"))
+                }
+                _ => ("is_in_place", places),
+            }
         };
         all.into_iter().map(line).collect()
     }

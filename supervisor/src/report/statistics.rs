@@ -293,8 +293,8 @@ impl Statistics {
         line("full_checks", self.slice.full_checks.to_string());
         line("stack_checks", self.slice.stack_checks.to_string());
         line("memory_checks", self.slice.memory_checks.to_string());
-        for (n, routine) in self.routines.lines(self.slice.cpu_ns).into_iter().enumerate() {
-            line(&format!("routine_{}_leaves_the_cache", n + 1), routine);
+        for (n, (how, routine)) in self.routines.lines(self.slice.cpu_ns).into_iter().enumerate() {
+            line(&format!("routine_{}_{how}", n + 1), routine);
         }
         for (slice, end) in self.ends.iter().flatten() {
             line(&format!("slice_{slice}_ended"), end.clone());

@@ -292,23 +292,31 @@ fn a_failing_tool_prints_no_result() {
 
 /// What makes a tool slow is named.
 #[test]
-fn routines_that_leave_the_code_cache_are_in_the_report() {
+fn the_report_says_how_routines_are_called() {
+    let total = |printed: &str| {
+        let total = printed.lines().find_map(|line| line.strip_prefix("a total: "));
+        total.expect("a total").to_owned()
+    };
     for mode in ["0", "1"] {
-        let output = run(&["-sp", mode, "-report", "-", "-t", "rarely-prints", "--", "/bin/ls", "/"]);
-        let printed = text(&output.stderr);
-        let line = printed.lines().find(|line| line.starts_with("routine_1_leaves_the_cache: "));
-        let line = line.unwrap_or_else(|| panic!("{printed}"));
-        let (name, rest) = line.split_once(" calls, ").expect("calls");
-        assert!(name.starts_with("routine_1_leaves_the_cache: trials::wrong::failing::rarely_prints, "), "{line}");
-        assert!(rest.contains(" % of the time in it: it has `") && rest.contains("` in "), "{line}");
-        let (_, calls) = name.rsplit_once(' ').expect("a number");
-        let total = printed.lines().find_map(|line| line.strip_prefix("a total: ")).expect("a total");
-        assert_eq!(calls, total, "{printed}");
-        assert_eq!(printed.matches("leaves_the_cache").count(), 1, "{printed}");
+        for (engine, way) in [("none", "leaves_the_cache"), ("all", "is_called_aside")] {
+            let engine = if engine == "none" { &["-engine", "no-aside"][..] } else { &[] };
+            let options = ["-sp", mode, "-report", "-", "-t", "rarely-prints", "--", "/bin/ls", "/"];
+            let printed = text(&run(&[engine, &options[..]].concat()).stderr);
+            let first = format!("routine_1_{way}: trials::wrong::failing::rarely_prints, ");
+            let line = printed.lines().find_map(|line| line.strip_prefix(&first[..]));
+            let line = line.unwrap_or_else(|| panic!("{printed}"));
+            let (calls, rest) = line.split_once(" calls, ").expect("calls");
+            assert_eq!(calls, total(&printed), "{printed}");
+            let why = if way == "is_called_aside" { ": it has `" } else { ": `-engine` says so" };
+            assert!(rest.contains(" % of the time in it: "), "{line}");
+            assert!(rest.contains(why), "{line}");
+            assert!(!printed.contains("routine_2"), "{printed}");
+        }
+        // A test in place, and what is called.
+        let printed = text(&run(&["-sp", mode, "-report", "-", "-t", "tested", "--", "/bin/true"]).stderr);
+        assert!(printed.contains("_is_in_place: trials::state::tested::collect, at "), "{printed}");
+        assert!(printed.contains("_is_called: trials::state::tested::compare, at "), "{printed}");
     }
-    // What never leaves isn't there.
-    let printed = text(&run(&["-report", "-", "-t", "ordered", "--", "/bin/true"]).stderr);
-    assert!(!printed.contains("leaves_the_cache: trials::failing"), "{printed}");
 }
 
 #[test]

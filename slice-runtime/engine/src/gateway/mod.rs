@@ -8,13 +8,16 @@
 //!                         fast path ┘  a routine of the host's that does a system call's work: no run loop
 //! ```
 //!
-//! `switch` is the context switch, in assembly; [`fast_path`] says what a way round the runtime owes to both sides.
+//! `switch` is the context switch, in assembly, with `extended` for the extended state; `aside` calls routines of the tool's without it; [`fast_path`] says what a way round the runtime owes to both sides.
 
+mod aside;
+mod extended;
 pub mod fast_path;
 mod switch;
 
+pub use aside::doors;
 pub use fast_path::FastPath;
 pub use switch::{
-    EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, INDIRECT_MISS, abandon_pc, adopt, detach, doors, enter,
-    extended_state, in_enter_window, indirect_miss_pc, leave_by_stub_pc, stored_environment,
+    EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, INDIRECT_MISS, abandon_pc, adopt, detach, enter, extended_state,
+    in_enter_window, indirect_miss_pc, leave_by_stub_pc, stored_environment,
 };

@@ -18,68 +18,12 @@ use std::arch::global_asm;
 use std::mem::offset_of;
 
 use machine::{Registers, XState};
-use translator::abi::{Cpu, Doors, HOME_R9, HOME_R10, SLOT_R11, ThreadState};
+use translator::abi::{Cpu, HOME_R9, HOME_R10, SLOT_R11, ThreadState};
 
-const REGISTERS: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers);
-const XSTATE: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, xstate) + offset_of!(XState, bytes);
+use super::extended::{load_extended_state, store_extended_state};
 
-/// Instructions that load the app's extended state, by way of rax, rcx and rdx. XRSTOR loads the selectors of the last x87 instruction from no image, and on some
-/// processors nothing about it (see [`machine::x87`]): where that is about to be seen it is put into the unit's environment. If an exception is pending
-/// the image has all but the selectors, and addresses in full. And where XRSTOR takes registers that hold zero out of use ([`machine::in_use`]), those that were in use are so again.
-macro_rules! load_extended_state {
-    () => {
-        concat!(
-            "mov eax, gs:[{xsave_mask}]\n",
-            "mov edx, gs:[{xsave_mask} + 4]\n",
-            "xrstor64 gs:[{xstate}]\n",
-            "cmp qword ptr gs:[{restores_x87}], 0\n",
-            "je 8f\n",
-            "test byte ptr gs:[{xstate} + 512], 1\n",
-            "jz 8f\n",
-            "test byte ptr gs:[{xstate} + 2], 0x80\n",
-            "jz 7f\n",
-            "cmp qword ptr gs:[{restores_x87}], 2\n",
-            "jne 8f\n",
-            "7:\n",
-            "fnstenv gs:[{environment}]\n",
-            "mov rax, gs:[{last_x87}]\n",
-            "mov gs:[{environment} + 12], rax\n",
-            "mov rax, gs:[{last_x87} + 8]\n",
-            "mov gs:[{environment} + 20], rax\n",
-            "fldenv gs:[{environment}]\n",
-            "8:\n",
-            "cmp qword ptr gs:[{forgets_zeros}], 0\n",
-            "je 9f\n",
-            // Most often the upper halves are out of use and the first registers hold something.
-            "test byte ptr gs:[{xstate} + 512], 0x44\n",
-            "jnz 6f\n",
-            "mov rax, gs:[{xstate} + 160]\n",
-            "or rax, gs:[{xstate} + 168]\n",
-            "or rax, gs:[{xstate} + 176]\n",
-            "or rax, gs:[{xstate} + 184]\n",
-            "jnz 9f\n",
-            "6:\n",
-            "mov ecx, 1\n",
-            "xgetbv\n",
-            "not eax\n",
-            "and eax, gs:[{xstate} + 512]\n",
-            "test al, 0x46\n",
-            "jz 9f\n",
-            "test al, 2\n",
-            "jz 2f\n",
-            "movaps xmm0, gs:[{xstate} + 160]\n",
-            "2:\n",
-            "test al, 4\n",
-            "jz 3f\n",
-            "vinserti128 ymm0, ymm0, gs:[{zeros}], 1\n",
-            "3:\n",
-            "test al, 0x40\n",
-            "jz 9f\n",
-            "vinserti64x4 zmm0, zmm0, gs:[{zeros}], 1\n",
-            "9:\n",
-        )
-    };
-}
+pub(super) const REGISTERS: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers);
+pub(super) const XSTATE: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, xstate) + offset_of!(XState, bytes);
 
 global_asm!(
     ".pushsection .text.superpin_gateway, \"ax\", @progbits",
@@ -138,43 +82,7 @@ global_asm!(
     "pop rax",
     "mov gs:[{rflags}], rax",
     "cld",
-    "rdfsbase rax",
-    "mov gs:[{fs_base}], rax",
-    "mov eax, gs:[{xsave_mask}]",
-    "mov edx, gs:[{xsave_mask} + 4]",
-    "xsave64 gs:[{xstate}]",
-    "cmp qword ptr gs:[{loses_x87}], 0",
-    "je 9f",
-    "test byte ptr gs:[{xstate} + 512], 1",
-    "jz 9f",
-    "mov rax, gs:[{loses_x87}]",
-    "shr rax, 1",
-    "mov gs:[{restores_x87}], rax",
-    "fnstenv gs:[{environment}]",
-    "mov rax, gs:[{environment} + 12]",
-    "mov rdx, gs:[{environment} + 20]",
-    // The same address without selectors: XRSTOR loaded that, and none was executed since.
-    "cmp eax, gs:[{last_x87}]",
-    "jne 7f",
-    "cmp word ptr gs:[{environment} + 16], 0",
-    "je 8f",
-    "7:",
-    "mov gs:[{last_x87}], rax",
-    "mov gs:[{last_x87} + 8], rdx",
-    // The last sixteen bits of an environment mean nothing.
-    "mov word ptr gs:[{last_x87} + 14], 0",
-    "8:",
-    "test byte ptr gs:[{xstate} + 2], 0x80",
-    "jnz 9f",
-    "cmp qword ptr gs:[{loses_x87}], {selectors}",
-    "je 9f",
-    "mov ecx, eax",
-    "mov gs:[{xstate} + 8], rcx",
-    "mov ecx, edx",
-    "mov gs:[{xstate} + 16], rcx",
-    "shr rax, 48",
-    "mov gs:[{xstate} + 6], ax",
-    "9:",
+    store_extended_state!(),
     // Abandons an entry, or leaves when `cpu` is already filled in.
     ".globl superpin_abandon",
     "superpin_abandon:",
@@ -267,18 +175,13 @@ pub unsafe fn detach(thread: *mut ThreadState) -> ! {
     unsafe { superpin_detach(thread) }
 }
 
-/// Addresses that emitted code jumps to.
-pub fn doors() -> Doors {
-    Doors { leave_by_stub: leave_by_stub_pc(), stub_miss: stub_miss_pc() }
-}
-
 /// Address that a failed indirect prediction jumps to; also what empty entries of the table hold.
 pub fn indirect_miss_pc() -> u64 {
     superpin_indirect_miss as *const () as u64
 }
 
 /// The same for an IBL stub that has the app's rcx in r9.
-fn stub_miss_pc() -> u64 {
+pub fn stub_miss_pc() -> u64 {
     superpin_stub_miss as *const () as u64
 }
 

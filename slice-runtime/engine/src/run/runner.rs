@@ -1,6 +1,7 @@
 //! The run loop: enter the cache, see why it was left, do it, go on.
 
 use bubble::map;
+use bubble::routines::{AWAY, Away};
 use bubble::shared::{EndStands, EngineStats};
 use machine::{CachePc, Gpr, Registers};
 use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, dropped_bits};
@@ -91,6 +92,11 @@ impl Runner {
     /// The app's state.
     pub fn cpu(&mut self) -> &mut Cpu {
         &mut self.thread().cpu
+    }
+
+    /// How the tool's routines are called.
+    pub fn routines(&self) -> [Away; AWAY] {
+        crate::routines::most(self.engine.known.ways())
     }
 
     /// What was done, counted.

@@ -24,7 +24,7 @@ pub struct Engine {
     /// Whether the app enters a block where it goes on in the middle of one, see [`crate::Control::renew`].
     pub(crate) enters: bool,
     /// What is known of analysis routines.
-    pub(super) known: RoutineFacts,
+    pub(crate) known: RoutineFacts,
     /// Buffers of the next translation.
     pub(super) spare: ScratchBuffers,
     /// Counters.

@@ -75,7 +75,7 @@ fn trials(optimisation: Optimisation) -> &'static [Trial] {
         O::Keep => &[(&[], "words"), (&[], "words and blocks")],
         O::Drain => &[(&[], "words"), (&[O::Keep], "words and blocks")],
         O::Stubs => &[(&[], "counters"), (&[], "words")],
-        O::Call => &[(&[], "calls"), (&[], "around")],
+        O::Call | O::Aside => &[(&[], "calls"), (&[], "around")],
         O::Remember | O::Inherit | O::FastPath | O::SelfCheck | O::Snapshot => &[],
     }
 }

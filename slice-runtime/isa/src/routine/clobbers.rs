@@ -41,6 +41,9 @@ const PRESERVED: u16 = 1 << Gpr::Rbx as u16
     | 1 << Gpr::R14 as u16
     | 1 << Gpr::R15 as u16;
 
+/// Registers that any routine may change.
+pub const SCRATCH: u16 = !PRESERVED;
+
 /// Why a routine isn't followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {

@@ -21,7 +21,7 @@ mod state;
 mod template;
 mod ways;
 
-pub use clobbers::{Obstacle, clobbers, followed};
+pub use clobbers::{Obstacle, SCRATCH, clobbers, followed};
 pub use inline::{inline, inline_with_result};
 pub use state::ARGUMENTS;
 pub use template::Inlined;

@@ -4,8 +4,8 @@ use std::ptr::addr_of_mut;
 
 use machine::x87::Lost;
 use machine::{Gpr, Here, component};
-use sigmatch::{Form, Images};
-use translator::trace::{AnalysisCall, Arg, Point, Trace};
+use sigmatch::{Form as Layout, Images};
+use translator::trace::{AnalysisCall, Arg, Form, Point, Trace};
 
 /// One for the process, at the same address in every slice: shared translations pass it to the routines.
 static mut IMAGES: Images = Images::new();
@@ -23,7 +23,8 @@ pub fn instrument(trace: &mut Trace) {
             return None;
         };
         let args = [&[Arg::MemoryAddress(0)], registers].concat();
-        Some(AnalysisCall::new(Point::Before(index), routine as usize, addr_of_mut!(IMAGES) as u64, args))
+        let call = AnalysisCall::new(Point::Before(index), routine as usize, addr_of_mut!(IMAGES) as u64, args);
+        Some(AnalysisCall { form: Form::Runtime, ..call })
     });
     let calls: Vec<_> = calls.collect();
     trace.calls.extend(calls);
@@ -44,15 +45,15 @@ pub fn stored() -> &'static Images {
 }
 
 extern "C" fn note_standard(images: &mut Images, start: u64, low: u64, high: u64) {
-    note(images, start, Form::Standard, low, high);
+    note(images, start, Layout::Standard, low, high);
 }
 
 extern "C" fn note_compacted(images: &mut Images, start: u64, low: u64, high: u64) {
-    note(images, start, Form::Compacted, low, high);
+    note(images, start, Layout::Compacted, low, high);
 }
 
 /// An image is about to be stored at `start`, of the components that edx and eax name.
-fn note(images: &mut Images, start: u64, form: Form, low: u64, high: u64) {
+fn note(images: &mut Images, start: u64, form: Layout, low: u64, high: u64) {
     let requested = (high << 32 | low & 0xffff_ffff) & component::enabled();
     images.note(start, form, requested, engine::extended_state(), &Here::new());
 }

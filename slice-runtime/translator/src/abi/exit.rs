@@ -95,4 +95,6 @@ pub struct Doors {
     pub leave_by_stub: u64,
     /// Where an IBL stub goes on that isn't the target's, when there is no other.
     pub stub_miss: u64,
+    /// Calls the routine in rax with all of the app's state aside that such a call may change, but general registers.
+    pub aside: u64,
 }

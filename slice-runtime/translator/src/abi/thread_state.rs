@@ -27,6 +27,8 @@ pub struct ThreadState {
     pub called_flags: u64,
     /// Arguments of such a call that are computed before it, and all of one that gets a list.
     pub called_args: [u64; MAX_LIST],
+    /// Where a call goes back to that is made with all of the app's state aside, and its routine.
+    pub aside: [u64; 2],
     /// Where the next word of the buffer goes, see [`ThreadState::buffer`].
     pub buffer: u64,
     /// Which exit was taken: what [`exit_id`](super::exit_id) makes, written by the exit's stub.

@@ -176,7 +176,7 @@ mod tests {
                 first_counter: 0,
             };
             let (counters, known) = (Counters::default(), RoutineFacts::default());
-            let doors = Doors { leave_by_stub: 0x5554_e000_1000, stub_miss: 0x5554_e000_1100 };
+            let doors = Doors { leave_by_stub: 0x5554_e000_1000, stub_miss: 0x5554_e000_1100, aside: 0x5554_e000_1200 };
             let rules = Rules {
                 off,
                 exact_faults: false,

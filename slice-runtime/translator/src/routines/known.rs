@@ -2,9 +2,10 @@
 //! takes longer than translating a block), and which pages can be read (asking takes a system call).
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
+use bubble::routines::Away;
 use isa::routine::{ARGUMENTS, clobbers, inline};
 use machine::{AddressHasher, Memory, PAGE};
 
@@ -25,6 +26,8 @@ pub struct RoutineFacts {
     additions: RefCell<HashMap<Key, Option<Addition>, BuildHasherDefault<AddressHasher>>>,
     /// Registers that routines change, see [`clobbers`].
     changed: RefCell<HashMap<usize, Option<u16>, BuildHasherDefault<AddressHasher>>>,
+    /// How calls were translated: how many of each routine in each way, and why not in a better one. See [`bubble::routines::way`].
+    ways: RefCell<BTreeMap<(usize, u64), (u64, u64)>>,
     /// Numbers of pages that could be read.
     readable: RefCell<HashSet<u64>>,
 }
@@ -47,6 +50,27 @@ impl RoutineFacts {
     /// The app's mappings changed.
     pub fn forget_pages(&self) {
         self.readable.borrow_mut().clear();
+    }
+
+    /// A call was translated.
+    pub(crate) fn note(&self, call: &AnalysisCall, way: u64, why: u64) {
+        if call.form != Form::Runtime {
+            let mut ways = self.ways.borrow_mut();
+            let (places, all) = ways.entry((call.routine, way)).or_default();
+            (*places, *all) = (*places + 1, *all | why);
+        }
+    }
+
+    /// How calls of the tool's routines were translated.
+    pub fn ways(&self) -> Vec<Away> {
+        let one = |(&(routine, way), &(places, why)): (&(usize, u64), &(u64, u64))| Away {
+            routine: routine as u64,
+            way,
+            why,
+            places,
+            ..Away::default()
+        };
+        self.ways.borrow().iter().map(one).collect()
     }
 
     /// The general registers that a routine changes, if that is all but flags and memory.

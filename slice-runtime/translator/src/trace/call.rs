@@ -145,11 +145,13 @@ pub enum Form {
     List,
     /// After the address of a [`State`](crate::abi::State), one after the other.
     State,
+    /// One after the other. The routine is the runtime's, and looks at the app's state as it is when translated code was left.
+    Runtime,
 }
 
 impl Form {
     /// All there are, by their numbers.
-    pub const ALL: [Form; 4] = [Form::Words, Form::List, Form::State, Form::Words];
+    pub const ALL: [Form; 4] = [Form::Words, Form::List, Form::State, Form::Runtime];
 }
 
 /// A call of an analysis routine.

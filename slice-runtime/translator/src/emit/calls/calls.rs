@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bubble::routines::way;
 use isa::Kind;
 use machine::{AppPc, flags};
 
@@ -82,8 +83,12 @@ impl Emitter<'_> {
         descriptor: &CallDescriptor,
         instructions: usize,
     ) -> InPlace {
-        let translated = self.inline_call(call, spot, instructions);
-        translated.or_else(|| self.direct_call(call, spot, descriptor, instructions)).unwrap_or_else(|| {
+        if let Some(in_place) = self.inline_call(call, spot, instructions) {
+            self.rules.known.note(call, way::IN_PLACE, 0);
+            return in_place;
+        }
+        self.direct_call(call, spot, descriptor, instructions).unwrap_or_else(|why| {
+            self.rules.known.note(call, way::LEAVES, why);
             self.call_out_of_line(descriptor, AppPc(spot.pc));
             let done = self.offset();
             InPlace { begun: done, done }

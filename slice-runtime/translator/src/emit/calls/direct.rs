@@ -1,4 +1,5 @@
-//! Routines that translated code calls itself: those whose machine code shows that they change a few general registers and flags only.
+//! Routines that translated code calls itself. Most machine code shows that it changes a few general registers and flags only. For another all is put aside that a call may change: the general
+//! registers here, the rest by the engine's gateway ([`Doors::aside`](crate::abi::Doors)), which saves the way through the runtime, that is most of what leaving costs.
 //!
 //! ```text
 //!          jump to `done` if the call is predicated and the instruction takes no effect
@@ -15,6 +16,7 @@
 //! All that time the state map says that the saved registers are in [`ThreadState::called`]. A signal that arrives while the
 //! routine runs is only noted, as in the runtime, and answered at `made`.
 
+use bubble::routines::{way, why};
 use bubble::switches::Optimisation;
 use isa::{Condition, Segment};
 use machine::{AppPc, Gpr};
@@ -35,32 +37,36 @@ const IN_REGISTERS: usize = ARGUMENTS.len() - 1;
 const LIST: usize = 2;
 
 impl Emitter<'_> {
-    /// Emits a call of the routine from here. `None`, with nothing emitted: the runtime must make it.
+    /// Emits a call of the routine from here.
+    ///
+    /// # Errors
+    /// With nothing emitted: the runtime must make it, for that [reason](why).
     pub(in crate::emit) fn direct_call(
         &mut self,
         call: &AnalysisCall,
         spot: Spot,
         descriptor: &CallDescriptor,
         instructions: usize,
-    ) -> Option<InPlace> {
-        let clobbered = self.called_directly(call)?;
+    ) -> Result<InPlace, u64> {
+        let few = self.called_directly(call);
+        let clobbered = few.or_else(|| self.called_with_all_aside(call)).ok_or(why::OFF)?;
         let kind = self.facts.trace.instructions[spot.index].kind();
         let known = |arg: &Arg| constant(*arg, call.point, &self.facts.trace.instructions[spot.index], instructions);
         let values: Vec<Option<u64>> = call.args.iter().map(known).collect();
         let unknown = |n: usize| call.args[n] == Arg::BranchTaken && !matches!(kind, isa::Kind::Branch { .. });
         if (0..values.len()).any(|n| values[n].is_none() && unknown(n)) {
-            return None;
+            return Err(why::TOLD);
         }
-        if call.args.iter().any(|arg| self.asks_for_r11(*arg, spot.index)) {
-            return None;
+        if call.asks || call.args.iter().any(|arg| self.asks_for_r11(*arg, spot.index)) {
+            return Err(why::TOLD);
         }
         let instruction = &self.facts.trace.instructions[spot.index];
         if call.form == Form::State || call.args.iter().any(|arg| arg.is_for_runtime(instruction) && !is_cheap(*arg)) {
-            return None;
+            return Err(why::TOLD);
         }
         // Shards would have to be added up before.
         if self.rules.off.leaves(Optimisation::Shards) && !self.rules.counters.may_be_read() {
-            return None;
+            return Err(why::COUNTERS);
         }
         // All ways out of it are to find the same in r11.
         self.take_r11();
@@ -87,7 +93,16 @@ impl Emitter<'_> {
         self.out.code.load_field(Gpr::Rsp, Field::RuntimeRsp);
         self.out.code.pushfq();
         self.out.code.test_stack_byte(1, 4);
+        let misaligned = few.is_none().then(|| {
+            // It may depend on accesses that aren't aligned, which are faults with the flag AC.
+            let leaves = self.out.code.jcc_near(Condition::Ne);
+            self.out.code.test_stack_byte(2, 4);
+            leaves
+        });
         let forward = self.out.code.jcc_near(Condition::E);
+        if let Some(leaves) = misaligned {
+            self.out.code.bind(leaves);
+        }
         self.give_back_saved(saved, spot);
         let argument = self.add_descriptor(descriptor);
         let mut exits = vec![self.leave(ExitKind::Call, AppPc(spot.pc), argument)];
@@ -95,7 +110,15 @@ impl Emitter<'_> {
         self.mark_with(spot.pc, spot.source, saved.packed());
         self.put_flags(call);
         self.push_arguments(call, &values, saved);
-        if self.out.code.reaches(call.routine as u64) {
+        if few.is_none() {
+            self.out.code.mov_imm(Gpr::Rax, call.routine as u64);
+            if self.out.code.reaches(self.rules.doors.aside) {
+                self.out.code.call(machine::CachePc(self.rules.doors.aside));
+            } else {
+                self.out.code.mov_imm(Gpr::R11, self.rules.doors.aside);
+                self.out.code.call_reg(Gpr::R11);
+            }
+        } else if self.out.code.reaches(call.routine as u64) {
             self.out.code.call(machine::CachePc(call.routine as u64));
         } else {
             self.out.code.mov_imm(Gpr::Rax, call.routine as u64);
@@ -115,12 +138,20 @@ impl Emitter<'_> {
         for skip in skipped {
             self.out.code.bind(skip);
         }
-        Some(InPlace { begun: made, done: made })
+        self.rules.known.note(call, if few.is_some() { way::CALLED } else { way::ASIDE }, 0);
+        Ok(InPlace { begun: made, done: made })
     }
 
     /// The registers that a call's routine changes, if it can be called from here.
     pub(in crate::emit) fn called_directly(&self, call: &AnalysisCall) -> Option<u16> {
         self.rules.off.leaves(Optimisation::Call).then(|| self.rules.known.changed_by(call.routine)).flatten()
+    }
+
+    /// The registers that any routine may change, if this one may be called from here all the same.
+    fn called_with_all_aside(&self, call: &AnalysisCall) -> Option<u16> {
+        let off = self.rules.off;
+        let may_be = off.leaves(Optimisation::Call) && off.leaves(Optimisation::Aside) && call.form != Form::Runtime;
+        may_be.then_some(isa::routine::SCRATCH)
     }
 
     /// Jumps that are taken if a predicated instruction takes no effect, to be bound behind its call.

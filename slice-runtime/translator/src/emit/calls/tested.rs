@@ -16,6 +16,7 @@
 //!
 //! A test that changed its state can't be asked again, so an interruption between `begun` and `pending` is answered behind it.
 
+use bubble::routines::{way, why};
 use bubble::switches::Optimisation;
 use isa::Condition;
 use machine::AppPc;
@@ -35,7 +36,9 @@ impl Emitter<'_> {
         let describe = |call: &AnalysisCall| CallDescriptor::new(call, instruction, 1);
         let (described_test, described_call) = (describe(test).as_test(), describe(call));
         let in_place = !self.is_at_end(spot.index) && self.test_in_place(test, call, &described_call, spot).is_some();
+        self.rules.known.note(test, if in_place { way::IN_PLACE } else { way::LEAVES }, 0);
         if !in_place {
+            self.rules.known.note(call, way::LEAVES, why::TESTED);
             let argument = self.add_descriptor(&described_test);
             self.add_descriptor(&described_call);
             self.leave_for_call(pc, argument);
@@ -87,11 +90,12 @@ impl Emitter<'_> {
         let then = AnalysisCall { predicated: false, test: None, ..call.clone() };
         let mut exits = Vec::new();
         let made = match self.direct_call(&then, spot, described, 1) {
-            Some(InPlace { done, .. }) => {
+            Ok(InPlace { done, .. }) => {
                 skips.push(self.out.code.jmp_near());
                 done
             }
-            None => {
+            Err(why) => {
+                self.rules.known.note(call, way::LEAVES, why);
                 exits.push(self.leave(ExitKind::Call, pc, descriptor));
                 self.offset()
             }
