@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use bubble::boot::{BootBlock, RunMode};
 use bubble::events::{self, SERIAL};
-use bubble::region::pass;
 use bubble::shared::{NOWHERE, RunHeader, SliceStats};
 use bubble::switches::Optimisation;
 use engine::{Control, Runner, Settings, Watched};
@@ -117,6 +116,9 @@ fn run_serial(
 
 fn settings(header: &RunHeader, boot: &BootBlock, pass: u32, tool: &dyn RunningTool) -> Settings {
     let watched = watched(header, boot);
+    let run_memory = (boot.site.run_memory >= 0).then_some((boot.site.supervisor, boot.site.run_memory));
+    // SAFETY: this is a taken-over process whose engine hasn't been made.
+    let cache = unsafe { region::shared_cache(pass, run_memory) };
     Settings {
         max_blocks: header.max_blocks as usize,
         max_instructions: header.max_instructions as usize,
@@ -125,7 +127,7 @@ fn settings(header: &RunHeader, boot: &BootBlock, pass: u32, tool: &dyn RunningT
         sharing: header.sharing != 0
             && (boot.site.mode == RunMode::Slice || header.keeps_code != 0)
             && watched.stops_at.is_none()
-            && matches!(pass, pass::ONLY | pass::COUNTS),
+            && cache.is_some(),
         outlives_run: header.keeps_code != 0,
         cache_bytes: header.cache_bytes,
         // Who looks at flags across traces doesn't see what the tool does there.
@@ -137,7 +139,7 @@ fn settings(header: &RunHeader, boot: &BootBlock, pass: u32, tool: &dyn RunningT
         each_repetition: tool.wants_each_repetition(),
         xcr0: header.xcr0,
         null_selector_clears_base: header.null_selector_clears_base != 0,
-        run_memory: (boot.site.run_memory >= 0).then_some((boot.site.supervisor, boot.site.run_memory)),
+        run_memory: run_memory.zip(cache).map(|((process, descriptor), at)| (process, descriptor, at)),
         watched,
     }
 }

@@ -9,6 +9,7 @@ mod executed;
 mod failing;
 mod functions;
 mod inclusive;
+mod intervals;
 mod order;
 mod places;
 mod registers;
@@ -23,6 +24,7 @@ superpin_tool::image!(
     executed::Executed,
     functions::Functions,
     inclusive::Inclusive,
+    intervals::Intervals,
     order::Ordered,
     order::Told,
     places::Places,
