@@ -8,6 +8,7 @@ mod blocks;
 mod executed;
 mod functions;
 mod inclusive;
+mod intervals;
 mod order;
 mod places;
 mod registers;
@@ -23,6 +24,7 @@ superpin_tool::image!(
     executed::Executed,
     functions::Functions,
     inclusive::Inclusive,
+    intervals::Intervals,
     order::Ordered,
     order::Told,
     places::Places,
