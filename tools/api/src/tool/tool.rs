@@ -13,6 +13,8 @@ use crate::names::ImageEvent;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SliceInfo {
     /// Its number in the order of execution, from 0. In a serial run, a new one starts with each exec of the app.
+    ///
+    /// The first one begins with the execution: what it knows of the state before is that there is none. All others begin in the middle.
     pub number: u64,
 }
 
