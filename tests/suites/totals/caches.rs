@@ -58,6 +58,15 @@ fn real_programs_miss_the_same_however_they_are_cut() {
     }
 }
 
+/// Cut at some twenty places more, none of which the app's own system calls make: see `-check-tool`.
+#[test]
+fn results_add_up_wherever_a_slice_is_cut() {
+    let job = guest::named("containers").job(1);
+    for tool in ["allcache --l1d 640,5,16 --l2 4K,4,64", "bpred"] {
+        assert_eq!(printed(tool, "-sp 1 -spmsec 50 -check-tool 1", &job), printed(tool, "-sp 0", &job), "{tool}");
+    }
+}
+
 /// What cachegrind says: loads, stores and instructions, each with their misses in the first and in the last cache.
 fn cachegrind(job: &Job) -> [[u64; 3]; 3] {
     let mut command: Vec<std::ffi::OsString> = vec!["/usr/bin/valgrind".into(), "--tool=cachegrind".into()];

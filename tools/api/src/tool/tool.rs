@@ -14,6 +14,8 @@ use crate::names::ImageEvent;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SliceInfo {
     /// Its number in the order of execution, from 0. In a serial run, a new one starts with each exec of the app.
+    ///
+    /// The first one begins with the execution: what it knows of the state before is that there is none. All others begin in the middle.
     pub number: u64,
 }
 
@@ -67,7 +69,8 @@ pub trait Tool: Sized + 'static {
     /// Looks at a trace that is about to be translated and inserts calls of analysis routines.
     ///
     /// Called in whichever slice comes first to this code, and possibly again; the translation is shared by all.
-    /// So it must be a pure function of the trace and of the options: no counting here, no state, no clock.
+    /// So it must be a pure function of the trace and of the options: no counting here, no state, no clock. What is inserted into a block may depend on that block and on no other
+    /// one of the trace: how blocks are put together differs, and where the app is stopped in the middle of a block it goes on in another trace.
     fn instrument(&self, trace: &Trace<'_, Self::Local>);
 
     /// Makes the local state of a slice that is about to start. Called once a slice, in its process, before the

@@ -21,17 +21,17 @@ fn executed(seen: &mut Seen, instructions: u64) {
 }
 
 impl AllCache {
-    /// Fetches by the first instruction of a line, after another line in this trace: of what follows in that line nothing else was fetched since. `last` is the line that was
-    /// fetched last. A trace is entered at its start only.
-    fn instrument_block(&self, block: &Block<'_, Seen>, last: &mut Option<u64>) {
+    /// Fetches by the first instruction of a line, after another line in this block: of what follows in that line nothing else was fetched since.
+    fn instrument_block(&self, block: &Block<'_, Seen>) {
         let line_bits = self.shapes.fetched.trailing_zeros();
+        let mut last = None;
         for instruction in block.instructions() {
             let (first, end) = (instruction.address().0, instruction.next_address().0 - 1);
             let lines = (first >> line_bits, end >> line_bits);
-            if *last != Some(lines.0) || lines.0 != lines.1 {
+            if last != Some(lines.0) || lines.0 != lines.1 {
                 instruction.buffer((Arg::Pc, access(FETCH, end - first + 1)));
             }
-            *last = Some(lines.1);
+            last = Some(lines.1);
             if instruction.is(Property::Prefetch) {
                 continue;
             }
@@ -73,10 +73,9 @@ impl Tool for AllCache {
     }
 
     fn instrument(&self, trace: &Trace<'_, Seen>) {
-        let mut last = None;
         for block in trace.blocks() {
             block.call(At::Anywhere, executed, (Arg::BlockInstructions,));
-            self.instrument_block(&block, &mut last);
+            self.instrument_block(&block);
         }
     }
 
