@@ -89,7 +89,7 @@ pub trait Tool: Sized + 'static {
     /// In slices the calls come from the log, with what the app's own run got. A slice that ends at a call is told of its entry, and the next one of its exit: each is
     /// told once. What a tool keeps from entry to exit is then part of its result.
     ///
-    /// `Some(Self::on_syscall)`, for a function of the tool's own with that name. It costs a microsecond or two for each call; nothing if a tool doesn't ask.
+    /// `Some(Self::on_syscall)`, for a function of the tool's own with that name. It costs a microsecond for each call, in slices some; nothing if a tool doesn't ask.
     const ON_SYSCALL: Option<OnSyscall<Self>> = None;
 
     /// Called before the first instruction of each of the app's signal handlers, and when one has returned, behind the exit of the call that was interrupted or by which it
