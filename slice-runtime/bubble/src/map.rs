@@ -159,8 +159,12 @@ pub mod file {
     pub const CACHE_AT: u64 = TABLES_AT + TABLES.size;
     /// [`SNAPSHOT`].
     pub const SNAPSHOT_AT: u64 = CACHE_AT + CACHE_SHARED.size;
+    /// The [`TABLES`] of the second pass, where slices are run twice: see [`crate::region::pass`].
+    pub const SECOND_TABLES_AT: u64 = SNAPSHOT_AT + SNAPSHOT.size;
+    /// Its cache.
+    pub const SECOND_CACHE_AT: u64 = SECOND_TABLES_AT + TABLES.size;
     /// Where the slots' logs and results start.
-    pub const SLOTS_AT: u64 = SNAPSHOT_AT + SNAPSHOT.size;
+    pub const SLOTS_AT: u64 = SECOND_CACHE_AT + CACHE_SHARED.size;
 
     /// Offset of a slot's [`RECORDS`].
     pub const fn records_at(slot: usize) -> u64 {

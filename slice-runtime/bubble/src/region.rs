@@ -91,6 +91,8 @@ pub struct Spec {
     len: u32,
     /// 1 if the tool looks from the program's first instruction on.
     inside: u32,
+    /// 1 if the tool is told what was executed before.
+    counted: u32,
     events: [Event; EVENTS],
 }
 
@@ -119,7 +121,8 @@ pub struct Outlook {
 
 impl Spec {
     /// All of the run.
-    pub const ALL: Spec = Spec { len: 0, inside: 1, events: [Event::instructions(Kind::Executed, 0, true); EVENTS] };
+    pub const ALL: Spec =
+        Spec { len: 0, inside: 1, counted: 0, events: [Event::instructions(Kind::Executed, 0, true); EVENTS] };
 
     /// A chain of events. The tool looks from the start on if the first event isn't one that has it look. `None` if there are too many.
     pub fn new(chain: &[Event]) -> Option<Spec> {
@@ -130,9 +133,19 @@ impl Spec {
         Some(spec)
     }
 
-    /// Whether the tool looks at all of the run.
+    /// The same for a tool that is told what was executed before.
+    pub fn counted(self) -> Spec {
+        Spec { counted: 1, ..self }
+    }
+
+    /// Whether it is told.
+    pub fn is_counted(&self) -> bool {
+        self.counted != 0
+    }
+
+    /// Whether the tool looks at all of the run, and needn't know what was executed before.
     pub fn is_all(&self) -> bool {
-        self.len == 0
+        self.len == 0 && self.counted == 0
     }
 
     /// Its events.

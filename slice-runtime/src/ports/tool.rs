@@ -33,6 +33,11 @@ pub trait RunningTool {
         unreachable!("nothing has asked at {pc:#x}")
     }
 
+    /// So many instructions were executed before here, where the slice begins, or a part of the run that the tool looks at.
+    fn begins(&self, executed: u64) {
+        let _ = executed;
+    }
+
     /// How far the run has come, if that is counted.
     fn progress(&self) -> Option<Progress> {
         None

@@ -15,10 +15,12 @@
 //! exact to the instruction, and costs a comparison for each trace. When it comes, everything is translated anew, with the tool or without it. What is left of the
 //! block is a block of its own to a tool that begins there. Tests only read, and what they read is corrected where a block is left early, so that they may be made again.
 //!
-//! * `regioned`: the tool as hosts see it. `counters`: the memory that is counted in, and the routines. `places`: names and markers.
+//! * `cache`: translations of the two passes are two sorts. `regioned`: the tool as hosts see it. `counters`: the memory that is counted in, and the routines. `places`: names and markers.
 
+mod cache;
 mod counters;
 mod places;
 mod regioned;
 
+pub use cache::shared_cache;
 pub use regioned::around;

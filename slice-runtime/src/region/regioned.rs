@@ -55,6 +55,9 @@ impl Regioned {
     /// Goes on from here.
     fn begin(&self, progress: Progress) {
         counters::begin(&progress.counts);
+        if self.pass != pass::COUNTS {
+            self.tool.begins(progress.counts[INSTRUCTIONS]);
+        }
         self.waits_for(progress);
     }
 
@@ -117,7 +120,9 @@ impl RunningTool for Regioned {
         if self.looks() {
             self.tool.instrument(trace);
         }
-        if self.pass == pass::COUNTS || self.watches() {
+        // Serially the program that the app may become goes on counting.
+        let counts = self.pass == pass::COUNTS || self.pass == pass::ONLY && self.spec.is_counted();
+        if counts || self.watches() {
             let counting = self.counting(trace);
             trace.calls.splice(0..0, counting);
         }
@@ -138,7 +143,11 @@ impl RunningTool for Regioned {
             }
         }
         self.waits_for(now);
-        if !looked && self.looks() { Asked::Begins } else { Asked::GoesOn }
+        if looked || !self.looks() {
+            return Asked::GoesOn;
+        }
+        self.tool.begins(now.counts[INSTRUCTIONS]);
+        Asked::Begins
     }
 
     fn progress(&self) -> Option<Progress> {

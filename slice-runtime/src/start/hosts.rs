@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use bubble::boot::{BootBlock, RunMode};
 use bubble::events::{self, SERIAL};
 use bubble::map::CACHE_OWN;
-use bubble::region::pass;
 use bubble::shared::{NOWHERE, RunHeader, SliceStats};
 use bubble::switches::Optimisation;
 use engine::{Control, Runner, Settings, Watched};
@@ -118,6 +117,9 @@ fn run_serial(
 
 fn settings(header: &RunHeader, boot: &BootBlock, pass: u32, tool: &dyn RunningTool) -> Settings {
     let watched = watched(header, boot);
+    let run_memory = (boot.site.run_memory >= 0).then_some((boot.site.supervisor, boot.site.run_memory));
+    // SAFETY: this is a taken-over process whose engine hasn't been made.
+    let cache = unsafe { region::shared_cache(pass, run_memory) };
     Settings {
         max_blocks: header.max_blocks as usize,
         max_instructions: header.max_instructions as usize,
@@ -126,7 +128,7 @@ fn settings(header: &RunHeader, boot: &BootBlock, pass: u32, tool: &dyn RunningT
         sharing: header.sharing != 0
             && (boot.site.mode == RunMode::Slice || header.keeps_code != 0)
             && watched.stops_at.is_none()
-            && matches!(pass, pass::ONLY | pass::COUNTS),
+            && cache.is_some(),
         outlives_run: header.keeps_code != 0,
         // Copies of routines that are checked have the other half.
         cache_bytes: if header.checks_tool != 0 {
@@ -143,7 +145,7 @@ fn settings(header: &RunHeader, boot: &BootBlock, pass: u32, tool: &dyn RunningT
         each_repetition: tool.wants_each_repetition(),
         xcr0: header.xcr0,
         null_selector_clears_base: header.null_selector_clears_base != 0,
-        run_memory: (boot.site.run_memory >= 0).then_some((boot.site.supervisor, boot.site.run_memory)),
+        run_memory: run_memory.zip(cache).map(|((process, descriptor), at)| (process, descriptor, at)),
         watched,
     }
 }

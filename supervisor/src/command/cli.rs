@@ -203,8 +203,9 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         return Err("error: -stop-slice stops a slice, of which a serial run has none: it needs -sp 1\n".into());
     }
     let region = parsed.region.spec(parsed.aslr).map_err(|error| format!("error: {error}\n"))?;
+    let region = if info.is_some_and(|info| info.wants_prefix) { region.counted() } else { region };
     if parsed.persist.is_some() && !region.is_all() {
-        return Err("error: -persist keeps translations of whole runs: it doesn't go with a region (-start-icount and the like)\n".into());
+        return Err("error: -persist keeps translations of whole runs: it goes neither with a region (-start-icount and the like) nor with a tool that is told what was executed before a slice\n".into());
     }
     Ok(Request::Run(Box::new(Settings {
         sliced: parsed.sp,

@@ -22,6 +22,8 @@ pub struct ToolInfo {
     pub identity: fn(&[&OsStr]) -> String,
     /// Help on the tool's options.
     pub help: fn() -> String,
+    /// Whether it is told what was executed before a slice.
+    pub wants_prefix: bool,
 }
 
 /// Where statistics go.

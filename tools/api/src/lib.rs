@@ -118,7 +118,10 @@ pub use names::{Image, ImageEvent, Routine, RoutineKind, Section};
 pub use records::{Record, Records};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
-pub use tool::{CallStack, Frame, NoOptions, OnImage, OnSignal, OnSyscall, Out, SliceInfo, Stream, Tool, Total, merge};
+pub use tool::{
+    CallStack, Frame, NoOptions, OnImage, OnPrefix, OnSignal, OnSyscall, Out, Prefix, SliceInfo, Stream, Tool, Total,
+    merge,
+};
 
 #[cfg(test)]
 suites::watch_tests!();

@@ -58,6 +58,21 @@ fn arguments_are_what_they_say() {
 }
 
 #[test]
+fn what_was_executed_before_is_known_in_each_slice() {
+    // One program that becomes another.
+    let app = ["-t", "intervals", "--", "/usr/bin/env", "/bin/ls", "-lnR", FOLDER];
+    let serial = result(&app);
+    assert!(serial.lines().count() > 500, "{serial}");
+    for options in ["-sp 1 -spsysrecs 0", "-sp 1 -spmsec 5 -share 0", "-sp 0 -trace-ins 3"] {
+        let options: Vec<&str> = options.split(' ').collect();
+        assert!(result(&[&options[..], &app[..]].concat()) == serial, "{options:?}");
+    }
+    // A region leaves the numbers as they are: none of these 999 is a multiple of 1000.
+    let part = result(&[&["-sp", "1", "-spsysrecs", "5", "-skip", "1", "-trace", "999"], &app[..]].concat());
+    assert_eq!(part, "");
+}
+
+#[test]
 fn calls_behind_tell_where_the_app_goes() {
     let app = [&["-t", "behind"], &LS[..]].concat();
     let serial = result(&app);

@@ -2,7 +2,6 @@
 
 use std::os::fd::AsRawFd;
 
-use bubble::map;
 use machine::{CachePc, proc};
 use translator::abi::{IndirectTables, ThreadState};
 
@@ -57,10 +56,10 @@ impl View {
 
     /// Maps a shared IBL table in place of the tables, whose contents are lost. False if that can't be done.
     pub(super) fn take(&mut self, cache: &Cache, settings: &Settings, (number, set): (usize, RegionSet)) -> bool {
-        let Some((process, descriptor)) = settings.run_memory else { return false };
+        let Some((process, descriptor, tables_at)) = settings.run_memory else { return false };
         let Ok(file) = proc::open(format!("{process}/fd/{descriptor}")) else { return false };
         let size = size_of::<IndirectTables>();
-        let offset = map::file::TABLES_AT + SHARED_IBL_AT + (number * size) as u64;
+        let offset = tables_at + SHARED_IBL_AT + (number * size) as u64;
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_FIXED);
         let flags = flags | libc::MAP_NORESERVE;
         let place = ThreadState::INDIRECT_ADDRESS as *mut libc::c_void;

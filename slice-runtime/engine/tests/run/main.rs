@@ -173,7 +173,7 @@ const CODE_KEPT: usize = 1 << 20;
 fn run(settings: Settings, function: extern "C" fn(u64) -> u64, argument: u64, calls: fn(&mut trace::Trace)) -> Run {
     let _owner = BUBBLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     map_bubble();
-    if let Some((_, fd)) = settings.run_memory {
+    if let Some((_, fd, _)) = settings.run_memory {
         map_run_memory(fd);
     }
     let mut stack = vec![0_u64; 1 << 17];

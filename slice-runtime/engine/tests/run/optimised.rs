@@ -203,7 +203,7 @@ fn the_cache_stays_within_its_bound() {
 fn in_slices(off: &[Optimisation]) -> [EngineStats; 3] {
     let fd = run_memory();
     // SAFETY: getpid has no preconditions.
-    let named = Some((unsafe { libc::getpid() }, fd));
+    let named = Some((unsafe { libc::getpid() }, fd, map::file::TABLES_AT));
     let settings = Settings { sharing: true, run_memory: named, ..without(off) };
     let stats = [(); 3].map(|()| {
         let run = run(settings, targets, 0, count_blocks);

@@ -24,11 +24,23 @@ pub fn look_in(descriptor: i32) {
 /// # Errors
 /// As open(2).
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
+    open_with(path, libc::O_RDONLY)
+}
+
+/// Opens /proc/`path` for reading and writing.
+///
+/// # Errors
+/// As open(2).
+pub fn open_to_write(path: impl AsRef<Path>) -> io::Result<File> {
+    open_with(path, libc::O_RDWR)
+}
+
+fn open_with(path: impl AsRef<Path>, flags: i32) -> io::Result<File> {
     let root = ROOT.load(Ordering::Relaxed);
     let start = if root == libc::AT_FDCWD { "/proc" } else { "." };
     let whole = CString::new(Path::new(start).join(path).as_os_str().as_bytes())?;
     // SAFETY: the path is a C string.
-    match unsafe { libc::openat(root, whole.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) } {
+    match unsafe { libc::openat(root, whole.as_ptr(), flags | libc::O_CLOEXEC) } {
         -1 => Err(io::Error::last_os_error()),
         // SAFETY: the descriptor is new and nobody else owns it.
         fd => Ok(unsafe { File::from_raw_fd(fd) }),

@@ -11,5 +11,5 @@ pub mod mapping;
 pub mod pagemap;
 mod status;
 
-pub use files::{look_in, open, read_link, read_to_string};
+pub use files::{look_in, open, open_to_write, read_link, read_to_string};
 pub use status::Status;

@@ -6,6 +6,7 @@ const TOOLS: [ToolInfo; 1] = [ToolInfo {
     check: |_, _| Ok(()),
     identity: |options| format!("{options:?}"),
     help: || "icount2 help".into(),
+    wants_prefix: false,
 }];
 
 fn parse_text(line: &str) -> Result<Request, String> {

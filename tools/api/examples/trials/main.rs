@@ -10,6 +10,7 @@ mod failing;
 mod functions;
 mod impure;
 mod inclusive;
+mod intervals;
 mod order;
 mod places;
 mod registers;
@@ -24,6 +25,7 @@ superpin_tool::image!(
     executed::Executed,
     functions::Functions,
     inclusive::Inclusive,
+    intervals::Intervals,
     order::Ordered,
     order::Told,
     places::Places,

@@ -20,6 +20,7 @@ pub struct Entry {
     pub(crate) check: fn(&[&OsStr], bool) -> Result<(), String>,
     pub(crate) identity: fn(&[&OsStr]) -> String,
     pub(crate) help: fn() -> String,
+    pub(crate) wants_prefix: bool,
     /// Safe to call in a taken-over process only, and once.
     pub(crate) inject: unsafe fn(&[&OsStr], SliceInfo) -> Made<dyn RunningTool>,
     pub(crate) collect: fn(&[&OsStr], u32, bool) -> Made<dyn Collect>,
@@ -34,6 +35,7 @@ impl Entry {
             check: check::<T>,
             identity: identity::<T>,
             help: help::<T>,
+            wants_prefix: T::PREFIX.is_some(),
             inject: checked::inject::<T>,
             collect: collect::<T>,
         }

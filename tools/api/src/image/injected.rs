@@ -11,7 +11,7 @@ use translator::trace::{AnalysisCall, Buffered};
 use crate::instrument::{Repeat, Trace};
 use crate::kernel::{Signal, SignalEvent, Syscall, SyscallEvent};
 use crate::names::{self, ImageEvent};
-use crate::tool::{Configured, SliceInfo, Tool, configure, packed};
+use crate::tool::{Configured, Prefix, SliceInfo, Tool, configure, packed};
 
 /// A tool whose local state lies at LOCAL's start.
 pub struct Injected<T: Tool> {
@@ -89,6 +89,14 @@ impl<T: Tool> RunningTool for Injected<T> {
 
     fn reads_flags(&self) -> bool {
         T::READS_FLAGS
+    }
+
+    fn begins(&self, executed: u64) {
+        if let Some(on_prefix) = T::PREFIX {
+            // SAFETY: `inject` wrote it, and nothing of the tool runs while this is called.
+            let local = unsafe { &mut *Self::LOCAL };
+            safe_reads::without(|| on_prefix(&self.tool, local, Prefix::new(executed)));
+        }
     }
 
     fn wants_images(&self) -> bool {

@@ -87,6 +87,7 @@ fn info(tool: &Entry) -> supervisor::ToolInfo {
         check: tool.check,
         identity: tool.identity,
         help: tool.help,
+        wants_prefix: tool.wants_prefix,
     }
 }
 

@@ -18,6 +18,7 @@ mod call_stack;
 pub mod merge;
 mod options;
 mod out;
+mod prefix;
 mod stream;
 #[expect(clippy::module_inception, reason = "the file of the trait Tool")]
 mod tool;
@@ -25,5 +26,6 @@ mod tool;
 pub use call_stack::{CallStack, Frame};
 pub use options::{Configured, NoOptions, check, configure, help, identity};
 pub use out::{Out, Told, Total};
+pub use prefix::{OnPrefix, Prefix};
 pub use stream::{Stream, packed};
 pub use tool::{OnImage, OnSignal, OnSyscall, SliceInfo, Tool};

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::out::Out;
+use super::prefix::OnPrefix;
 use crate::files::Images;
 use crate::instrument::{Repeat, Trace};
 use crate::kernel::{SignalEvent, SyscallEvent};
@@ -93,6 +94,12 @@ pub trait Tool: Sized + 'static {
     ///
     /// `Some(Self::on_signal)`. A signal that the app ignores, or that ends it, has no handler: how the app has ended [`Out::exit_status`] and [`Out::killed_by`] say.
     const ON_SIGNAL: Option<OnSignal<Self>> = None;
+
+    /// Told in each slice what was executed before it, after [`Self::begin`] and before anything else of the slice, and again where a region begins (docs/options.md). Like an analysis routine it makes no system calls.
+    ///
+    /// `Some(Self::on_prefix)`, for a function of the tool's own. In slices it costs what `icount2` costs: each is run twice, first to count. Serially it is told once
+    /// for each program, 0 for the first, and the run is counted at the same cost.
+    const PREFIX: Option<OnPrefix<Self>> = None;
 
     /// Takes words that [`crate::Instruction::buffer`] has written, in the order of execution: all those of some executed
     /// instructions, since the last time. Called when the buffer is full and before [`Self::finish`], which may be at other places in a
