@@ -167,6 +167,11 @@ impl Spec {
         }
     }
 
+    /// Whether the tool looks at nothing any more.
+    pub fn is_over(&self, progress: &Progress) -> bool {
+        self.next(progress).is_none() && !self.is_inside(progress)
+    }
+
     /// The counter by which the next event comes, and what it has to have reached before an instruction (of a place: the instruction there) for that.
     pub fn target(&self, progress: &Progress) -> Option<(usize, u64)> {
         let (number, event) = self.next(progress)?;

@@ -26,6 +26,7 @@ pub fn follow<'a>(
         run: Run::new(pid, parent, settings, resources),
         affinity: Affinity::new(pid),
         is_measured: settings.report.is_some(),
+        follows: settings.follow,
         stops: JobStops::default(),
         new_processes: Vec::new(),
     };
@@ -39,6 +40,8 @@ struct Sliced<'a> {
     affinity: Affinity,
     /// The report will say how long the master stood still.
     is_measured: bool,
+    /// Processes that the app starts are followed: it isn't let go before its end.
+    follows: bool,
     /// The master's.
     stops: JobStops,
     new_processes: Vec<NewProcess>,
@@ -134,6 +137,10 @@ impl Sliced<'_> {
                     statistics.ended_at(number, slot.end(), &slot.stats(), slot.end_recurs());
                     collector.hand_over(number, slot)?;
                 }
+                if let Some(last) = self.run.slices().last().filter(|_| !self.follows) {
+                    self.run.slices().forget_behind(last);
+                    self.run.master().let_go();
+                }
                 self.run.retry()
             }
             Ended::Again => {
@@ -184,13 +191,13 @@ impl Sliced<'_> {
         }
         let master = self.run.master();
         let Some(stop) = stop else {
-            if !master.has_failed() {
+            if !master.is_let_go() {
                 master.thread().renew_interrupt(&stopped)?;
             }
             self.run.resources().statistics.stopped_time += since.map(Moment::elapsed).unwrap_or_default();
             return self.run.master().resume(stopped, 0);
         };
-        if master.has_failed() {
+        if master.is_let_go() {
             return master.leave(stopped, stop);
         }
         if self.run.is_after_the_end() {
@@ -218,7 +225,7 @@ impl Sliced<'_> {
         let is_lent = waits && lends_all(number, &registers.app().syscall_args(), &stopped);
         let name = self.run.resources().name.clone();
         let master = self.run.master();
-        let is_followed = !master.has_failed();
+        let is_followed = !master.is_let_go();
         let company = master.process().memory().is_born(child.pid(), is_lent && is_followed);
         let kind = match (is_followed, waits) {
             (false, _) => ProcessKind::Unfollowed,

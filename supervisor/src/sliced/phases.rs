@@ -28,7 +28,9 @@ pub(super) struct Master {
     process: Process,
     thread: Thread,
     phase: Phase,
-    /// Why it is let go for good, if it is.
+    /// Whether it is let go for good.
+    is_let_go: bool,
+    /// Why, if the run has failed.
     failure: Option<Failure>,
     exit: Option<ExitStatus>,
 }
@@ -37,7 +39,7 @@ impl Master {
     /// Process `pid`, which stands still before its first instruction or its copy's.
     pub(super) fn new(pid: i32, parent: Parent, settings: &Settings) -> Self {
         let process = Process::new(pid, parent, settings);
-        Self { process, thread: Thread::new(pid), phase: Phase::Alone, failure: None, exit: None }
+        Self { process, thread: Thread::new(pid), phase: Phase::Alone, is_let_go: false, failure: None, exit: None }
     }
 
     /// What is known of its process.
@@ -60,9 +62,14 @@ impl Master {
         self.exit
     }
 
-    /// Whether it is let go for good.
+    /// Whether the run has failed.
     pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some()
+    }
+
+    /// Whether it is let go for good.
+    pub(super) fn is_let_go(&self) -> bool {
+        self.is_let_go
     }
 
     /// Interrupts it if it executes code of its own.
@@ -90,7 +97,7 @@ impl Master {
 
     /// It goes on, and gets the signal if that isn't 0.
     pub(super) fn resume(&mut self, mut stopped: Stopped, signal: i32) -> Result<(), Failure> {
-        if signal == 0 && self.failure.is_none() {
+        if signal == 0 && !self.is_let_go {
             self.thread.goes_on(&mut stopped)?;
         }
         self.phase = Phase::Running(stopped.resume(self.process.mode(), signal)?);
@@ -140,9 +147,17 @@ impl Master {
         }
     }
 
-    /// The run has failed: the app is let go where it stands, or from the first stop at which that leaves no trace in it.
+    /// The run has failed: the app is let go.
     pub(super) fn fail(&mut self, error: Failure) {
         self.failure = Some(error);
+        self.let_go();
+    }
+
+    /// The app is let go where it stands, or from the first stop at which that leaves no trace in it.
+    pub(super) fn let_go(&mut self) {
+        if std::mem::replace(&mut self.is_let_go, true) {
+            return;
+        }
         self.process.processor().give_back();
         self.process.memory().common().leaves();
         match std::mem::replace(&mut self.phase, Phase::Alone) {
@@ -174,7 +189,7 @@ impl Master {
         }
     }
 
-    /// Lets it go for good, from the first stop after a failure at which that leaves no trace in it.
+    /// Lets it go for good, from the first stop after that was decided at which that leaves no trace in it.
     pub(super) fn leave(&mut self, stopped: Stopped, stop: Stop) -> Result<(), Failure> {
         match master::leave(&mut self.process, &mut self.thread, stopped, stop)? {
             Leave::Resume(stopped, signal) => self.resume(stopped, signal),
@@ -193,7 +208,7 @@ impl Master {
 
     /// Whether this error means that nobody controls it any more. While it is looked at nobody else holds it: an error on the way leaves it standing still.
     pub(super) fn is_lost_by(&self, error: &Failure) -> bool {
-        let stands_still = self.failure.is_none() && matches!(self.phase, Phase::Alone);
+        let stands_still = !self.is_let_go && matches!(self.phase, Phase::Alone);
         stands_still || matches!(error, Failure::Trace(_))
     }
 

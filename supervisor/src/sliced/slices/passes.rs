@@ -43,6 +43,20 @@ impl Passes {
         })
     }
 
+    /// The last slice that matters, if that is known: the tool looks at nothing behind it.
+    pub fn last(&self) -> Option<u64> {
+        let is_over = self.known.as_ref().is_some_and(|progress| self.spec.is_over(progress));
+        self.next.checked_sub(1).filter(|_| is_over)
+    }
+
+    /// Slices behind this one don't matter. Gives them.
+    pub fn forget_behind(&mut self, last: u64) -> Vec<(u64, ClaimedSlot)> {
+        let behind = self.counted.split_off(&(last + 1));
+        let (again, forgotten) = std::mem::take(&mut self.again).into_iter().partition(|(number, _)| *number <= last);
+        self.again = again;
+        behind.into_iter().chain(VecDeque::into_iter(forgotten)).collect()
+    }
+
     /// Whether no slice waits.
     pub fn is_empty(&self) -> bool {
         self.counted.is_empty() && self.again.is_empty()

@@ -46,6 +46,8 @@ pub struct Slices {
     running: Vec<RunningSlice>,
     /// Those that are run twice.
     passes: Option<Passes>,
+    /// The first slice that doesn't matter.
+    kept: Option<ClaimedSlot>,
     /// Finished slices that the next one has not followed yet.
     finished: BTreeSet<u64>,
     /// Processes that keep first states of finished slices for the slice before.
@@ -68,6 +70,7 @@ impl Slices {
             due: VecDeque::new(),
             running: Vec::new(),
             passes: Passes::new(region),
+            kept: None,
             finished: BTreeSet::new(),
             checkpoints: BTreeMap::new(),
             ending: BTreeSet::new(),
@@ -151,6 +154,37 @@ impl Slices {
         }
     }
 
+    /// The last slice that matters, if the tool looks at nothing behind it.
+    pub fn last(&self) -> Option<u64> {
+        self.passes.as_ref().and_then(Passes::last)
+    }
+
+    /// Slices behind this one don't matter: they end. The first of them keeps its first state for the last one that matters to compare itself with.
+    pub fn forget_behind(&mut self, last: u64) {
+        let is_behind = |recording: &mut Recording| recording.number > last;
+        let mut behind: Vec<(u64, ClaimedSlot)> = Vec::new();
+        behind.extend(self.recording.take_if(is_behind).map(|recording| (recording.number, recording.slot)));
+        let (due, forgotten): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.due).into_iter().partition(|(recording, _)| recording.number <= last);
+        self.due = due;
+        behind.extend(forgotten.into_iter().map(|(recording, _)| (recording.number, recording.slot)));
+        let (running, forgotten) =
+            std::mem::take(&mut self.running).into_iter().partition(|slice| slice.number <= last);
+        self.running = running;
+        behind.extend(Vec::into_iter(forgotten).map(|slice| (slice.number, slice.slot)));
+        behind.extend(self.passes.iter_mut().flat_map(|passes| passes.forget_behind(last)));
+        for (number, slot) in behind {
+            if number == last + 1 { self.kept = Some(slot) } else { end(&slot) }
+        }
+        for checkpoint in self.checkpoints.split_off(&(last + 2)).into_values() {
+            self.ending.insert(checkpoint);
+            kill(checkpoint);
+        }
+        if self.is_empty() {
+            self.kept.take().iter().for_each(end);
+        }
+    }
+
     /// A process has ended.
     ///
     /// # Errors
@@ -226,13 +260,18 @@ impl Slices {
         let waiting = self.recording.take().into_iter().chain(self.death_checkpoint.take()).chain(due);
         let slots = waiting.map(|recording| recording.slot);
         let passes = self.passes.iter_mut().flat_map(Passes::take_slots);
-        for slot in slots.chain(passes).chain(self.running.drain(..).map(|slice| slice.slot)) {
-            // The checkpoint process first: it could make another runner.
-            slot.checkpoint().into_iter().for_each(kill);
-            slot.process().into_iter().for_each(kill);
+        for slot in slots.chain(passes).chain(self.kept.take()).chain(self.running.drain(..).map(|slice| slice.slot)) {
+            end(&slot);
         }
         std::mem::take(&mut self.checkpoints).into_values().for_each(kill);
     }
+}
+
+/// Ends a slice's processes.
+fn end(slot: &ClaimedSlot) {
+    // The checkpoint process first: it could make another runner.
+    slot.checkpoint().into_iter().for_each(kill);
+    slot.process().into_iter().for_each(kill);
 }
 
 /// A slice's process has ended before its result was complete: the slice is tried again if that is possible.
