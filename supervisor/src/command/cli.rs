@@ -202,6 +202,12 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     if parsed.stop_slice.is_some() && !parsed.sp {
         return Err("error: -stop-slice stops a slice, of which a serial run has none: it needs -sp 1\n".into());
     }
+    if parsed.check_tool && info.is_some_and(|info| info.wants_prefix) {
+        return Err(
+            "error: -check-tool can't check a tool that is told what was executed before a slice (Tool::PREFIX) yet\n"
+                .into(),
+        );
+    }
     let region = parsed.region.spec(parsed.aslr).map_err(|error| format!("error: {error}\n"))?;
     let region = if info.is_some_and(|info| info.wants_prefix) { region.counted() } else { region };
     if parsed.persist.is_some() && !region.is_all() {

@@ -165,6 +165,11 @@ impl<T: Tool> RunningTool for Checked<T> {
         self.own.reads_flags()
     }
 
+    fn begins(&self, executed: u64) {
+        // Parts begin elsewhere: a tool that wants to know isn't checked.
+        self.own.begins(executed);
+    }
+
     fn wants_images(&self) -> bool {
         self.own.wants_images()
     }
