@@ -10,6 +10,7 @@ packages=(
     luajit php-cli php-opcache                          # compilers of their own
     less vim-tiny                                       # at a terminal
     valgrind                                            # cachegrind, which `allcache` is compared with
+    strace                                              # which the tool `strace` is compared with
 )
 
 missing=()
