@@ -26,10 +26,10 @@ fn no_bundled_tool_is_accused() {
         "{tools:?}"
     );
     for tool in tools {
-        let app = format!("-env clean -t {tool} -- /bin/ls -n {FOLDER}");
+        let app = format!("-env clean -t {tool} -o result -- /bin/ls -n {FOLDER}");
         let ordinary = superpin(&app);
         let printed = String::from_utf8_lossy(&ordinary.stderr);
-        assert_eq!(ordinary.status, 0, "{tool}: {printed}");
+        assert!(ordinary.status == 0 && ordinary.files.len() == 1, "{tool}: {printed}");
         for mode in ["-sp 0", "-sp 1 -spmsec 5 -spsysrecs 20"] {
             let checked = superpin(&format!("-check-tool 1 {mode} {app}"));
             assert!(checked == ordinary, "{tool} {mode}: {}", String::from_utf8_lossy(&checked.stderr));

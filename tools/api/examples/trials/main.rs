@@ -8,7 +8,6 @@ mod blocks;
 mod executed;
 mod functions;
 mod inclusive;
-mod intervals;
 mod order;
 mod places;
 mod registers;
@@ -24,7 +23,7 @@ superpin_tool::image!(
     executed::Executed,
     functions::Functions,
     inclusive::Inclusive,
-    intervals::Intervals,
+    order::Intervals,
     order::Ordered,
     order::Told,
     places::Places,

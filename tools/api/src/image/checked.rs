@@ -4,12 +4,13 @@
 //! at places of the app's execution that chance chooses. Routines themselves are checked by the engine ([`engine::check`]).
 
 use std::any::type_name;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::OsStr;
 
 use engine::block_counts::{self, Told};
 use engine::safe_reads;
 use slice_runtime::{AppImage, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, stream};
+use translator::trace::Arg;
 
 use super::asked::Asked;
 use super::injected::{self, Injected, of_call, of_signal};
@@ -29,6 +30,8 @@ struct Checked<T: Tool> {
     /// The second local state.
     second: *mut T::Local,
     cuts: RefCell<Cuts>,
+    /// Whether words in the buffer have what the first local state has kept in tool registers: then the second can't be compared.
+    has_words_of_first: Cell<bool>,
 }
 
 /// The parts of the second local state's execution that are over.
@@ -56,7 +59,15 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Bo
     let other = configure::<T>(options)?.tool;
     let second = Box::into_raw(Box::new(safe_reads::without(|| own.tool.begin(parts::as_slice(slice, 0)))));
     engine::check::set_second(second as u64);
-    Ok(Box::new(Checked { own, other, slice, asked: Asked::default(), second, cuts: RefCell::default() }))
+    Ok(Box::new(Checked {
+        own,
+        other,
+        slice,
+        asked: Asked::default(),
+        second,
+        cuts: RefCell::default(),
+        has_words_of_first: Cell::new(false),
+    }))
 }
 
 /// Says what people call a function of the tool's.
@@ -154,6 +165,10 @@ impl<T: Tool> Checked<T> {
 impl<T: Tool> RunningTool for Checked<T> {
     fn instrument(&self, trace: &mut translator::trace::Trace) {
         self.own.instrument(trace);
+        let mut words = trace.buffered.iter().flat_map(|buffered| &buffered.words);
+        if words.any(|word| matches!(word, Arg::Kept(_))) {
+            self.has_words_of_first.set(true);
+        }
         self.or_fail(self.asked.note(trace, &self.own.tool, &self.other));
     }
 
@@ -231,7 +246,11 @@ impl<T: Tool> RunningTool for Checked<T> {
         }
         let mut cuts = self.cuts.borrow_mut();
         let last = self.encode_part(&mut cuts)?;
-        let all = join(&whole, &[&cuts.parts[..], &[Part { end: 0, result: last }]].concat());
+        let parts = match self.has_words_of_first.get() {
+            true => vec![Part { end: 0, result: whole.clone() }],
+            false => [&cuts.parts[..], &[Part { end: 0, result: last }]].concat(),
+        };
+        let all = join(&whole, &parts);
         let room = out.get_mut(..all.len()).ok_or_else(|| {
             format!(
                 "the results of tool {}, {} bytes with those of its parts, don't fit: make slices shorter with -spmsec",

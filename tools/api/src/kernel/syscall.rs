@@ -1,5 +1,6 @@
 //! A system call of the app's.
 
+use engine::check;
 use machine::{AppPc, Here};
 use slice_runtime::SystemCall;
 use syscall_replay::effects::{self, Range};
@@ -121,14 +122,16 @@ impl<'a> Syscall<'a> {
 
     /// Where it reads, as far as the table of system calls names that: paths, what is written to files. For its entry.
     pub fn reads(&self) -> impl Iterator<Item = AppRange> + use<> {
-        let ranges = self.0.rule.row.map_or_else(Vec::new, |row| effects::readable(row, &self.0.args, &Here::new()));
+        // The runtime asks the kernel for what the call's arguments lead to, not the tool.
+        let readable = |row| check::while_allowed(|| effects::readable(row, &self.0.args, &Here::new()));
+        let ranges = self.0.rule.row.map_or_else(Vec::new, readable);
         ranges.into_iter().map(AppRange::new)
     }
 
     /// Where it has written. Ranges may overlap, and may name more than it has written: a structure of which the kernel fills in a part, say. Nothing at its entry, and
     /// for calls that the table doesn't know. What calls do to mappings isn't writing.
     pub fn written(&self) -> impl Iterator<Item = AppRange> + use<> {
-        self.0.written().into_iter().map(AppRange::new)
+        check::while_allowed(|| self.0.written()).into_iter().map(AppRange::new)
     }
 }
 
