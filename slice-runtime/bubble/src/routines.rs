@@ -23,6 +23,8 @@ pub mod why {
     pub const COUNTERS: u64 = 2;
     /// It is called if another says so.
     pub const TESTED: u64 = 4;
+    /// It is a test, and can't be put in place.
+    pub const IS_TEST: u64 = 16;
     /// It is switched off that translated code calls routines.
     pub const OFF: u64 = 8;
 }

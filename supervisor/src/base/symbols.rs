@@ -121,6 +121,7 @@ impl Used {
             (why::TOLD, "what it is told the runtime alone finds"),
             (why::COUNTERS, "counters that are added to before it have to be added up first"),
             (why::TESTED, "its test isn't in place"),
+            (why::IS_TEST, "a test is put in place or called by the runtime, and here it can't be in place"),
             (why::OFF, "`-engine` says so"),
         ];
         all.into_iter().filter(|(bit, _)| self.why & bit != 0).map(|(_, text)| text).collect()

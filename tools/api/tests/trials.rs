@@ -331,6 +331,7 @@ fn the_report_says_how_routines_are_called() {
         let printed = text(&run(&["-sp", mode, "-report", "-", "-t", "tested", "--", "/bin/true"]).stderr);
         assert!(printed.contains("_is_in_place: trials::state::tested::collect, at "), "{printed}");
         assert!(printed.contains("_is_called: trials::state::tested::compare, at "), "{printed}");
+        assert!(printed.contains("% of the time in it: a test is put in place or "), "{printed}");
     }
 }
 

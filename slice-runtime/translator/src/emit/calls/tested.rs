@@ -36,7 +36,8 @@ impl Emitter<'_> {
         let describe = |call: &AnalysisCall| CallDescriptor::new(call, instruction, 1);
         let (described_test, described_call) = (describe(test).as_test(), describe(call));
         let in_place = !self.is_at_end(spot.index) && self.test_in_place(test, call, &described_call, spot).is_some();
-        self.rules.known.note(test, if in_place { way::IN_PLACE } else { way::LEAVES }, 0);
+        let (how, why_not) = if in_place { (way::IN_PLACE, 0) } else { (way::LEAVES, why::IS_TEST) };
+        self.rules.known.note(test, how, why_not);
         if !in_place {
             self.rules.known.note(call, way::LEAVES, why::TESTED);
             let argument = self.add_descriptor(&described_test);
