@@ -25,9 +25,10 @@ pub mod events;
 pub mod files;
 pub mod map;
 pub mod modules;
-pub mod region;
-pub mod routines;
 pub mod shared;
 pub mod snapshot;
 pub mod stream;
 pub mod switches;
+mod tool;
+
+pub use tool::{region, routines};

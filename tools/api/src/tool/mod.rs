@@ -9,6 +9,7 @@
 //! * `tool`: the trait [`Tool`], the contract between an author and whoever runs the tool.
 //! * `options`: its options, with those that every tool has.
 //! * `call_stack`: the routines that the app is in, put together from slices.
+//! * `prefix`: what was executed before a slice.
 //! * [`merge`]: results that are put together by themselves.
 //! * `areas`: such results by name.
 //! * `out`: what it prints to. `stream`: what it writes meanwhile.
@@ -26,6 +27,6 @@ mod tool;
 pub use call_stack::{CallStack, Frame};
 pub use options::{Configured, NoOptions, check, configure, help, identity};
 pub use out::{Out, Told, Total};
-pub use prefix::{OnPrefix, Prefix};
+pub use prefix::Prefix;
 pub use stream::{Stream, packed};
-pub use tool::{OnImage, OnSignal, OnSyscall, SliceInfo, Tool};
+pub use tool::{OnImage, OnPrefix, OnSignal, OnSyscall, SliceInfo, Tool};

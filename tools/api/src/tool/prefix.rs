@@ -1,12 +1,10 @@
 //! What was executed before a slice.
 
-use super::tool::Tool;
-
 /// What was executed before a slice, a region, or the program that the app has become. The same whatever the cuts: the sum over all slices before, in which nothing is assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Prefix {
-    /// Instructions of the app's, from its first one on; one that repeats (REP) as [`Tool::repeat`] says.
+    /// Instructions of the app's, from its first one on; one that repeats (REP) as `Tool::repeat` says.
     pub instructions: u64,
 }
 
@@ -15,6 +13,3 @@ impl Prefix {
         Self { instructions }
     }
 }
-
-/// What [`Tool::PREFIX`] is.
-pub type OnPrefix<T> = fn(&T, &mut <T as Tool>::Local, Prefix);

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::out::Out;
-use super::prefix::OnPrefix;
+use super::prefix::Prefix;
 use crate::files::Images;
 use crate::instrument::{Repeat, Trace};
 use crate::kernel::{SignalEvent, SyscallEvent};
@@ -18,6 +18,9 @@ pub struct SliceInfo {
     /// The first one begins with the execution: what it knows of the state before is that there is none. All others begin in the middle.
     pub number: u64,
 }
+
+/// What [`Tool::PREFIX`] is.
+pub type OnPrefix<T> = fn(&T, &mut <T as Tool>::Local, Prefix);
 
 /// What [`Tool::ON_IMAGE`] is.
 pub type OnImage<T> = fn(&T, &mut <T as Tool>::Local, ImageEvent<'_>);

@@ -1,0 +1,6 @@
+//! What all processes of a run know of its tool.
+//!
+//! * [`region`]: which part of a run it looks at. [`routines`]: its routines, as a report tells of them.
+
+pub mod region;
+pub mod routines;
