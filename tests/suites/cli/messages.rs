@@ -40,7 +40,7 @@ fn numbers_out_of_bounds_are_told_in_words() {
     run("-spmsec", "0", "1 to 86400000");
     run("-spmp", "129", "1 to 128");
     run("-spsysrecs", "-1", "0 to 4294967295");
-    run("-spgrace", "soon", "0 to 18446744073709");
+    run("-spgrace", "soon", "0 to 184467440737");
     run("-trace-ins", "257", "1 to 256");
     run("-cache-bytes", "1", "32768 to 268435456");
     fails_with(&["-t", "opcodes", "--top", "-5", "--", "/bin/true"], 125, &["-5", "--top"], &["tip:"]);

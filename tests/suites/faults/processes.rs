@@ -49,7 +49,8 @@ pub fn group(leader: u32) -> Vec<Process> {
             () if pid == leader as i32 => Kind::Superpin,
             () if arguments.starts_with("superpin-collector") => Kind::Collector,
             () if traced => Kind::App,
-            () if state == "R" && ticks > 1 => Kind::Slice,
+            // To boot takes a tick or two at most; from then on there is a process that keeps the first state.
+            () if state == "R" && ticks > 2 => Kind::Slice,
             () => Kind::Waiting,
         };
         Some(Process { pid, kind })
