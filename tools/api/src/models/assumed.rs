@@ -32,7 +32,7 @@ struct Piece<M: Machine> {
 
 /// A machine of which a slice assumes that it is in its first state: `append` compares that with the state in which the slice before has left it, and runs it again where they differ, until they don't any more.
 ///
-/// ```
+/// ```no_run
 /// use superpin_tool::SliceInfo;
 /// use superpin_tool::merge::Sum;
 /// use superpin_tool::models::{Assumed, Machine};

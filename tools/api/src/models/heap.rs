@@ -76,7 +76,7 @@ type ByAddress<V> = HashMap<u64, V, BuildHasherDefault<AddressHasher>>;
 /// Blocks are told when they are freed, also those that an earlier slice has allocated. A routine that allocates gets the size when it is entered, and returns the address, perhaps in another slice: these
 /// two are put together by the stack pointer, which is the same at both.
 ///
-/// ```
+/// ```no_run
 /// use superpin_tool::SliceInfo;
 /// use superpin_tool::models::Heap;
 ///

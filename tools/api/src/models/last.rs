@@ -12,7 +12,7 @@ use crate::tool::SliceInfo;
 ///
 /// A slice keeps of each key the first value, which is compared when it is known what was before, and the last. This is what SuperPin's paper does for a data cache.
 ///
-/// ```
+/// ```no_run
 /// use superpin_tool::SliceInfo;
 /// use superpin_tool::models::LastValues;
 ///

@@ -19,7 +19,7 @@ pub enum Before {
 ///
 /// [`Self::replace`] neither allocates nor panics: so a routine that does little besides is called from the code cache, in some nanoseconds. A part takes 16 bytes for each place, and so does a result.
 ///
-/// ```
+/// ```no_run
 /// use superpin_tool::SliceInfo;
 /// use superpin_tool::models::{Before, LastTable};
 ///

@@ -12,7 +12,7 @@ use crate::tool::SliceInfo;
 /// Only misses are told: accesses to the first level whoever makes them counts, and those to a lower one are the misses above it. A *tag* goes with each access, and comes
 /// back with each of its misses: a kind to count by, or the address of the instruction.
 ///
-/// ```
+/// ```no_run
 /// use superpin_tool::SliceInfo;
 /// use superpin_tool::models::{CacheShape, Hierarchy, HierarchyShape};
 ///

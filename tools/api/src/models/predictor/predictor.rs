@@ -17,7 +17,7 @@ type Open<T> = HashMap<(u32, T), [u64; 4], BuildHasherDefault<AddressHasher>>;
 ///
 /// A *tag* goes with each branch and comes back with its mispredictions: `()`, or the branch's address.
 ///
-/// ```
+/// ```no_run
 /// use superpin_tool::SliceInfo;
 /// use superpin_tool::models::{Predictor, PredictorShape};
 ///
