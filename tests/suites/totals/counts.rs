@@ -15,6 +15,9 @@ use suites::trials::{self, Stop, Test};
 /// In how many successive rounds each guest comes once.
 const SHARES: usize = 24;
 
+/// In how many each program does.
+const PROGRAM_SHARES: usize = 2;
+
 /// Programs of the system besides the guests.
 const PROGRAMS: &[&[&str]] = &[
     &["/bin/true"],
@@ -29,7 +32,10 @@ const BOTH: [Mode; 2] = [SERIAL, EACH_CALL];
 fn main() -> ExitCode {
     let guests = guest::all().iter().filter(|guest| guest.repeats);
     let guests = guests.filter_map(|guest| Some(guest_test(guest, guest.small?)));
-    let programs = PROGRAMS.iter().map(|argv| Test::new(argv.join(" "), move || check(&Job::new(*argv), &BOTH, true)));
+    let programs = PROGRAMS.iter().map(|argv| {
+        let is_selected = Selection::asked().has(argv[0], 0, PROGRAM_SHARES);
+        Test::new(argv.join(" "), move || check(&Job::new(*argv), &BOTH, true)).only_if(is_selected)
+    });
     let signals = ["icount1", "icount2", "opcodes"]
         .map(|tool| Test::new(format!("calls under signals, {tool}"), move || calls_under_signals(tool)));
     trials::run(guests.chain(programs).chain(signals).collect(), false)

@@ -21,7 +21,7 @@ fn image() -> PathBuf {
 }
 
 /// Folders with some hundred files, which nobody changes meanwhile.
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/guests");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/guests/plain");
 
 /// What superpin runs: without names of users, for which it would read files of the system.
 const LS: [&str; 4] = ["--", "/bin/ls", "-lnR", FOLDER];
