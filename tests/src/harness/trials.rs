@@ -36,17 +36,7 @@ impl Test {
 /// Runs the tests that the command line and the environment ask for. `with_switches` says whether in a share some of the engine's optimisations are off in some of the
 /// tests.
 pub fn run(tests: Vec<Test>, with_switches: bool) -> ExitCode {
-    run_with(&Arguments::from_args(), tests, with_switches)
-}
-
-/// The same of tests that wait most of the time: all at once, unless the command line says how many.
-pub fn run_at_once(tests: Vec<Test>) -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    arguments.test_threads = arguments.test_threads.or(Some(tests.len()));
-    run_with(&arguments, tests, false)
-}
-
-fn run_with(arguments: &Arguments, tests: Vec<Test>, with_switches: bool) -> ExitCode {
+    let arguments = Arguments::from_args();
     let selection = if arguments.filter.is_some() { Selection::All } else { Selection::asked() };
     let all = tests.len();
     let selected: Vec<Test> =
@@ -64,7 +54,7 @@ fn run_with(arguments: &Arguments, tests: Vec<Test>, with_switches: bool) -> Exi
         let off = selection.switches_off(place).filter(|_| with_switches);
         trial(test, off, skipped.clone())
     });
-    let conclusion = libtest_mimic::run(arguments, trials.collect());
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
     let skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
     if !skipped.is_empty() {
         eprintln!("skipped, since this machine can't run them:\n{}", summary(&skipped));

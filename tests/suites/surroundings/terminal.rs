@@ -3,12 +3,10 @@
 //! Each scene is played natively first.
 
 use std::fs;
-use std::process::ExitCode;
 
 use suites::run::Scratch;
 use suites::superpin::command;
 use suites::terminal::Terminal;
-use suites::trials::{self, Stop, Test};
 
 /// Options of superpin; none: natively.
 const WAYS: &[Option<&str>] = &[None, Some("-sp 0"), Some("-sp 1"), Some("-sp 0 -follow 1"), Some("-sp 1 -follow 1")];
@@ -43,27 +41,8 @@ fn has_status(terminal: &mut Terminal, status: i32) {
     terminal.expect(&format!("status={status}."));
 }
 
-/// They wait for others most of the time: so all run at once.
-fn main() -> ExitCode {
-    let tests: [(&str, fn()); 7] = [
-        ("a_pager_is_stopped_and_continued", a_pager_is_stopped_and_continued),
-        ("a_pager_in_a_script_is_stopped_and_continued", a_pager_in_a_script_is_stopped_and_continued),
-        ("an_editor_is_stopped_and_continued", an_editor_is_stopped_and_continued),
-        ("a_program_that_stops_itself", a_program_that_stops_itself),
-        ("a_program_is_continued_by_its_child", a_program_is_continued_by_its_child),
-        ("a_program_in_the_background_reads", a_program_in_the_background_reads),
-        ("a_program_is_interrupted", a_program_is_interrupted),
-    ];
-    let tests = tests.map(|(name, test)| {
-        Test::new(name.to_owned(), move || {
-            test();
-            Ok::<_, Stop>(())
-        })
-    });
-    trials::run_at_once(tests.into())
-}
-
 /// `less` cleans the screen up and then stops itself alone.
+#[test]
 fn a_pager_is_stopped_and_continued() {
     let Some(less) = installed(&["less"]) else { return };
     play(|terminal, prefix, _| {
@@ -85,6 +64,7 @@ fn a_pager_is_stopped_and_continued() {
 }
 
 /// With the pager as a child, which stops a little later than the shell that waits for it.
+#[test]
 fn a_pager_in_a_script_is_stopped_and_continued() {
     let Some(less) = installed(&["less"]) else { return };
     play(|terminal, prefix, _| {
@@ -99,6 +79,7 @@ fn a_pager_in_a_script_is_stopped_and_continued() {
 }
 
 /// `vim` stops its process group. In slices it goes on natively, since it has threads.
+#[test]
 fn an_editor_is_stopped_and_continued() {
     let Some(vim) = installed(&["vim", "vim.tiny"]) else { return };
     play(|terminal, prefix, way| {
@@ -120,6 +101,7 @@ fn an_editor_is_stopped_and_continued() {
     });
 }
 
+#[test]
 fn a_program_that_stops_itself() {
     play(|terminal, prefix, _| {
         let program = "$SIG{CONT} = sub { $n++ }; $| = 1; for $s (\"TSTP\", \"STOP\", \"TTIN\") { kill $s, $$; print \"continued $n\\n\" } exit 5";
@@ -134,6 +116,7 @@ fn a_program_that_stops_itself() {
 }
 
 /// Somebody who knows nothing of superpin continues it.
+#[test]
 fn a_program_is_continued_by_its_child() {
     play(|terminal, prefix, _| {
         let program = "$p = $$; if (!fork) { select undef, undef, undef, 1; kill \"CONT\", $p; exit } kill \"STOP\", $$; print \"cont\", \"inued\\n\"; wait; exit 6";
@@ -147,6 +130,7 @@ fn a_program_is_continued_by_its_child() {
 }
 
 /// What reads from the terminal in the background is stopped until it is in the foreground.
+#[test]
 fn a_program_in_the_background_reads() {
     play(|terminal, prefix, _| {
         terminal.command(&format!("{prefix}cat &"));
@@ -162,6 +146,7 @@ fn a_program_in_the_background_reads() {
     });
 }
 
+#[test]
 fn a_program_is_interrupted() {
     play(|terminal, prefix, way| {
         terminal.command(&format!("{prefix}sh -c 'echo up $((20+1)); exec cat'"));
