@@ -1,9 +1,9 @@
 //! `-check-tool 1`: it catches tools that are wrong, and says where; and it accuses none that is right.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use suites::run::{Job, Outcome};
+use suites::superpin::built_example;
 
 /// Serially, and in slices that end here and there.
 const MODES: [&str; 2] = ["-sp 0", "-sp 1 -spmsec 5 -spsysrecs 20"];
@@ -11,17 +11,9 @@ const MODES: [&str; 2] = ["-sp 0", "-sp 1 -spmsec 5 -spsysrecs 20"];
 /// Files that nobody changes meanwhile.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/guests/plain");
 
-fn image() -> PathBuf {
-    // target/…/debug/deps/checking-… beside target/…/debug/examples/trials
-    let mut path = std::env::current_exe().expect("this program has a path");
-    path.pop();
-    path.pop();
-    path.join("examples/trials")
-}
-
 fn run(options: &str, tool: &str, app: &[&str]) -> Outcome {
     let options = options.split(' ').chain(["-env", "clean", "-t", tool, "--"]).chain(app.iter().copied());
-    let command: [OsString; 1] = [image().into()];
+    let command: [OsString; 1] = [built_example("trials").into()];
     suites::run::run(&Job::new(options).under(command)).expect("cargo built the example")
 }
 

@@ -1,10 +1,11 @@
 //! What tools are told of system calls and signals is the same in all kinds of run, whichever call a slice ends at.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use suites::run::{Job, Scratch};
+use suites::superpin::built_example;
 
 /// Serial, and in slices that end at every call, at every few, and by time.
 const MODES: [&str; 10] = [
@@ -20,19 +21,11 @@ const MODES: [&str; 10] = [
     "-sp 1 -spmsec 1000",
 ];
 
-fn image() -> PathBuf {
-    // target/…/debug/deps/kernel-… beside target/…/debug/examples/trials
-    let mut path = std::env::current_exe().expect("this program has a path");
-    path.pop();
-    path.pop();
-    path.join("examples/trials")
-}
-
 /// What the tool prints of an app that ends with this status.
 fn result(options: &str, app: &[&str], status: i32) -> String {
     let options = options.split(' ').chain(["-env", "clean", "-t", "told", "--"]);
     let options: Vec<&str> = options.chain(app.iter().copied()).collect();
-    let command: [OsString; 1] = [image().into()];
+    let command: [OsString; 1] = [built_example("trials").into()];
     let outcome = suites::run::run(&Job::new(&options).under(command)).expect("cargo built the example");
     let printed = String::from_utf8_lossy(&outcome.stderr).into_owned();
     assert_eq!(outcome.status, status, "{options:?}: {printed}");

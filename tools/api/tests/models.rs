@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use suites::run::{Job, Scratch};
+use suites::superpin::built_example;
 
 const MODES: [&str; 5] = [
     "-sp 1 -spmsec 5",
@@ -20,19 +21,11 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/guests");
 /// Where the sources are.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/models");
 
-fn image() -> PathBuf {
-    // target/…/debug/deps/models-… beside target/…/debug/examples/models
-    let mut path = std::env::current_exe().expect("this program has a path");
-    path.pop();
-    path.pop();
-    path.join("examples/models")
-}
-
 /// What a tool prints of an app that prints nothing to standard error.
 fn result(options: &str, tool: &str, app: &[&str]) -> String {
     let options = options.split(' ').chain(["-env", "clean", "-t", tool, "--"]);
     let options: Vec<&str> = options.chain(app.iter().copied()).collect();
-    let command: [OsString; 1] = [image().into()];
+    let command: [OsString; 1] = [built_example("models").into()];
     let outcome = suites::run::run(&Job::new(&options).under(command)).expect("cargo built the example");
     let printed = String::from_utf8_lossy(&outcome.stderr).into_owned();
     assert_eq!(outcome.status, 0, "{options:?}: {printed}");

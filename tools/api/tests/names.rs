@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use suites::run::{Job, Scratch};
+use suites::superpin::built_example;
 
 /// Where the sources are.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/names");
@@ -21,20 +22,12 @@ const MODES: [&str; 7] = [
     "-sp 1 -spsysrecs 7 -share 0",
 ];
 
-fn image() -> PathBuf {
-    // target/…/debug/deps/names-… beside target/…/debug/examples/trials
-    let mut path = std::env::current_exe().expect("this program has a path");
-    path.pop();
-    path.pop();
-    path.join("examples/trials")
-}
-
 /// What a tool prints of an app.
 fn result(options: &str, tool: &str, app: &[&str], status: i32) -> String {
     let separator = (!app.contains(&"--")).then_some("--");
     let options = options.split(' ').chain(["-env", "clean", "-t", tool]).chain(separator);
     let options: Vec<&str> = options.chain(app.iter().copied()).collect();
-    let command: [OsString; 1] = [image().into()];
+    let command: [OsString; 1] = [built_example("trials").into()];
     let outcome = suites::run::run(&Job::new(&options).under(command)).expect("cargo built the example");
     let printed = String::from_utf8_lossy(&outcome.stderr).into_owned();
     assert_eq!(outcome.status, status, "{options:?}: {printed}");

@@ -6,19 +6,11 @@ mod state;
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use suites::run::{Job, Outcome};
-
-fn image() -> PathBuf {
-    // target/…/debug/deps/trials-… beside target/…/debug/examples/trials
-    let mut path = std::env::current_exe().expect("this program has a path");
-    path.pop();
-    path.pop();
-    path.join("examples/trials")
-}
+use suites::superpin::built_example;
 
 /// Folders with some hundred files, which nobody changes meanwhile.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/guests/plain");
@@ -27,7 +19,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/guests/pl
 const LS: [&str; 4] = ["--", "/bin/ls", "-lnR", FOLDER];
 
 fn run(args: &[&str]) -> Outcome {
-    let command: [OsString; 1] = [image().into()];
+    let command: [OsString; 1] = [built_example("trials").into()];
     suites::run::run(&Job::new(args).under(command)).expect("cargo built the example")
 }
 
@@ -349,7 +341,7 @@ fn a_routine_that_loops_can_be_ended() {
     const NEVER: Duration = Duration::from_secs(300);
     // One that is ignored where tests run in the background wouldn't do.
     for signal in [15] {
-        let mut command = Command::new(image());
+        let mut command = Command::new(built_example("trials"));
         command.args(["-sp", "0", "-t", "loop-in-routine", "--", "/bin/sleep", "0"]).stderr(Stdio::piped());
         let mut superpin = command.spawn().expect("cargo built the example");
         let give_up = Instant::now() + NEVER;

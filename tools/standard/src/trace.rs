@@ -3,7 +3,7 @@
 //! A REP instruction has one line, and one for each operand, at the address of the first step; a gather or scatter one, at its base address. An access of a conditional move has a line whether its
 //! condition holds or not.
 
-use superpin_tool::{Arg, NoOptions, Out, SliceInfo, Stream, Tool, Trace};
+use superpin_tool::{Arg, NoOptions, Out, Stream, Tool, Trace};
 
 /// `itrace`.
 pub struct ITrace;
@@ -26,9 +26,7 @@ impl Tool for ITrace {
     const ABOUT: &'static str = "Write the addresses of all executed instructions, in order";
     const STREAM: bool = true;
     type Options = NoOptions;
-    type Local = Stream;
-    type Result = ();
-    type Total = ();
+    superpin_tool::auto_merge!(Stream);
 
     fn new(_: NoOptions) -> Result<Self, String> {
         Ok(Self)
@@ -38,10 +36,6 @@ impl Tool for ITrace {
         for instruction in trace.instructions() {
             instruction.buffer((Arg::Pc,));
         }
-    }
-
-    fn begin(&self, _: SliceInfo) -> Stream {
-        Stream::new()
     }
 
     fn drain(&self, stream: &mut Stream, words: &[u64]) {
@@ -56,11 +50,7 @@ impl Tool for ITrace {
         }
     }
 
-    fn finish(&self, _: &Stream) {}
-
-    fn fold(&self, (): &mut (), _: SliceInfo, (): ()) {}
-
-    fn fini(&self, (): (), out: &mut Out<'_>) -> std::io::Result<()> {
+    fn fini(&self, _: Stream, out: &mut Out<'_>) -> std::io::Result<()> {
         writeln!(out, "#eof")
     }
 }
@@ -73,9 +63,7 @@ impl Tool for MemTrace {
     const ABOUT: &'static str = "Write the addresses and sizes of all memory accesses, in order";
     const STREAM: bool = true;
     type Options = NoOptions;
-    type Local = Stream;
-    type Result = ();
-    type Total = ();
+    superpin_tool::auto_merge!(Stream);
 
     fn new(_: NoOptions) -> Result<Self, String> {
         Ok(Self)
@@ -92,10 +80,6 @@ impl Tool for MemTrace {
         }
     }
 
-    fn begin(&self, _: SliceInfo) -> Stream {
-        Stream::new()
-    }
-
     fn drain(&self, stream: &mut Stream, words: &[u64]) {
         let mut lines = Vec::with_capacity(TOGETHER * 48);
         for some in words.as_chunks::<3>().0.chunks(TOGETHER) {
@@ -110,11 +94,7 @@ impl Tool for MemTrace {
         }
     }
 
-    fn finish(&self, _: &Stream) {}
-
-    fn fold(&self, (): &mut (), _: SliceInfo, (): ()) {}
-
-    fn fini(&self, (): (), out: &mut Out<'_>) -> std::io::Result<()> {
+    fn fini(&self, _: Stream, out: &mut Out<'_>) -> std::io::Result<()> {
         writeln!(out, "#eof")
     }
 }

@@ -40,6 +40,11 @@ pub fn command() -> Vec<OsString> {
 /// The tool image of an example of `superpin-tool`, brought up to date.
 pub fn example(name: &str) -> PathBuf {
     cargo_builds(&["--package", "superpin-tool", "--example", name]);
+    built_example(name)
+}
+
+/// The same for tests of that crate, for which cargo has just built it.
+pub fn built_example(name: &str) -> PathBuf {
     artifacts().join("examples").join(name)
 }
 

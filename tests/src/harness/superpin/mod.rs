@@ -11,6 +11,6 @@ mod built;
 mod counted;
 mod modes;
 
-pub use built::{artifacts, binary, command, example};
+pub use built::{artifacts, binary, built_example, command, example};
 pub use counted::{Counted, count, count_with, parse_total, total_of};
 pub use modes::{EACH_CALL, FOLLOWED, MODES, Mode, SERIAL, SHARES};

@@ -3,6 +3,10 @@
 use std::fmt;
 use std::io;
 
+use serde::{Deserialize, Serialize};
+
+use super::merge::Merge;
+
 /// A stream of bytes in the order of execution: a part of [`crate::Tool::Local`], for a tool that says [`crate::Tool::STREAM`].
 ///
 /// What slices append comes into the file of `-o FILE` in their order, behind it what [`crate::Tool::fini`] prints. So a sliced run writes the same bytes as a serial one, if
@@ -24,8 +28,13 @@ use std::io;
 ///
 /// To append takes a copy, and now and then a wait until there is room. A routine that does it isn't called from translated code, but leaves it: for many words take
 /// [`crate::Instruction::buffer`], and append in [`crate::Tool::drain`].
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Stream(());
+
+/// What slices append is put together by itself: so for a tool that does nothing else, [`crate::auto_merge!`] is enough.
+impl Merge for Stream {
+    fn merge(&mut self, _: Self) {}
+}
 
 impl Stream {
     /// The slice's stream: there is one.
