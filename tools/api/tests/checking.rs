@@ -21,7 +21,7 @@ fn told(outcome: &Outcome) -> String {
     String::from_utf8_lossy(&outcome.stderr).into_owned()
 }
 
-/// A tool that is wrong, and what is said of it: all of these words. (The app lies at the same addresses in each run.)
+/// A tool that is wrong, and what is said of it: all of these words. (The app lies at the same addresses in each run. Which slice notices it first is up to chance: so is the library.)
 fn is_caught(tool: &str, words: &[&str]) {
     let app = ["/bin/echo", "hi"];
     for mode in MODES {
@@ -38,15 +38,10 @@ fn is_caught(tool: &str, words: &[&str]) {
 #[test]
 fn stores_to_the_apps_memory_are_caught() {
     let words =
-        ["the tool's routine trials::wrong::impure::stores, called at 0x7ff", "ld-linux", "is about to store to 0x7ff"];
+        ["the tool's routine trials::wrong::impure::stores, called at 0x7ff", ".so.", "is about to store to 0x7ff"];
     is_caught("stores-to-app", &words);
-    let words = [
-        "trials::wrong::impure::clears, called at 0x7ff",
-        "ld-linux",
-        "is about to store to 0x7ff",
-        "[stack]",
-        "memset",
-    ];
+    let words =
+        ["trials::wrong::impure::clears, called at 0x7ff", ".so.", "is about to store to 0x7ff", "[stack]", "memset"];
     is_caught("clears-the-stack", &words);
     is_caught("crashes", &["trials::wrong::failing::crashes, called at 0x7ff", "is about to store to 0x8,"]);
 }
@@ -60,11 +55,8 @@ fn system_calls_are_caught() {
 
 #[test]
 fn instrumentation_that_remembers_is_caught() {
-    let words = [
-        "tool numbers-blocks instruments the same code in two ways: at 0x7ff",
-        "ld-linux",
-        "impure::add with [Const(0)]",
-    ];
+    let words =
+        ["tool numbers-blocks instruments the same code in two ways: at 0x7ff", ".so.", "impure::add with [Const(0)]"];
     is_caught("numbers-blocks", &words);
     is_caught("remembers-the-first", &["in two ways: at 0x7ff", "impure::add with [Const(", "in another order"]);
 }
