@@ -74,11 +74,15 @@ fn is_chosen(local: &mut Local, address: u64) -> bool {
     address.is_multiple_of(3)
 }
 
-/// How much can be read behind an address, some pages on: what is mapped there, and whether it can be read, is a matter of the app's.
-fn reads(local: &mut Local, kind: u64, begin: u64, end: u64, address: u64) {
-    let mut into = [0; 40];
-    let far = (address | 0xfff) + hash(begin, address) % 8 * 4096 - 20;
-    let read = memory::read(far, &mut into) as u64 + 100 * u64::from(memory::read_word(address & !7).is_some());
+/// How much can be read at an address, and now and then behind it, some pages on: what is mapped there, and whether it can be read, is a matter of the app's.
+/// Not each time, as most of the latter can't be read, which costs a fault. `value`: something that changes, of the app's.
+fn reads(local: &mut Local, kind: u64, begin: u64, end: u64, address: u64, value: u64) {
+    let mut read = 100 * u64::from(memory::read_word(address & !7).is_some());
+    let drawn = hash(value, address);
+    if drawn.is_multiple_of(64) {
+        let far = (address | 0xfff) + drawn / 64 % 8 * 4096 - 20;
+        read += memory::read(far, &mut [0; 40]) as u64;
+    }
     see(local, kind, begin, end, read);
 }
 
@@ -175,7 +179,9 @@ fn instrument_instruction(instruction: &Instruction<'_, Local>, block: &Block<'_
         6 | 7 if !operands.is_empty() => instruction.record(kind as u8, (begin, end, Arg::MemoryAddress(0))),
         8 => instruction.record(98, (begin, end, Arg::Pc)),
         9 => instruction.call(At::Before, mix, (end, Gpr::Rsp)),
-        10 if !operands.is_empty() => instruction.call(At::Before, reads, (kind, begin, end, Arg::MemoryAddress(0))),
+        10 if !operands.is_empty() => {
+            instruction.call(At::Before, reads, (kind, begin, end, Arg::MemoryAddress(0), Gpr::Rax));
+        }
         22 => instruction.record_predicated(97, (begin, end, Gpr::Rsp)),
         23 if !operands.is_empty() => {
             let address = Arg::MemoryAddress(0);
