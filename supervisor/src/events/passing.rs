@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tracee::{Stopped, TraceError};
+use tracee::{ExitStatus, Stopped, TraceError};
 
 use super::events::is_pending;
 use crate::base::Moment;
@@ -42,6 +42,16 @@ pub struct Taken {
     pub at: Moment,
     /// Whether one with that number waited for the process.
     pub waited: bool,
+    /// Whether it is the first one with that number.
+    pub is_first: bool,
+}
+
+impl Taken {
+    /// Whether a process that has ended with this status may have done so because this very signal was sent to it as well, by the terminal or to the group. It can die before
+    /// superpin looks at its own copy: nobody has asked a second time then.
+    pub fn has_ended(self, exit: ExitStatus, signal: i32) -> bool {
+        self.is_first && exit.shell_status() == ExitStatus::Signal(signal).shell_status()
+    }
 }
 
 struct Seen {
@@ -152,4 +162,26 @@ fn signal_merges(signal: i32) -> bool {
 pub fn sender(info: &libc::siginfo_t) -> i32 {
     // SAFETY: of such a signal the kernel has filled this in.
     unsafe { info.si_pid() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a signal ends a run in which the app has ended like that, and nothing but slices run.
+    fn asks(is_first: bool, exit: ExitStatus) -> bool {
+        !Taken { at: Moment::now(), waited: false, is_first }.has_ended(exit, libc::SIGINT)
+    }
+
+    #[test]
+    fn what_has_ended_the_app_is_no_second_request() {
+        assert!(!asks(true, ExitStatus::Signal(libc::SIGINT)));
+        assert!(
+            !asks(true, ExitStatus::Code(130)),
+            "what a shell says of a child that died of it, and programs that clean up"
+        );
+        assert!(asks(false, ExitStatus::Signal(libc::SIGINT)), "somebody has asked twice");
+        assert!(asks(true, ExitStatus::Code(0)));
+        assert!(asks(true, ExitStatus::Signal(libc::SIGTERM)));
+    }
 }

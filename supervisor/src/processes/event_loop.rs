@@ -29,6 +29,8 @@ pub struct Processes<'a> {
     status: Option<Result<i32, Failure>>,
     has_failed: bool,
     job: Job,
+    /// The signals that were sent to superpin, a bit each.
+    signals_taken: u64,
 }
 
 impl<'a> Processes<'a> {
@@ -47,6 +49,7 @@ impl<'a> Processes<'a> {
             status: None,
             has_failed: false,
             job: Job::default(),
+            signals_taken: 0,
         }
     }
 
@@ -92,13 +95,17 @@ impl<'a> Processes<'a> {
             Event::Collector => self.members.iter_mut().for_each(Member::collector_answered),
             Event::Signal(info) if self.job.is_of_waker(&info) => {}
             Event::Signal(info) => {
-                let taken = Moment::now();
+                let at = Moment::now();
+                let bit = 1 << (info.si_signo - 1);
+                let is_first = self.signals_taken & bit == 0;
+                self.signals_taken |= bit;
                 let waited: Vec<i32> = self.members.iter().filter(|m| m.awaits(info.si_signo)).map(|m| m.pid).collect();
                 self.drain()?;
                 // What the app has started is the app's to end, as long as it is there.
                 let is_there = self.members.iter().any(|member| member.is_first);
                 for member in self.members.iter_mut().filter(|member| member.is_first || !is_there) {
-                    member.signal_sent(&info, Taken { at: taken, waited: waited.contains(&member.pid) });
+                    let waited = waited.contains(&member.pid);
+                    member.signal_sent(&info, Taken { at, waited, is_first });
                 }
             }
         }

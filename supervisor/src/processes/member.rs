@@ -133,6 +133,7 @@ impl<'a> Member<'a> {
     pub fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken) {
         match &mut self.stage {
             MemberStage::Follows(follower) => follower.signal_sent(info, taken),
+            MemberStage::Prints(printing) if taken.has_ended(printing.exit, info.si_signo) => {}
             MemberStage::Prints(printing) if ENDING.contains(&info.si_signo) && info.si_signo != libc::SIGQUIT => {
                 printing.failure = Some(Failure::Interrupted);
             }

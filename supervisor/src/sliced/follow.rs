@@ -28,7 +28,6 @@ pub fn follow<'a>(
         is_measured: settings.report.is_some(),
         follows: settings.follow,
         stops: JobStops::default(),
-        terminal_sent: false,
         new_processes: Vec::new(),
     };
     sliced.attempt(|sliced| sliced.run.begin(process, origin));
@@ -45,8 +44,6 @@ struct Sliced<'a> {
     follows: bool,
     /// The master's.
     stops: JobStops,
-    /// Whether superpin has taken a signal that the terminal has sent to the app as well.
-    terminal_sent: bool,
     new_processes: Vec<NewProcess>,
 }
 
@@ -80,15 +77,12 @@ impl<'a> Follower<'a> for Sliced<'a> {
     }
 
     fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken) {
-        let is_terminals = info.si_code == libc::SI_KERNEL;
-        let is_first = is_terminals && !std::mem::replace(&mut self.terminal_sent, true);
         match self.run.master().exit() {
-            // The app has got it as well, and has died of it before superpin has looked at its own: nobody has asked a second time.
-            Some(ExitStatus::Signal(signal)) if is_first && signal == info.si_signo => {}
+            Some(exit) if taken.has_ended(exit, info.si_signo) => {}
             Some(_) if ENDING.contains(&info.si_signo) => self.run.fail(Failure::Interrupted),
             Some(_) => {}
             // The terminal has sent it to the app as well.
-            None if is_terminals => {}
+            None if info.si_code == libc::SI_KERNEL => {}
             None => self.run.master().process().pass(info, taken),
         }
     }
