@@ -36,7 +36,7 @@ run() {
         else
             local result=0
             scripts/switches.sh -n 0 -e "each:$seed" || result=1
-            scripts/switches.sh -n 0 -e none guests:serial/ addresses mixes || result=1
+            scripts/switches.sh -n 0 -e none guests:serial/ totals:addresses totals:mixes || result=1
             return $result
         fi
         ;;

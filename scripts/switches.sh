@@ -19,7 +19,7 @@ while getopts n:s:e: option; do
 done
 shift $((OPTIND - 1))
 export SUITE=all
-[ $# -gt 0 ] || set -- guests counts programs cli faults addresses mixes persist
+[ $# -gt 0 ] || set -- guests counts programs cli faults totals persist
 
 cargo build --quiet --release -p superpin
 cargo test --quiet --release -p suites --no-run

@@ -1,0 +1,6 @@
+//! What tools print, against numbers made by hand from the sources of guests, and against other programs.
+
+mod addresses;
+mod caches;
+mod mixes;
+mod places;
