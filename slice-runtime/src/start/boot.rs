@@ -117,6 +117,8 @@ fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
             None => slot.fail(&format_args!("the tool or the runtime failed: {info}")),
         }
     }
+    // Nothing can unwind through translated code.
+    std::process::abort();
 }
 
 #[cfg(test)]

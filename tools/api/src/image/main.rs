@@ -69,7 +69,9 @@ pub unsafe fn main(
     if first == INJECTED && slice_runtime::injected() {
         // SAFETY: whoever loaded this image into the bubble has prepared the process as `start` wants it.
         unsafe { run_injected(rest, tools) }
-    } else if first == COLLECTOR {
+    }
+    end_at_panics();
+    if first == COLLECTOR {
         collector::run(tools, rest)
     } else if let Some(status) = command(&args) {
         status
@@ -77,6 +79,16 @@ pub unsafe fn main(
         let bundled: Vec<supervisor::ToolInfo> = tools.iter().map(info).collect();
         supervisor::main(&bundled, args)
     }
+}
+
+/// A panic ends the process when it has been told of. Nothing can unwind through translated code, and what is torn in a control process isn't to be cleaned up by it: the
+/// kernel does that when it ends. Not by `panic = "abort"` in the profile: cargo builds for tests what unwinds, so that everything would be compiled twice.
+fn end_at_panics() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        tell(info);
+        std::process::abort();
+    }));
 }
 
 /// What the control process wants to know of a tool in its own image.
