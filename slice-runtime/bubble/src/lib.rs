@@ -13,7 +13,7 @@
 //! * [`snapshot`]: what a started image's memory holds, for slices to go on from.
 //! * [`code_files`]: which files the shared code is from. [`files`]: where those are that the app maps.
 //! * [`app_images`]: where programs and libraries were mapped. [`modules`]: what they have in them.
-//! * [`region`]: which part of a run the tool looks at.
+//! * [`region`]: which part of a run the tool looks at. [`values`]: what it counts of the run before.
 //! * [`events`]: what a run tells those who work on it.
 //! * [`boot`]: what a taken-over process finds when its image starts. [`behind`]: what the app has just come from there.
 
@@ -31,4 +31,4 @@ pub mod stream;
 pub mod switches;
 mod tool;
 
-pub use tool::{region, routines};
+pub use tool::{region, routines, values};

@@ -123,6 +123,8 @@ pub const TARGET_WINDOWS: Region = Region::new(0x5555_0400_0000, 8 * MIB);
 pub const LOCAL: Region = Region::new(0x5555_0800_0000, 48 * MIB);
 /// The last page of it: what is counted of the run before, see [`crate::region`].
 pub const PREFIX: Region = Region::new(LOCAL.end() - 4096, 4096);
+/// Before that: what a tool counts of it itself, in a pass of its own.
+pub const FIRST_PASS: Region = Region::new(PREFIX.start - (64 << 10), 64 << 10);
 /// Counters of blocks: those of shared translations, then those of this process's own.
 pub const COUNTS: Region = Region::new(0x5555_0b00_0000, 48 * MIB);
 /// What translated code writes for the tool to take in bulk: small enough to stay in a core's own cache.

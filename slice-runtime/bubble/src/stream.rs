@@ -19,14 +19,12 @@ const HEAD: u64 = 4096;
 
 /// The end of [`RESULT`]: a [`StreamHead`], then the ring.
 pub const STREAM: Region = Region { start: RESULT.end() - HEAD - RING, size: HEAD + RING };
-/// Bytes of [`RESULT`] that a result may have.
-pub const MOST_RESULT: u64 = RESULT.size - STREAM.size;
 /// Address of the ring.
 pub const RING_AT: u64 = STREAM.start + HEAD;
 
 /// Offset of a slot's [`STREAM`] in the run memory.
 pub const fn stream_at(slot: usize) -> u64 {
-    crate::map::file::result_at(slot) + MOST_RESULT
+    crate::map::file::result_at(slot) + (STREAM.start - RESULT.start)
 }
 
 /// What both sides know of the ring. All zero where nothing was written yet.

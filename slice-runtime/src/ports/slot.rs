@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bubble::map::{CONTROL, RECORDS, RESULT};
-use bubble::region::Progress;
+use bubble::region::{Progress, pass};
 use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, NO_SLOT, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
-use bubble::stream::MOST_RESULT;
+use bubble::values::{HEAD, MOST_RESULT, MOST_VALUES, VALUES};
 
 use super::tool::RunningTool;
 
@@ -152,6 +152,25 @@ impl OwnSlot {
         unsafe { (*self.slot).begins }
     }
 
+    /// What the tool has counted before, encoded.
+    pub fn values_before(&self) -> &'static [u8] {
+        // SAFETY: RESULT is mapped, and nobody writes there before this process does, when it is over.
+        unsafe {
+            let len = (*(VALUES.start as *const u64)).min(MOST_VALUES);
+            std::slice::from_raw_parts((VALUES.start + HEAD) as *const u8, len as usize)
+        }
+    }
+
+    /// Leaves there what it has counted since, with that.
+    fn leave_values(&self, tool: &dyn RunningTool) -> Result<(), String> {
+        // SAFETY: RESULT is mapped for this process alone, and no other reference to this part exists any more.
+        let out = unsafe { std::slice::from_raw_parts_mut((VALUES.start + HEAD) as *mut u8, MOST_VALUES as usize) };
+        let len = tool.counted(out)?;
+        // SAFETY: as above.
+        unsafe { (VALUES.start as *mut u64).write(len as u64) };
+        Ok(())
+    }
+
     /// How often this slice was begun again.
     pub fn attempt(&self) -> u32 {
         // SAFETY: see `state`.
@@ -231,6 +250,10 @@ impl OwnSlot {
         // SAFETY: RESULT is mapped for this process alone, and no other reference to it exists.
         let out = unsafe { std::slice::from_raw_parts_mut(RESULT.start as *mut u8, MOST_RESULT as usize) };
         let len = tool.finish(out)?;
+        // SAFETY: this is a taken-over process.
+        if unsafe { header() }.region.has_values() && matches!(self.pass(), pass::COUNTS | pass::ONLY) {
+            self.leave_values(tool)?;
+        }
         stats.cpu_ns = cpu_time().as_nanos() as u64;
         // SAFETY: until the state below is stored, this side owns these fields.
         unsafe {

@@ -1,7 +1,7 @@
 //! What the runtime wants from a tool, without the tool's types.
 
 use bubble::region::Progress;
-use translator::trace::Trace;
+use translator::trace::{AnalysisCall, Trace};
 
 use super::app_events::{SignalChange, SystemCall};
 use super::app_image::{AppImage, Happened};
@@ -36,6 +36,27 @@ pub trait RunningTool {
     /// So many instructions were executed before here, where the slice begins, or a part of the run that the tool looks at.
     fn begins(&self, executed: u64) {
         let _ = executed;
+    }
+
+    /// Calls by which the tool counts things of its own, for what it is told at [`Self::begins`].
+    fn count(&self, trace: &Trace) -> Vec<AnalysisCall> {
+        let _ = trace;
+        Vec::new()
+    }
+
+    /// These were counted before, encoded; none: nothing was.
+    fn were_counted(&self, before: &[u8]) -> Result<(), String> {
+        let _ = before;
+        Ok(())
+    }
+
+    /// Encodes what was counted until now into `out`, with what was before, and returns how many bytes it took.
+    ///
+    /// # Errors
+    /// If it doesn't fit; the text says so.
+    fn counted(&self, out: &mut [u8]) -> Result<usize, String> {
+        let _ = out;
+        Ok(0)
     }
 
     /// How far the run has come, if that is counted.

@@ -33,6 +33,10 @@ pub unsafe fn around(tool: Box<dyn RunningTool>, slot: OwnSlot) -> Box<dyn Runni
         places: Places::default(),
         known: RefCell::default(),
     };
+    if spec.has_values() {
+        let before = if regioned.pass == pass::COUNTS { &[] } else { slot.values_before() };
+        regioned.tool.were_counted(before).unwrap_or_else(|why| slot.fail(&why));
+    }
     regioned.begin(slot.begins());
     Box::new(regioned)
 }
@@ -111,6 +115,7 @@ impl Regioned {
             }
         }
         asks.append(&mut counts);
+        asks.append(&mut self.tool.count(trace));
         asks
     }
 }
@@ -152,6 +157,10 @@ impl RunningTool for Regioned {
 
     fn progress(&self) -> Option<Progress> {
         Some(self.now())
+    }
+
+    fn counted(&self, out: &mut [u8]) -> Result<usize, String> {
+        self.tool.counted(out)
     }
 
     fn reads_flags(&self) -> bool {

@@ -210,6 +210,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     }
     let region = parsed.region.spec(parsed.aslr).map_err(|error| format!("error: {error}\n"))?;
     let region = if info.is_some_and(|info| info.wants_prefix) { region.counted() } else { region };
+    let region = if info.is_some_and(|info| info.has_first_pass) { region.with_values() } else { region };
     if parsed.persist.is_some() && !region.is_all() {
         return Err("error: -persist keeps translations of whole runs: it goes neither with a region (-start-icount and the like) nor with a tool that is told what was executed before a slice\n".into());
     }

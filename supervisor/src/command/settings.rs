@@ -24,6 +24,8 @@ pub struct ToolInfo {
     pub help: fn() -> String,
     /// Whether it is told what was executed before a slice.
     pub wants_prefix: bool,
+    /// Whether it counts things of its own for that.
+    pub has_first_pass: bool,
 }
 
 /// Where statistics go.

@@ -1,7 +1,7 @@
 //! The collector process, as the control process sees it: commands out, answers in, never waited for anywhere but in
 //! [`crate::events`].
 //!
-//! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `fini WORTH STATUS[, HEADING]` (the status is minus the signal, if one has killed the app); each is answered by one
+//! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `before SLOT`, `fini WORTH STATUS[, HEADING]` (the status is minus the signal, if one has killed the app); each is answered by one
 //! line, `ok`, `error TEXT` or `misplaced TEXT`, in order.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -22,6 +22,7 @@ use crate::run_memory::{ClaimedSlot, RunMemory};
 enum Asked {
     Hello,
     Fold(ClaimedSlot),
+    Before,
     Fini,
 }
 
@@ -36,6 +37,8 @@ pub struct Collector {
     /// Finished slices that wait for one before them.
     early: BTreeMap<u64, ClaimedSlot>,
     next: u64,
+    /// Slices of which it has said what was counted before, since somebody last asked.
+    put_together: usize,
     finished: bool,
 }
 
@@ -68,6 +71,7 @@ impl Collector {
             asked: VecDeque::new(),
             early: BTreeMap::new(),
             next: 0,
+            put_together: 0,
             finished: false,
         };
         collector.ask("hello\n", Asked::Hello)?;
@@ -91,6 +95,19 @@ impl Collector {
             self.next += 1;
         }
         Ok(())
+    }
+
+    /// The next slice has counted, in its first pass: what this slot has is put together with what was counted before, which comes in its place.
+    ///
+    /// # Errors
+    /// If the collector has died.
+    pub fn put_together(&mut self, slot: usize) -> Result<(), Failure> {
+        self.ask(&format!("before {slot}\n"), Asked::Before)
+    }
+
+    /// Of how many slices that was done since this was last asked.
+    pub fn take_put_together(&mut self) -> usize {
+        std::mem::take(&mut self.put_together)
     }
 
     /// Whether it has answered everything that it was asked.
@@ -150,6 +167,7 @@ impl Collector {
         match self.asked.pop_front() {
             Some(Asked::Fold(slot)) => memory.release(slot),
             Some(Asked::Hello) => {}
+            Some(Asked::Before) => self.put_together += 1,
             Some(Asked::Fini) => self.finished = true,
             None => return Err(Failure::Collector("it answers what it wasn't asked".into())),
         }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use bubble::map::file;
 use bubble::region::Progress;
 use bubble::shared::{End, NO_PROCESS, SliceStats, Slot, held, state};
+use bubble::values::{HEAD, MOST_VALUES, values_at};
 
 use super::step_names::StepNames;
 use super::view::View;
@@ -179,6 +180,28 @@ impl ClaimedSlot {
     /// Signals that have arrived in a serial run, and how many of them have reached the app's code.
     pub fn signals(&self) -> [u32; 2] {
         [&self.slot().arrived, &self.slot().delivered].map(|count| count.load(Acquire))
+    }
+
+    /// What the tool has counted by itself until here, encoded. Valid once it has finished.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn values(&self) -> Result<Vec<u8>, Failure> {
+        let (at, mut len) = (values_at(self.index), [0; HEAD as usize]);
+        let read = |bytes: &mut [u8], at| self.file.read_exact_at(bytes, at).doing("read what the tool has counted");
+        read(&mut len, at)?;
+        let mut bytes = vec![0; u64::from_le_bytes(len).min(MOST_VALUES) as usize];
+        read(&mut bytes, at + HEAD)?;
+        Ok(bytes)
+    }
+
+    /// What it had counted before. To be told before its process begins.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn set_values(&self, values: &[u8]) -> Result<(), Failure> {
+        let bytes = [&(values.len() as u64).to_le_bytes(), values].concat();
+        self.file.write_all_at(&bytes, values_at(self.index)).doing("write what the tool has counted")
     }
 
     /// Bytes of the encoded result.

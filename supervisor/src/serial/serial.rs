@@ -37,6 +37,7 @@ pub fn follow<'a>(process: Stopped, origin: Origin, resources: Resources<'a>) ->
         threads,
         slot: None,
         progress: Progress::default(),
+        values: Vec::new(),
         images: 0,
         new_processes,
         throttle: Throttle::default(),
@@ -67,6 +68,8 @@ struct Serial<'a> {
     slot: Option<ClaimedSlot>,
     /// How far the run had come when the program was last replaced by another.
     progress: Progress,
+    /// What the tool had counted by itself then, if it does.
+    values: Vec<u8>,
     images: u64,
     new_processes: Vec<NewProcess>,
     throttle: Throttle,
@@ -213,6 +216,9 @@ impl Serial<'_> {
         note_all(self.pid, &memory.files()?);
         let slot = self.resources.memory.claim(state::RELEASED)?;
         slot.set_pass(pass::ONLY, &self.progress);
+        if !self.values.is_empty() {
+            slot.set_values(&self.values)?;
+        }
         let site = takeover::Site {
             mode: Role::Serial,
             slot: slot.index(),
@@ -333,6 +339,7 @@ impl Serial<'_> {
         match (slot.state(), exit) {
             (state::FINISHED, _) => {
                 self.progress = slot.ends();
+                self.values = slot.values()?;
                 self.resources.statistics.finished(&slot.stats(), slot.result_len());
                 self.resources.collector.hand_over(slice, slot)
             }

@@ -71,7 +71,14 @@ impl<'a> Follower<'a> for Sliced<'a> {
     fn collector_answered(&mut self) {
         self.attempt(|sliced| {
             let Resources { collector, memory, .. } = sliced.run.resources();
-            collector.take_answers(memory)
+            collector.take_answers(memory)?;
+            match collector.take_put_together() {
+                0 => Ok(()),
+                slices => {
+                    let ended = sliced.run.slices().were_put_together(slices)?;
+                    sliced.went_on(ended)
+                }
+            }
         });
         self.attempt(|sliced| sliced.run.retry());
     }
@@ -128,7 +135,16 @@ impl Sliced<'_> {
             return collector.ended(exit, memory);
         }
         self.try_call_again()?;
-        match self.run.slices().ended(pid, exit)? {
+        let ended = self.run.slices().ended(pid, exit)?;
+        self.went_on(ended)
+    }
+
+    /// What follows from that slices have got on.
+    fn went_on(&mut self, ended: Ended) -> Result<(), Failure> {
+        while let Some(slot) = self.run.slices().take_next_counted() {
+            self.run.resources().collector.put_together(slot)?;
+        }
+        match ended {
             Ended::Finished(slices, counted) => {
                 let Resources { statistics, collector, .. } = self.run.resources();
                 statistics.counted(&counted);

@@ -1,4 +1,5 @@
-//! A region of a run is the same instructions whatever the cuts: random tools (`tools/api/examples/random`) and counts, over all guests, serially and in slices.
+//! A region of a run is the same instructions whatever the cuts, and what was executed before it is known: random tools (`tools/api/examples/random`), one that numbers what is executed, and counts,
+//! over all guests, serially and in slices.
 //!
 //! `SEED=N` draws other regions and tools. `cargo test -p suites --test regions -- /loops` runs one guest.
 
@@ -52,14 +53,17 @@ fn check(guest: &'static Guest) -> Result<(), Stop> {
     let drawn = |n: u64| total * (1 + (seed + n).wrapping_mul(0x9e37_79b9_7f4a_7c15) % 97) / 99;
     let (first, second) = (drawn(1).min(drawn(2)), drawn(1).max(drawn(2)) + 1);
     for region in [format!("-start-icount {first} -stop-icount {second}"), format!("-skip {second} -trace 100")] {
-        run.check(&region)?;
+        run.check("random", &region)?;
+    }
+    for region in ["-skip 0".to_owned(), format!("-skip {first} -trace 20k")] {
+        run.check("numbered", &region)?;
     }
     // A block that is executed somewhere in the middle.
-    let all = run.seen("-sp 0", &["-skip", &first.to_string()])?;
+    let all = run.seen("random", "-sp 0", &["-skip", &first.to_string()])?;
     let addresses: Vec<&str> =
         all.lines().filter_map(|line| line.split(' ').nth(1).filter(|_| !line.starts_with("word"))).collect();
     let Some(place) = addresses.get(addresses.len() / 2) else { return Ok(()) };
-    run.check(&format!("-start-address 0x{place}:2 -skip 5 -stop-address 0x{place}:3"))?;
+    run.check("random", &format!("-start-address 0x{place}:2 -skip 5 -stop-address 0x{place}:3"))?;
     Ok(run.counts(first, second, total)?)
 }
 
@@ -72,22 +76,22 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// The same is seen in all ways.
-    fn check(&self, region: &str) -> Result<(), String> {
+    fn check(&self, tool: &str, region: &str) -> Result<(), String> {
         let options: Vec<&str> = region.split(' ').collect();
-        let serial = self.seen(WAYS[0], &options)?;
+        let serial = self.seen(tool, WAYS[0], &options)?;
         for way in &WAYS[1..] {
-            let seen = self.seen(way, &options)?;
+            let seen = self.seen(tool, way, &options)?;
             if seen != serial {
                 let differ = serial.lines().zip(seen.lines()).filter(|(a, b)| a != b).take(8);
                 let differ: Vec<String> = differ.map(|(a, b)| format!("serially {a}, here {b}")).collect();
-                return Err(format!("SEED={}, {way}, {region}: {}", self.seed, differ.join("\n")));
+                return Err(format!("SEED={}, {tool}, {way}, {region}: {}", self.seed, differ.join("\n")));
             }
         }
         Ok(())
     }
 
-    /// What the random tool prints.
-    fn seen(&self, way: &str, region: &[&str]) -> Result<String, String> {
+    /// What a tool prints.
+    fn seen(&self, tool: &str, way: &str, region: &[&str]) -> Result<String, String> {
         static IMAGE: OnceLock<PathBuf> = OnceLock::new();
         let image = IMAGE.get_or_init(|| example("random"));
         let scratch = Scratch::new().map_err(|e| e.to_string())?;
@@ -98,8 +102,11 @@ impl Run<'_> {
         let mut command = vec![image.into()];
         command.extend(switches::options().into_iter().map(Into::into));
         let options = others.chain(own.iter().copied()).chain(["-spgrace", "0"]);
-        command.extend(options.chain(region.iter().copied()).chain(["-t", "random", "--seed"]).map(Into::into));
-        command.extend([self.seed.to_string().into(), "-o".into(), out.clone().into(), "--".into()]);
+        command.extend(options.chain(region.iter().copied()).chain(["-t", tool]).map(Into::into));
+        if tool == "random" {
+            command.extend(["--seed".into(), self.seed.to_string().into()]);
+        }
+        command.extend(["-o".into(), out.clone().into(), "--".into()]);
         let outcome = run(&self.guest.job(self.rounds).under(command)).map_err(|e| e.to_string())?;
         if outcome != *self.native {
             return Err(format!("{way} {region:?}: not as natively\n-- native\n{:?}-- here\n{outcome:?}", self.native));

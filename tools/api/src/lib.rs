@@ -119,8 +119,8 @@ pub use records::{Record, Records};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
 pub use tool::{
-    CallStack, Frame, NoOptions, OnImage, OnPrefix, OnSignal, OnSyscall, Out, Prefix, SliceInfo, Stream, Tool, Total,
-    merge,
+    CallStack, CountsBefore, FirstPass, Frame, NoOptions, OnFirstPass, OnImage, OnPrefix, OnSignal, OnSyscall, Out,
+    Prefix, SliceInfo, Stream, Tool, Total, merge,
 };
 
 #[cfg(test)]

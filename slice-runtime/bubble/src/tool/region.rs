@@ -91,7 +91,7 @@ pub struct Spec {
     len: u32,
     /// 1 if the tool looks from the program's first instruction on.
     inside: u32,
-    /// 1 if the tool is told what was executed before.
+    /// 1 if the tool is told what was executed before; 2 if it counts things of its own for that, in first passes.
     counted: u32,
     events: [Event; EVENTS],
 }
@@ -136,6 +136,16 @@ impl Spec {
     /// The same for a tool that is told what was executed before.
     pub fn counted(self) -> Spec {
         Spec { counted: 1, ..self }
+    }
+
+    /// The same for a tool that counts things of its own besides.
+    pub fn with_values(self) -> Spec {
+        Spec { counted: 2, ..self }
+    }
+
+    /// Whether it does.
+    pub fn has_values(&self) -> bool {
+        self.counted == 2
     }
 
     /// Whether it is told.

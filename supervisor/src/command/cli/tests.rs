@@ -7,6 +7,7 @@ const TOOLS: [ToolInfo; 1] = [ToolInfo {
     identity: |options| format!("{options:?}"),
     help: || "icount2 help".into(),
     wants_prefix: false,
+    has_first_pass: false,
 }];
 
 fn parse_text(line: &str) -> Result<Request, String> {

@@ -5,7 +5,7 @@
 //!                                                               └─► again: once more, with the tool
 //! ```
 //! What is known of the run before a slice is what the slices before it have executed, and which events came there. Where an event's place depends on more than
-//! sums, that is known when its slice has been run for the second time.
+//! sums, that is known when its slice has been run for the second time. Where the tool counts things of its own ([`bubble::values`]), the collector puts these together first.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,6 +22,9 @@ pub struct Passes {
     known: Option<Progress>,
     /// The first slice of which nothing was decided.
     next: u64,
+    /// The tool counts things of its own: of so many slices it was asked to have them put together, and that was done of so many.
+    asked: u64,
+    put_together: u64,
     /// Slices that have counted, and wait for those before them.
     counted: BTreeMap<u64, ClaimedSlot>,
     /// Slices that are to be run again.
@@ -37,6 +40,8 @@ impl Passes {
             spec: *spec,
             known: Some(Progress::default()),
             next: 0,
+            asked: 0,
+            put_together: if spec.has_values() { 0 } else { u64::MAX },
             counted: BTreeMap::new(),
             again: VecDeque::new(),
             stats: SliceStats::default(),
@@ -93,7 +98,31 @@ impl Passes {
             }
             finished.push((number, slot));
         }
-        while let Some(progress) = self.known
+        self.decide(&mut finished)?;
+        Ok(finished)
+    }
+
+    /// The next slice whose values are to be put together with those before: its slot.
+    pub fn take_next_counted(&mut self) -> Option<usize> {
+        let slot = self.counted.get(&self.asked).filter(|_| self.spec.has_values())?;
+        self.asked += 1;
+        Some(slot.index())
+    }
+
+    /// That was done of the next `slices`. Gives those that have finished by that.
+    ///
+    /// # Errors
+    /// As [`Self::ended`].
+    pub fn were_put_together(&mut self, slices: usize) -> Result<Vec<(u64, ClaimedSlot)>, Failure> {
+        self.put_together += slices as u64;
+        let mut finished = Vec::new();
+        self.decide(&mut finished)?;
+        Ok(finished)
+    }
+
+    /// Decides about slices that have counted, as far as all before them have.
+    fn decide(&mut self, finished: &mut Vec<(u64, ClaimedSlot)>) -> Result<(), Failure> {
+        while let Some(progress) = self.known.filter(|_| self.next < self.put_together)
             && let Some(slot) = self.counted.remove(&self.next)
         {
             let number = self.next;
@@ -114,7 +143,7 @@ impl Passes {
                 finished.push((number, slot));
             }
         }
-        Ok(finished)
+        Ok(())
     }
 
     /// Whether the next event comes before the instruction at `pc` that follows.

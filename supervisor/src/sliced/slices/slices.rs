@@ -200,10 +200,7 @@ impl Slices {
                 Some(passes) => passes.ended(number, slot)?,
                 None => vec![(number, slot)],
             };
-            self.let_run();
-            finished.iter().for_each(|(number, slot)| self.retire(*number, slot));
-            let counted = self.passes.as_mut().map(Passes::take_stats).unwrap_or_default();
-            return Ok(Ended::Finished(finished, Box::new(counted)));
+            return Ok(self.have_finished(finished));
         }
         let waiting = self.recording.iter().chain(self.due.iter().map(|(recording, _)| recording));
         if let Some(slice) = waiting.into_iter().find(|slice| slice.slot.take_process(pid)) {
@@ -217,6 +214,28 @@ impl Slices {
             }
             _ => self.checkpoint_ended(pid, exit),
         }
+    }
+
+    /// The next slice whose values are to be put together with those of the slices before: its slot.
+    pub fn take_next_counted(&mut self) -> Option<usize> {
+        self.passes.as_mut().and_then(Passes::take_next_counted)
+    }
+
+    /// That was done of the next `slices`.
+    ///
+    /// # Errors
+    /// If that means that a slice can't finish.
+    pub fn were_put_together(&mut self, slices: usize) -> Result<Ended, Failure> {
+        let Some(passes) = &mut self.passes else { return Ok(Ended::Other) };
+        let finished = passes.were_put_together(slices)?;
+        Ok(self.have_finished(finished))
+    }
+
+    fn have_finished(&mut self, finished: Vec<(u64, ClaimedSlot)>) -> Ended {
+        self.let_run();
+        finished.iter().for_each(|(number, slot)| self.retire(*number, slot));
+        let counted = self.passes.as_mut().map(Passes::take_stats).unwrap_or_default();
+        Ended::Finished(finished, Box::new(counted))
     }
 
     /// First states are kept for the slice itself and for the one before.

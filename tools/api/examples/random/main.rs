@@ -4,13 +4,15 @@
 //! One line for each kind of thing that it saw at a block, with the block's addresses, how often, and the sum of what came with it.
 #![no_main]
 
+mod numbered;
+
 use std::collections::BTreeMap;
 
 use superpin_tool::{
     Arg, At, Block, Gpr, Instruction, Out, Record, Records, SliceInfo, Tool, ToolRegister, Trace, clap, memory, serde,
 };
 
-superpin_tool::image!(RandomTool);
+superpin_tool::image!(RandomTool, numbered::Numbered);
 
 /// The tool.
 struct RandomTool {

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use engine::block_counts::{self, Told};
 use engine::safe_reads;
 use slice_runtime::{AppImage, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, stream};
-use translator::trace::Arg;
+use translator::trace::{AnalysisCall, Arg};
 
 use super::asked::Asked;
 use super::injected::{self, Injected, of_call, of_signal};
@@ -183,6 +183,18 @@ impl<T: Tool> RunningTool for Checked<T> {
     fn begins(&self, executed: u64) {
         // Parts begin elsewhere: a tool that wants to know isn't checked.
         self.own.begins(executed);
+    }
+
+    fn count(&self, trace: &translator::trace::Trace) -> Vec<AnalysisCall> {
+        self.own.count(trace)
+    }
+
+    fn were_counted(&self, before: &[u8]) -> Result<(), String> {
+        self.own.were_counted(before)
+    }
+
+    fn counted(&self, out: &mut [u8]) -> Result<usize, String> {
+        self.own.counted(out)
     }
 
     fn wants_images(&self) -> bool {

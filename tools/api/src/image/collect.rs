@@ -17,6 +17,8 @@ use crate::tool::{Configured, Out, SliceInfo, Told, Tool, configure, packed};
 pub trait Collect {
     /// Takes what slices write from now on, out of the run memory. Errors that are found meanwhile are written to `answers`.
     fn begin(&mut self, memory: &OwnedFd, answers: &File) -> Result<(), String>;
+    /// The next slice has counted this in its first pass. Gives what was counted before it; both are encoded.
+    fn before(&mut self, counted: &[u8]) -> Result<Vec<u8>, String>;
     /// Folds one encoded result, and what the slice in that slot has written.
     fn fold(&mut self, slice: SliceInfo, slot: usize, result: &[u8]) -> Result<(), String>;
     /// Prints the total and what it is worth, under a heading if that isn't empty and there is no file for it alone.
@@ -40,6 +42,8 @@ impl From<String> for Unprinted {
 struct Collector<T: Tool> {
     tool: T,
     total: T::Total,
+    /// What first passes have counted, encoded.
+    counted: Vec<u8>,
     json: bool,
     /// `-o FILE` and its name; without one results go to standard error.
     output: Option<(PathBuf, Output)>,
@@ -60,7 +64,8 @@ pub fn collect<T: Tool>(options: &[&OsStr], process: u32, checks: bool) -> Resul
     };
     let output = output.map(open).transpose()?;
     let (total, streams, cut) = (T::Total::default(), None, checks.then(Cut::new));
-    Ok(Box::new(Collector { tool, total, json, output, process, compress, streams, cut }))
+    let counted = Vec::new();
+    Ok(Box::new(Collector { tool, total, counted, json, output, process, compress, streams, cut }))
 }
 
 impl<T: Tool> Collect for Collector<T> {
@@ -69,6 +74,12 @@ impl<T: Tool> Collect for Collector<T> {
         let begin = || Streams::begin(output, memory.try_clone()?, answers.try_clone()?);
         self.streams = Some(begin().map_err(|error| format!("cannot take what slices write: {error}"))?);
         Ok(())
+    }
+
+    fn before(&mut self, counted: &[u8]) -> Result<Vec<u8>, String> {
+        let before = self.counted.clone();
+        T::FIRST_PASS.map_or(Ok(()), |pass| pass.fold(&mut self.counted, counted))?;
+        Ok(before)
     }
 
     fn fold(&mut self, slice: SliceInfo, slot: usize, result: &[u8]) -> Result<(), String> {

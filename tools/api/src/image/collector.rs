@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `hello` | `ok`: tool and options are right, the output can be written |
 //! | `fold SLOT SLICE LEN` | `ok`: the result of LEN bytes in that slot was folded; the slot may be used again |
+//! | `before SLOT` | `ok`: what the next slice has counted in its first pass was put together with what was before, which is in its place now |
 //! | `fini WORTH STATUS[, HEADING]` | `ok`: the total is printed (on standard error under the heading); the collector exits with 0 |
 //! | | `misplaced TEXT`: it is on standard error, because the file can't be written; the collector exits with 1 |
 //! | (any) | `error TEXT`: the run failed; the collector exits with 1 |
@@ -23,6 +24,7 @@ use std::ptr;
 use bubble::boot::BOOT_MAGIC;
 use bubble::map::{CONTROL, RESULT, file};
 use bubble::shared::{MAX_SLOTS, RunHeader};
+use bubble::values::{HEAD, MOST_VALUES, VALUES, values_at};
 use slice_runtime::tool_args;
 use supervisor::Worth;
 
@@ -91,6 +93,10 @@ fn serve(tools: &[Entry], args: &[OsString], commands: &mut dyn BufRead, answers
             Command::Fold { slot, slice, len } => {
                 tool.fold(SliceInfo { number: *slice }, *slot, memory.result(*slot, *len)?.bytes())?;
             }
+            Command::Before { slot } => {
+                let values = Values(memory.writable(values_at(*slot), VALUES.size)?);
+                values.put(&tool.before(values.get())?)?;
+            }
             Command::Fini { worth, status, heading } => {
                 tool.fini(Told { worth: *worth, status: *status, images: &names.images() }, heading)?
             }
@@ -116,6 +122,7 @@ fn next(commands: &mut dyn Iterator<Item = io::Result<String>>) -> Result<Comman
 enum Command {
     Hello,
     Fold { slot: usize, slice: u64, len: u64 },
+    Before { slot: usize },
     Fini { worth: Worth, status: i32, heading: String },
 }
 
@@ -141,6 +148,10 @@ impl Command {
                 }
                 Ok(Command::Fold { slot, slice, len })
             }
+            ["before", slot] => match slot.parse() {
+                Ok(slot) if slot < MAX_SLOTS => Ok(Command::Before { slot }),
+                _ => Err(unknown()),
+            },
             _ => Err(unknown()),
         }
     }
@@ -164,6 +175,11 @@ impl RunMemory {
             .map_err(|error| format!("cannot map the run memory: {error}"))
     }
 
+    fn writable(&self, offset: u64, len: u64) -> Result<Mapped, String> {
+        Mapped::writable(&self.descriptor, offset, len as usize)
+            .map_err(|error| format!("cannot map the run memory: {error}"))
+    }
+
     /// A copy of the run's header.
     fn header(&self) -> Result<Box<RunHeader>, String> {
         let mapped = self.map(file::CONTROL_AT, CONTROL.size)?;
@@ -179,6 +195,31 @@ impl RunMemory {
     }
 }
 
+/// A slot's [`VALUES`].
+struct Values(Mapped);
+
+impl Values {
+    fn get(&self) -> &[u8] {
+        let bytes = self.0.bytes();
+        // SAFETY: a word starts the mapping, which is page aligned.
+        let len = unsafe { *self.0.start().cast::<u64>() }.min(MOST_VALUES);
+        &bytes[HEAD as usize..][..len as usize]
+    }
+
+    fn put(&self, bytes: &[u8]) -> Result<(), String> {
+        if bytes.len() as u64 > MOST_VALUES {
+            return Err(format!("what first passes have counted doesn't fit into {MOST_VALUES} bytes"));
+        }
+        let start = self.0.start().cast::<u8>();
+        // SAFETY: both lie in the mapping, whose slice waits; nothing borrows it.
+        unsafe {
+            start.cast::<u64>().write(bytes.len() as u64);
+            start.add(HEAD as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +230,7 @@ mod tests {
         let fini = |worth, status, heading: &str| Ok(Command::Fini { worth, status, heading: heading.to_owned() });
         assert_eq!(Command::parse("fini exact 7"), fini(Worth::Exact, 7, ""));
         assert_eq!(Command::parse("fini at least 0, a, b"), fini(Worth::AtLeast, 0, "a, b"));
+        assert_eq!(Command::parse("before 3"), Ok(Command::Before { slot: 3 }));
         assert_eq!(Command::parse("hello"), Ok(Command::Hello));
         for wrong in [
             "",
@@ -202,6 +244,8 @@ mod tests {
             "fold 256 0 0",
             "fold 0 0 9999999999",
             "fold -1 0 0",
+            "before",
+            "before 256",
         ] {
             assert!(Command::parse(wrong).is_err(), "{wrong}");
         }

@@ -21,6 +21,7 @@ pub struct Entry {
     pub(crate) identity: fn(&[&OsStr]) -> String,
     pub(crate) help: fn() -> String,
     pub(crate) wants_prefix: bool,
+    pub(crate) has_first_pass: bool,
     /// Safe to call in a taken-over process only, and once.
     pub(crate) inject: unsafe fn(&[&OsStr], SliceInfo) -> Made<dyn RunningTool>,
     pub(crate) collect: fn(&[&OsStr], u32, bool) -> Made<dyn Collect>,
@@ -35,7 +36,8 @@ impl Entry {
             check: check::<T>,
             identity: identity::<T>,
             help: help::<T>,
-            wants_prefix: T::PREFIX.is_some(),
+            wants_prefix: T::PREFIX.is_some() || T::FIRST_PASS.is_some(),
+            has_first_pass: T::FIRST_PASS.is_some(),
             inject: checked::inject::<T>,
             collect: collect::<T>,
         }

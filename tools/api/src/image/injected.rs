@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use bubble::map::{LOCAL, PREFIX};
+use bubble::map::{FIRST_PASS, LOCAL, PREFIX};
 use engine::safe_reads;
 use machine::AppPc;
 use slice_runtime::{AppImage, Happened, RunningTool, SignalChange, SystemCall, stream};
@@ -45,7 +45,7 @@ pub fn inserted<T: Tool>(tool: &T, trace: &translator::trace::Trace) -> (Vec<Ana
 pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Injected<T>, String> {
     const {
         assert!(
-            size_of::<T::Local>() as u64 <= LOCAL.size - PREFIX.size,
+            size_of::<T::Local>() as u64 <= LOCAL.size - PREFIX.size - FIRST_PASS.size,
             "the tool's Local is too large: box its large parts"
         );
         assert!(align_of::<T::Local>() <= 4096, "the tool's Local needs more than a page's alignment");
@@ -97,6 +97,27 @@ impl<T: Tool> RunningTool for Injected<T> {
             let local = unsafe { &mut *Self::LOCAL };
             safe_reads::without(|| on_prefix(&self.tool, local, Prefix::new(executed)));
         }
+        if let Some(pass) = T::FIRST_PASS {
+            // SAFETY: as above.
+            let told = pass.tell(&self.tool, unsafe { &mut *Self::LOCAL }, Prefix::new(executed));
+            told.unwrap_or_else(|why| panic!("tool {}: {why}", T::NAME));
+        }
+    }
+
+    fn count(&self, trace: &translator::trace::Trace) -> Vec<AnalysisCall> {
+        T::FIRST_PASS.map_or_else(Vec::new, |pass| pass.insert(&self.tool, trace))
+    }
+
+    fn were_counted(&self, before: &[u8]) -> Result<(), String> {
+        T::FIRST_PASS.map_or(Ok(()), |pass| pass.begin(before))
+    }
+
+    fn counted(&self, out: &mut [u8]) -> Result<usize, String> {
+        let counted = T::FIRST_PASS.map_or_else(|| Ok(Vec::new()), |pass| pass.counted())?;
+        let room = out.len();
+        let too_much = || format!("what the first pass of tool {} counts doesn't fit into {room} bytes", T::NAME);
+        out.get_mut(..counted.len()).ok_or_else(too_much)?.copy_from_slice(&counted);
+        Ok(counted.len())
     }
 
     fn wants_images(&self) -> bool {

@@ -100,6 +100,7 @@ fn info(tool: &Entry) -> supervisor::ToolInfo {
         identity: tool.identity,
         help: tool.help,
         wants_prefix: tool.wants_prefix,
+        has_first_pass: tool.has_first_pass,
     }
 }
 

@@ -9,13 +9,14 @@
 //! * `tool`: the trait [`Tool`], the contract between an author and whoever runs the tool.
 //! * `options`: its options, with those that every tool has.
 //! * `call_stack`: the routines that the app is in, put together from slices.
-//! * `prefix`: what was executed before a slice.
+//! * `prefix`: what was executed before a slice. `first_pass`: what a tool counts of that itself.
 //! * [`merge`]: results that are put together by themselves.
 //! * `areas`: such results by name.
 //! * `out`: what it prints to. `stream`: what it writes meanwhile.
 
 mod areas;
 mod call_stack;
+mod first_pass;
 pub mod merge;
 mod options;
 mod out;
@@ -25,8 +26,9 @@ mod stream;
 mod tool;
 
 pub use call_stack::{CallStack, Frame};
+pub use first_pass::FirstPass;
 pub use options::{Configured, NoOptions, check, configure, help, identity};
 pub use out::{Out, Told, Total};
-pub use prefix::Prefix;
+pub use prefix::{CountsBefore, Prefix};
 pub use stream::{Stream, packed};
-pub use tool::{OnImage, OnPrefix, OnSignal, OnSyscall, SliceInfo, Tool};
+pub use tool::{OnFirstPass, OnImage, OnPrefix, OnSignal, OnSyscall, SliceInfo, Tool};

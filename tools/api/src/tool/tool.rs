@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::out::Out;
-use super::prefix::Prefix;
+use super::prefix::{CountsBefore, Prefix};
 use crate::files::Images;
 use crate::instrument::{Repeat, Trace};
 use crate::kernel::{SignalEvent, SyscallEvent};
@@ -21,6 +21,9 @@ pub struct SliceInfo {
 
 /// What [`Tool::PREFIX`] is.
 pub type OnPrefix<T> = fn(&T, &mut <T as Tool>::Local, Prefix);
+
+/// What [`Tool::FIRST_PASS`] is: a [`crate::FirstPass`].
+pub type OnFirstPass<T> = &'static dyn CountsBefore<T, <T as Tool>::Local>;
 
 /// What [`Tool::ON_IMAGE`] is.
 pub type OnImage<T> = fn(&T, &mut <T as Tool>::Local, ImageEvent<'_>);
@@ -106,6 +109,10 @@ pub trait Tool: Sized + 'static {
     /// `Some(Self::on_prefix)`, for a function of the tool's own. In slices it costs what `icount2` costs: each is run twice, first to count. Serially it is told once
     /// for each program, 0 for the first, and the run is counted at the same cost.
     const PREFIX: Option<OnPrefix<Self>> = None;
+
+    /// What the tool counts itself for that: a pass of its own, cheap if its calls are. `Some(&FirstPass { counts: Self::counts, begins: Self::begins })`, see
+    /// [`crate::FirstPass`]. It costs what `PREFIX` costs, and its calls.
+    const FIRST_PASS: Option<OnFirstPass<Self>> = None;
 
     /// Takes words that [`crate::Instruction::buffer`] has written, in the order of execution: all those of some executed
     /// instructions, since the last time. Called when the buffer is full and before [`Self::finish`], which may be at other places in a
