@@ -23,7 +23,7 @@ pub struct SliceInfo {
 pub type OnPrefix<T> = fn(&T, &mut <T as Tool>::Local, Prefix);
 
 /// What [`Tool::ON_IMAGE`] is.
-pub type OnImage<T> = fn(&T, &mut <T as Tool>::Local, ImageEvent<'_>);
+pub type OnImage<T> = fn(&T, &mut <T as Tool>::Local, ImageEvent<'static>);
 
 /// What [`Tool::ON_SYSCALL`] is.
 pub type OnSyscall<T> = fn(&T, &mut <T as Tool>::Local, SyscallEvent<'_>);
