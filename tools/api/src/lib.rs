@@ -101,20 +101,20 @@ pub use clap;
 /// `#[serde(crate = "superpin_tool::serde")]`.
 pub use serde;
 
-pub use code::{BlockCounts, Code, CodeBlock, CodeInstruction, CountsBlocks};
+pub use code::{BlockCounts, BranchKind, Code, CodeBlock, CodeInstruction, CountsBlocks};
 pub use files::{Images, Line};
 pub use image::{Entry, main};
 pub use instrument::{
-    Access, AnalysisRoutine, Arg, Arguments, At, Block, BranchKind, Class, Extension, Instruction, ListRoutine,
-    MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, Repeat, SegmentRegister, State,
-    StateRoutine, Test, ToolRegister, Trace, ValueRoutine, Versions, mnemonic_name,
+    Access, AnalysisRoutine, Arg, Arguments, At, Block, Class, Extension, Instruction, ListRoutine, MNEMONICS,
+    MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, Repeat, SegmentRegister, State, StateRoutine,
+    Test, ToolRegister, Trace, ValueRoutine, Versions, mnemonic_name,
 };
 pub use kernel::{
     AppRange, Signal, SignalEvent, Syscall, SyscallArgument, SyscallArgumentKind, SyscallEvent, SyscallKind,
     error_name, signal_name, syscall_name,
 };
-pub use machine::{AppPc, Gpr, X87};
-pub use names::{Image, ImageEvent, Routine, RoutineKind, Section};
+pub use machine::{AddressHasher, AppPc, Gpr, X87};
+pub use names::{Image, ImageEvent, LoadedImages, Routine, RoutineKind, Section};
 pub use records::{Record, Records};
 /// Values for [`Tool::values`].
 pub use serde_json as json;

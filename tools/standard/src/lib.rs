@@ -1,4 +1,6 @@
 //! The standard tools, a file for each kind.
+//!
+//! * `profiles`: what was executed and accessed, added up. `traces`: what is written in order.
 
 mod allcache;
 mod bpred;
@@ -8,9 +10,10 @@ mod icount;
 mod memaddr;
 mod none;
 mod opcodes;
+mod profiles;
 mod repeat;
 mod strace;
-mod trace;
+mod traces;
 
 pub use allcache::AllCache;
 pub use bpred::BranchPredictor;
@@ -20,5 +23,6 @@ pub use icount::{Icount1, Icount2};
 pub use memaddr::MemAddr;
 pub use none::Nothing;
 pub use opcodes::Opcodes;
+pub use profiles::{Bbv, Coverage, Edges, Footprint, Mix, Reuse};
 pub use strace::Strace;
-pub use trace::{ITrace, MemTrace};
+pub use traces::{CallTrace, ChampSim, ITrace, MallocTrace, MemTrace};

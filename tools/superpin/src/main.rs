@@ -3,7 +3,8 @@
 #![no_main]
 
 use standard_tools::{
-    AllCache, BranchPredictor, Branches, DCache, ITrace, Icount1, Icount2, MemAddr, MemTrace, Nothing, Opcodes, Strace,
+    AllCache, Bbv, BranchPredictor, Branches, CallTrace, ChampSim, Coverage, DCache, Edges, Footprint, ITrace, Icount1,
+    Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing, Opcodes, Reuse, Strace,
 };
 
 mod new_tool;
@@ -21,5 +22,14 @@ superpin_tool::image!(
     AllCache,
     ITrace,
     MemTrace,
+    ChampSim,
+    CallTrace,
+    MallocTrace,
+    Mix,
+    Edges,
+    Coverage,
+    Bbv,
+    Footprint,
+    Reuse,
     Strace
 );

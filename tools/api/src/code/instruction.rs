@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use isa::MemoryOperand;
+use isa::{Class, Extension, MemoryOperand};
 use machine::AppPc;
+
+use super::branch::BranchKind;
 
 /// An instruction of a [`crate::Code`].
 #[derive(Clone, Debug)]
@@ -50,6 +52,26 @@ impl CodeInstruction {
     /// Number of its mnemonic, as of [`crate::Instruction::mnemonic_number`].
     pub fn mnemonic_number(&self) -> usize {
         self.decoded.mnemonic_number()
+    }
+
+    /// The class that it belongs to, as of [`crate::Instruction::class`].
+    pub fn class(&self) -> Class {
+        self.decoded.class()
+    }
+
+    /// The extension that it belongs to, as of [`crate::Instruction::extension`].
+    pub fn extension(&self) -> Extension {
+        self.decoded.extension()
+    }
+
+    /// Whether and how it branches.
+    pub fn branch(&self) -> Option<BranchKind> {
+        BranchKind::of(self.decoded.kind())
+    }
+
+    /// Where a direct jump, branch or call goes.
+    pub fn branch_target(&self) -> Option<AppPc> {
+        self.decoded.kind().target()
     }
 
     /// The memory it accesses, as of [`crate::Instruction::memory_operands`].

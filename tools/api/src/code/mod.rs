@@ -6,12 +6,14 @@
 //! ```
 
 mod block;
+mod branch;
 #[expect(clippy::module_inception, reason = "the file of the type Code")]
 mod code;
 mod counts;
 mod instruction;
 
 pub use block::CodeBlock;
+pub use branch::BranchKind;
 pub use code::Code;
 pub use counts::{BlockCounts, CountsBlocks};
 pub use instruction::CodeInstruction;

@@ -151,7 +151,14 @@ impl<T: Tool> Collector<T> {
             self.print_json(&total, told, heading, &mut text)?;
             return Ok(text);
         }
-        self.tool.fini(total, &mut Out::new(&mut text, told))?;
+        let mut out = Out::new(&mut text, told);
+        self.tool.fini(total, &mut out)?;
+        if out.is_verbatim() {
+            if told.worth != Worth::Exact {
+                writeln!(io::stderr(), "Result: {}", told.worth)?;
+            }
+            return Ok(text);
+        }
         // On a terminal a number that is right needs no word; and behind a stream it would be a part of it.
         if self.streams.is_none() && (self.output.is_some() || told.worth != Worth::Exact) {
             text.extend_from_slice(format!("Result: {}\n", told.worth).as_bytes());

@@ -9,9 +9,9 @@ use translator::trace::{AnalysisCall, Buffered, Point};
 
 use super::arguments::{Arg, Arguments, Routine, Test};
 use super::at::At;
-use super::branch::BranchKind;
 use super::draft::Draft;
 use super::repeat::Repeat;
+use crate::code::BranchKind;
 use crate::names::Image;
 
 pub use isa::{
@@ -125,15 +125,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
 
     /// Whether and how it branches.
     pub fn branch(&self) -> Option<BranchKind> {
-        match self.decoded().kind() {
-            Kind::Jump { .. } => Some(BranchKind::Jump),
-            Kind::Branch { .. } | Kind::CountBranch { .. } => Some(BranchKind::Conditional),
-            Kind::JumpIndirect => Some(BranchKind::IndirectJump),
-            Kind::Call { .. } => Some(BranchKind::Call),
-            Kind::CallIndirect => Some(BranchKind::IndirectCall),
-            Kind::Return { .. } => Some(BranchKind::Return),
-            _ => None,
-        }
+        BranchKind::of(self.decoded().kind())
     }
 
     /// Where a direct jump, branch or call goes.

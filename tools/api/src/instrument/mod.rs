@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   the engine's trace ─► draft ◄─ instruction ◄─ block ◄─ trace ─► Tool::instrument
-//!                           │          ▲ arguments, forms, at, branch
+//!                           │          ▲ arguments, forms, at
 //!                           └─► what was inserted, for the engine
 //! ```
 //!
@@ -15,7 +15,6 @@
 mod arguments;
 mod at;
 mod block;
-mod branch;
 mod draft;
 mod forms;
 mod inserted;
@@ -28,7 +27,6 @@ mod trace;
 pub use arguments::{Arg, Arguments, Routine as AnalysisRoutine, Test};
 pub use at::At;
 pub use block::Block;
-pub use branch::BranchKind;
 pub use forms::{ListRoutine, StateRoutine};
 pub use inserted::{ValueRoutine, Versions};
 pub use instruction::{

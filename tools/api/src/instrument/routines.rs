@@ -2,8 +2,8 @@
 
 use super::arguments::Arg;
 use super::at::At;
-use super::branch::BranchKind;
 use super::instruction::Instruction;
+use crate::code::BranchKind;
 use crate::names::{Routine, RoutineKind};
 
 /// Integer arguments that are passed in registers (System V, x86-64).

@@ -11,6 +11,7 @@ use crate::files::Images;
 pub struct Out<'a> {
     to: &'a mut Vec<u8>,
     told: Told<'a>,
+    is_verbatim: bool,
 }
 
 /// What is told of a run that is over.
@@ -26,7 +27,7 @@ pub struct Told<'a> {
 
 impl<'a> Out<'a> {
     pub(crate) fn new(to: &'a mut Vec<u8>, told: Told<'a>) -> Self {
-        Self { to, told }
+        Self { to, told, is_verbatim: false }
     }
 
     /// The images that the app has had: what addresses are called.
@@ -43,6 +44,15 @@ impl<'a> Out<'a> {
     /// The signal that has killed the app, if one has.
     pub fn killed_by(&self) -> Option<i32> {
         Some(-self.told.status).filter(|signal| *signal > 0)
+    }
+
+    /// What is printed is for another program to read: no line of superpin's is added that says what the result is worth. If it isn't exact, standard error says so.
+    pub fn verbatim(&mut self) {
+        self.is_verbatim = true;
+    }
+
+    pub(crate) fn is_verbatim(&self) -> bool {
+        self.is_verbatim
     }
 
     /// What `write!` and `writeln!` call.

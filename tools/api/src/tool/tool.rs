@@ -26,7 +26,7 @@ pub type OnPrefix<T> = fn(&T, &mut <T as Tool>::Local, Prefix);
 pub type OnFirstPass<T> = &'static dyn CountsBefore<T, <T as Tool>::Local>;
 
 /// What [`Tool::ON_IMAGE`] is.
-pub type OnImage<T> = fn(&T, &mut <T as Tool>::Local, ImageEvent<'_>);
+pub type OnImage<T> = fn(&T, &mut <T as Tool>::Local, ImageEvent<'static>);
 
 /// What [`Tool::ON_SYSCALL`] is.
 pub type OnSyscall<T> = fn(&T, &mut <T as Tool>::Local, SyscallEvent<'_>);

@@ -17,8 +17,10 @@ pub const LOAD: u64 = 1;
 pub const STORE: u64 = 2;
 /// In place of a kind: it stands in the next word, and an element's size in the one after that.
 const ELEMENT: u64 = 3;
+/// In place of a kind: it stands in the next word, a mask of elements in the one after that, and behind it how many there are, with the size of each.
+const MASKED: u64 = 4;
 /// Bits of a kind.
-const KIND_BITS: u32 = 2;
+const KIND_BITS: u32 = 3;
 
 /// Levels of caches at most.
 const LEVELS: usize = 3;
@@ -31,6 +33,11 @@ pub fn access(kind: u64, size: u64) -> u64 {
 /// The constant word of an access whose size is the word behind.
 pub fn element(kind: u64) -> u64 {
     access(ELEMENT, kind)
+}
+
+/// The constant word of an access of those elements that the word behind has a bit for; then comes how many there are, and eight bits above the size of each.
+pub fn masked(kind: u64) -> u64 {
+    access(MASKED, kind)
 }
 
 /// How many there were of each kind.
@@ -85,7 +92,23 @@ impl Seen {
                     continue;
                 }
             }
+            if kind == MASKED {
+                let [mask, shape, rest @ ..] = rest else { return };
+                // The register has bits for more elements than there are.
+                let mask = mask & u64::MAX >> (64 - (shape & 0xff));
+                self.access_masked(*address, mask, shape >> 8, size as u8);
+                words = rest;
+                continue;
+            }
             self.access(*address, size, kind as u8);
+        }
+    }
+
+    /// Elements that lie side by side, each an access.
+    fn access_masked(&mut self, address: u64, mut mask: u64, bytes: u64, kind: u8) {
+        while mask != 0 {
+            self.access(address + u64::from(mask.trailing_zeros()) * bytes, bytes, kind);
+            mask &= mask - 1;
         }
     }
 

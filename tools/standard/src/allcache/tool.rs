@@ -4,7 +4,7 @@ use superpin_tool::json::{Value, json};
 use superpin_tool::{Arg, At, Block, MemoryOperand, Out, Property, Repeat, SliceInfo, Tool, Trace};
 
 use super::options::{Options, Shapes};
-use super::seen::{ByKind, FETCH, KINDS, LOAD, STORE, Seen, access, element};
+use super::seen::{ByKind, FETCH, KINDS, LOAD, STORE, Seen, access, element, masked};
 
 /// Simulates TLBs and caches, all with LRU replacement.
 ///
@@ -40,6 +40,11 @@ impl AllCache {
                 let elements = instruction.elements(n);
                 if elements == 1 && !operand.inexact {
                     instruction.buffer((Arg::MemoryAddress(n), access(kind, operand.size.max(1).into())));
+                    continue;
+                }
+                if let Some((register, bytes)) = instruction.opmask(n) {
+                    let shape = elements as u64 | u64::from(bytes) << 8;
+                    instruction.buffer((Arg::MemoryAddress(n), masked(kind), Arg::Mask(register), shape));
                     continue;
                 }
                 for element_number in 0..elements {

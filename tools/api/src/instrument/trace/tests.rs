@@ -1,7 +1,8 @@
 use translator::trace::Point;
 
 use super::*;
-use crate::instrument::{Arg, At, BranchKind, Repeat, State};
+use crate::code::BranchKind;
+use crate::instrument::{Arg, At, Repeat, State};
 
 /// `add (%rax),%rcx; je +0; rep stosb; ret` as two blocks.
 fn instructions() -> Vec<isa::Instruction> {

@@ -1,0 +1,102 @@
+//! `coverage`: which blocks were executed, as DynamoRIO's drcov writes it: Lighthouse and its like show that beside the code.
+//!
+//! ```text
+//!   DRCOV VERSION: 2
+//!   DRCOV FLAVOR: drcov
+//!   Module Table: version 2, count 2
+//!   Columns: id, base, end, entry, path
+//!    0, 0x…, 0x…, 0x…, /bin/ls
+//!   BB Table: 1234 bbs
+//!   … eight bytes for each: u32 how far behind the module's base, u16 bytes, u16 module
+//! ```
+//!
+//! Blocks are by module and address. Code of no file (generated code) isn't in it. A module that was unloaded is there; of two that were at one place after another the later one has all.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use superpin_tool::merge::Merge;
+use superpin_tool::{AppPc, BlockCounts, Code, Images, Out, SliceInfo, Tool, Trace};
+
+/// Options.
+#[derive(clap::Args)]
+#[command(after_help = "Example: superpin -sp 1 -t coverage -o ls.drcov -- ls")]
+pub struct Options {
+    /// Write the table of blocks as text, a line for each
+    #[arg(long)]
+    text: bool,
+}
+
+/// The tool.
+pub struct Coverage {
+    text: bool,
+}
+
+/// A block that was executed: module, how far behind its base, bytes.
+type Covered = BTreeSet<(u16, u32, u16)>;
+
+impl Tool for Coverage {
+    const NAME: &'static str = "coverage";
+    const ABOUT: &'static str = "Write which blocks were executed, in drcov's format";
+    type Options = Options;
+    type Local = BlockCounts;
+    type Result = Code;
+    type Total = Code;
+
+    fn new(options: Options) -> Result<Self, String> {
+        Ok(Self { text: options.text })
+    }
+
+    fn instrument(&self, trace: &Trace<'_, BlockCounts>) {
+        trace.count_blocks();
+    }
+
+    fn begin(&self, _: SliceInfo) -> BlockCounts {
+        BlockCounts::new()
+    }
+
+    fn finish(&self, blocks: &BlockCounts) -> Code {
+        blocks.executed()
+    }
+
+    fn fold(&self, total: &mut Code, _: SliceInfo, executed: Code) {
+        total.merge(executed);
+    }
+
+    fn fini(&self, total: Code, out: &mut Out<'_>) -> io::Result<()> {
+        out.verbatim();
+        let images = out.images().all();
+        writeln!(out, "DRCOV VERSION: 2")?;
+        writeln!(out, "DRCOV FLAVOR: drcov")?;
+        writeln!(out, "Module Table: version 2, count {}", images.len())?;
+        writeln!(out, "Columns: id, base, end, entry, path")?;
+        for (id, image) in images.iter().enumerate() {
+            let (range, entry) = (image.range(), image.entry().map_or(0, |entry| entry.0));
+            let path = image.path().display();
+            writeln!(out, "{id:>3}, {:#018x}, {:#018x}, {entry:#018x}, {path}", range.start, range.end)?;
+        }
+        let covered = covered(&total, out.images());
+        writeln!(out, "BB Table: {} bbs", covered.len())?;
+        for (module, offset, bytes) in covered {
+            if self.text {
+                writeln!(out, "module[{module:>3}]: {offset:#018x}, {bytes:>3}")?;
+                continue;
+            }
+            out.write_all(&offset.to_le_bytes())?;
+            out.write_all(&bytes.to_le_bytes())?;
+            out.write_all(&module.to_le_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+fn covered(total: &Code, images: &Images) -> Covered {
+    let modules = images.all();
+    let block = |from: AppPc, end: AppPc| {
+        let image = images.at(from)?;
+        let module = modules.iter().position(|module| *module == image)?;
+        let offset = from.0 - image.range().start;
+        Some((module.try_into().ok()?, offset.try_into().ok()?, (end.0 - from.0).try_into().ok()?))
+    };
+    total.blocks().filter_map(|executed| block(executed.address(), executed.end_address())).collect()
+}

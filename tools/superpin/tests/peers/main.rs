@@ -1,0 +1,10 @@
+//! Standard tools against other programs that see the same: valgrind's tools, strace, ltrace, objdump, and readers of the formats that are written. Where one of them isn't there the test says so.
+
+mod champsim;
+mod coverage;
+mod ltrace;
+mod programs;
+mod reuse;
+mod slices;
+mod strace;
+mod valgrind;

@@ -1,0 +1,37 @@
+//! What the tools say is the same serially and in slices.
+
+use suites::selection::Selection;
+use superpin_tool::testing::Runs;
+
+use super::programs::SUPERPIN;
+
+/// Tools with options. Each commit's run has some of them.
+const TOOLS: [&str; 9] = [
+    "champsim",
+    "calltrace --arguments 2 --returns",
+    "malloctrace",
+    "mix --by routine,class --repeat each",
+    "edges --top 0",
+    "coverage --text",
+    "bbv --interval 10000",
+    "footprint --by-image",
+    "reuse",
+];
+
+/// Rounds in which each tool comes once.
+const SHARES: usize = 3;
+
+#[test]
+fn tools_agree_with_themselves() {
+    let is_asked = |n: &usize| Selection::asked().has("ported tools", n % SHARES, SHARES);
+    for n in (0..TOOLS.len()).filter(is_asked) {
+        let mut words = TOOLS[n].split(' ');
+        let tool = words.next().unwrap_or_default();
+        let runs = Runs::of(SUPERPIN).tool(tool).options(words).slices_of([2]);
+        // A checked run takes a hundred times as long. What streams have isn't compared in it, and a tool that is told what was before can't be checked yet.
+        let is_short = !matches!(tool, "champsim" | "calltrace" | "malloctrace" | "bbv");
+        let results = runs.clone().checked(is_short).over(["/bin/true"]).agree();
+        assert!(results[0].len() > 100, "{tool}: {}", results[0]);
+        runs.checked(false).over(["/bin/gzip", "-c", "Cargo.toml"]).over(["/bin/ls", "-nR", "tests"]).agree();
+    }
+}
