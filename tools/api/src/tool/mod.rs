@@ -29,4 +29,4 @@ pub use options::{Configured, NoOptions, check, configure, help, identity};
 pub use out::{Out, Told, Total};
 pub use prefix::Prefix;
 pub use stream::{Stream, packed};
-pub use tool::{OnImage, OnPrefix, OnSignal, OnSyscall, SliceInfo, Tool};
+pub use tool::{OnImage, OnPrefix, OnSignal, OnSyscall, OnThread, SliceInfo, Tool};
