@@ -10,6 +10,7 @@ mod none;
 mod opcodes;
 mod repeat;
 mod strace;
+mod threads;
 mod trace;
 
 pub use allcache::AllCache;
