@@ -27,7 +27,9 @@ mod slice;
 mod start;
 
 pub use image::injected;
-pub use ports::{AppImage, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, image_at, stream};
+pub use ports::{
+    AppImage, AppThread, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, ThreadChange, image_at, stream,
+};
 pub use start::{place_of, start, tool_args};
 
 #[cfg(test)]

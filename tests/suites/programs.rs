@@ -100,12 +100,21 @@ fn check_addresses(workload: &Workload) -> Result<(), String> {
 fn check_threads(workload: &Workload) -> Result<(), String> {
     let job = workload.job(MEGABYTES);
     let native = run(&job).map_err(|e| e.to_string())?;
-    let counted = count_with(SERIAL.tool, SERIAL.options, &job).map_err(|e| e.to_string())?;
-    total_of(&counted, &native)?;
-    if counted.statistic("threads") < Some(1.0) {
-        return Err(format!("it has started no thread\n{}", counted.report));
+    let by_thread = format!("{} -threads 1", SERIAL.tool);
+    let counted = count_with(&by_thread, SERIAL.options, &job).map_err(|e| e.to_string())?;
+    let total = total_of(&counted, &native)?;
+    let lines: Vec<u64> = counted.printed.lines().filter_map(of_thread).collect();
+    // One may have been started and have ended with the process before its first turn.
+    let most = counted.statistic("threads").unwrap_or_default() as usize + 1;
+    if !(2..=most).contains(&lines.len()) || lines.iter().sum::<u64>() != total {
+        return Err(format!("{} threads were started\n{}", most - 1, counted.printed));
     }
     Ok(())
+}
+
+/// How much a thread has executed, in a line of `-threads 1`.
+fn of_thread(line: &str) -> Option<u64> {
+    line.split_once(" thread ")?.0.trim().parse().ok()
 }
 
 /// In slices it goes on natively, and there is no total.

@@ -57,6 +57,11 @@ impl Behind {
         if is_mapping { [result, result + args[1].next_multiple_of(PAGE)] } else { [0; 2] }
     }
 
+    /// Whether it is behind an exec that has succeeded.
+    pub fn is_exec(&self) -> bool {
+        self.made().is_some_and(|call| call.pc == 0)
+    }
+
     /// The call, if it is behind one.
     pub fn made(&self) -> Option<&MadeCall> {
         (self.is_call != 0).then_some(&self.call)

@@ -36,12 +36,21 @@ pub struct State {
     pub brk: u64,
     /// What the app is behind.
     pub behind: Behind,
+    /// What the kernel calls the app's first thread: a number that the app has seen, by which nobody is to be found.
+    pub tid: u64,
     /// 1 if the app may have shared mappings, of which each process that runs the slice needs copies of its own.
     pub shares_memory: u64,
     /// Registers.
     pub registers: Registers,
     /// Extended state.
     pub xstate: SavedXState,
+}
+
+impl State {
+    /// Whether the app is at the first instruction of a program.
+    pub fn begins_program(&self) -> bool {
+        self.slice == 0 || self.behind.is_exec()
+    }
 }
 
 /// Where, and as what, the app goes on from a [`State`]: this process in this run.

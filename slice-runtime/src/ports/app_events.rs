@@ -13,6 +13,8 @@ pub struct SystemCall {
     pub args: [u64; 6],
     /// Where the instruction is.
     pub pc: u64,
+    /// Number of the thread that makes it.
+    pub thread: u64,
     /// What the table says of it.
     pub rule: Rule,
     /// What it has left in rax. `None` at its entry.
@@ -23,7 +25,7 @@ pub struct SystemCall {
 impl SystemCall {
     pub(super) fn new(number: u64, args: [u64; 6], pc: u64, memory: &dyn Memory) -> Self {
         let rule = table::lookup(number, &args, memory);
-        Self { number, args, pc, rule, result: None, entry: Entry::note(&rule, &args, memory) }
+        Self { number, args, pc, thread: 0, rule, result: None, entry: Entry::note(&rule, &args, memory) }
     }
 
     /// Where it has written, or may have. Nothing at its entry.

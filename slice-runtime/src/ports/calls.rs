@@ -19,12 +19,14 @@ pub struct Calls {
     is_on: bool,
     /// The call whose entry it was told of.
     open: Option<SystemCall>,
+    /// Number of the thread whose turn it is.
+    thread: u64,
 }
 
 impl Calls {
     /// For a tool that may want to know.
     pub fn new(tool: &dyn RunningTool) -> Self {
-        Self { is_on: tool.wants_calls(), open: None }
+        Self { is_on: tool.wants_calls(), open: None, thread: 0 }
     }
 
     /// Whether the tool wants to know.
@@ -38,7 +40,8 @@ impl Calls {
     }
 
     /// Another thread's turn begins: puts its call in, and takes this one's out.
-    pub fn exchange(&mut self, open: &mut Option<SystemCall>) {
+    pub fn exchange(&mut self, open: &mut Option<SystemCall>, thread: u64) {
+        self.thread = thread;
         std::mem::swap(&mut self.open, open);
     }
 
@@ -46,7 +49,7 @@ impl Calls {
     pub fn enter(&mut self, number: u64, args: [u64; 6], pc: u64, tool: &dyn RunningTool) {
         let is_told = |open: &SystemCall| open.pc == pc && open.number == number && open.args == args;
         if self.is_on && !self.open.as_ref().is_some_and(is_told) {
-            let call = SystemCall::new(number, args, pc, &Here::new());
+            let call = SystemCall { thread: self.thread, ..SystemCall::new(number, args, pc, &Here::new()) };
             self.open = Some(call);
             tool.call(&call);
         }
@@ -63,7 +66,8 @@ impl Calls {
     pub fn behind(&mut self, call: Option<&MadeCall>, tool: &dyn RunningTool) {
         let Some(&MadeCall { number, args, pc, result, room }) = call.filter(|_| self.is_on) else { return };
         let made = SystemCall::new(number, args, pc, &Here::new());
-        tool.call(&SystemCall { result: Some(result), entry: Entry::with_room(room), ..made });
+        let thread = self.thread;
+        tool.call(&SystemCall { result: Some(result), entry: Entry::with_room(room), thread, ..made });
     }
 }
 

@@ -111,9 +111,8 @@ impl Images {
         &self.present
     }
 
-    /// The tool is asked what it wants from the instruction at `pc` on. One that begins to look there is told of the images that are there.
-    pub fn asked(&mut self, pc: u64, control: &mut dyn Control, tool: &dyn RunningTool) -> Flow {
-        let asked = tool.asked(pc);
+    /// The tool was asked what it wants from here on. One that begins to look is told of the images that are there.
+    pub fn asked(&mut self, asked: Asked, control: &mut dyn Control, tool: &dyn RunningTool) -> Flow {
         if asked != Asked::Nearer {
             self.begin([0; 2], tool, || {});
         }

@@ -5,23 +5,27 @@
 //!        ──► stream: the collector, by a ring in the slot
 //!        ──► tool: the author's code
 //!        ──► kernel: system calls without libc
-//!        ──► calls: what tools are told of those, and of signals
+//!        ──► calls: what tools are told of those, and of signals; threads_told: of threads
 //!        ──► images: the collector, which knows what the app's files have in them
 //! ```
 
 mod app_events;
 mod app_image;
+mod app_thread;
 mod calls;
 mod images;
 mod kernel;
 mod slot;
 pub mod stream;
+mod threads_told;
 mod tool;
 
 pub use app_events::{SignalChange, SystemCall};
 pub use app_image::{AppImage, Happened};
+pub use app_thread::{AppThread, ThreadChange};
 pub use calls::{Calls, signals_behind};
 pub use images::{Images, image_at, note_code};
 pub use kernel::{execute_cpuid, grow_stack, raw_syscall};
 pub use slot::{OwnSlot, cpu_time, exit_now, header, time_of};
+pub use threads_told::ThreadsTold;
 pub use tool::{Asked, RunningTool};

@@ -5,6 +5,7 @@ use translator::trace::{AnalysisCall, Trace};
 
 use super::app_events::{SignalChange, SystemCall};
 use super::app_image::{AppImage, Happened};
+use super::app_thread::{AppThread, ThreadChange};
 
 /// Why other calls are to be inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +88,18 @@ pub trait RunningTool {
 
     /// A signal has changed where the app goes on. Words that were written before were taken.
     fn signal(&self, what: SignalChange);
+
+    /// What follows is executed by this thread, what was before by another one, which may have ended.
+    fn switch(&self, to: &AppThread);
+
+    /// The thread that is executed has executed its last instruction, and others go on.
+    fn thread_ends(&self);
+
+    /// Whether the tool wants to be told of threads.
+    fn wants_threads(&self) -> bool;
+
+    /// What became of a thread, whose turn it is. Words that were written before were taken.
+    fn thread(&self, thread: &AppThread, what: ThreadChange<'_>);
 
     /// Takes the next words that translated code wrote into the buffer.
     fn drain(&self, words: &[u64]);

@@ -8,7 +8,9 @@ use translator::trace::{AnalysisCall, Point, Trace};
 
 use super::counters;
 use super::places::Places;
-use crate::ports::{AppImage, Asked, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, header};
+use crate::ports::{
+    AppImage, AppThread, Asked, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, ThreadChange, header,
+};
 
 /// Instructions before an event from which on each has a test of its own: as many as a trace has at most.
 const NEAR: u64 = 256;
@@ -195,6 +197,22 @@ impl RunningTool for Regioned {
 
     fn signal(&self, what: SignalChange) {
         self.tool.signal(what);
+    }
+
+    fn switch(&self, to: &AppThread) {
+        self.tool.switch(to);
+    }
+
+    fn thread_ends(&self) {
+        self.tool.thread_ends();
+    }
+
+    fn wants_threads(&self) -> bool {
+        self.looks() && self.tool.wants_threads()
+    }
+
+    fn thread(&self, thread: &AppThread, what: ThreadChange<'_>) {
+        self.tool.thread(thread, what);
     }
 
     fn drain(&self, words: &[u64]) {

@@ -8,7 +8,7 @@ use translator::trace::{Instrument, Trace};
 
 use super::ending::Ending;
 use super::host::SerialHost;
-use crate::ports::execute_cpuid;
+use crate::ports::{Asked, execute_cpuid};
 use crate::serial::calls::{AppCall, Unmade};
 use crate::serial::signals::deliver;
 
@@ -38,7 +38,10 @@ impl Host for SerialHost {
             Class::Special(Special::Exit) if call.number as i64 == libc::SYS_exit => {
                 self.end_thread(call.args[0], cpu, control)
             }
-            Class::Special(Special::Exit) => self.end(Ending::Exit(call.args[0])),
+            Class::Special(Special::Exit) => {
+                self.told.ends(&self.thread.0, call.args[0], cpu, self.tool.as_ref());
+                self.end(Ending::Exit(call.args[0]))
+            }
             Class::Special(Special::Exec) => self.exec(call, cpu, control),
             Class::Special(Special::StartProcess) => self.start_process(call, cpu, control),
             Class::Special(Special::StartThread) => self.start_thread(call, cpu, control),
@@ -93,7 +96,12 @@ impl Host for SerialHost {
     }
 
     fn asked(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        self.images.asked(cpu.registers.rip, control, self.tool.as_ref())
+        let asked = self.tool.asked(cpu.registers.rip);
+        if asked == Asked::Begins {
+            self.told.forget();
+            self.told.goes_on(&self.thread.0, false, cpu, self.tool.as_ref());
+        }
+        self.images.asked(asked, control, self.tool.as_ref())
     }
 
     fn interrupted(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {

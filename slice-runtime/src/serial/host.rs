@@ -3,16 +3,18 @@
 use engine::Host;
 use std::sync::atomic::Ordering;
 
-use bubble::behind::Behind;
+use bubble::boot::State;
 use bubble::shared::SliceStats;
 use engine::{Control, Flow, Runner};
-use machine::{Gpr, Here, Registers, flags};
+use machine::{Gpr, Here, flags};
 use syscall_replay::table::{self, Rule};
 use syscall_replay::{effects, is_error};
 use translator::abi::Cpu;
 
 use super::ending::{Ending, die};
-use crate::ports::{Calls, Images, OwnSlot, RunningTool, SignalChange, exit_now, raw_syscall, signals_behind};
+use crate::ports::{
+    AppThread, Calls, Images, OwnSlot, RunningTool, SignalChange, ThreadsTold, exit_now, raw_syscall, signals_behind,
+};
 use crate::serial::calls::{AppCall, Underway, Unmade, interruptible};
 use crate::serial::children::{Child, native};
 use crate::serial::memory::{MapsFiles, SelfMem, VirtualCalls, limits, memory, written_files};
@@ -37,27 +39,33 @@ pub struct SerialHost {
     /// Why the engine was left, if neither the app nor the run is at its end.
     pub(super) pause: Option<Pause>,
     pub(super) threads: Threads,
+    /// The thread whose turn it is, and whether it hasn't begun.
+    pub(super) thread: (AppThread, bool),
+    pub(super) told: ThreadsTold,
     /// Processes that the app has started.
     children: u64,
 }
 
 impl SerialHost {
     /// A host for the app in this process. To be made after the engine: from here on signals arrive. `begin`: what each further thread starts with.
-    /// `behind`: what the app has just come from, with these registers.
+    /// `state`: what it goes on from, which is in `cpu` already.
     pub fn new(
         mut signals: Signals,
         slot: OwnSlot,
         tool: Box<dyn RunningTool>,
         begin: Begin,
-        (behind, registers): (&Behind, &Registers),
+        (state, cpu): (&State, &Cpu),
     ) -> Self {
         let threads = Threads::first(begin);
+        let (thread, mut told) = (AppThread::first(state.tid as i32), ThreadsTold::default());
+        told.goes_on(&thread, state.begins_program(), cpu, tool.as_ref());
+        let behind = &state.behind;
         signals.start(threads.first_arrivals(), hook);
         limits::own_data();
         let mut images = Images::default();
         let mut calls = Calls::new(tool.as_ref());
         images.begin(behind.mapped(), tool.as_ref(), || calls.behind(behind.made(), tool.as_ref()));
-        signals_behind(behind, registers, &Here::new(), tool.as_ref());
+        signals_behind(behind, &cpu.registers, &Here::new(), tool.as_ref());
         Self {
             slot,
             tool,
@@ -71,6 +79,8 @@ impl SerialHost {
             ending: None,
             pause: None,
             threads,
+            thread: (thread, false),
+            told,
             children: 0,
         }
     }

@@ -3,9 +3,10 @@
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use bubble::behind::Behind;
+use bubble::boot::State;
 use engine::{Flow, Runner};
-use machine::{Here, Registers};
+use machine::Here;
+use translator::abi::Cpu;
 
 use super::host::SerialHost;
 use crate::ports::{OwnSlot, RunningTool};
@@ -103,9 +104,10 @@ impl SharedState {
         if self.loaded.is_none_or(|loaded| !std::ptr::eq(loaded, me)) {
             // SAFETY: the caller has the turn.
             let mut state = unsafe { me.take() }.expect("the state of a thread that isn't loaded is kept");
-            std::mem::swap(self.engine.cpu(), &mut state.cpu);
+            self.engine.exchange(&mut state.cpu, &mut state.stopped);
             self.host.exchange(&mut state);
             self.host.memory = Here::new();
+            self.host.goes_on(self.engine.cpu());
             if let Some(last) = self.loaded.replace(me) {
                 // SAFETY: as above.
                 unsafe { last.put(state) };
@@ -127,12 +129,6 @@ impl SharedState {
 }
 
 /// The host for the app in this process. To be made after the engine: from here on signals arrive.
-pub fn host(
-    signals: Signals,
-    slot: OwnSlot,
-    tool: Box<dyn RunningTool>,
-    behind: &Behind,
-    registers: &Registers,
-) -> SerialHost {
-    SerialHost::new(signals, slot, tool, run_new, (behind, registers))
+pub fn host(signals: Signals, slot: OwnSlot, tool: Box<dyn RunningTool>, state: &State, cpu: &Cpu) -> SerialHost {
+    SerialHost::new(signals, slot, tool, run_new, (state, cpu))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use engine::{Control, Flow};
+use engine::{Control, Flow, StoppedIn};
 use syscall_replay::is_error;
 use translator::abi::Cpu;
 
@@ -17,7 +17,15 @@ impl SerialHost {
     pub(super) fn exchange(&mut self, state: &mut ThreadContext) {
         self.signals.exchange(&mut state.signals);
         std::mem::swap(&mut self.begun, &mut state.begun);
-        self.calls.exchange(&mut state.call);
+        std::mem::swap(&mut self.thread, &mut state.thread);
+        self.calls.exchange(&mut state.call, self.thread.0.number);
+    }
+
+    /// That thread goes on in this state.
+    pub(super) fn goes_on(&mut self, cpu: &Cpu) {
+        let Self { thread: (thread, is_new), told, tool, .. } = self;
+        tool.switch(thread);
+        told.goes_on(thread, std::mem::take(is_new), cpu, tool.as_ref());
     }
 
     /// Leaves the engine.
@@ -61,13 +69,19 @@ impl SerialHost {
         }
         let block = self.threads.block();
         let signals = OfThread { mask: self.signals.mask(), altstack: AltStack::NONE, arrivals: &block.arrivals };
-        let state = ThreadContext { cpu: new.cpu.clone(), signals, begun: InterruptedCall::default(), call: None };
-        // SAFETY: its thread doesn't exist yet.
-        unsafe { block.put(Box::new(state)) };
+        let thread = self.thread.0.child(self.threads.started + 1);
+        let cpu_of_new = Cpu { thread: thread.number, ..new.cpu.clone() };
+        let (stopped, begun, thread) = (StoppedIn::default(), InterruptedCall::default(), (thread, true));
+        let mut state = Box::new(ThreadContext { cpu: cpu_of_new, stopped, signals, begun, call: None, thread });
+        // The thread is there when the call is over, but it hasn't the turn.
         let result = new.start(block, self.threads.begin);
         if is_error(result) {
             block.is_used().store(0, Ordering::Release);
         } else {
+            state.thread.0.tid = result as i32;
+            // SAFETY: this thread has the turn.
+            unsafe { block.put(state) };
+            self.thread.0.has_started();
             block.waiter.tid.store(result as i32, Ordering::Relaxed);
             self.threads.alive += 1;
             self.threads.started += 1;
@@ -85,9 +99,11 @@ impl SerialHost {
         if self.signals.arrivals.flag().load(Ordering::Acquire) != 0 {
             return self.deliver_before_call(Unmade::NotEntered, cpu, control);
         }
+        self.told.ends(&self.thread.0, status, cpu, self.tool.as_ref());
         if !self.threads.are_many() {
             return self.end(Ending::LastThread(status));
         }
+        self.tool.thread_ends();
         self.threads.alive -= 1;
         self.pause(Pause::End(status))
     }

@@ -9,7 +9,7 @@ use translator::abi::Cpu;
 use translator::trace::{Instrument, Trace};
 
 use super::host::{KERNEL, SliceHost};
-use crate::ports::SignalChange;
+use crate::ports::{Asked, SignalChange};
 use crate::slice::end::{deadline, recurrence, xsave_images};
 use crate::slice::replay::SliceSpace;
 
@@ -170,7 +170,12 @@ impl Host for SliceHost {
     }
 
     fn asked(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        self.images.asked(cpu.registers.rip, control, self.tool.as_ref())
+        let asked = self.tool.asked(cpu.registers.rip);
+        if asked == Asked::Begins {
+            self.told.forget();
+            self.told.goes_on(&self.thread, false, cpu, self.tool.as_ref());
+        }
+        self.images.asked(asked, control, self.tool.as_ref())
     }
 
     fn interrupted(&mut self, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use bubble::behind::Behind;
+use bubble::boot::State;
 use bubble::files::FileTable;
 use bubble::map::CONTROL;
 use bubble::shared::{End, EndKind, SliceStats};
@@ -15,7 +15,7 @@ use machine::{AppPc, Gpr, Here, Memory, Registers};
 use syscall_replay::{Divergence, Replayed, Replayer};
 use translator::abi::Cpu;
 
-use crate::ports::{Calls, Images, OwnSlot, RunningTool, signals_behind, stream};
+use crate::ports::{AppThread, Calls, Images, OwnSlot, RunningTool, ThreadsTold, signals_behind, stream};
 use crate::slice::end::first_memory::{CheckpointProcess, FirstMemory};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
 use crate::slice::replay::{Cpuid, ProgramBreak, Replaying, RunFiles, SliceSpace};
@@ -36,6 +36,9 @@ pub struct SliceHost {
     pub(super) tool: Box<dyn RunningTool>,
     pub(super) images: Images,
     pub(super) calls: Calls,
+    /// The app's only thread.
+    pub(super) thread: AppThread,
+    pub(super) told: ThreadsTold,
     pub(super) replaying: Replaying,
     pub(super) program_break: ProgramBreak,
     pub(super) end: &'static End,
@@ -65,6 +68,8 @@ impl SliceHost {
             slot,
             images: Images::default(),
             calls: Calls::new(tool.as_ref()),
+            thread: AppThread::first(0),
+            told: ThreadsTold::default(),
             tool,
             replaying: Replaying::new(slot.log()),
             program_break: ProgramBreak::at(brk),
@@ -83,8 +88,11 @@ impl SliceHost {
         }
     }
 
-    /// To be called before the first instruction: a slice without records is looking for its end from the start. `behind`: what the app has just come from.
-    pub fn start(&mut self, engine: &mut Runner, behind: &Behind) {
+    /// To be called before the first instruction: a slice without records is looking for its end from the start. `state`: what it goes on from.
+    pub fn start(&mut self, engine: &mut Runner, state: &State) {
+        self.thread.tid = state.tid as i32;
+        self.told.goes_on(&self.thread, state.begins_program(), engine.cpu(), self.tool.as_ref());
+        let behind = &state.behind;
         let Self { images, calls, tool, .. } = self;
         images.begin(behind.mapped(), tool.as_ref(), || calls.behind(behind.made(), tool.as_ref()));
         signals_behind(behind, &engine.cpu().registers, &self.memory, self.tool.as_ref());
@@ -178,7 +186,11 @@ impl SliceHost {
         if let Some(difference) = call_difference(&self.end.registers, &cpu.registers) {
             self.fail(&format_args!("its last call, {name} at {pc:#x}, isn't the master's: {difference}"));
         }
-        self.images.ends_with(cpu.registers.get(Gpr::Rax), cpu.registers.syscall_args(), self.tool.as_ref());
+        let (number, args) = (cpu.registers.get(Gpr::Rax), cpu.registers.syscall_args());
+        self.images.ends_with(number, args, self.tool.as_ref());
+        if [libc::SYS_exit, libc::SYS_exit_group].contains(&(number as i64)) {
+            self.told.ends(&self.thread, args[0], cpu, self.tool.as_ref());
+        }
         self.tell_of_last_call(cpu, control);
         self.shared_changed = sigmatch::foreign_write(&self.end.shared, &self.memory, aliases::is_touched).is_some();
         Flow::Leave

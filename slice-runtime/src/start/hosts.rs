@@ -61,7 +61,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     slot.wait_released();
     log::begins(boot, slot);
     let mut host = SliceHost::new(boot.site.supervisor, slot, boot.state.brk, tool);
-    host.start(&mut engine, &boot.state.behind);
+    host.start(&mut engine, &boot.state);
     engine.run(&mut host);
     host.verify_last_call(engine.as_mut());
     let may_recur = host.may_recur();
@@ -109,8 +109,7 @@ fn run_serial(
     open_at_start().into_iter().for_each(|inode| control.file_may_change(inode));
     control.shared_memory_may_change();
     drop(control);
-    let registers = engine.cpu().registers;
-    let host = serial::host(signals, slot, tool, &boot.state.behind, &registers);
+    let host = serial::host(signals, slot, tool, &boot.state, engine.cpu());
     serial::limit_open_files(boot.site.open_files);
     serial::run(engine, host)
 }

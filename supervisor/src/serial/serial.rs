@@ -233,6 +233,7 @@ impl Serial<'_> {
             signal_mask: process.signal_mask()?,
             brk: prepared.brk,
             behind,
+            tid: self.pid,
             shares_memory: false,
         };
         let slot = self.slot.insert(slot);

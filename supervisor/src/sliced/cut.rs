@@ -355,6 +355,7 @@ impl<'a> Run<'a> {
             signal_mask: start.signal_mask,
             brk: process.brk(),
             behind: start.behind,
+            tid: process.pid(),
             shares_memory: process.memory().is_shared(),
         };
         self.resources.statistics.slices_from_snapshot += u64::from(site.snapshot.is_some());

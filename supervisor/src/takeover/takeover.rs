@@ -56,6 +56,8 @@ pub struct Known {
     pub brk: u64,
     /// What the app is behind.
     pub behind: Behind,
+    /// What the kernel calls the app's first thread.
+    pub tid: i32,
     /// Whether the app may have shared mappings.
     pub shares_memory: bool,
 }
@@ -65,12 +67,13 @@ pub struct Known {
 /// # Errors
 /// If the process was killed.
 pub fn capture(process: &Stopped, known: Known) -> Result<Box<State>, TraceError> {
-    let Known { slice, signal_mask, brk, behind, shares_memory } = known;
+    let Known { slice, signal_mask, brk, behind, tid, shares_memory } = known;
     Ok(Box::new(State {
         slice,
         signal_mask,
         brk,
         behind,
+        tid: tid as u64,
         shares_memory: shares_memory.into(),
         registers: process.registers()?.app(),
         xstate: (&*process.xstate()?).into(),

@@ -1,6 +1,6 @@
 //! A native run, step by step.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -23,10 +23,12 @@ use crate::run::{Job, Scratch};
 const TRAP_FLAG: u64 = 1 << 8;
 
 /// What was counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
     /// Instructions.
     pub instructions: u64,
+    /// Those of each thread, by who has started it: the first is `[]`, the second that it has started `[2]`.
+    pub threads: BTreeMap<Vec<u32>, u64>,
     /// Exit status as a shell reports it.
     pub status: i32,
 }
@@ -71,7 +73,10 @@ struct Stepper {
     process: Pid,
     memory: File,
     threads: HashMap<Pid, Thread>,
-    instructions: u64,
+    /// Of each thread, by its path.
+    instructions: BTreeMap<Vec<u32>, u64>,
+    /// Those of threads that were started, and how many each has started.
+    paths: HashMap<Pid, (Vec<u32>, u32)>,
 }
 
 #[derive(Default)]
@@ -102,7 +107,8 @@ impl Stepper {
         let options = Options::PTRACE_O_EXITKILL | Options::PTRACE_O_TRACEEXEC | Options::PTRACE_O_TRACECLONE;
         ptrace::setoptions(process, options)?;
         let threads = HashMap::from([(process, Thread::default())]);
-        let stepper = Self { process, memory: memory_of(process)?, threads, instructions: 0 };
+        let paths = HashMap::from([(process, (Vec::new(), 0))]);
+        let stepper = Self { process, memory: memory_of(process)?, threads, instructions: BTreeMap::new(), paths };
         stepper.hide_vdso()?;
         Ok(stepper)
     }
@@ -136,7 +142,8 @@ impl Stepper {
             self.ended(thread, matches!(report, WaitStatus::Signaled(..)));
             // The first thread is reported last, even if it ended long before.
             if thread == self.process {
-                return Ok(Count { instructions: self.instructions, status });
+                let instructions = self.instructions.values().sum();
+                return Ok(Count { instructions, threads: std::mem::take(&mut self.instructions), status });
             }
         }
     }
@@ -156,7 +163,7 @@ impl Stepper {
                 break (before, kind);
             }
             refuse(thread, before)?;
-            self.instructions += 1;
+            add(&mut self.instructions, &self.paths, thread, 1);
         };
         let injected = state.inject.take();
         ptrace::step(thread, injected)?;
@@ -168,13 +175,30 @@ impl Stepper {
     fn ended(&mut self, thread: Pid, by_signal: bool) {
         let step = self.threads.remove(&thread).and_then(|state| state.step);
         let executed = step.is_some_and(|s| s.kind == Kind::Syscall && !(by_signal && s.injected.is_some()));
-        self.instructions += u64::from(executed);
+        self.has_executed(thread, executed.into());
+    }
+
+    fn has_executed(&mut self, thread: Pid, instructions: u64) {
+        add(&mut self.instructions, &self.paths, thread, instructions);
+    }
+
+    /// A thread has started another one, or a process.
+    fn has_started(&mut self, thread: Pid) -> io::Result<()> {
+        let new = Pid::from_raw(ptrace::getevent(thread)? as i32);
+        if is_thread(self.process, new)
+            && let Some((path, started)) = self.paths.get_mut(&thread)
+        {
+            *started += 1;
+            let path = path.iter().copied().chain([*started]).collect();
+            self.paths.insert(new, (path, 0));
+        }
+        Ok(())
     }
 
     /// Counts what was done before a stop.
     fn reported(&mut self, thread: Pid, report: WaitStatus) -> io::Result<()> {
         match report {
-            WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_CLONE) => Ok(()), // in the middle of the call
+            WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_CLONE) => self.has_started(thread), // in the middle of the call
             WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_EXEC) => self.executes(thread),
             WaitStatus::Stopped(_, signal) => self.stopped(thread, signal),
             other => Err(io::Error::other(format!("unexpected stop while single-stepping: {other:?}"))),
@@ -183,7 +207,7 @@ impl Stepper {
 
     /// A new thread; or a process made by `clone`, which isn't followed.
     fn appeared(&mut self, thread: Pid) -> io::Result<()> {
-        if Path::new(&format!("/proc/{}/task/{thread}", self.process)).exists() {
+        if is_thread(self.process, thread) {
             hide_from_r11(thread, ptrace::getregs(thread)?)?;
             self.threads.insert(thread, Thread { is_new: true, ..Thread::default() });
         }
@@ -194,7 +218,7 @@ impl Stepper {
         if ptrace::getevent(thread)? != i64::from(thread.as_raw()) {
             return Err(io::Error::other("another thread than the first executes a program"));
         }
-        self.instructions += 1;
+        self.has_executed(thread, 1);
         self.memory = memory_of(thread)?;
         self.threads.insert(thread, Thread { leaving_exec: true, ..Thread::default() });
         self.hide_vdso()
@@ -223,8 +247,8 @@ impl Stepper {
             (Signal::SIGTRAP, libc::SIGTRAP) => {}
             _ => {
                 // A trap comes after its instruction; an instruction that faults hasn't been executed.
-                self.instructions += u64::from(signal == Signal::SIGTRAP && code > 0);
                 state.inject = Some(signal);
+                self.has_executed(thread, u64::from(signal == Signal::SIGTRAP && code > 0));
             }
         }
         Ok(())
@@ -240,11 +264,11 @@ impl Stepper {
                 low[1] &= !((TRAP_FLAG >> 8) as u8);
                 self.memory.write_all_at(&low, after.rsp)?;
             }
-            Kind::MovToSs => self.instructions += 1,
+            Kind::MovToSs => self.has_executed(thread, 1),
             Kind::Syscall if before.rax != libc::SYS_rt_sigreturn as u64 => hide_from_r11(thread, after)?,
             _ => {}
         }
-        self.instructions += 1;
+        self.has_executed(thread, 1);
         Ok(())
     }
 
@@ -270,6 +294,18 @@ impl Stepper {
         }
         Ok(())
     }
+}
+
+fn add(counts: &mut BTreeMap<Vec<u32>, u64>, paths: &HashMap<Pid, (Vec<u32>, u32)>, thread: Pid, instructions: u64) {
+    let path = &paths[&thread].0;
+    match counts.get_mut(path) {
+        Some(count) => *count += instructions,
+        None => drop(counts.insert(path.clone(), instructions)),
+    }
+}
+
+fn is_thread(process: Pid, thread: Pid) -> bool {
+    Path::new(&format!("/proc/{process}/task/{thread}")).exists()
 }
 
 /// A system call that this kernel doesn't know.

@@ -31,6 +31,16 @@ const WAYS: [&str; 12] = [
     "-sp 1 -spmsec 5 -check-tool 1",
 ];
 
+/// The same for guests with threads, which are followed serially. What the tool wants to see of threads comes last.
+const WAYS_OF_THREADS: [&str; 6] = [
+    "-sp 0",
+    "-sp 0 --threads 2",
+    "-sp 0 -trace-ins 3 --threads 1",
+    "-sp 0 -trace-blocks 1 -engine no-inline,no-anywhere,no-shards --threads 2",
+    "-sp 0 -check-tool 1 --threads 1",
+    "-sp 0 -check-tool 1 --threads 2",
+];
+
 /// Rounds in which each guest comes once.
 const SHARES: usize = 48;
 
@@ -41,7 +51,12 @@ fn main() -> ExitCode {
 /// Whether two runs of it see the same at all.
 fn repeats(guest: &Guest) -> bool {
     let is_exact = !guest.by_chance && guest.warned.is_none() && guest.refused.iter().all(Option::is_none);
-    guest.repeats && guest.order_repeats && is_exact
+    has_threads(guest) || guest.repeats && guest.order_repeats && is_exact
+}
+
+/// Whether its threads see the same in each run, although they take other turns.
+fn has_threads(guest: &Guest) -> bool {
+    guest.repeats && !guest.order_repeats && guest.refused == [None, Some("thread".into())]
 }
 
 fn test(guest: &'static Guest) -> Test {
@@ -55,7 +70,8 @@ fn check(guest: &'static Guest) -> Result<(), Stop> {
     let native = guest.natively(rounds)?;
     let seed: u64 = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let mut serial = None;
-    for way in WAYS {
+    let ways = if has_threads(guest) { &WAYS_OF_THREADS[..] } else { &WAYS };
+    for &way in ways {
         let scratch = Scratch::new().map_err(|e| e.to_string())?;
         let seen = match way.strip_suffix(" -persist") {
             None => seen(guest, rounds, way, seed, &native)?,
@@ -86,12 +102,13 @@ fn seen(
     let scratch = Scratch::new().map_err(|e| e.to_string())?;
     let out = scratch.beside("seen");
     let own: Vec<&str> = guest.options.iter().map(String::as_str).collect();
-    let others = way.split(' ').collect::<Vec<_>>();
+    let (of_run, threads) = way.split_once(" --threads ").unwrap_or((way, "0"));
+    let others = of_run.split(' ').collect::<Vec<_>>();
     let others = others.chunks(2).filter(|pair| own.iter().all(|word| *word != pair[0])).flatten().copied();
     let mut command = vec![image.into()];
     command.extend(switches::options().into_iter().map(Into::into));
-    command
-        .extend(others.chain(own.iter().copied()).chain(["-spgrace", "0", "-t", "random", "--seed"]).map(Into::into));
+    let of_tool = ["-spgrace", "0", "-t", "random", "--threads", threads, "--seed"];
+    command.extend(others.chain(own.iter().copied()).chain(of_tool).map(Into::into));
     command.extend([seed.to_string().into(), "-o".into(), out.clone().into(), "--".into()]);
     let outcome = run(&guest.job(rounds).under(command)).map_err(|e| e.to_string())?;
     if outcome != *native {
@@ -103,7 +120,9 @@ fn seen(
         let split = line.match_indices(' ').nth(at - 1).map_or(line.len(), |(place, _)| place);
         (line[..split].to_owned(), line[split..].to_owned())
     };
-    let seen: BTreeMap<String, String> = text.lines().map(line).collect();
+    // What is read where is drawn from registers, which hold numbers of threads.
+    let is_compared = |line: &&str| !(has_threads(guest) && line.starts_with("22 "));
+    let seen: BTreeMap<String, String> = text.lines().filter(is_compared).map(line).collect();
     if seen.len() < 4 { Err(format!("{way}: it has seen nothing")) } else { Ok(seen) }
 }
 

@@ -69,13 +69,14 @@
 //! ```text
 //!   code, names ◄─ instrument ◄─ tool ◄─ image
 //!         ◄─ files ◄─────────┤  ▲
-//!                    kernel ◄┘ models
+//!           kernel, threads ◄┘ models
 //! ```
 //!
 //! * `code`: how often code was executed.
 //! * `names`: images and routines of the app. `files`: reading them.
 //! * `kernel`: the app's system calls and signals.
 //! * `instrument`: a trace, and what is inserted into it.
+//! * `threads`: the app's threads.
 //! * `tool`: the trait, options, results.
 //! * [`models`]: caches, predictors, tables and heaps, exact in slices.
 //! * `records`: words in the buffer of several kinds.
@@ -93,6 +94,7 @@ pub mod models;
 mod names;
 mod records;
 pub mod testing;
+mod threads;
 mod tool;
 
 /// For options of a tool: `use superpin_tool::clap;`, then `#[derive(clap::Args)]`. So a tool's project needs no dependency but this crate.
@@ -118,9 +120,10 @@ pub use names::{Image, ImageEvent, LoadedImages, Routine, RoutineKind, Section};
 pub use records::{Record, Records};
 /// Values for [`Tool::values`].
 pub use serde_json as json;
+pub use threads::{ThreadEvent, ThreadInfo, ThreadPath, Threads};
 pub use tool::{
-    CallStack, CountsBefore, FirstPass, Frame, NoOptions, OnFirstPass, OnImage, OnPrefix, OnSignal, OnSyscall, Out,
-    Prefix, SliceInfo, Stream, Tool, Total, merge,
+    CallStack, CountsBefore, FirstPass, Frame, NoOptions, OnFirstPass, OnImage, OnPrefix, OnSignal, OnSyscall,
+    OnThread, Out, Prefix, SliceInfo, Stream, Tool, Total, merge,
 };
 
 #[cfg(test)]

@@ -69,6 +69,17 @@ fn results_that_do_not_add_up_are_caught() {
     is_caught("finishes-twice", &["tool finishes-twice hands in two results for one local state"]);
 }
 
+/// The order between threads matters to a tool that says that it doesn't.
+#[test]
+fn results_that_depend_on_the_order_of_threads_are_caught() {
+    let guest = suites::guest::named("threads_paths").executable().to_str().expect("the path is text");
+    let outcome = run("-check-tool 1", "last-block", &[guest, "3"]);
+    let text = told(&outcome);
+    assert!(outcome.status == 125 && text.contains("the results of tool last-block don't add up"), "{text}");
+    let outcome = run("-sp 0", "last-block", &[guest, "3"]);
+    assert!(outcome.status == 0 && told(&outcome).starts_with("a total: "), "{}", told(&outcome));
+}
+
 /// What is wrong goes unnoticed otherwise: that is why there is such a mode.
 #[test]
 fn without_checking_they_have_a_total() {

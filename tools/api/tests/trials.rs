@@ -3,6 +3,8 @@
 
 #[path = "trials/state.rs"]
 mod state;
+#[path = "trials/threads.rs"]
+mod threads;
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};

@@ -2,10 +2,21 @@
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::{Merge, Sum};
-use superpin_tool::{At, BranchKind, Instruction, NoOptions, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{At, BranchKind, Instruction, Out, SliceInfo, ThreadInfo, Threads, Tool, Trace};
+
+use crate::threads::{self, ByThread, ThreadsOption};
 
 /// The tool.
-pub struct Branches;
+pub struct Branches {
+    threads: ThreadsOption,
+}
+
+/// Branches of all threads by kind, and how many of each thread, where that is asked for.
+#[derive(Default)]
+pub struct Total {
+    kinds: [Sum; KINDS.len()],
+    threads: ByThread,
+}
 
 /// Kinds of branches, in the order in which they are counted and printed: `true` means taken.
 const KINDS: [(&str, bool); 9] = [
@@ -54,13 +65,17 @@ fn is_conditional(name: &str) -> bool {
 impl Tool for Branches {
     const NAME: &'static str = "branches";
     const ABOUT: &'static str = "Count branches, calls and returns by kind, taken and not taken";
-    type Options = NoOptions;
+    type Options = ThreadsOption;
     type Local = Counts;
     type Result = [Sum; KINDS.len()];
-    type Total = [Sum; KINDS.len()];
+    type Total = Total;
 
-    fn new(_: NoOptions) -> Result<Self, String> {
-        Ok(Self)
+    fn new(threads: ThreadsOption) -> Result<Self, String> {
+        Ok(Self { threads })
+    }
+
+    fn threads(&self) -> Threads {
+        self.threads.threads()
     }
 
     fn instrument(&self, trace: &Trace<'_, Counts>) {
@@ -82,13 +97,18 @@ impl Tool for Branches {
         counts.map(Sum)
     }
 
-    fn fold(&self, total: &mut Self::Total, _: SliceInfo, counts: Self::Result) {
-        total.merge(counts);
+    fn fold(&self, total: &mut Total, _: SliceInfo, counts: Self::Result) {
+        total.kinds.merge(counts);
     }
 
-    fn fini(&self, total: Self::Total, out: &mut Out<'_>) -> std::io::Result<()> {
-        writeln!(out, "Total Count: {}", out.total(sum(&total)))?;
-        for ((name, taken), count) in KINDS.into_iter().zip(total) {
+    fn fold_thread(&self, total: &mut Total, slice: SliceInfo, thread: &ThreadInfo, counts: Self::Result) {
+        *total.threads.entry(thread.path.clone()).or_default() += sum(&counts);
+        self.fold(total, slice, counts);
+    }
+
+    fn fini(&self, total: Total, out: &mut Out<'_>) -> std::io::Result<()> {
+        writeln!(out, "Total Count: {}", out.total(sum(&total.kinds)))?;
+        for ((name, taken), count) in KINDS.into_iter().zip(total.kinds) {
             let conditional = is_conditional(name);
             let how = if !conditional {
                 ""
@@ -99,14 +119,17 @@ impl Tool for Branches {
             };
             writeln!(out, "{:>16} {name}{how}", count.0)?;
         }
-        Ok(())
+        threads::print(&total.threads, out)
     }
 
-    fn values(&self, total: &Self::Total) -> Option<Value> {
-        let kinds = KINDS.into_iter().zip(total).map(|((name, taken), count)| {
+    fn values(&self, total: &Total) -> Option<Value> {
+        let kinds = KINDS.into_iter().zip(total.kinds).map(|((name, taken), count)| {
             let taken = is_conditional(name).then_some(taken);
             json!({ "kind": name, "taken": taken, "count": count.0 })
         });
-        Some(json!({ "branches": sum(total), "kinds": kinds.collect::<Vec<_>>() }))
+        let mut values = json!({ "branches": sum(&total.kinds), "kinds": kinds.collect::<Vec<_>>() });
+        let each = total.threads.iter().map(|(path, count)| (path.clone(), json!({ "branches": count })));
+        threads::add_to(&mut values, self.threads, each);
+        Some(values)
     }
 }

@@ -6,18 +6,35 @@
 use std::marker::PhantomData;
 
 use superpin_tool::json::{Value, json};
-use superpin_tool::{Arg, At, Out, Repeat, SliceInfo, Tool, Trace};
+use superpin_tool::{Arg, At, Out, Repeat, SliceInfo, ThreadInfo, Threads, Tool, Trace, clap};
 
 use crate::repeat::RepeatOption;
+use crate::threads::{self, ByThread, ThreadsOption};
 
 /// Counts each instruction.
 pub type Icount1 = Icount<EachInstruction>;
 /// Counts by basic blocks.
 pub type Icount2 = Icount<EachBlock>;
 
+/// Options.
+#[derive(clap::Args, Clone, Copy)]
+pub struct Options {
+    #[command(flatten)]
+    repeat: RepeatOption,
+    #[command(flatten)]
+    threads: ThreadsOption,
+}
+
+/// Instructions of all threads, and of each, where that is asked for.
+#[derive(Default)]
+pub struct Counted {
+    all: u64,
+    threads: ByThread,
+}
+
 /// A counter of instructions whose calls are made where `P` says.
 pub struct Icount<P> {
-    repeat: RepeatOption,
+    options: Options,
     placement: PhantomData<P>,
 }
 
@@ -67,17 +84,21 @@ fn add(instructions: &mut u64, more: u64) {
 impl<P: Placement> Tool for Icount<P> {
     const NAME: &'static str = P::NAME;
     const ABOUT: &'static str = P::ABOUT;
-    type Options = RepeatOption;
+    type Options = Options;
     type Local = u64;
     type Result = u64;
-    type Total = u64;
+    type Total = Counted;
 
-    fn new(repeat: RepeatOption) -> Result<Self, String> {
-        Ok(Self { repeat, placement: PhantomData })
+    fn new(options: Options) -> Result<Self, String> {
+        Ok(Self { options, placement: PhantomData })
     }
 
     fn repeat(&self) -> Repeat {
-        self.repeat.repeat
+        self.options.repeat.repeat
+    }
+
+    fn threads(&self) -> Threads {
+        self.options.threads.threads()
     }
 
     fn instrument(&self, trace: &Trace<'_, u64>) {
@@ -92,16 +113,25 @@ impl<P: Placement> Tool for Icount<P> {
         *instructions
     }
 
-    fn fold(&self, total: &mut u64, _: SliceInfo, instructions: u64) {
-        *total += instructions;
+    fn fold(&self, total: &mut Counted, _: SliceInfo, instructions: u64) {
+        total.all += instructions;
     }
 
-    fn fini(&self, total: u64, out: &mut Out<'_>) -> std::io::Result<()> {
-        writeln!(out, "Total Count: {}", out.total(total))?;
-        self.repeat.say(out)
+    fn fold_thread(&self, total: &mut Counted, slice: SliceInfo, thread: &ThreadInfo, instructions: u64) {
+        *total.threads.entry(thread.path.clone()).or_default() += instructions;
+        self.fold(total, slice, instructions);
     }
 
-    fn values(&self, total: &u64) -> Option<Value> {
-        Some(json!({ "instructions": total, "repetitions": self.repeat.repeat.to_string() }))
+    fn fini(&self, total: Counted, out: &mut Out<'_>) -> std::io::Result<()> {
+        writeln!(out, "Total Count: {}", out.total(total.all))?;
+        threads::print(&total.threads, out)?;
+        self.options.repeat.say(out)
+    }
+
+    fn values(&self, total: &Counted) -> Option<Value> {
+        let mut values = json!({ "instructions": total.all, "repetitions": self.repeat().to_string() });
+        let each = total.threads.iter().map(|(path, count)| (path.clone(), json!({ "instructions": count })));
+        threads::add_to(&mut values, self.options.threads, each);
+        Some(values)
     }
 }

@@ -13,6 +13,7 @@ mod opcodes;
 mod profiles;
 mod repeat;
 mod strace;
+mod threads;
 mod traces;
 
 pub use allcache::AllCache;

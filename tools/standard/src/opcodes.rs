@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::Merge;
-use superpin_tool::{BlockCounts, Code, Out, Repeat, SliceInfo, Tool, Trace};
+use superpin_tool::{BlockCounts, Code, Out, Repeat, SliceInfo, ThreadInfo, ThreadPath, Threads, Tool, Trace};
 
 use crate::repeat::RepeatOption;
+use crate::threads::{self, ThreadsOption};
 
 /// Options.
 #[derive(clap::Args)]
@@ -16,12 +17,24 @@ pub struct Options {
     top: usize,
     #[command(flatten)]
     repeat: RepeatOption,
+    #[command(flatten)]
+    threads: ThreadsOption,
+}
+
+type Mnemonics = BTreeMap<&'static str, u64>;
+
+/// What was executed, and by which threads, where that is asked for.
+#[derive(Default)]
+pub struct Executed {
+    code: Code,
+    threads: BTreeMap<ThreadPath, Mnemonics>,
 }
 
 /// The tool.
 pub struct Opcodes {
     top: usize,
     repeat: RepeatOption,
+    threads: ThreadsOption,
 }
 
 impl Tool for Opcodes {
@@ -30,14 +43,19 @@ impl Tool for Opcodes {
     type Options = Options;
     type Local = BlockCounts;
     type Result = Code;
-    type Total = Code;
+    type Total = Executed;
 
     fn new(options: Options) -> Result<Self, String> {
-        Ok(Self { top: options.top, repeat: options.repeat })
+        let Options { top, repeat, threads } = options;
+        Ok(Self { top, repeat, threads })
     }
 
     fn repeat(&self) -> Repeat {
         self.repeat.repeat
+    }
+
+    fn threads(&self) -> Threads {
+        self.threads.threads()
     }
 
     fn instrument(&self, trace: &Trace<'_, BlockCounts>) {
@@ -52,12 +70,21 @@ impl Tool for Opcodes {
         blocks.executed()
     }
 
-    fn fold(&self, total: &mut Code, _: SliceInfo, executed: Code) {
-        total.merge(executed);
+    fn fold(&self, total: &mut Executed, _: SliceInfo, executed: Code) {
+        total.code.merge(executed);
     }
 
-    fn fini(&self, total: Code, out: &mut Out<'_>) -> std::io::Result<()> {
-        let mut sorted: Vec<(u64, &str)> = by_mnemonic(&total).into_iter().map(|(name, count)| (count, name)).collect();
+    fn fold_thread(&self, total: &mut Executed, slice: SliceInfo, thread: &ThreadInfo, executed: Code) {
+        let of_thread = total.threads.entry(thread.path.clone()).or_default();
+        for (mnemonic, count) in by_mnemonic(&executed) {
+            *of_thread.entry(mnemonic).or_default() += count;
+        }
+        self.fold(total, slice, executed);
+    }
+
+    fn fini(&self, total: Executed, out: &mut Out<'_>) -> std::io::Result<()> {
+        let mut sorted: Vec<(u64, &str)> =
+            by_mnemonic(&total.code).into_iter().map(|(name, count)| (count, name)).collect();
         let all: u64 = sorted.iter().map(|(count, _)| count).sum();
         // The most frequent first, and those that are equally frequent by name.
         sorted.sort_by_key(|&(count, name)| (std::cmp::Reverse(count), name));
@@ -66,15 +93,21 @@ impl Tool for Opcodes {
         for (count, name) in sorted.into_iter().take(lines) {
             writeln!(out, "{count:>16} {:>6.2} % {name}", 100.0 * count as f64 / all as f64)?;
         }
+        let threads = total.threads.into_iter().map(|(path, mnemonics)| (path, mnemonics.values().sum()));
+        threads::print(&threads.collect(), out)?;
         self.repeat.say(out)
     }
 
-    fn values(&self, total: &Code) -> Option<Value> {
-        let mnemonics = by_mnemonic(total);
-        Some(json!({ "instructions": mnemonics.values().sum::<u64>(), "mnemonics": mnemonics }))
+    fn values(&self, total: &Executed) -> Option<Value> {
+        let of =
+            |mnemonics: &Mnemonics| json!({ "instructions": mnemonics.values().sum::<u64>(), "mnemonics": mnemonics });
+        let mut values = of(&by_mnemonic(&total.code));
+        let each = total.threads.iter().map(|(path, mnemonics)| (path.clone(), of(mnemonics)));
+        threads::add_to(&mut values, self.threads, each);
+        Some(values)
     }
 }
 
-fn by_mnemonic(total: &Code) -> BTreeMap<&'static str, u64> {
+fn by_mnemonic(total: &Code) -> Mnemonics {
     total.by(|instruction| instruction.mnemonic())
 }

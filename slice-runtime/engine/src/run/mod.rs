@@ -25,4 +25,5 @@ pub mod stream;
 mod x87;
 
 pub use questions::ask;
+pub use rest::StoppedIn;
 pub use runner::Runner;

@@ -7,7 +7,7 @@
 //!             c   d          the rest, in a trace that is used once: add(2), after add(-2) when it was stopped
 //! ```
 //!
-//! It is stopped by a full buffer, by a store to code that was translated, by interruptions that the host answers by going on. A store may change the
+//! It is stopped by a full buffer, by a store to code that was translated, by interruptions that the host answers by going on, at once or when other threads have had their turn. A store may change the
 //! rest of its block: then another block begins behind it.
 
 use machine::AppPc;
@@ -54,6 +54,10 @@ impl Rest {
         self.at == pc && self.block.code_from(pc).is_some_and(|rest| code.starts_with(rest))
     }
 }
+
+/// Where in a block a thread was stopped that isn't executed, if it was.
+#[derive(Default)]
+pub struct StoppedIn(pub(super) Option<Rest>);
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, dropped_bit
 use super::begun::{Begun, Left};
 use super::control::Controls;
 use super::next::Next;
+use super::rest::StoppedIn;
 use super::x87;
 use crate::block_counts;
 use crate::cache::{Cache, CodeSpace, Tables};
@@ -94,6 +95,14 @@ impl Runner {
         &mut self.thread().cpu
     }
 
+    /// Another thread of the app's goes on: puts its state in, and takes this one's out.
+    pub fn exchange(&mut self, cpu: &mut Cpu, stopped: &mut StoppedIn) {
+        std::mem::swap(self.cpu(), cpu);
+        let rest = self.begun.take_rest();
+        self.begun.put_back(stopped.0.take());
+        stopped.0 = rest;
+    }
+
     /// How the tool's routines are called.
     pub fn routines(&self) -> [Away; AWAY] {
         crate::routines::most(self.engine.known.ways())
@@ -122,7 +131,6 @@ impl Runner {
     /// Runs the app from the state in [`Runner::cpu`] until the host says [`Flow::Leave`].
     pub fn run(&mut self, host: &mut dyn Host) {
         self.engine.links.begin(&self.engine.cache, &mut self.engine.code);
-        self.begun.put_back(None);
         let mut next = Next::Dispatch;
         loop {
             if let Some((end, stands)) = self.to_arm.take() {
@@ -201,7 +209,7 @@ impl Runner {
         let (cpu, control) = self.ask();
         log::interrupted(cpu.registers.rip);
         let flow = host.interrupted(cpu, &mut { control });
-        // If it was the app's affair, it doesn't go on in its block. Other threads may have run meanwhile.
+        // If it was the app's affair, it doesn't go on in its block.
         let goes_on = self.cpu().registers == before;
         self.begun.put_back(rest.filter(|_| goes_on));
         if !goes_on {

@@ -13,10 +13,11 @@ use std::alloc::{Layout, alloc};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use engine::StoppedIn;
 use translator::abi::Cpu;
 
 use super::waiter::Waiter;
-use crate::ports::{SystemCall, raw_syscall};
+use crate::ports::{AppThread, SystemCall, raw_syscall};
 use crate::serial::signals::{Arrivals, InterruptedCall, OfThread};
 
 const SIZE: usize = 1 << 20;
@@ -26,10 +27,13 @@ const PAGE: usize = machine::PAGE as usize;
 /// A thread's state while it isn't the one for which the engine runs.
 pub struct ThreadContext {
     pub cpu: Cpu,
+    pub stopped: StoppedIn,
     pub signals: OfThread,
     pub begun: InterruptedCall,
     /// The call that the tool has been told it makes.
     pub call: Option<SystemCall>,
+    /// Who it is to the tool, and whether it hasn't begun.
+    pub thread: (AppThread, bool),
 }
 
 /// See the module's documentation.

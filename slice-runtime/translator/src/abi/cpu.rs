@@ -16,6 +16,8 @@ pub struct Cpu {
     pub kept: [u64; KEPT],
     /// The same for the second local state of a tool that is checked.
     pub kept_by_second: [u64; KEPT],
+    /// Number of the app's thread whose state this is: 0 of the first one.
+    pub thread: u64,
 }
 
 /// Words that a tool can keep within a block. They mean something only there, so a slice begins with nothing in them.
@@ -24,6 +26,6 @@ pub const KEPT: usize = 16;
 impl Cpu {
     /// The app between two instructions.
     pub fn new(registers: Registers, xstate: XState) -> Cpu {
-        Cpu { registers, xstate, repeating: 0, kept: [0; KEPT], kept_by_second: [0; KEPT] }
+        Cpu { registers, xstate, repeating: 0, kept: [0; KEPT], kept_by_second: [0; KEPT], thread: 0 }
     }
 }

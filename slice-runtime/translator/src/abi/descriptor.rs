@@ -25,10 +25,11 @@ enum Source {
     FirstRepetition,
     Kept,
     TakesEffect,
+    Thread,
 }
 
 impl Source {
-    const ALL: [Source; 15] = [
+    const ALL: [Source; 16] = [
         Source::Value,
         Source::BlockInstructions,
         Source::Register,
@@ -44,6 +45,7 @@ impl Source {
         Source::FirstRepetition,
         Source::Kept,
         Source::TakesEffect,
+        Source::Thread,
     ];
 }
 
@@ -211,10 +213,14 @@ impl CallDescriptor {
         self.routine
     }
 
-    /// Makes the call with `count` in place of the number of the block's instructions. Only constants go with that number, see
+    /// Makes the call with `count` in place of the number of the block's instructions. Only constants and the thread go with that number, see
     /// [`AnalysisCall::is_compensated`].
     pub fn correct(&self, count: u64, cpu: &Cpu) {
-        let value = |source, value| if source == Source::BlockInstructions { count } else { value };
+        let value = |source, value| match source {
+            Source::BlockInstructions => count,
+            Source::Thread => cpu.thread,
+            _ => value,
+        };
         self.invoke(&State::new(cpu, None), value);
     }
 
@@ -279,6 +285,7 @@ fn find(arg: Arg, point: Point, instruction: &Instruction, block_len: usize) -> 
         Arg::ElementSize { operand, element } => (Source::ElementSize, both(operand, element)),
         Arg::FirstRepetition => (Source::FirstRepetition, instruction.pc().0),
         Arg::Kept(n) => (Source::Kept, n.into()),
+        Arg::Thread => (Source::Thread, 0),
     }
 }
 
@@ -303,6 +310,7 @@ fn valued(source: Source, value: u64, cpu: &Cpu, instruction: Option<&Instructio
         Source::ElementSize => element(instruction(), low, high, cpu).1.into(),
         Source::FirstRepetition => u64::from(cpu.repeating != value),
         Source::Kept => cpu.kept[value as usize],
+        Source::Thread => cpu.thread,
     }
 }
 

@@ -27,6 +27,11 @@ pub struct Access {
 }
 
 impl<'a> State<'a> {
+    /// The app between two instructions.
+    pub fn between(cpu: &'a Cpu) -> Self {
+        Self { cpu, instruction: None }
+    }
+
     pub(super) fn new(cpu: &'a Cpu, instruction: Option<&'a Instruction>) -> Self {
         Self { cpu, instruction }
     }

@@ -174,6 +174,9 @@ impl ThreadState {
         map::THREADS.start + (offset_of!(ThreadState, cpu) + offset_of!(Cpu, kept) + n * 8) as u64
     }
 
+    /// Address of [`Cpu::thread`].
+    pub const THREAD: u64 = map::THREADS.start + (offset_of!(ThreadState, cpu) + offset_of!(Cpu, thread)) as u64;
+
     /// Address of `called_flags`.
     pub const CALLED_FLAGS: u64 = map::THREADS.start + offset_of!(ThreadState, called_flags) as u64;
     /// Address of `runtime_rsp`.

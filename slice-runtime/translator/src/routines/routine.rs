@@ -48,7 +48,7 @@ pub fn constant(arg: Arg, point: Point, instruction: &Instruction, block_len: us
         Arg::BranchTarget => instruction.kind().target().map(|target| target.0),
         Arg::Register(_) | Arg::MemoryAddress(_) | Arg::Flags | Arg::SegmentBase(_) => None,
         Arg::Vector { .. } | Arg::Mask(_) | Arg::ElementAddress { .. } | Arg::ElementSize { .. } => None,
-        Arg::FirstRepetition | Arg::Kept(_) => None,
+        Arg::FirstRepetition | Arg::Kept(_) | Arg::Thread => None,
     }
 }
 

@@ -9,7 +9,8 @@ mod numbered;
 use std::collections::BTreeMap;
 
 use superpin_tool::{
-    Arg, At, Block, Gpr, Instruction, Out, Record, Records, SliceInfo, Tool, ToolRegister, Trace, clap, memory, serde,
+    Arg, At, Block, Gpr, Instruction, Out, Record, Records, SliceInfo, Threads, Tool, ToolRegister, Trace, clap,
+    memory, serde,
 };
 
 superpin_tool::image!(RandomTool, numbered::Numbered);
@@ -17,6 +18,7 @@ superpin_tool::image!(RandomTool, numbered::Numbered);
 /// The tool.
 struct RandomTool {
     seed: u64,
+    threads: Threads,
 }
 
 #[derive(clap::Args)]
@@ -24,13 +26,16 @@ struct Options {
     /// What it is drawn from
     #[arg(long, default_value = "1")]
     seed: u64,
+    /// What it sees of threads: one stream (0), sums (1), each by itself (2)
+    #[arg(long, default_value = "0", value_parser = clap::value_parser!(u64).range(0..=2))]
+    threads: u64,
 }
 
 /// What was seen: kind, and the addresses of the block's first instruction and behind its last.
 type What = (u64, u64, u64);
 
 /// Words of small routines, which are put in place.
-const WORDS: usize = 4;
+const WORDS: usize = 5;
 
 #[derive(Default)]
 struct Local {
@@ -68,6 +73,11 @@ fn add_second(local: &mut Local, value: u64) {
 
 fn mix(local: &mut Local, value: u64, address: u64) {
     local.words[2] = local.words[2].wrapping_add(value ^ address);
+}
+
+/// Instructions, weighed by the thread's number.
+fn add_weighed(local: &mut Local, thread: u64, instructions: u64) {
+    local.words[4] = local.words[4].wrapping_add((2 * thread + 1).wrapping_mul(instructions));
 }
 
 /// Whether an address is one of a third of all, counted.
@@ -127,7 +137,8 @@ fn instrument_block(block: &Block<'_, Local>, drawn: u64) {
             let versions = block.versions(version, (Gpr::Rsp, begin));
             block.instructions().for_each(|i| i.call_in(versions, begin.0 % 3, see, (kind, begin, end, Arg::Pc)));
         }
-        _ => {}
+        10 => block.call(At::Anywhere, add_weighed, (Arg::ThreadId, Arg::BlockInstructions)),
+        _ => block.call(At::Anywhere, see, (kind, begin, end, Arg::ThreadId)),
     }
 }
 
@@ -179,7 +190,9 @@ fn instrument_instruction(instruction: &Instruction<'_, Local>, block: &Block<'_
             instruction.call_if(At::Before, is_chosen, (Arg::MemoryAddress(0),), see, (kind, begin, end, Arg::Pc));
         }
         6 | 7 if !operands.is_empty() => instruction.record(kind as u8, (begin, end, Arg::MemoryAddress(0))),
+        8 if (drawn / 24).is_multiple_of(2) => instruction.record(95, (begin, end, Arg::ThreadId)),
         8 => instruction.record(98, (begin, end, Arg::Pc)),
+        9 if (drawn / 24).is_multiple_of(2) => instruction.call(At::Before, mix, (end, Arg::ThreadId)),
         9 => instruction.call(At::Before, mix, (end, Gpr::Rsp)),
         10 if !operands.is_empty() => {
             instruction.call(At::Before, reads, (kind, begin, end, Arg::MemoryAddress(0), Gpr::Rax));
@@ -202,7 +215,12 @@ impl Tool for RandomTool {
     type Total = Local;
 
     fn new(options: Options) -> Result<Self, String> {
-        Ok(Self { seed: options.seed })
+        let threads = [Threads::OneStream, Threads::AnyOrder, Threads::Each][options.threads as usize];
+        Ok(Self { seed: options.seed, threads })
+    }
+
+    fn threads(&self) -> Threads {
+        self.threads
     }
 
     fn instrument(&self, trace: &Trace<'_, Local>) {

@@ -3,19 +3,23 @@
 //! There are two of each: another tool of the same options, which looks at code in another order, and a second local state, which gets the same calls and is cut into parts
 //! at places of the app's execution that chance chooses. Routines themselves are checked by the engine ([`engine::check`]).
 
+use std::alloc::Layout;
 use std::any::type_name;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use engine::block_counts::{self, Told};
 use engine::safe_reads;
-use slice_runtime::{AppImage, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, stream};
+use slice_runtime::{AppImage, AppThread, Happened, RunningTool, SignalChange, SystemCall, ThreadChange, stream};
 use translator::trace::{AnalysisCall, Arg};
 
 use super::asked::Asked;
-use super::injected::{self, Injected, of_call, of_signal};
+use super::injected::{self, Injected, of_call, of_signal, or_fail, tell_of_thread};
+use super::locals::Locals;
 use super::parts::{self, Encoded, Part, join};
 use crate::names::{self, ImageEvent};
+use crate::threads::{ThreadEvent, ThreadInfo};
 use crate::tool::{SliceInfo, Tool, configure};
 
 /// Bytes of parts after which nothing is cut any more.
@@ -27,8 +31,8 @@ struct Checked<T: Tool> {
     other: T,
     slice: SliceInfo,
     asked: Asked,
-    /// The second local state.
-    second: *mut T::Local,
+    /// The second local state, or those of the threads.
+    second: Locals<T>,
     cuts: RefCell<Cuts>,
     /// Whether words in the buffer have what the first local state has kept in tool registers: then the second can't be compared.
     has_words_of_first: Cell<bool>,
@@ -40,6 +44,9 @@ struct Cuts {
     parts: Vec<Part>,
     /// Blocks that were counted in them.
     told: Told,
+    /// The thread that is executed, if the tool wants to know, and those that it was told of since the last cut.
+    thread: Option<AppThread>,
+    threads: BTreeSet<u64>,
 }
 
 /// Makes a tool from its options and its local state for this slice, to be checked if the run is to check it.
@@ -49,16 +56,24 @@ struct Cuts {
 ///
 /// # Safety
 /// As for [`injected::inject`].
-pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Box<dyn RunningTool>, String> {
+pub unsafe fn inject<T: Tool>(
+    options: &[&OsStr],
+    slice: SliceInfo,
+    first: &AppThread,
+) -> Result<Box<dyn RunningTool>, String> {
     // SAFETY: the caller's promise.
-    let own = unsafe { injected::inject::<T>(options, slice) }?;
+    let own = unsafe { injected::inject::<T>(options, slice, first) }?;
     if !engine::check::is_on() {
         return Ok(Box::new(own));
     }
     name::<T>(drain::<T> as *const () as usize, "drain");
     let other = configure::<T>(options)?.tool;
-    let second = Box::into_raw(Box::new(safe_reads::without(|| own.tool.begin(parts::as_slice(slice, 0)))));
-    engine::check::set_second(second as u64);
+    // SAFETY: the layout isn't empty; a state that has no size lies anywhere.
+    let place = unsafe { std::alloc::alloc(Layout::new::<(T::Local, u64)>()) }.cast::<T::Local>();
+    assert!(!place.is_null(), "no memory for a second local state");
+    // SAFETY: there is room for it.
+    let second = unsafe { Locals::new(&own.tool, place, parts::as_slice(slice, 0), ThreadInfo::of(first), false) };
+    engine::check::set_second(place as u64);
     Ok(Box::new(Checked {
         own,
         other,
@@ -113,16 +128,22 @@ impl<T: Tool> Checked<T> {
         if matches!(what, Happened::Present) { safe_reads::without(tell) } else { tell() }
     }
 
-    fn encode(&self, local: *mut T::Local) -> Result<Encoded, String> {
-        // SAFETY: it was made by `begin`; no routine runs, so nobody else uses it.
-        let result = safe_reads::without(|| self.own.tool.finish(unsafe { &*local }));
-        postcard::to_stdvec(&result)
-            .map_err(|error| format!("the result of tool {} can't be encoded: {error}", T::NAME))
+    fn tell_thread(&self, local: *mut T::Local, thread: &AppThread, what: ThreadChange<'_>) {
+        let Some(on_thread) = T::ON_THREAD else { return };
+        tell_of_thread(self.own.tool.threads(), thread, what, |event| {
+            let tell = || self.tell(local, event, on_thread);
+            let is_at_begin = matches!(event, ThreadEvent::Present(_) | ThreadEvent::Turn(_));
+            if is_at_begin { safe_reads::without(tell) } else { tell() }
+        });
+    }
+
+    fn encode(&self, locals: &Locals<T>) -> Result<Encoded, String> {
+        locals.encode(&self.own.tool)
     }
 
     /// What the second local state has seen since it was last cut.
     fn encode_part(&self, cuts: &mut Cuts) -> Result<Encoded, String> {
-        let (encoded, told) = block_counts::since(std::mem::take(&mut cuts.told), || self.encode(self.second));
+        let (encoded, told) = block_counts::since(std::mem::take(&mut cuts.told), || self.encode(&self.second));
         cuts.told = told;
         encoded
     }
@@ -146,19 +167,21 @@ impl<T: Tool> Checked<T> {
         cuts.parts.push(Part { end: pc, result });
         let next = parts::as_slice(self.slice, cuts.parts.len());
         cuts.told = block_counts::now();
-        // SAFETY: as in `encode`.
-        unsafe { *self.second = safe_reads::without(|| self.own.tool.begin(next)) };
-        images.iter().for_each(|image| self.tell_image(self.second, image, Happened::Present));
+        self.second.begin_again(&self.own.tool, next);
+        cuts.threads.clear();
+        if let Some(thread) = &cuts.thread {
+            cuts.threads.insert(thread.number);
+            for what in [ThreadChange::Present, ThreadChange::Turn] {
+                self.tell_thread(self.second.place(), thread, what);
+            }
+        }
+        images.iter().for_each(|image| self.tell_image(self.second.place(), image, Happened::Present));
         Ok(())
     }
 
-    fn or_fail<R>(&self, result: Result<R, String>) -> R {
-        result.unwrap_or_else(|why| {
-            let slot = OwnSlot::current().expect("this is a taken-over process");
-            // It would be so again.
-            slot.give_up();
-            slot.fail(&why)
-        })
+    /// Both local states.
+    fn both(&self) -> [*mut T::Local; 2] {
+        [self.own.locals.place(), self.second.place()]
     }
 }
 
@@ -169,7 +192,7 @@ impl<T: Tool> RunningTool for Checked<T> {
         if words.any(|word| matches!(word, Arg::Kept(_))) {
             self.has_words_of_first.set(true);
         }
-        self.or_fail(self.asked.note(trace, &self.own.tool, &self.other));
+        or_fail(self.asked.note(trace, &self.own.tool, &self.other));
     }
 
     fn wants_each_repetition(&self) -> bool {
@@ -204,7 +227,7 @@ impl<T: Tool> RunningTool for Checked<T> {
     fn image(&self, image: AppImage, what: Happened) {
         engine::stream::take(|words| self.drain(words));
         self.tell_image(Injected::<T>::LOCAL, &image, what);
-        self.tell_image(self.second, &image, what);
+        self.tell_image(self.second.place(), &image, what);
     }
 
     fn wants_calls(&self) -> bool {
@@ -214,7 +237,7 @@ impl<T: Tool> RunningTool for Checked<T> {
     fn call(&self, call: &SystemCall) {
         let Some(on_syscall) = T::ON_SYSCALL else { return };
         engine::stream::take(|words| self.drain(words));
-        for local in [Injected::<T>::LOCAL, self.second] {
+        for local in self.both() {
             self.tell(local, of_call(call), on_syscall);
         }
     }
@@ -226,13 +249,50 @@ impl<T: Tool> RunningTool for Checked<T> {
     fn signal(&self, what: SignalChange) {
         let Some(on_signal) = T::ON_SIGNAL else { return };
         engine::stream::take(|words| self.drain(words));
-        for local in [Injected::<T>::LOCAL, self.second] {
+        for local in self.both() {
             self.tell(local, of_signal(what), on_signal);
         }
     }
 
+    fn switch(&self, to: &AppThread) {
+        engine::stream::take(|words| self.drain(words));
+        self.own.switch(to);
+        self.second.switch(&self.own.tool, ThreadInfo::of(to));
+    }
+
+    fn thread_ends(&self) {
+        engine::stream::take(|words| self.drain(words));
+        self.own.thread_ends();
+        let mut cuts = self.cuts.borrow_mut();
+        let (ended, told) = block_counts::since(std::mem::take(&mut cuts.told), || self.second.end(&self.own.tool));
+        cuts.told = told;
+        or_fail(ended);
+    }
+
+    fn wants_threads(&self) -> bool {
+        self.own.wants_threads()
+    }
+
+    fn thread(&self, thread: &AppThread, what: ThreadChange<'_>) {
+        engine::stream::take(|words| self.drain(words));
+        self.tell_thread(Injected::<T>::LOCAL, thread, what);
+        let mut cuts = self.cuts.borrow_mut();
+        let is_told = cuts.threads.contains(&thread.number);
+        match what {
+            ThreadChange::Ends { .. } => drop(cuts.threads.remove(&thread.number)),
+            _ => drop(cuts.threads.insert(thread.number)),
+        }
+        cuts.thread = Some(thread.clone());
+        drop(cuts);
+        if matches!(what, ThreadChange::Turn) && !is_told {
+            // A part has begun since its last turn.
+            self.tell_thread(self.second.place(), thread, ThreadChange::Present);
+        }
+        self.tell_thread(self.second.place(), thread, what);
+    }
+
     fn drain(&self, words: &[u64]) {
-        for local in [Injected::<T>::LOCAL, self.second] {
+        for local in self.both() {
             let args = [self.tool(), local as u64, words.as_ptr() as u64, words.len() as u64];
             let routine = drain::<T> as *const () as usize;
             // SAFETY: `drain` has these arguments; no other routine runs, so nobody else uses the local state.
@@ -242,15 +302,15 @@ impl<T: Tool> RunningTool for Checked<T> {
 
     fn cut(&self, pc: u64, images: &[AppImage]) {
         engine::stream::take(|words| self.drain(words));
-        self.or_fail(self.try_cut(pc, images));
+        or_fail(self.try_cut(pc, images));
     }
 
     fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
         self.asked.look_back(&self.other)?;
         engine::stream::take(|words| self.drain(words));
         stream::flush();
-        let whole = self.encode(Injected::<T>::LOCAL)?;
-        if whole != self.encode(Injected::<T>::LOCAL)? {
+        let whole = self.encode(&self.own.locals)?;
+        if whole != self.encode(&self.own.locals)? {
             return Err(format!(
                 "tool {} hands in two results for one local state: `finish` must not depend on anything else, and change nothing",
                 T::NAME

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use supervisor::{Output, Worth};
 
 use super::cut::Cut;
+use super::locals::fold;
 use super::parts::split;
 use super::streams::Streams;
 use crate::tool::{Configured, Out, SliceInfo, Told, Tool, configure, packed};
@@ -92,10 +93,9 @@ impl<T: Tool> Collect for Collector<T> {
             cut.fold(&self.tool, slice, parts)?;
             result = whole;
         }
-        let result = postcard::from_bytes(result)
-            .map_err(|error| format!("the result of slice {} can't be decoded: {error}", slice.number))?;
-        self.tool.fold(&mut self.total, slice, result);
-        Ok(())
+        let checks = self.cut.is_some();
+        fold(&self.tool, &mut self.total, slice, result, checks, false)
+            .map_err(|error| format!("the result of slice {} can't be decoded: {error}", slice.number))
     }
 
     fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted> {

@@ -1,5 +1,6 @@
 //! Results of parts, folded in another grouping than those of slices, which must come to the same.
 
+use super::locals::fold;
 use super::parts::{Part, as_slice};
 use crate::tool::{SliceInfo, Tool};
 
@@ -26,9 +27,8 @@ impl<T: Tool> Cut<T> {
     /// If a result can't be decoded.
     pub fn fold(&mut self, tool: &T, slice: SliceInfo, parts: Vec<Part>) -> Result<(), String> {
         for (n, Part { end, result }) in parts.into_iter().enumerate() {
-            let result = postcard::from_bytes(&result)
+            fold(tool, &mut self.total, as_slice(slice, n), &result, true, true)
                 .map_err(|error| format!("the result of a part of a slice can't be decoded: {error}"))?;
-            tool.fold(&mut self.total, as_slice(slice, n), result);
             self.parts += 1;
             if end != 0 && self.ends.len() < NAMED && !self.ends.contains(&end) {
                 self.ends.push(end);

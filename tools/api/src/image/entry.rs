@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use slice_runtime::RunningTool;
+use slice_runtime::{AppThread, RunningTool};
 
 use super::checked;
 use super::collect::{Collect, collect};
@@ -23,7 +23,7 @@ pub struct Entry {
     pub(crate) wants_prefix: bool,
     pub(crate) has_first_pass: bool,
     /// Safe to call in a taken-over process only, and once.
-    pub(crate) inject: unsafe fn(&[&OsStr], SliceInfo) -> Made<dyn RunningTool>,
+    pub(crate) inject: unsafe fn(&[&OsStr], SliceInfo, &AppThread) -> Made<dyn RunningTool>,
     pub(crate) collect: fn(&[&OsStr], u32, bool) -> Made<dyn Collect>,
 }
 

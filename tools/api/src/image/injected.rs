@@ -5,18 +5,24 @@ use std::ffi::OsStr;
 use bubble::map::{FIRST_PASS, LOCAL, PREFIX};
 use engine::safe_reads;
 use machine::AppPc;
-use slice_runtime::{AppImage, Happened, RunningTool, SignalChange, SystemCall, stream};
+use slice_runtime::{
+    AppImage, AppThread, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, ThreadChange, stream,
+};
+use translator::abi::State;
 use translator::trace::{AnalysisCall, Buffered};
 
+use super::locals::{Locals, are_each};
 use crate::instrument::{Repeat, Trace};
 use crate::kernel::{Signal, SignalEvent, Syscall, SyscallEvent};
 use crate::names::{self, ImageEvent};
+use crate::threads::{ThreadEvent, ThreadInfo, Threads};
 use crate::tool::{Configured, Prefix, SliceInfo, Tool, configure, packed};
 
 /// A tool whose local state lies at LOCAL's start.
 pub struct Injected<T: Tool> {
     /// The tool.
     pub tool: T,
+    pub(super) locals: Locals<T>,
 }
 
 impl<T: Tool> Injected<T> {
@@ -42,7 +48,7 @@ pub fn inserted<T: Tool>(tool: &T, trace: &translator::trace::Trace) -> (Vec<Ana
 ///
 /// # Safety
 /// This is a taken-over process: LOCAL is mapped and unused. Called once.
-pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<Injected<T>, String> {
+pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo, first: &AppThread) -> Result<Injected<T>, String> {
     const {
         assert!(
             size_of::<T::Local>() as u64 <= LOCAL.size - PREFIX.size - FIRST_PASS.size,
@@ -55,8 +61,35 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo) -> Result<In
         stream::open(compress.then_some(packed));
     }
     // SAFETY: the region is mapped, large and aligned enough, and nothing else lives at its start.
-    unsafe { Injected::<T>::LOCAL.write(safe_reads::without(|| tool.begin(slice))) };
-    Ok(Injected { tool })
+    let locals = unsafe { Locals::new(&tool, Injected::<T>::LOCAL, slice, ThreadInfo::of(first), true) };
+    Ok(Injected { tool, locals })
+}
+
+/// Has a function of the tool's told what became of a thread, if that is for this tool.
+pub(super) fn tell_of_thread(
+    threads: Threads,
+    thread: &AppThread,
+    what: ThreadChange<'_>,
+    tell: impl FnOnce(ThreadEvent<'_>),
+) {
+    let thread = &ThreadInfo::of(thread);
+    match what {
+        ThreadChange::Present => tell(ThreadEvent::Present(thread)),
+        ThreadChange::Begins(cpu) => tell(ThreadEvent::Begin { thread, state: &State::between(cpu) }),
+        ThreadChange::Turn if threads != Threads::OneStream => {}
+        ThreadChange::Turn => tell(ThreadEvent::Turn(thread)),
+        ThreadChange::Ends { code, cpu } => tell(ThreadEvent::End { thread, code, state: &State::between(cpu) }),
+    }
+}
+
+/// Ends the run if there is no result.
+pub(super) fn or_fail<R>(result: Result<R, String>) -> R {
+    result.unwrap_or_else(|why| {
+        let slot = OwnSlot::current().expect("this is a taken-over process");
+        // It would be so again.
+        slot.give_up();
+        slot.fail(&why)
+    })
 }
 
 /// What a tool is told of a system call.
@@ -160,6 +193,35 @@ impl<T: Tool> RunningTool for Injected<T> {
         on_signal(&self.tool, unsafe { &mut *Self::LOCAL }, of_signal(what));
     }
 
+    fn switch(&self, to: &AppThread) {
+        if are_each(&self.tool) {
+            engine::stream::take(|words| self.drain(words));
+            self.locals.switch(&self.tool, ThreadInfo::of(to));
+        }
+    }
+
+    fn thread_ends(&self) {
+        if are_each(&self.tool) {
+            engine::stream::take(|words| self.drain(words));
+            or_fail(self.locals.end(&self.tool));
+        }
+    }
+
+    fn wants_threads(&self) -> bool {
+        T::ON_THREAD.is_some()
+    }
+
+    fn thread(&self, thread: &AppThread, what: ThreadChange<'_>) {
+        let Some(on_thread) = T::ON_THREAD else { return };
+        engine::stream::take(|words| self.drain(words));
+        // SAFETY: as above.
+        let tell = |event: ThreadEvent<'_>| on_thread(&self.tool, unsafe { &mut *Self::LOCAL }, event);
+        tell_of_thread(self.tool.threads(), thread, what, |event| match event {
+            ThreadEvent::Present(_) | ThreadEvent::Turn(_) => safe_reads::without(|| tell(event)),
+            _ => tell(event),
+        });
+    }
+
     fn drain(&self, words: &[u64]) {
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
         safe_reads::without(|| self.tool.drain(unsafe { &mut *Self::LOCAL }, words));
@@ -168,6 +230,14 @@ impl<T: Tool> RunningTool for Injected<T> {
     fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
         engine::stream::take(|words| self.drain(words));
         stream::flush();
+        if are_each(&self.tool) {
+            let all = self.locals.encode(&self.tool)?;
+            let room = out.get_mut(..all.len()).ok_or_else(|| {
+                format!("the results of tool {} by thread, {} bytes, don't fit: make slices shorter with -spmsec, or the result smaller", T::NAME, all.len())
+            })?;
+            room.copy_from_slice(&all);
+            return Ok(all.len());
+        }
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is asked.
         let result = safe_reads::without(|| self.tool.finish(unsafe { &*Self::LOCAL }));
         match postcard::to_slice(&result, out) {

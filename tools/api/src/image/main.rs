@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStringExt;
 
 use bubble::boot::{BootBlock, COLLECTOR, INJECTED};
 
+use slice_runtime::AppThread;
+
 use super::collector;
 use super::entry::{Entry, find};
 use crate::tool::SliceInfo;
@@ -121,8 +123,9 @@ unsafe fn run_injected(args: &[OsString], tools: &[Entry]) -> ! {
     let address = address.expect("the control process passes the boot block's address");
     let make_tool = |arguments: &[&OsStr], boot: &BootBlock| {
         let (entry, options) = find(tools, arguments)?;
+        let first = AppThread::first(boot.state.tid as i32);
         // SAFETY: this is a taken-over process, and the runtime calls this once.
-        unsafe { (entry.inject)(options, SliceInfo { number: boot.state.slice }) }
+        unsafe { (entry.inject)(options, SliceInfo { number: boot.state.slice }, &first) }
     };
     // SAFETY: the caller's promise.
     unsafe { slice_runtime::start(address, make_tool) }

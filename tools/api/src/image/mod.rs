@@ -9,6 +9,7 @@
 //! * `main`: which role this process plays.
 //! * `entry`: the image's tools, without their types.
 //! * `injected`: a tool in a taken-over process. `collect`: a tool that collects.
+//! * `locals`: its local states, one or one for each thread, and how their results are folded.
 //! * `checked`: a tool that is checked: `asked`, that it asks for the same at the same code, and `cut`, that its results add up however they are cut. `parts`: how these travel.
 //! * `names`: what the collector knows of the app's files. `streams`: what slices write meanwhile. `mapped`: the run memory, as it sees it.
 //! * `collector`: the process that collects, and the commands that it takes.
@@ -20,6 +21,7 @@ mod collector;
 mod cut;
 mod entry;
 mod injected;
+mod locals;
 mod main;
 mod mapped;
 mod names;

@@ -41,6 +41,8 @@ pub enum Arg {
     Executing,
     /// Where a branch, call or return goes if it is taken. Of an indirect one only for calls [`crate::At::Taken`]: before it the target may not be readable.
     BranchTarget,
+    /// Number of the thread that executes it (Pin's `IARG_THREAD_ID`): 0 for the first, see [`crate::ThreadInfo::number`]. It costs one load.
+    ThreadId,
     /// What was kept before in the same block: see [`crate::Instruction::keep`]. [`ToolRegister`] converts into it.
     Tool(ToolRegister),
     /// The flags (`rflags`), as `pushf` would store them. Only in tools that say [`crate::Tool::READS_FLAGS`].
@@ -125,6 +127,7 @@ impl Arg {
             Arg::BranchTaken => To::BranchTaken,
             Arg::BranchTarget => To::BranchTarget,
             Arg::Executing => To::TakesEffect,
+            Arg::ThreadId => To::Thread,
             Arg::Tool(register) => register.to_engine(),
             Arg::Flags => To::Flags,
             Arg::SegmentBase(SegmentRegister::Fs) => To::SegmentBase(Segment::Fs),

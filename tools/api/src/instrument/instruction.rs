@@ -223,7 +223,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
             }
             Arg::Executing => assert!(self.is_before(at), "Arg::Executing belongs to calls At::Before"),
             Arg::Const(_) | Arg::Pc | Arg::Register(_) | Arg::BranchTaken | Arg::SegmentBase(_) => {}
-            Arg::FirstRepetition => {}
+            Arg::FirstRepetition | Arg::ThreadId => {}
             Arg::Tool(register) => self.check_kept(Some(at), register),
         }
     }

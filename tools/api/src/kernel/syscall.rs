@@ -76,6 +76,11 @@ impl<'a> Syscall<'a> {
         AppPc(self.0.pc)
     }
 
+    /// Number of the thread that makes it: [`crate::ThreadInfo::number`].
+    pub fn thread(&self) -> u64 {
+        self.0.thread
+    }
+
     /// The argument at `position`, from 0, whether the kernel looks at it or not. At the exit of an exec that has succeeded all are 0: what they named is gone.
     ///
     /// # Panics

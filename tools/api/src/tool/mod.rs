@@ -31,4 +31,4 @@ pub use options::{Configured, NoOptions, check, configure, help, identity};
 pub use out::{Out, Told, Total};
 pub use prefix::{CountsBefore, Prefix};
 pub use stream::{Stream, packed};
-pub use tool::{OnFirstPass, OnImage, OnPrefix, OnSignal, OnSyscall, SliceInfo, Tool};
+pub use tool::{OnFirstPass, OnImage, OnPrefix, OnSignal, OnSyscall, OnThread, SliceInfo, Tool};

@@ -11,6 +11,7 @@ use supervisor::Output;
 
 use super::tool::Tool;
 use crate::files::Images;
+use crate::threads::Threads;
 
 /// For a tool without options of its own.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -57,6 +58,12 @@ pub fn configure<T: Tool>(args: &[&OsStr]) -> Result<Configured<T>, String> {
     let tool = T::new(line.own).map_err(|error| format!("tool {}: {error}", T::NAME))?;
     if T::STREAM && line.output.is_none() {
         return Err(format!("tool {} writes while the app runs: -o FILE says where to", T::NAME));
+    }
+    if T::STREAM && tool.threads() != Threads::OneStream {
+        return Err(format!(
+            "tool {} writes a stream, which has one order, and so sees threads as one stream: its author is to leave out `Tool::threads`",
+            T::NAME
+        ));
     }
     if line.compress && !T::STREAM {
         return Err(format!("tool {} has nothing to compress: -z is for tools that write while the app runs", T::NAME));

@@ -9,6 +9,7 @@ use crate::files::Images;
 use crate::instrument::{Repeat, Trace};
 use crate::kernel::{SignalEvent, SyscallEvent};
 use crate::names::ImageEvent;
+use crate::threads::{ThreadEvent, ThreadInfo, Threads};
 
 /// A part of the app's execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,9 @@ pub type OnImage<T> = fn(&T, &mut <T as Tool>::Local, ImageEvent<'static>);
 pub type OnSyscall<T> = fn(&T, &mut <T as Tool>::Local, SyscallEvent<'_>);
 /// What [`Tool::ON_SIGNAL`] is.
 pub type OnSignal<T> = fn(&T, &mut <T as Tool>::Local, SignalEvent);
+
+/// What [`Tool::ON_THREAD`] is.
+pub type OnThread<T> = fn(&T, &mut <T as Tool>::Local, ThreadEvent<'_>);
 
 /// A tool. See the crate's documentation for a whole one.
 ///
@@ -72,6 +76,13 @@ pub trait Tool: Sized + 'static {
         Repeat::Once
     }
 
+    /// What it wants to see of the app's threads: one stream of all, or each by itself. It may depend on the options and on nothing else.
+    ///
+    /// A tool that writes a [`crate::Stream`] sees one stream.
+    fn threads(&self) -> Threads {
+        Threads::OneStream
+    }
+
     /// Looks at a trace that is about to be translated and inserts calls of analysis routines.
     ///
     /// Called in whichever slice comes first to this code, and possibly again; the translation is shared by all.
@@ -82,6 +93,19 @@ pub trait Tool: Sized + 'static {
     /// Makes the local state of a slice that is about to start. Called once a slice, in its process, before the
     /// first analysis call. It starts from nothing: the state of earlier slices can't be known here.
     fn begin(&self, slice: SliceInfo) -> Self::Local;
+
+    /// Makes the local state of a thread in a slice, where [`Self::threads`] says [`Threads::Each`]: called once for each thread that is executed in the slice, before its first analysis call there, in place of
+    /// [`Self::begin`].
+    fn begin_thread(&self, slice: SliceInfo, thread: &ThreadInfo) -> Self::Local {
+        let _ = thread;
+        self.begin(slice)
+    }
+
+    /// Told of threads that begin, go on and end, before all else that they do, or behind it. All words that were written to the buffer before were taken. Like an analysis routine it makes no system
+    /// calls. Where each thread has a local state of its own it is told of that thread only.
+    ///
+    /// `Some(Self::on_thread)`, for a function of the tool's own. It costs nothing while threads don't change.
+    const ON_THREAD: Option<OnThread<Self>> = None;
 
     /// Called in each slice when images come and go: those that are there as it begins, by address, before its first analysis call, then what the app loads and unloads,
     /// between the instruction that did it and the next. All words that were written to the buffer before were taken. Like an analysis routine it makes no system calls.
@@ -130,6 +154,13 @@ pub trait Tool: Sized + 'static {
 
     /// Adds a slice's result to the total. Called in the collector, once a slice, in order of slice numbers.
     fn fold(&self, total: &mut Self::Total, slice: SliceInfo, result: Self::Result);
+
+    /// Adds a thread's result of a slice to the total, where [`Self::threads`] says [`Threads::Each`]: in place of [`Self::fold`], for each thread that was executed in the slice, in the order of
+    /// [`ThreadInfo::path`]. As threads may be folded in any order, the total must not depend on that order.
+    fn fold_thread(&self, total: &mut Self::Total, slice: SliceInfo, thread: &ThreadInfo, result: Self::Result) {
+        let _ = thread;
+        self.fold(total, slice, result);
+    }
 
     /// Prints the total. Called once, in the collector, after the last fold; not at all if the run failed.
     ///

@@ -270,6 +270,7 @@ impl Emitter<'_> {
             (None, Arg::Register(app)) if saved.registers & bit(app) == 0 => self.out.code.mov(r, app),
             (None, Arg::Register(app)) => self.out.code.load_field(r, Field::Called(app)),
             (None, Arg::Kept(n)) => self.out.code.load_field(r, Field::Kept(n)),
+            (None, Arg::Thread) => self.out.code.load_field(r, Field::Thread),
             (None, Arg::BranchTarget) => self.out.code.load_field(r, Field::Target),
             (None, _) => self.out.code.load_field(r, Field::CalledArg(n)),
         }

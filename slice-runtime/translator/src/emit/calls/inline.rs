@@ -31,10 +31,8 @@ enum Computed {
     Address(usize),
     /// Whether this holds.
     Taken(Condition),
-    /// Target of the indirect branch that has been taken.
-    Target,
-    /// A word that the tool keeps.
-    Kept(u8),
+    /// A word: the target of the indirect branch that has been taken, what the tool keeps, the thread.
+    Word(Field),
 }
 
 impl Emitter<'_> {
@@ -160,8 +158,7 @@ impl Emitter<'_> {
             match what {
                 Computed::Address(operand) => self.out.code.lea_memory(r, &instruction.memory_operands()[operand]),
                 Computed::Taken(condition) => self.out.code.set_condition(condition, r),
-                Computed::Target => self.out.code.load_field(r, Field::Target),
-                Computed::Kept(n) => self.out.code.load_field(r, Field::Kept(n)),
+                Computed::Word(field) => self.out.code.load_field(r, field),
             }
         }
         if chosen.save_flags {
@@ -246,8 +243,9 @@ pub(in crate::emit) fn choose(
                 Some(condition) => Computed::Taken(condition),
                 None => continue,
             },
-            (Arg::BranchTarget, _) => Computed::Target,
-            (Arg::Kept(n), _) => Computed::Kept(n),
+            (Arg::BranchTarget, _) => Computed::Word(Field::Target),
+            (Arg::Kept(n), _) => Computed::Word(Field::Kept(n)),
+            (Arg::Thread, _) => Computed::Word(Field::Thread),
             _ => continue,
         };
         let r = take(&mut used)?;

@@ -21,6 +21,8 @@ pub(in crate::emit) enum Field {
     CalledArg(usize),
     /// A word that the tool keeps.
     Kept(u8),
+    /// The number of the app's thread.
+    Thread,
     /// The runtime's stack pointer.
     RuntimeRsp,
     /// The target of an indirect branch.
@@ -43,6 +45,7 @@ impl Field {
             Field::CalledFlags => ThreadState::CALLED_FLAGS,
             Field::CalledArg(n) => ThreadState::called_arg_address(n),
             Field::Kept(n) => ThreadState::kept_address(n.into()),
+            Field::Thread => ThreadState::THREAD,
             Field::RuntimeRsp => ThreadState::RUNTIME_RSP,
             Field::Target => ThreadState::TARGET,
             Field::Interrupted => ThreadState::INTERRUPTED,

@@ -163,7 +163,7 @@ impl Emitter<'_> {
                 Arg::BlockInstructions => false,
                 Arg::MemoryAddress(n) => only_a_base(&instruction.memory_operands()[n]).is_none(),
                 Arg::Const(value) => i32::try_from(value as i64).is_err(),
-                Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget | Arg::Kept(_) => true,
+                Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget | Arg::Kept(_) | Arg::Thread => true,
                 Arg::TakesEffect => instruction.cmov_condition().is_some(),
                 // The runtime writes it.
                 Arg::Flags | Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => false,
@@ -275,6 +275,11 @@ impl Emitter<'_> {
             Arg::Kept(n) => {
                 let scratch = held.scratch_register();
                 self.out.code.load_field(scratch, Field::Kept(n));
+                return self.out.code.store(pointer, at, scratch);
+            }
+            Arg::Thread => {
+                let scratch = held.scratch_register();
+                self.out.code.load_field(scratch, Field::Thread);
                 return self.out.code.store(pointer, at, scratch);
             }
             Arg::Const(value) => value,

@@ -4,8 +4,10 @@
 
 mod intervals;
 mod ordered;
+mod threads;
 mod told;
 
 pub use intervals::Intervals;
 pub use ordered::{Ordered, Written};
+pub use threads::{Deepest, LastBlock, ToldOfThreads};
 pub use told::Told;
