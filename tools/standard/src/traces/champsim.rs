@@ -15,7 +15,7 @@ use superpin_tool::{Arg, At, BranchKind, Gpr, Instruction, Out, Register, Repeat
 /// Options.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example, a compressed trace of 10 million instructions: superpin -sp 1 -start main -trace 10000000 -t champsim -z -o app.champsim.zst -- app"
+    after_help = "Example, a compressed trace of 10 million instructions: superpin -sp 1 -start-symbol main -trace 10000000 -t champsim -z -o app.champsim.zst -- app"
 )]
 pub struct Options {
     /// Whether a string instruction that repeats (REP) is one instruction, or each repetition is

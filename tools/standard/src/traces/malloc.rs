@@ -137,14 +137,11 @@ fn returns(local: &mut Local, result: u64) {
 }
 
 impl MallocTrace {
-    /// Which of [`ROUTINES`] it is, by any of its names.
+    /// Which of [`ROUTINES`] it is. Of several names of a routine the one that people use is told.
     fn number(&self, routine: &Routine<'_>) -> Option<usize> {
-        let image = routine.image();
-        if self.options.image.as_ref().is_some_and(|name| name != image.name()) {
-            return None;
-        }
-        let has_name = |name: &str| image.routine(name).is_some_and(|named| named.address() == routine.address());
-        ROUTINES.iter().position(|(name, _)| has_name(name))
+        let is_asked = |name: &String| name == routine.image().name();
+        let number = ROUTINES.iter().position(|(name, _)| *name == routine.name())?;
+        self.options.image.as_ref().is_none_or(is_asked).then_some(number)
     }
 
     fn instrument_instruction(&self, instruction: &Instruction<'_, Local>) {
