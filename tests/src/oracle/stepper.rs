@@ -73,9 +73,9 @@ struct Stepper {
     process: Pid,
     memory: File,
     threads: HashMap<Pid, Thread>,
-    /// Of each thread, by its path.
-    instructions: BTreeMap<Vec<u32>, u64>,
-    /// Those of threads that were started, and how many each has started.
+    /// Of each thread.
+    instructions: HashMap<Pid, u64>,
+    /// The path of each, and how many it has started. It may be known later than the thread is.
     paths: HashMap<Pid, (Vec<u32>, u32)>,
 }
 
@@ -108,7 +108,7 @@ impl Stepper {
         ptrace::setoptions(process, options)?;
         let threads = HashMap::from([(process, Thread::default())]);
         let paths = HashMap::from([(process, (Vec::new(), 0))]);
-        let stepper = Self { process, memory: memory_of(process)?, threads, instructions: BTreeMap::new(), paths };
+        let stepper = Self { process, memory: memory_of(process)?, threads, instructions: HashMap::new(), paths };
         stepper.hide_vdso()?;
         Ok(stepper)
     }
@@ -142,8 +142,9 @@ impl Stepper {
             self.ended(thread, matches!(report, WaitStatus::Signaled(..)));
             // The first thread is reported last, even if it ended long before.
             if thread == self.process {
-                let instructions = self.instructions.values().sum();
-                return Ok(Count { instructions, threads: std::mem::take(&mut self.instructions), status });
+                let path = |thread: &Pid| self.paths.get(thread).expect("who has started it was told").0.clone();
+                let threads: BTreeMap<_, _> = self.instructions.iter().map(|(thread, n)| (path(thread), *n)).collect();
+                return Ok(Count { instructions: self.instructions.values().sum(), threads, status });
             }
         }
     }
@@ -163,7 +164,7 @@ impl Stepper {
                 break (before, kind);
             }
             refuse(thread, before)?;
-            add(&mut self.instructions, &self.paths, thread, 1);
+            *self.instructions.entry(thread).or_default() += 1;
         };
         let injected = state.inject.take();
         ptrace::step(thread, injected)?;
@@ -179,13 +180,13 @@ impl Stepper {
     }
 
     fn has_executed(&mut self, thread: Pid, instructions: u64) {
-        add(&mut self.instructions, &self.paths, thread, instructions);
+        *self.instructions.entry(thread).or_default() += instructions;
     }
 
     /// A thread has started another one, or a process.
     fn has_started(&mut self, thread: Pid) -> io::Result<()> {
         let new = Pid::from_raw(ptrace::getevent(thread)? as i32);
-        if is_thread(self.process, new)
+        if (self.threads.contains_key(&new) || is_thread(self.process, new))
             && let Some((path, started)) = self.paths.get_mut(&thread)
         {
             *started += 1;
@@ -293,14 +294,6 @@ impl Stepper {
             at += 16;
         }
         Ok(())
-    }
-}
-
-fn add(counts: &mut BTreeMap<Vec<u32>, u64>, paths: &HashMap<Pid, (Vec<u32>, u32)>, thread: Pid, instructions: u64) {
-    let path = &paths[&thread].0;
-    match counts.get_mut(path) {
-        Some(count) => *count += instructions,
-        None => drop(counts.insert(path.clone(), instructions)),
     }
 }
 

@@ -8,7 +8,6 @@ pub const THREADED: &[Workload] = &[
     program("python3-threads", "python3", |p, i| job!(p, "-B", "-S", "-s", &i.script("threads.py", PYTHON), &i.text())),
     program("xz-threads", "xz", |p, i| job!(p, "-T3", "--block-size=200000", "-1", "-c", &i.text())),
     program("zstd-threads", "zstd", |p, i| job!(p, "-q", "-T2", "-3", "-c", &i.text())),
-    program("sort-threads", "sort", |p, i| job!(p, "--parallel=4", "-S", "64M", &i.text())),
     program("node", "node", |p, i| job!(p, &i.script("words.js", NODE), &i.text())),
     program("node-workers", "node", |p, i| job!(p, &i.script("workers.js", WORKERS))),
     program("java", "java", |p, i| job!(p, "-XX:TieredStopAtLevel=1", &i.script("Words.java", JAVA), &i.text())),

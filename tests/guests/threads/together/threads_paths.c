@@ -4,6 +4,7 @@
 // order: varies
 // refused sliced: thread
 #include "threads.h"
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -54,6 +55,11 @@ static void *branch(void *number)
 int main(int argc, char **argv)
 {
     work = rounds(argc, argv);
+    // Who single-steps would see it come to some thread.
+    sigset_t child_ends;
+    sigemptyset(&child_ends);
+    sigaddset(&child_ends, SIGCHLD);
+    REQUIRE(pthread_sigmask(SIG_BLOCK, &child_ends, 0) == 0);
     REQUIRE(pipe(leaf_started) == 0 && pipe(branch_started) == 0 && pipe(go) == 0);
     for (long i = 0; i < BRANCHES; i++) {
         start(branch, i);
