@@ -4,6 +4,7 @@ use machine::AppPc;
 use translator::abi::SpaceId;
 use translator::trace::FetchFault;
 
+use super::changing::RETURNED;
 use super::runner::Runner;
 use crate::cache::Found;
 use crate::interface::{Fault, Flow, Host, TRAP_PAGE_FAULT};
@@ -52,6 +53,7 @@ impl Runner {
                 Err(failed) => failed,
             };
             let flow = match failed {
+                Failed::Fetch(_) if pc == RETURNED && self.has_returned() => continue,
                 Failed::Full => {
                     self.engine.flush();
                     if !is_once {
