@@ -23,6 +23,9 @@ impl Runner {
         self.engine.leave_failed_map();
         loop {
             let pc = AppPc(self.cpu().registers.rip);
+            if pc == RETURNED && self.has_returned() {
+                continue;
+            }
             let pointer = self.thread().buffer;
             let is_once = self.begun.is_next();
             let rest = if is_once { None } else { self.begun.take_rest() };
@@ -53,7 +56,6 @@ impl Runner {
                 Err(failed) => failed,
             };
             let flow = match failed {
-                Failed::Fetch(_) if pc == RETURNED && self.has_returned() => continue,
                 Failed::Full => {
                     self.engine.flush();
                     if !is_once {

@@ -22,6 +22,7 @@ superpin_tool::image!(
     blocks::Blocks,
     changing::calls::ChangesCalls,
     changing::calls::Faults,
+    changing::leaves::Leaves,
     changing::replaced::Replaces,
     changing::signals::ChangesSignals,
     changing::state::ChangesState,

@@ -14,6 +14,12 @@ pub type ChangeSignal<T> = fn(&T, &mut <T as Tool>::Local, &mut SignalMut<'_, '_
 /// In slices such a tool can't be: they repeat what the app did without them. `-sp 1` is refused before the app starts, and so is `-check-tool 1`. Traces are translated so that
 /// flags are at each place what they are natively, as with [`Tool::READS_FLAGS`].
 ///
+/// ```compile_fail,E0599
+/// fn delete_all(trace: &superpin_tool::Trace<'_, u64>) {
+///     trace.instructions().for_each(|instruction| instruction.delete());
+/// }
+/// ```
+///
 /// [`crate::image!`] sees that a tool is one; nothing is to be said but `impl SerialTool`.
 pub trait SerialTool: Tool {
     /// Looks at a trace that is about to be translated, after [`Tool::instrument`] has, and inserts what changes the app. What holds for that holds for this: it is a pure function of

@@ -61,6 +61,8 @@ static jmp_buf out;
 ALONE int jumps(int a) { __asm__(""); if (a > 3) longjmp(out, a); return a; }
 ALONE int is_looked_at(int a) { __asm__(""); return a; }
 
+ALONE int makes_child(int a) { __asm__(""); return a + (fork() == 0); }
+
 static volatile int seen[65];
 static void handler(int signal) { seen[signal]++; }
 static sigjmp_buf back;
@@ -170,5 +172,6 @@ int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "storm")) storm();
     if (argc > 1 && !strcmp(argv[1], "threads")) threads();
     if (argc > 1 && !strcmp(argv[1], "heap")) heap();
+    if (argc > 1 && !strcmp(argv[1], "forks")) printf("%d\n", makes_child(1));
     return 0;
 }

@@ -111,6 +111,36 @@ fn programs_live_with_what_is_changed() {
     assert_eq!((sleep.status, &text(&sleep.stderr)[..]), (0, "asked true skipped 1 told 1\n"));
 }
 
+/// What is made what it is, and instructions that do nothing and go, leave a program as it is.
+#[test]
+fn what_is_left_as_it_is_changes_nothing() {
+    let gzip = ["/bin/gzip", "-1", "-c", "/bin/true"];
+    for app in [&LS[1..], &gzip] {
+        let native = Command::new(app[0]).args(&app[1..]).output().unwrap();
+        let executed = result(&[&["-env", "clean", "-t", "executed", "--"], app].concat());
+        let executed = executed.lines().find_map(|line| line.strip_prefix("Total Count: ")).expect("a total");
+        for options in ["-sp 0", "-sp 0 -engine none", "-sp 0 -trace-ins 3"] {
+            let options = options.split(' ').chain(["-env", "clean", "-t", "leaves", "--"]);
+            let options: Vec<&str> = options.chain(app.iter().copied()).collect();
+            let outcome = run(&options);
+            let printed = text(&outcome.stderr);
+            assert!(outcome.stdout == native.stdout && outcome.status == 0, "{options:?}: {printed}");
+            assert_eq!(printed, format!("executed {executed} changes true\n"));
+        }
+    }
+}
+
+/// A child would return to a tool that isn't there.
+#[test]
+fn a_routine_that_the_tool_calls_cannot_start_processes() {
+    let outcome = run(&["-t", "replaces", "--", target(), "forks"]);
+    let printed = text(&outcome.stderr);
+    assert!(
+        outcome.status == 125 && printed.contains("starts a process in a routine that the tool has called"),
+        "{printed}"
+    );
+}
+
 /// A tool that changes the app is refused where it can't be, before the app starts.
 #[test]
 fn slices_refuse_tools_that_change_the_app() {

@@ -90,7 +90,9 @@ impl SerialTool for Replaces {
             let address = |name: &str| routine.image().routine(name).map_or(0, |routine| routine.address().0);
             match routine.name() {
                 "scale" if routine.image().is_main() => instruction.replace(scale, (Arg::Argument(0),)),
-                "sum8" | "average" | "jumps" if routine.image().is_main() => instruction.replace(as_before, ()),
+                "sum8" | "average" | "jumps" | "makes_child" if routine.image().is_main() => {
+                    instruction.replace(as_before, ())
+                }
                 "factorial" if routine.image().is_main() => instruction.replace(factorial, (Arg::Argument(0),)),
                 "malloc" if routine.image().name() == "libc.so.6" => instruction.replace(malloc, (Arg::Argument(0),)),
                 "is_looked_at" => instruction.call_app(looks, (address("sum8"), address("scale"))),
