@@ -28,7 +28,8 @@ mod start;
 
 pub use image::injected;
 pub use ports::{
-    AppImage, AppThread, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, ThreadChange, image_at, stream,
+    AppImage, AppThread, CallChange, Happened, OwnSlot, RunningTool, SignalArrival, SignalChange, SystemCall,
+    ThreadChange, image_at, stream,
 };
 pub use start::{place_of, start, tool_args};
 

@@ -36,7 +36,7 @@ mod translations;
 pub use gateway::{detach, extended_state, fast_path, stored_environment};
 pub use interface::{Control, Fault, Flow, Host, Nondeterministic, Settings, TRAP_FLAG, Watched};
 pub use link::mapped_later;
-pub use run::{Runner, StoppedIn, ask, stream};
+pub use run::{App, Runner, StateMut, StoppedIn, ask, stream, write_app};
 pub use signals::{Hook, install_signal, interrupt, on_signal, set_interrupted};
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Extended state: x87, MXCSR, vector and mask registers, PKRU, in the standard (uncompacted) XSAVE layout.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::component_place::ComponentPlace;
@@ -204,6 +205,54 @@ impl XState {
         u32::from_le_bytes(self.bytes[MXCSR..MXCSR + 4].try_into().expect("four bytes"))
     }
 
+    /// Makes the bytes at `start`, of the component with this bit that lies in `whole`, these. One that isn't in use stays so if they are zeros.
+    fn set_value(&mut self, bit: u64, whole: Range<usize>, start: usize, value: &[u8]) {
+        if whole.is_empty() || whole.end > self.bytes.len() {
+            return;
+        }
+        if self.xstate_bv() & bit == 0 {
+            if value.iter().all(|byte| *byte == 0) {
+                return;
+            }
+            self.bytes[whole].fill(0);
+            let in_use = self.xstate_bv() | bit;
+            self.bytes[512..520].copy_from_slice(&in_use.to_le_bytes());
+        }
+        self.bytes[start..start + value.len()].copy_from_slice(value);
+    }
+
+    /// Makes a vector register this, as far as the processor has it.
+    ///
+    /// # Panics
+    /// If there is no such register.
+    pub fn set_vector(&mut self, number: usize, value: &[u8; 64]) {
+        assert!(number < 32, "there is no vector register {number}");
+        let [ymm, _, zmm, more] = *places();
+        if number >= 16 {
+            return self.set_value(1 << 7, more.range(), more.start + (number - 16) * 64, value);
+        }
+        self.set_value(component::SSE, XMM..XMM + 16 * 16, XMM + 16 * number, &value[..16]);
+        self.set_value(component::AVX, ymm.range(), ymm.start + 16 * number, &value[16..32]);
+        self.set_value(1 << 6, zmm.range(), zmm.start + 32 * number, &value[32..]);
+    }
+
+    /// Makes a mask register this, if the processor has one.
+    ///
+    /// # Panics
+    /// If there is no such register.
+    pub fn set_mask(&mut self, number: usize, value: u64) {
+        assert!(number < 8, "there is no mask register {number}");
+        let place = places()[1];
+        self.set_value(1 << 5, place.range(), place.start + 8 * number, &value.to_le_bytes());
+    }
+
+    /// Makes the control and status register of SSE this. Bits that there aren't are left out.
+    pub fn set_mxcsr(&mut self, value: u32) {
+        let mask = u32::from_le_bytes(self.bytes[MXCSR + 4..MXCSR + 8].try_into().expect("four bytes"));
+        let known = if mask == 0 { 0xffbf } else { mask };
+        self.bytes[MXCSR..MXCSR + 4].copy_from_slice(&(value & known).to_le_bytes());
+    }
+
     /// The x87 unit.
     pub fn x87(&self) -> X87 {
         if self.xstate_bv() & component::X87 == 0 {
@@ -218,6 +267,26 @@ impl XState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_set_is_there() {
+        let mut state = XState::initial();
+        // What was there before it came into use means nothing.
+        state.bytes[XMM..XMM + 256].fill(0x77);
+        let value: [u8; 64] = std::array::from_fn(|n| n as u8 + 1);
+        state.set_vector(3, &value);
+        assert_eq!(state.vector(3)[..16], value[..16]);
+        assert_eq!((state.vector(4), state.xstate_bv() & 2), ([0; 64], 2));
+        if places()[0].len != 0 {
+            assert_eq!(state.vector(3)[..32], value[..32]);
+        }
+        state.set_vector(3, &[0; 64]);
+        assert_eq!(state.vector(3), [0; 64]);
+        state.set_mask(2, 5);
+        assert_eq!(state.mask(2), if places()[1].len == 0 { 0 } else { 5 });
+        state.set_mxcsr(0x9fc0_1f80);
+        assert_eq!(state.mxcsr() & 0xffff_0000, 0);
+    }
 
     /// As the processor stores them.
     #[test]

@@ -6,6 +6,7 @@
 //!        ──► tool: the author's code
 //!        ──► kernel: system calls without libc
 //!        ──► calls: what tools are told of those, and of signals; threads_told: of threads
+//!        ──► changes: what a tool may change of those
 //!        ──► images: the collector, which knows what the app's files have in them
 //! ```
 
@@ -13,6 +14,7 @@ mod app_events;
 mod app_image;
 mod app_thread;
 mod calls;
+mod changes;
 mod images;
 mod kernel;
 mod slot;
@@ -24,6 +26,7 @@ pub use app_events::{SignalChange, SystemCall};
 pub use app_image::{AppImage, Happened};
 pub use app_thread::{AppThread, ThreadChange};
 pub use calls::{Calls, signals_behind};
+pub use changes::{CallChange, SignalArrival};
 pub use images::{Images, image_at, note_code};
 pub use kernel::{execute_cpuid, grow_stack, raw_syscall};
 pub use slot::{OwnSlot, cpu_time, exit_now, header, time_of};

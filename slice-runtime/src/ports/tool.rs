@@ -6,6 +6,7 @@ use translator::trace::{AnalysisCall, Trace};
 use super::app_events::{SignalChange, SystemCall};
 use super::app_image::{AppImage, Happened};
 use super::app_thread::{AppThread, ThreadChange};
+use super::changes::{CallChange, SignalArrival};
 
 /// Why other calls are to be inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +101,26 @@ pub trait RunningTool {
 
     /// What became of a thread, whose turn it is. Words that were written before were taken.
     fn thread(&self, thread: &AppThread, what: ThreadChange<'_>);
+
+    /// Whether it changes system calls. Serially only, as all that follows.
+    fn changes_calls(&self) -> bool {
+        false
+    }
+
+    /// The app is about to make a call, or has made one. Words that were written before were taken.
+    fn change_call(&self, call: &mut CallChange<'_>) {
+        let _ = call;
+    }
+
+    /// Whether it changes signals.
+    fn changes_signals(&self) -> bool {
+        false
+    }
+
+    /// A signal has arrived for the app. Words that were written before were taken.
+    fn change_signal(&self, signal: &mut SignalArrival<'_, '_>) {
+        let _ = signal;
+    }
 
     /// Takes the next words that translated code wrote into the buffer.
     fn drain(&self, words: &[u64]);

@@ -9,7 +9,8 @@ use translator::trace::{AnalysisCall, Point, Trace};
 use super::counters;
 use super::places::Places;
 use crate::ports::{
-    AppImage, AppThread, Asked, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, ThreadChange, header,
+    AppImage, AppThread, Asked, CallChange, Happened, OwnSlot, RunningTool, SignalArrival, SignalChange, SystemCall,
+    ThreadChange, header,
 };
 
 /// Instructions before an event from which on each has a test of its own: as many as a trace has at most.
@@ -213,6 +214,26 @@ impl RunningTool for Regioned {
 
     fn thread(&self, thread: &AppThread, what: ThreadChange<'_>) {
         self.tool.thread(thread, what);
+    }
+
+    fn changes_calls(&self) -> bool {
+        self.tool.changes_calls()
+    }
+
+    fn change_call(&self, call: &mut CallChange<'_>) {
+        if self.looks() {
+            self.tool.change_call(call);
+        }
+    }
+
+    fn changes_signals(&self) -> bool {
+        self.tool.changes_signals()
+    }
+
+    fn change_signal(&self, signal: &mut SignalArrival<'_, '_>) {
+        if self.looks() {
+            self.tool.change_signal(signal);
+        }
     }
 
     fn drain(&self, words: &[u64]) {

@@ -6,6 +6,7 @@ use syscall_replay::table::{self, Class, Special};
 use translator::abi::Cpu;
 use translator::trace::{Instrument, Trace};
 
+use super::changes::{Changed, ChangedFault};
 use super::ending::Ending;
 use super::host::SerialHost;
 use crate::ports::{Asked, execute_cpuid};
@@ -28,9 +29,20 @@ impl Host for SerialHost {
     }
 
     fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        let call = AppCall { number: cpu.registers.get(Gpr::Rax), args: cpu.registers.syscall_args() };
+        let mut call = AppCall { number: cpu.registers.get(Gpr::Rax), args: cpu.registers.syscall_args() };
+        let mut instead = None;
+        if self.changed.is_on() {
+            match self.change_call(call, cpu, control) {
+                Changed::NotEntered => return self.deliver_before_call(Unmade::NotEntered, cpu, control),
+                Changed::Made(made) => call = made,
+                Changed::Instead(result) => instead = Some(result),
+            }
+        }
         if !self.enters(&call, cpu) {
             return self.deliver_before_call(Unmade::NotEntered, cpu, control);
+        }
+        if let Some(result) = instead {
+            return self.finished(result, cpu);
         }
         let rule = table::lookup(call.number, &call.args, &self.memory);
         match rule.class {
@@ -83,7 +95,14 @@ impl Host for SerialHost {
         if let Some(number) = table::vsyscall(cpu.registers.rip) {
             return self.vsyscall(number, cpu, control);
         }
-        let outcome = deliver::fault(&mut self.signals, fault, cpu, control);
+        let outcome = match self.change_fault(fault, cpu, control) {
+            ChangedFault::Itself => deliver::fault(&mut self.signals, fault, cpu, control),
+            ChangedFault::Nothing => return Flow::Continue,
+            ChangedFault::Another(other) => match deliver::arrived(&mut self.signals, &other, None, cpu, control) {
+                Ok(false) => return Flow::Continue,
+                outcome => outcome.map(|_| ()),
+            },
+        };
         self.begun.handler(cpu.registers.rsp());
         if outcome.is_ok() {
             self.tell_of_handler(&fault.info, cpu);

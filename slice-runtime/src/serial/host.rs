@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use bubble::boot::State;
 use bubble::shared::SliceStats;
-use engine::{Control, Flow, Runner};
+use engine::{Control, Flow, Runner, write_app};
 use machine::{Gpr, Here, flags};
 use syscall_replay::table::{self, Rule};
 use syscall_replay::{effects, is_error};
@@ -15,7 +15,7 @@ use super::ending::{Ending, die};
 use crate::ports::{
     AppThread, Calls, Images, OwnSlot, RunningTool, SignalChange, ThreadsTold, exit_now, raw_syscall, signals_behind,
 };
-use crate::serial::calls::{AppCall, Underway, Unmade, interruptible};
+use crate::serial::calls::{AppCall, ChangedCalls, Underway, Unmade, interruptible};
 use crate::serial::children::{Child, native};
 use crate::serial::memory::{MapsFiles, SelfMem, VirtualCalls, limits, memory, written_files};
 use crate::serial::signals::{Death, FAULTS, InterruptedCall, Signals, deliver, set_real_mask, throttle};
@@ -30,6 +30,7 @@ pub struct SerialHost {
     pub(super) tool: Box<dyn RunningTool>,
     pub(super) images: Images,
     pub(super) calls: Calls,
+    pub(super) changed: ChangedCalls,
     pub(super) signals: Signals,
     pub(super) memory: Here,
     maps: MapsFiles,
@@ -66,8 +67,10 @@ impl SerialHost {
         let mut calls = Calls::new(tool.as_ref());
         images.begin(behind.mapped(), tool.as_ref(), || calls.behind(behind.made(), tool.as_ref()));
         signals_behind(behind, &cpu.registers, &Here::new(), tool.as_ref());
+        let changed = ChangedCalls::new(tool.changes_calls());
         Self {
             slot,
+            changed,
             tool,
             images,
             calls,
@@ -115,6 +118,9 @@ impl SerialHost {
             // The others are anywhere in the runtime.
             self.slot.fail(&format_args!("{reason}. With several threads it can't go on natively: it was ended"));
         }
+        if control.returns_to_tool() {
+            self.slot.fail(&format_args!("{reason}. It can't go on natively either: the tool has called its code"));
+        }
         self.slot.report(reason);
         memory::release_all(control);
         set_real_mask(!FAULTS);
@@ -141,6 +147,10 @@ impl SerialHost {
         control: &mut dyn Control,
     ) -> Flow {
         let Some(arrived) = self.signals.arrivals.take() else { return Flow::Continue };
+        let Some(arrived) = self.change_signal(arrived, cpu, control) else {
+            self.signals.set_mask(self.signals.mask());
+            return Flow::Continue;
+        };
         if self.calls.is_open() && self.signals.handles(arrived.signal) {
             // It was broken off. To the app it has failed, whether it is made again or not.
             self.calls.made(-i64::from(libc::EINTR) as u64, self.tool.as_ref());
@@ -179,6 +189,7 @@ impl SerialHost {
     pub(super) fn return_from_handler(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         // The return has popped its own address.
         let started_with = cpu.registers.rsp().wrapping_sub(8);
+        self.changed.forget();
         let outcome = deliver::sigreturn(&mut self.signals, cpu, self.threads.started == 0);
         let pc = cpu.registers.rip;
         if outcome.is_ok() {
@@ -206,6 +217,7 @@ impl SerialHost {
     }
 
     pub(super) fn finished(&mut self, result: u64, cpu: &mut Cpu) -> Flow {
+        let result = self.change_result_at_once(result);
         self.calls.made(result, self.tool.as_ref());
         cpu.registers.finish_syscall(result);
         Flow::Continue
@@ -269,8 +281,9 @@ impl SerialHost {
             self.self_mem.after(&call, result);
             written_files::opened_by(&call, result).into_iter().for_each(|inode| control.file_may_change(inode));
         }
-        cpu.registers.finish_syscall(result);
         let interrupted = result as i64 == -i64::from(libc::EINTR);
+        let result = self.change_result(result, &mut |address, bytes| write_app(control, address, bytes));
+        cpu.registers.finish_syscall(result);
         self.tell_of_result(result, interrupted);
         self.let_signals_in();
         self.deliver_waiting(waiting_mask.filter(|_| interrupted), cpu, control)
@@ -309,6 +322,9 @@ impl SerialHost {
         set_real_mask(!FAULTS);
         if self.signals.arrivals.flag().load(Ordering::Acquire) != 0 {
             return self.deliver_before_call(Unmade::NotEntered, cpu, control);
+        }
+        if !child.shares_memory && control.returns_to_tool() {
+            self.slot.fail(&FORKS_FOR_TOOL);
         }
         memory::release_all(control);
         if !child.shares_memory {
@@ -351,3 +367,6 @@ impl SerialHost {
 
 const SHARED_MEMORY: &str = "the app starts a process that runs at the same time in the same memory, which serial mode doesn't follow yet; \
     it went on natively, there is no total";
+
+const FORKS_FOR_TOOL: &str = "the app starts a process in a routine that the tool has called (App::call, Replaced::original): the child, in which there is no tool, would return to it. \
+    Change what such a routine is given and returns (InstructionMut::change) instead of calling it";

@@ -8,7 +8,7 @@
 //!   calls ◄─ signals ◄─ threads, children, memory ◄─ ending ◄─ host ◄─ threaded, told ◄─ answers, run
 //! ```
 //!
-//! * `answers`: what the engine asks. `host`: what is behind the answers; `threaded`: for threads; `told`: what the tool is told. `run`: the loop of each thread.
+//! * `answers`: what the engine asks. `host`: what is behind the answers; `threaded`: for threads; `told`: what the tool is told, `changes`: what it changes. `run`: the loop of each thread.
 //! * [`calls`]: making calls. [`signals`]: the app's signals. [`threads`]: whose turn it is.
 //! * [`memory`]: calls that shape memory, and hiding the image. [`children`]: processes that leave.
 //! * `ending`: how the app ends.
@@ -17,6 +17,7 @@
 
 mod answers;
 mod calls;
+mod changes;
 mod children;
 mod ending;
 mod host;

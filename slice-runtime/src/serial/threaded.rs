@@ -19,6 +19,7 @@ impl SerialHost {
         std::mem::swap(&mut self.begun, &mut state.begun);
         std::mem::swap(&mut self.thread, &mut state.thread);
         self.calls.exchange(&mut state.call, self.thread.0.number);
+        self.changed.exchange(&mut state.changed);
     }
 
     /// That thread goes on in this state.
@@ -72,7 +73,8 @@ impl SerialHost {
         let thread = self.thread.0.child(self.threads.started + 1);
         let cpu_of_new = Cpu { thread: thread.number, ..new.cpu.clone() };
         let (stopped, begun, thread) = (StoppedIn::default(), InterruptedCall::default(), (thread, true));
-        let mut state = Box::new(ThreadContext { cpu: cpu_of_new, stopped, signals, begun, call: None, thread });
+        let mut state =
+            Box::new(ThreadContext { cpu: cpu_of_new, stopped, signals, begun, call: None, changed: None, thread });
         // The thread is there when the call is over, but it hasn't the turn.
         let result = new.start(block, self.threads.begin);
         if is_error(result) {

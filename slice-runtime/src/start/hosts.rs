@@ -103,7 +103,7 @@ fn run_serial(
     // SAFETY: CONTROL is mapped, for as long as this process lives.
     unsafe { events::start(header().told.load(Relaxed), SERIAL) };
     let mut control = engine.control();
-    if signals.handles_faults() {
+    if signals.handles_faults() || tool.changes_signals() {
         control.expect_faults();
     }
     open_at_start().into_iter().for_each(|inode| control.file_may_change(inode));

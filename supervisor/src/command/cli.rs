@@ -208,6 +208,18 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
                 .into(),
         );
     }
+    if info.is_some_and(|info| info.changes_app) {
+        if parsed.sp {
+            return Err(format!(
+                "error: the tool {tool} changes the app, and slices repeat what the app did without it: run it with -sp 0\n"
+            ));
+        }
+        if parsed.check_tool {
+            return Err(format!(
+                "error: -check-tool checks that a tool leaves the app as it is, and the tool {tool} changes it: leave -check-tool out\n"
+            ));
+        }
+    }
     let region = parsed.region.spec(parsed.aslr).map_err(|error| format!("error: {error}\n"))?;
     let region = if info.is_some_and(|info| info.wants_prefix) { region.counted() } else { region };
     let region = if info.is_some_and(|info| info.has_first_pass) { region.with_values() } else { region };

@@ -26,6 +26,8 @@ pub struct ToolInfo {
     pub wants_prefix: bool,
     /// Whether it counts things of its own for that.
     pub has_first_pass: bool,
+    /// Whether it changes the app: then it runs serially only.
+    pub changes_app: bool,
 }
 
 /// Where statistics go.

@@ -106,14 +106,23 @@ pub use serde;
 pub use code::{BlockCounts, BranchKind, Code, CodeBlock, CodeInstruction, CountsBlocks};
 pub use files::{Images, Line};
 pub use image::{Entry, main};
+
+/// For [`image!`] alone.
+#[doc(hidden)]
+pub mod listed {
+    pub use crate::image::{Listed, ListedSerialTool, ListedTool};
+}
+
+pub use engine::StateMut;
 pub use instrument::{
-    Access, AnalysisRoutine, Arg, Arguments, At, Block, Class, Extension, Instruction, ListRoutine, MNEMONICS,
-    MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet, Repeat, SegmentRegister, State, StateRoutine,
-    Test, ToolRegister, Trace, ValueRoutine, Versions, mnemonic_name,
+    Access, AnalysisRoutine, App, AppRoutine, Arg, Arguments, At, Block, ChangeRoutine, Class, Extension, Instruction,
+    InstructionMut, ListRoutine, MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterRoutine,
+    RegisterSet, Repeat, Replaced, ReplacementRoutine, SegmentRegister, State, StateRoutine, Test, ToolRegister, Trace,
+    TraceMut, ValueRoutine, Versions, mnemonic_name,
 };
 pub use kernel::{
-    AppRange, Signal, SignalEvent, Syscall, SyscallArgument, SyscallArgumentKind, SyscallEvent, SyscallKind,
-    error_name, signal_name, syscall_name,
+    AppRange, Signal, SignalEvent, SignalMut, Syscall, SyscallArgument, SyscallArgumentKind, SyscallEvent, SyscallKind,
+    SyscallMut, error_name, signal_name, syscall_name,
 };
 pub use machine::{AddressHasher, AppPc, Gpr, X87};
 pub use names::{Image, ImageEvent, LoadedImages, Routine, RoutineKind, Section};
@@ -122,8 +131,8 @@ pub use records::{Record, Records};
 pub use serde_json as json;
 pub use threads::{ThreadEvent, ThreadInfo, ThreadPath, Threads};
 pub use tool::{
-    CallStack, CountsBefore, FirstPass, Frame, NoOptions, OnFirstPass, OnImage, OnPrefix, OnSignal, OnSyscall,
-    OnThread, Out, Prefix, SliceInfo, Stream, Tool, Total, merge,
+    CallStack, ChangeSignal, ChangeSyscall, CountsBefore, FirstPass, Frame, NoOptions, OnFirstPass, OnImage, OnPrefix,
+    OnSignal, OnSyscall, OnThread, Out, Prefix, SerialTool, SliceInfo, Stream, Tool, Total, merge,
 };
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Runs the tool image of `examples/trials` on ordinary programs. An image is a complete superpin, so this needs
 //! no other program.
 
+#[path = "trials/changing.rs"]
+mod changing;
 #[path = "trials/state.rs"]
 mod state;
 #[path = "trials/threads.rs"]

@@ -98,6 +98,11 @@ pub trait Control {
     /// overwritten are exact there too. Costs speed.
     fn expect_faults(&mut self);
 
+    /// Whether the app's code is to return to a routine of the tool's that has called it: then it can't go on natively.
+    fn returns_to_tool(&self) -> bool {
+        false
+    }
+
     /// To be called from [`Host::end_reached`] when it was not the end: the 64-bit word at `address`, which will stay
     /// mapped until the end, must be `value` there. It tells states apart that agree in all registers.
     fn require_word(&mut self, address: u64, value: u64);

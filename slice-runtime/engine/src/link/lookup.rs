@@ -85,6 +85,13 @@ impl Links {
         Lookup::TargetMap { ask_for: if asks { self.map.ask_for(last.next_pc()) } else { None } }
     }
 
+    /// Branches go to this place, at which there is no code.
+    pub fn expect(&mut self, place: AppPc) {
+        if self.map.are_used() {
+            self.map.expect_all(place, place);
+        }
+    }
+
     /// Whether an IBL stub can be made before its trace.
     pub fn go_by_ibl_stubs(&self) -> bool {
         !self.map.are_used() && self.settings.linking && self.settings.off.leaves(Optimisation::IblStubs)

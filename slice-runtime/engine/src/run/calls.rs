@@ -3,6 +3,7 @@
 use isa::Instruction;
 use machine::{AppPc, CachePc};
 use translator::abi::{CallDescriptor, Cpu, PcSource, SpaceId};
+use translator::trace::Form;
 
 use super::begun::{Inside, Left};
 use super::rest::Block;
@@ -30,18 +31,37 @@ impl Runner {
         }
     }
 
-    /// The same, and if it is a test that says so, the call behind it.
-    pub(super) fn make_tested(&mut self, first: &CallDescriptor, (space, behind): (SpaceId, u32), pc: AppPc) {
+    /// The same, and if it is a test that says so, the call behind it. One of these that changes the app isn't made, but given back.
+    pub(super) fn make_tested(
+        &mut self,
+        first: &CallDescriptor,
+        (space, behind): (SpaceId, u32),
+        pc: AppPc,
+    ) -> Option<CallDescriptor> {
+        if first.form().changes() {
+            return Some(first.clone());
+        }
         for local in check::locals(first.local()) {
             let result = self.call(first, local, pc);
             if first.is_test() && result != 0 {
                 let (then, _) = self.engine.cache.descriptor(space, behind);
+                if then.form().changes() {
+                    return Some(then);
+                }
                 self.call(&then, local, pc);
             }
         }
+        None
     }
 
     fn call(&mut self, descriptor: &CallDescriptor, local: u64, pc: AppPc) -> u64 {
+        if descriptor.form() == Form::Change {
+            // Behind an instruction, or branch, where the app was interrupted: it hasn't gone on.
+            if let (Some(to), _) = self.make_change(descriptor, local, pc) {
+                self.cpu().registers.rip = to.0;
+            }
+            return 0;
+        }
         let instruction = self.instruction_of(descriptor, pc);
         let cpu = self.cpu();
         if !check::is_checked(descriptor.local()) {
@@ -78,7 +98,7 @@ impl Runner {
     }
 
     /// The instruction before which a call is, if it looks at that. None is there where a branch has gone.
-    fn instruction_of(&mut self, descriptor: &CallDescriptor, pc: AppPc) -> Option<Instruction> {
+    pub(super) fn instruction_of(&mut self, descriptor: &CallDescriptor, pc: AppPc) -> Option<Instruction> {
         descriptor.needs_instruction().then(|| self.decode(pc))
     }
 

@@ -4,6 +4,7 @@ use bubble::shared::EndStands;
 use machine::Registers;
 use translator::emit::QuickCondition;
 
+use super::changing::AppCalls;
 use crate::interface::Control;
 use crate::translations::Engine;
 
@@ -11,12 +12,22 @@ use crate::translations::Engine;
 pub(super) struct Controls<'a> {
     engine: &'a mut Engine,
     to_arm: &'a mut Option<(Registers, EndStands)>,
+    app_calls: &'a AppCalls,
 }
 
 impl<'a> Controls<'a> {
     /// Those of a runner.
-    pub(super) fn new(engine: &'a mut Engine, to_arm: &'a mut Option<(Registers, EndStands)>) -> Self {
-        Self { engine, to_arm }
+    pub(super) fn new(
+        engine: &'a mut Engine,
+        to_arm: &'a mut Option<(Registers, EndStands)>,
+        app_calls: &'a AppCalls,
+    ) -> Self {
+        Self { engine, to_arm, app_calls }
+    }
+
+    /// Whether code there was translated whose pages are protected.
+    pub(super) fn has_translations(&mut self, start: u64, len: u64) -> bool {
+        !self.engine.code.protected_in(start, start.saturating_add(len)).is_empty()
     }
 
     fn require(&mut self, condition: QuickCondition) {
@@ -65,6 +76,10 @@ impl Control for Controls<'_> {
 
     fn expect_faults(&mut self) {
         self.engine.expect_faults();
+    }
+
+    fn returns_to_tool(&self) -> bool {
+        self.app_calls.are_underway()
     }
 
     fn require_word(&mut self, address: u64, value: u64) {

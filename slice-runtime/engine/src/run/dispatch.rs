@@ -4,6 +4,7 @@ use machine::AppPc;
 use translator::abi::SpaceId;
 use translator::trace::FetchFault;
 
+use super::changing::RETURNED;
 use super::runner::Runner;
 use crate::cache::Found;
 use crate::interface::{Fault, Flow, Host, TRAP_PAGE_FAULT};
@@ -22,6 +23,9 @@ impl Runner {
         self.engine.leave_failed_map();
         loop {
             let pc = AppPc(self.cpu().registers.rip);
+            if pc == RETURNED && self.has_returned() {
+                continue;
+            }
             let pointer = self.thread().buffer;
             let is_once = self.begun.is_next();
             let rest = if is_once { None } else { self.begun.take_rest() };

@@ -5,9 +5,9 @@ use isa::Instruction;
 use machine::{AppPc, CachePc, Registers};
 use translator::abi::{ExitKind, IN_TARGET, SpaceId, TraceExit, exit_of};
 
+use super::answers;
 use super::begun::Left;
 use super::next::Next;
-use super::questions;
 use super::runner::Runner;
 use super::stream;
 use crate::gateway::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, INDIRECT_MISS};
@@ -128,8 +128,10 @@ impl Runner {
         let goes_on = self.goes_on(space, exit);
         self.find_rip(exit);
         let (first, behind) = self.engine.cache.descriptor(space, exit.argument);
-        self.make_tested(&first, (space, behind), exit.pc);
-        if questions::take() { self.ask_host(host, self.place_of(space, exit)) } else { goes_on }
+        if let Some(changes) = self.make_tested(&first, (space, behind), exit.pc) {
+            return self.change(&changes, exit.pc, goes_on);
+        }
+        if answers::take() { self.ask_host(host, self.place_of(space, exit)) } else { goes_on }
     }
 
     /// Writes the words of the instruction at the exit, which has not been executed.

@@ -7,23 +7,23 @@
 //!        └───────────── next ◄──────────────────┴─► host            system call, fault, end …   (control: what it may ask)
 //! ```
 //!
-//! `begun` knows of instructions that were begun and aren't finished; `x87` shows the app its own addresses.
-//! `selectors` loads null selectors for the app.
+//! `answers`: what is done at special exits. `changing`: routines of the tool's that change the app. `begun` knows of instructions that were begun and aren't finished; `x87` shows the app its own addresses.
 
+mod answers;
 mod begun;
 mod branch_exits;
 mod calls;
+mod changing;
 mod control;
 mod dispatch;
 mod exits;
 mod next;
-mod questions;
 mod rest;
 mod runner;
-mod selectors;
 pub mod stream;
 mod x87;
 
-pub use questions::ask;
+pub use answers::ask;
+pub use changing::{App, StateMut, write_app};
 pub use rest::StoppedIn;
 pub use runner::Runner;

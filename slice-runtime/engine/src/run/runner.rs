@@ -7,6 +7,7 @@ use machine::{CachePc, Gpr, Registers};
 use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, dropped_bits};
 
 use super::begun::{Begun, Left};
+use super::changing::AppCalls;
 use super::control::Controls;
 use super::next::Next;
 use super::rest::StoppedIn;
@@ -32,6 +33,7 @@ pub struct Runner {
     /// What handlers of signals look at. It has a place of its own, since they have its address.
     scene: *mut Scene,
     pub(super) begun: Begun,
+    pub(super) app_calls: AppCalls,
     /// An end that the host named and that isn't armed yet.
     to_arm: Option<(Registers, EndStands)>,
 }
@@ -80,7 +82,14 @@ impl Runner {
         let scene = Box::into_raw(Box::new(scene));
         // SAFETY: the thread state stays mapped, and this is its only runner.
         let engine = unsafe { Engine::new(settings, cache, thread) };
-        let mut runner = Box::new(Runner { engine, thread, scene, begun: Begun::default(), to_arm: None });
+        let mut runner = Box::new(Runner {
+            engine,
+            thread,
+            scene,
+            begun: Begun::default(),
+            app_calls: AppCalls::default(),
+            to_arm: None,
+        });
         // SAFETY: the scene is given back when nobody handles signals with it any more.
         unsafe { signals::start(scene) };
         // In a slice when it runs: until then its memory may not be asked about. What a serial run maps is to be there before the app's limits are.
@@ -232,7 +241,7 @@ impl Runner {
     pub(super) fn ask(&mut self) -> (&mut Cpu, Controls<'_>) {
         // SAFETY: the thread state is mapped, and nothing of the engine refers to its `cpu`.
         let cpu = unsafe { &mut (*self.thread).cpu };
-        (cpu, Controls::new(&mut self.engine, &mut self.to_arm))
+        (cpu, Controls::new(&mut self.engine, &mut self.to_arm, &self.app_calls))
     }
 
     /// Does what a host does when it is asked, while the app doesn't run.

@@ -10,7 +10,7 @@ use translator::abi::SpaceId;
 use translator::emit::{self, Check, Rules, Shape, ThroughPointer};
 use translator::routines::merge_counters;
 use translator::trace::{
-    self, Border, FetchFault, Instrument, Limits, MAX_BYTES, Selected, Trace, leave_out, leave_part,
+    self, Border, FetchFault, Instrument, Limits, MAX_BYTES, Selected, Trace, jump_instead, leave_out, leave_part,
 };
 
 use super::engine::Engine;
@@ -285,6 +285,7 @@ impl Engine {
             trace.files[1] = self.code.find(whole_end - 1).and_then(|region| region.file.if_of_file());
         }
         tool.instrument(&mut trace);
+        jump_instead(&mut trace);
         if block.is_some() {
             let here = trace.instructions.iter().position(|instruction| instruction.pc() == pc);
             let here = here.expect("the app is at an instruction of the block");

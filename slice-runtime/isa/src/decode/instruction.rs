@@ -38,6 +38,16 @@ impl Instruction {
         self.kind
     }
 
+    /// The same instruction, by what it says of itself, which only jumps to `target`.
+    pub fn replaced_by_jump(self, target: AppPc) -> Self {
+        Self { kind: Kind::Jump { target }, ..self }
+    }
+
+    /// Whether it is another one that only jumps.
+    pub(crate) fn is_replaced(&self) -> bool {
+        matches!(self.kind, Kind::Jump { .. }) && self.iced.mnemonic() != Mnemonic::Jmp
+    }
+
     /// Its address.
     pub fn pc(&self) -> AppPc {
         AppPc(self.iced.ip())

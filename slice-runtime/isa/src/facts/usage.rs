@@ -15,6 +15,9 @@ pub fn free_gpr(used: u16) -> Option<Gpr> {
 impl Instruction {
     /// Which registers and flags it uses.
     pub fn usage(&self) -> Usage {
+        if self.is_replaced() {
+            return Usage::default();
+        }
         let mut usage = common::registers(&self.iced).unwrap_or_else(|| asked(&self.iced));
         if matches!(self.iced.mnemonic(), Mnemonic::Rdsspd | Mnemonic::Rdsspq) {
             // It does nothing where there is no shadow stack.

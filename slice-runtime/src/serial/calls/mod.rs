@@ -8,13 +8,16 @@
 //!
 //! * `call`: a call, and one that is being made.
 //! * `make`: so that a signal that comes at any moment is delivered before or after, never lost.
+//! * `changed`: those that the tool changes.
 //! * `waits`: which calls wait.
 
 mod call;
+mod changed;
 pub mod make;
 mod waits;
 
 pub use call::{AppCall, Underway};
+pub use changed::{ChangedCall, ChangedCalls};
 pub(in crate::serial) use make::load_call;
 pub use make::{Unmade, abort_at, interruptible};
 pub use waits::{LastingCall, Length, length_of};

@@ -25,7 +25,7 @@ mod xstate_area;
 pub use action::{Action, set_real_action};
 pub use actions::{OfThread, Signals, set_real_mask};
 pub use alt_stack::AltStack;
-pub use arrivals::Arrivals;
+pub use arrivals::{Arrivals, Arrived};
 pub use deliver::Death;
 pub use interrupted_calls::InterruptedCall;
 pub use sets::{FAULTS, bit};

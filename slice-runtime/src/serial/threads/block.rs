@@ -18,6 +18,7 @@ use translator::abi::Cpu;
 
 use super::waiter::Waiter;
 use crate::ports::{AppThread, SystemCall, raw_syscall};
+use crate::serial::calls::ChangedCall;
 use crate::serial::signals::{Arrivals, InterruptedCall, OfThread};
 
 const SIZE: usize = 1 << 20;
@@ -34,6 +35,8 @@ pub struct ThreadContext {
     pub call: Option<SystemCall>,
     /// Who it is to the tool, and whether it hasn't begun.
     pub thread: (AppThread, bool),
+    /// The call that the tool has been asked about.
+    pub changed: Option<ChangedCall>,
 }
 
 /// See the module's documentation.

@@ -123,8 +123,8 @@ impl CallDescriptor {
         };
         let packed = word(HEAD - 1);
         let [bits, stored, ..] = packed.to_le_bytes();
-        let (form, behind, stored) =
-            (Form::ALL[usize::from(bits >> 2 & 3)], stored & 16 != 0, usize::from(stored & 15));
+        let (form, behind, stored) = (bits >> 2 & 3 | stored >> 3 & 4, stored & 16 != 0, usize::from(stored & 15));
+        let form = Form::ALL[usize::from(form)];
         let (more, sources) = if form == Form::List { (word(HEAD) as usize, HEAD + 1) } else { (0, HEAD) };
         let values = sources + more.div_ceil(IN_WORD);
         let mut args = [(Source::Value, 0); MAX_ARGS];
@@ -147,11 +147,12 @@ impl CallDescriptor {
     }
 
     /// What is neither an address nor an argument's value. A byte: whether it is predicated, whether it is a test, its form, how many arguments it has; a byte: how many
-    /// of these are stored, whether the instruction has been executed; then how these are found.
+    /// of these are stored, whether the instruction has been executed, the rest of its form; then how these are found.
     fn packed(&self) -> u64 {
-        let bits = u64::from(self.predicated) | u64::from(self.tests) << 1 | (self.form as u64) << 2;
+        let form = self.form as u64;
+        let bits = u64::from(self.predicated) | u64::from(self.tests) << 1 | (form & 3) << 2;
         let stored = self.stored_args();
-        let stored_and_behind = stored.len() as u64 | u64::from(self.behind) << 4;
+        let stored_and_behind = stored.len() as u64 | u64::from(self.behind) << 4 | (form >> 2) << 5;
         bits | u64::from(self.count) << 4 | stored_and_behind << 8 | pack(stored) << 16
     }
 
@@ -177,7 +178,18 @@ impl CallDescriptor {
             use Source::{BranchTaken, ElementAddress, ElementSize, MemoryAddress, TakesEffect};
             matches!(source, MemoryAddress | BranchTaken | ElementAddress | ElementSize | TakesEffect)
         };
-        self.predicated || self.form == Form::State && !self.behind || self.found().any(|(source, _)| looks(source))
+        let form = self.form == Form::State || self.form.changes();
+        self.predicated || form && !self.behind || self.found().any(|(source, _)| looks(source))
+    }
+
+    /// How the routine gets its arguments.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Whether the call is made at all with the app's registers as they are.
+    pub fn takes_effect(&self, cpu: &Cpu, instruction: Option<&Instruction>) -> bool {
+        !self.predicated || takes_effect(instruction.expect("an instruction, if it is needed"), &cpu.registers)
     }
 
     /// Address of the local state.
@@ -225,6 +237,7 @@ impl CallDescriptor {
     }
 
     fn invoke(&self, state: &State<'_>, value: impl Fn(Source, u64) -> u64) -> u64 {
+        assert!(!self.form.changes(), "a routine that changes the app's state is called by who can let it");
         if self.form == Form::List {
             let words: Vec<u64> = self.found().map(|(source, v)| value(source, v)).collect();
             // SAFETY: the routine is an `extern "C"` function of the image with these parameters (the typed interface guarantees it).
@@ -340,7 +353,9 @@ mod tests {
         let more = (0..40).map(|n| (Source::ALL[n % 12], n as u64)).collect();
         let list = CallDescriptor { form: Form::List, count: 12, more, ..none.clone() };
         let short_list = CallDescriptor { form: Form::List, ..few.clone() };
-        let descriptors = [all, none, some, list, few, short_list];
+        let changes = [Form::Change, Form::App].map(|form| CallDescriptor { form, ..some.clone() });
+        let [change, app] = changes;
+        let descriptors = [all, none, some, list, few, short_list, change, app];
         let mut words = Vec::new();
         descriptors.iter().for_each(|descriptor| descriptor.store(&mut words));
         let bytes = crate::abi::as_bytes(&words);

@@ -32,7 +32,8 @@ impl<'a> State<'a> {
         Self { cpu, instruction: None }
     }
 
-    pub(super) fn new(cpu: &'a Cpu, instruction: Option<&'a Instruction>) -> Self {
+    /// `instruction`: before which the call is.
+    pub fn new(cpu: &'a Cpu, instruction: Option<&'a Instruction>) -> Self {
         Self { cpu, instruction }
     }
 

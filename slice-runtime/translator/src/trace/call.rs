@@ -149,11 +149,20 @@ pub enum Form {
     State,
     /// One after the other. The routine is the runtime's, and looks at the app's state as it is when translated code was left.
     Runtime,
+    /// As a list, behind the app's state, which it may change: see the engine's `StateMut`.
+    Change,
+    /// As a list, behind what lets it change that and call routines of the app's. Before the instruction, of which then nothing has begun, and before all other calls there: the engine's `App`.
+    App,
 }
 
 impl Form {
     /// All there are, by their numbers.
-    pub const ALL: [Form; 4] = [Form::Words, Form::List, Form::State, Form::Runtime];
+    pub const ALL: [Form; 6] = [Form::Words, Form::List, Form::State, Form::Runtime, Form::Change, Form::App];
+
+    /// Whether the routine may change the app's state, so that translated code is left for it.
+    pub fn changes(self) -> bool {
+        matches!(self, Form::Change | Form::App)
+    }
 }
 
 /// A call of an analysis routine.
@@ -219,6 +228,6 @@ impl AnalysisCall {
     /// Whether the app's flags are to be there when it is made.
     pub(crate) fn reads_flags(&self) -> bool {
         let of_test = self.test.iter().flat_map(|test| &test.args);
-        self.form == Form::State || self.args.iter().chain(of_test).any(|arg| *arg == Arg::Flags)
+        self.form == Form::State || self.form.changes() || self.args.iter().chain(of_test).any(|arg| *arg == Arg::Flags)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::call::{Arg, Point};
+use super::call::{Arg, Form, Point};
 use super::trace::Trace;
 
 /// Leaves out what was done in a trace whose only instruction was begun before: the first `made` of its calls before it, except those that were compensated
@@ -14,6 +14,10 @@ pub fn leave_out(trace: &mut Trace, mut made: usize, written: &[u64]) {
     trace.calls.retain(|call| {
         if call.is_compensated() || call.asks {
             return true;
+        }
+        if call.form == Form::App {
+            // It was asked before anything was begun.
+            return false;
         }
         match call.point {
             Point::Before(_) => {

@@ -21,6 +21,8 @@ pub struct Trace {
     pub calls: Vec<AnalysisCall>,
     /// Values to be written into the buffer, by ascending index.
     pub buffered: Vec<Buffered>,
+    /// Instructions that are jumps instead: their indices, and where to. See [`jump_instead`](super::jump_instead).
+    pub jumps: Vec<(usize, AppPc)>,
     /// Blocks whose executions are counted, see [`CountedBlock`](crate::abi::CountedBlock): their numbers, ascending.
     pub counted: Vec<usize>,
     /// Code of its first block that was executed before the trace is entered, of a trace that is the rest of a block that is counted.

@@ -8,6 +8,7 @@ const TOOLS: [ToolInfo; 1] = [ToolInfo {
     help: || "icount2 help".into(),
     wants_prefix: false,
     has_first_pass: false,
+    changes_app: false,
 }];
 
 fn parse_text(line: &str) -> Result<Request, String> {

@@ -5,12 +5,12 @@
 mod arguments;
 mod behind;
 mod blocks;
+mod changing;
 mod executed;
 mod functions;
 mod inclusive;
 mod order;
 mod places;
-mod registers;
 mod routines;
 mod state;
 mod whole;
@@ -20,6 +20,13 @@ superpin_tool::image!(
     arguments::Arguments,
     behind::Behind,
     blocks::Blocks,
+    changing::calls::ChangesCalls,
+    changing::calls::Faults,
+    changing::leaves::Leaves,
+    changing::replaced::Replaces,
+    changing::signals::ChangesSignals,
+    changing::state::ChangesState,
+    changing::wraps::Wraps,
     executed::Executed,
     functions::Functions,
     inclusive::Inclusive,
@@ -27,7 +34,7 @@ superpin_tool::image!(
     order::Ordered,
     order::Told,
     places::Places,
-    registers::Registers,
+    state::Registers,
     routines::Routines,
     order::Written,
     state::Keeping,

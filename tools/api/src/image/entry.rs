@@ -1,12 +1,14 @@
 //! A tool without its types, as a tool image lists it.
 
 use std::ffi::OsStr;
+use std::marker::PhantomData;
 
 use slice_runtime::{AppThread, RunningTool};
 
 use super::checked;
 use super::collect::{Collect, collect};
-use crate::tool::{SliceInfo, Tool, check, help, identity};
+use super::injected::{self, Changes, Injected};
+use crate::tool::{SerialTool, SliceInfo, Tool, check, help, identity};
 
 /// A tool in one of its roles, or what is wrong with its options.
 pub type Made<R> = Result<Box<R>, String>;
@@ -22,6 +24,8 @@ pub struct Entry {
     pub(crate) help: fn() -> String,
     pub(crate) wants_prefix: bool,
     pub(crate) has_first_pass: bool,
+    /// Whether it is a [`SerialTool`].
+    pub(crate) changes_app: bool,
     /// Safe to call in a taken-over process only, and once.
     pub(crate) inject: unsafe fn(&[&OsStr], SliceInfo, &AppThread) -> Made<dyn RunningTool>,
     pub(crate) collect: fn(&[&OsStr], u32, bool) -> Made<dyn Collect>,
@@ -38,10 +42,59 @@ impl Entry {
             help: help::<T>,
             wants_prefix: T::PREFIX.is_some() || T::FIRST_PASS.is_some(),
             has_first_pass: T::FIRST_PASS.is_some(),
+            changes_app: false,
             inject: checked::inject::<T>,
             collect: collect::<T>,
         }
     }
+}
+
+/// Which trait a tool of an image has: `(&Listed::<T>::new()).entry()` is that of a [`SerialTool`] if `T` is one, since what needs fewer references is looked for first.
+#[doc(hidden)]
+pub struct Listed<T>(PhantomData<T>);
+
+impl<T> Listed<T> {
+    /// Of this tool.
+    #[expect(clippy::new_without_default, reason = "it is for the macro alone")]
+    pub fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+#[doc(hidden)]
+pub trait ListedSerialTool {
+    /// The entry.
+    fn entry(&self) -> Entry;
+}
+
+#[doc(hidden)]
+pub trait ListedTool {
+    /// The entry.
+    fn entry(&self) -> Entry;
+}
+
+impl<T: SerialTool> ListedSerialTool for Listed<T> {
+    fn entry(&self) -> Entry {
+        Entry { changes_app: true, inject: inject_serial::<T>, ..Entry::of::<T>() }
+    }
+}
+
+impl<T: Tool> ListedTool for &Listed<T> {
+    fn entry(&self) -> Entry {
+        Entry::of::<T>()
+    }
+}
+
+/// # Safety
+/// As for [`injected::inject`].
+unsafe fn inject_serial<T: SerialTool>(
+    options: &[&OsStr],
+    slice: SliceInfo,
+    first: &AppThread,
+) -> Made<dyn RunningTool> {
+    // SAFETY: the caller's promise.
+    let tool = unsafe { injected::inject::<T>(options, slice, first) }?;
+    Ok(Box::new(Injected { changes: Some(Changes::of()), ..tool }))
 }
 
 /// Splits a run's tool arguments into the entry and its options.

@@ -6,23 +6,40 @@ use bubble::map::{FIRST_PASS, LOCAL, PREFIX};
 use engine::safe_reads;
 use machine::AppPc;
 use slice_runtime::{
-    AppImage, AppThread, Happened, OwnSlot, RunningTool, SignalChange, SystemCall, ThreadChange, stream,
+    AppImage, AppThread, CallChange, Happened, OwnSlot, RunningTool, SignalArrival, SignalChange, SystemCall,
+    ThreadChange, stream,
 };
 use translator::abi::State;
 use translator::trace::{AnalysisCall, Buffered};
 
 use super::locals::{Locals, are_each};
-use crate::instrument::{Repeat, Trace};
-use crate::kernel::{Signal, SignalEvent, Syscall, SyscallEvent};
+use crate::instrument::{Repeat, Trace, TraceMut};
+use crate::kernel::{Signal, SignalEvent, SignalMut, Syscall, SyscallEvent, SyscallMut};
 use crate::names::{self, ImageEvent};
 use crate::threads::{ThreadEvent, ThreadInfo, Threads};
-use crate::tool::{Configured, Prefix, SliceInfo, Tool, configure, packed};
+use crate::tool::{ChangeSignal, ChangeSyscall, Configured, Prefix, SerialTool, SliceInfo, Tool, configure, packed};
 
 /// A tool whose local state lies at LOCAL's start.
 pub struct Injected<T: Tool> {
     /// The tool.
     pub tool: T,
     pub(super) locals: Locals<T>,
+    /// What it changes, if it is a tool that changes the app.
+    pub changes: Option<Changes<T>>,
+}
+
+/// What a tool changes.
+pub struct Changes<T: Tool> {
+    instrument: fn(&T, &TraceMut<'_, T::Local>),
+    syscall: Option<ChangeSyscall<T>>,
+    signal: Option<ChangeSignal<T>>,
+}
+
+impl<T: SerialTool> Changes<T> {
+    /// By the trait.
+    pub fn of() -> Self {
+        Self { instrument: T::instrument_mut, syscall: T::CHANGE_SYSCALL, signal: T::CHANGE_SIGNAL }
+    }
 }
 
 impl<T: Tool> Injected<T> {
@@ -32,10 +49,14 @@ impl<T: Tool> Injected<T> {
 
 /// Has a tool look at a trace: what it inserts.
 pub fn inserted<T: Tool>(tool: &T, trace: &translator::trace::Trace) -> (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>) {
-    let view = Trace::<T::Local>::new(&trace.instructions, &trace.block_ends, Injected::<T>::LOCAL as u64);
-    let view = view.reading_flags(T::READS_FLAGS).repeating(tool.repeat()).in_files(trace.files);
+    let view = view_of(tool, trace, T::READS_FLAGS);
     safe_reads::without(|| tool.instrument(&view));
     view.into_inserted()
+}
+
+fn view_of<'t, T: Tool>(tool: &T, trace: &'t translator::trace::Trace, reads_flags: bool) -> Trace<'t, T::Local> {
+    let view = Trace::new(&trace.instructions, &trace.block_ends, Injected::<T>::LOCAL as u64);
+    view.reading_flags(reads_flags).repeating(tool.repeat()).in_files(trace.files)
 }
 
 /// Makes the tool from its options and its local state for this slice.
@@ -62,7 +83,7 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo, first: &AppT
     }
     // SAFETY: the region is mapped, large and aligned enough, and nothing else lives at its start.
     let locals = unsafe { Locals::new(&tool, Injected::<T>::LOCAL, slice, ThreadInfo::of(first), true) };
-    Ok(Injected { tool, locals })
+    Ok(Injected { tool, locals, changes: None })
 }
 
 /// Has a function of the tool's told what became of a thread, if that is for this tool.
@@ -110,7 +131,20 @@ pub(super) fn of_signal(what: SignalChange) -> SignalEvent {
 
 impl<T: Tool> RunningTool for Injected<T> {
     fn instrument(&self, trace: &mut translator::trace::Trace) {
-        let (calls, buffered, counted) = inserted(&self.tool, trace);
+        let (calls, buffered, counted) = match &self.changes {
+            None => inserted(&self.tool, trace),
+            Some(changes) => {
+                let view = view_of(&self.tool, trace, true);
+                safe_reads::without(|| {
+                    self.tool.instrument(&view);
+                    (changes.instrument)(&self.tool, &TraceMut::new(&view));
+                });
+                let jumps = view.jumps();
+                let inserted = view.into_inserted();
+                trace.jumps = jumps;
+                inserted
+            }
+        };
         trace.counted = counted;
         trace.calls.extend(calls);
         trace.buffered.extend(buffered);
@@ -121,7 +155,29 @@ impl<T: Tool> RunningTool for Injected<T> {
     }
 
     fn reads_flags(&self) -> bool {
-        T::READS_FLAGS
+        T::READS_FLAGS || self.changes.is_some()
+    }
+
+    fn changes_calls(&self) -> bool {
+        self.changes.as_ref().is_some_and(|changes| changes.syscall.is_some())
+    }
+
+    fn change_call(&self, call: &mut CallChange<'_>) {
+        let Some(change) = self.changes.as_ref().and_then(|changes| changes.syscall) else { return };
+        engine::stream::take(|words| self.drain(words));
+        // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
+        change(&self.tool, unsafe { &mut *Self::LOCAL }, &mut SyscallMut::new(call));
+    }
+
+    fn changes_signals(&self) -> bool {
+        self.changes.as_ref().is_some_and(|changes| changes.signal.is_some())
+    }
+
+    fn change_signal(&self, signal: &mut SignalArrival<'_, '_>) {
+        let Some(change) = self.changes.as_ref().and_then(|changes| changes.signal) else { return };
+        engine::stream::take(|words| self.drain(words));
+        // SAFETY: as above.
+        change(&self.tool, unsafe { &mut *Self::LOCAL }, &mut SignalMut::new(signal));
     }
 
     fn begins(&self, executed: u64) {

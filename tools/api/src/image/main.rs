@@ -40,7 +40,10 @@ macro_rules! image {
             argv: *const *const ::std::ffi::c_char,
         ) -> ::std::ffi::c_int {
             // SAFETY: libc calls this once, in the process's only thread, with the process's arguments.
-            unsafe { $crate::main(argc, argv, &[$($crate::Entry::of::<$tool>()),+], $command) }
+            unsafe {
+                use $crate::listed::{Listed, ListedSerialTool as _, ListedTool as _};
+                $crate::main(argc, argv, &[$((&Listed::<$tool>::new()).entry()),+], $command)
+            }
         }
     };
 }
@@ -103,6 +106,7 @@ fn info(tool: &Entry) -> supervisor::ToolInfo {
         help: tool.help,
         wants_prefix: tool.wants_prefix,
         has_first_pass: tool.has_first_pass,
+        changes_app: tool.changes_app,
     }
 }
 

@@ -28,5 +28,5 @@ mod names;
 mod parts;
 mod streams;
 
-pub use entry::Entry;
+pub use entry::{Entry, Listed, ListedSerialTool, ListedTool};
 pub use main::main;

@@ -1,12 +1,12 @@
 //! What a trace, its blocks and instructions are views of: what the engine decoded, and what was inserted so far.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bubble::code_files::FileRegion;
 use isa::Instruction;
 use machine::AppPc;
-use translator::trace::{AnalysisCall, Buffered, Point};
+use translator::trace::{AnalysisCall, Buffered, Form, Point};
 
 use super::arguments::Arg;
 use super::repeat::Repeat;
@@ -20,6 +20,8 @@ pub struct Draft<'t> {
     calls: RefCell<Vec<AnalysisCall>>,
     buffered: RefCell<Vec<Buffered>>,
     counted: RefCell<BTreeSet<usize>>,
+    /// Instructions that are replaced by jumps, and where these go.
+    jumps: RefCell<BTreeMap<usize, AppPc>>,
     local: u64,
     /// What is kept in tool registers.
     pub(super) kept: RefCell<Kept>,
@@ -42,8 +44,8 @@ impl<'t> Draft<'t> {
     pub fn new(instructions: &'t [Instruction], block_ends: &'t [usize], local: u64) -> Self {
         let (calls, buffered, counted) = (RefCell::default(), RefCell::default(), RefCell::default());
         let (reads_flags, repeat, code) = (false, Repeat::Once, Default::default());
-        let kept = RefCell::default();
-        Self { instructions, block_ends, calls, buffered, counted, local, kept, reads_flags, repeat, code }
+        let (kept, jumps) = (RefCell::default(), RefCell::default());
+        Self { instructions, block_ends, calls, buffered, counted, jumps, local, kept, reads_flags, repeat, code }
     }
 
     /// The trace lies in these mappings of files.
@@ -104,10 +106,28 @@ impl<'t> Draft<'t> {
         self.counted.borrow_mut().insert(block);
     }
 
+    /// Replaces an instruction by a jump. False if that was done already.
+    pub fn jump(&self, index: usize, target: AppPc) -> bool {
+        self.jumps.borrow_mut().insert(index, target).is_none()
+    }
+
+    /// What was replaced by jumps.
+    pub fn jumps(&self) -> Vec<(usize, AppPc)> {
+        self.jumps.borrow().iter().map(|(index, target)| (*index, *target)).collect()
+    }
+
+    /// Whether there is a call of this form at this point.
+    pub fn has(&self, point: Point, form: Form) -> bool {
+        self.calls.borrow().iter().any(|call| (call.point, call.form) == (point, form))
+    }
+
     /// What was inserted: calls in the order of insertion, words by instruction, blocks that are counted.
     pub fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>) {
         let mut buffered = self.buffered.into_inner();
         buffered.sort_by_key(|buffered| buffered.index);
-        (self.calls.into_inner(), buffered, self.counted.into_inner().into_iter().collect())
+        let mut calls = self.calls.into_inner();
+        // Who may have the app go on elsewhere is asked first.
+        calls.sort_by_key(|call| call.form != Form::App);
+        (calls, buffered, self.counted.into_inner().into_iter().collect())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   the engine's trace ─► draft ◄─ instruction ◄─ block ◄─ trace ─► Tool::instrument
-//!                           │          ▲ arguments, forms, at
+//!                           │          ▲ arguments, at
 //!                           └─► what was inserted, for the engine
 //! ```
 //!
@@ -15,8 +15,8 @@
 mod arguments;
 mod at;
 mod block;
+mod changed;
 mod draft;
-mod forms;
 mod inserted;
 mod instruction;
 mod repeat;
@@ -27,8 +27,10 @@ mod trace;
 pub use arguments::{Arg, Arguments, Routine as AnalysisRoutine, Test};
 pub use at::At;
 pub use block::Block;
-pub use forms::{ListRoutine, StateRoutine};
-pub use inserted::{ValueRoutine, Versions};
+pub use changed::{
+    App, AppRoutine, ChangeRoutine, InstructionMut, RegisterRoutine, Replaced, ReplacementRoutine, TraceMut,
+};
+pub use inserted::{ListRoutine, StateRoutine, ValueRoutine, Versions};
 pub use instruction::{
     Class, Extension, Instruction, MNEMONICS, MemoryOperand, Operand, OperandKind, Property, Register, RegisterSet,
     SegmentRegister, mnemonic_name,

@@ -43,6 +43,11 @@ impl<'t, L: 'static> Trace<'t, L> {
         self
     }
 
+    /// What was replaced by jumps.
+    pub(crate) fn jumps(&self) -> Vec<(usize, AppPc)> {
+        self.draft.jumps()
+    }
+
     /// What was inserted, in order, and the blocks that are counted.
     pub(crate) fn into_inserted(self) -> (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>) {
         self.draft.into_inserted()

@@ -7,6 +7,7 @@
 //! ```
 //!
 //! * `tool`: the trait [`Tool`], the contract between an author and whoever runs the tool.
+//! * `serial_tool`: the trait [`SerialTool`], of tools that change the app.
 //! * `options`: its options, with those that every tool has.
 //! * `call_stack`: the routines that the app is in, put together from slices.
 //! * `prefix`: what was executed before a slice. `first_pass`: what a tool counts of that itself.
@@ -21,6 +22,7 @@ pub mod merge;
 mod options;
 mod out;
 mod prefix;
+mod serial_tool;
 mod stream;
 #[expect(clippy::module_inception, reason = "the file of the trait Tool")]
 mod tool;
@@ -30,5 +32,6 @@ pub use first_pass::FirstPass;
 pub use options::{Configured, NoOptions, check, configure, help, identity};
 pub use out::{Out, Told, Total};
 pub use prefix::{CountsBefore, Prefix};
+pub use serial_tool::{ChangeSignal, ChangeSyscall, SerialTool};
 pub use stream::{Stream, packed};
 pub use tool::{OnFirstPass, OnImage, OnPrefix, OnSignal, OnSyscall, OnThread, SliceInfo, Tool};

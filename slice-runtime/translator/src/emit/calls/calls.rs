@@ -9,7 +9,7 @@ use machine::{AppPc, flags};
 use super::{InPlace, Spot};
 use crate::abi::{BlockCall, CallDescriptor, CallMark, IN_TARGET, PcSource};
 use crate::emit::emitter::Emitter;
-use crate::trace::{AnalysisCall, Point};
+use crate::trace::{AnalysisCall, Form, Point};
 
 impl Emitter<'_> {
     /// The calls that are made before instruction `index` of block `block`.
@@ -39,7 +39,8 @@ impl Emitter<'_> {
         let block_start = self.facts.trace.instructions[range.start].pc().0;
         let is_first = range.start == spot.index;
         let of_block = matches!(call.point, Point::Anywhere(_)) && !call.is_compensated();
-        let counts = !call.is_compensated() && is_first;
+        // Who may have the app go on elsewhere has begun nothing.
+        let counts = !call.is_compensated() && is_first && call.form != Form::App;
         if begun != done || counts {
             let pc = if counts { spot.pc } else { 0 };
             let block = if of_block { block_start } else { 0 };

@@ -57,7 +57,7 @@ impl Emitter<'_> {
         if (0..values.len()).any(|n| values[n].is_none() && unknown(n)) {
             return Err(why::TOLD);
         }
-        if call.asks || call.args.iter().any(|arg| self.asks_for_r11(*arg, spot.index)) {
+        if call.asks || call.form.changes() || call.args.iter().any(|arg| self.asks_for_r11(*arg, spot.index)) {
             return Err(why::TOLD);
         }
         let instruction = &self.facts.trace.instructions[spot.index];

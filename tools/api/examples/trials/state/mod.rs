@@ -3,11 +3,13 @@
 mod keeping;
 mod reading;
 mod recording;
+mod registers;
 mod tested;
 mod versions;
 
 pub use keeping::Keeping;
 pub use reading::{Reading, ReadsInDrain};
 pub use recording::Recording;
+pub use registers::Registers;
 pub use tested::Tested;
 pub use versions::VersionsOf;

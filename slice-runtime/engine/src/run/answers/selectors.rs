@@ -6,12 +6,12 @@
 use isa::{Kind, Segment, SelectorSource};
 use machine::{AppPc, Gpr, Here, Memory};
 
-use super::runner::Runner;
 use crate::interface::{Flow, Host};
+use crate::run::runner::Runner;
 
 impl Runner {
     /// The app is about to execute the instruction at `pc`, which loads a selector.
-    pub(super) fn load_selector(&mut self, host: &mut dyn Host, pc: AppPc) -> Flow {
+    pub(in crate::run) fn load_selector(&mut self, host: &mut dyn Host, pc: AppPc) -> Flow {
         self.engine.stats.entries[3] += 1;
         let instruction = self.decode(pc);
         let Kind::SelectorLoad { segment, from } = instruction.kind() else { return Flow::Continue };

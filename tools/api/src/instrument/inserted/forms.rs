@@ -3,9 +3,8 @@
 use translator::abi::State;
 use translator::trace::{AnalysisCall, Form, MAX_LIST};
 
-use super::arguments::{Arg, conjure};
-use super::at::At;
-use super::instruction::Instruction;
+use crate::instrument::arguments::{Arg, conjure};
+use crate::instrument::{At, Instruction};
 
 /// A routine that gets a list: `fn(&mut Local, &[u64])`, with a word for each argument. What holds for [`crate::Routine`] holds for it.
 #[diagnostic::on_unimplemented(

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use machine::CachePc;
 
-use super::next::Next;
-use super::runner::Runner;
 use crate::interface::{Flow, Host};
+use crate::run::next::Next;
+use crate::run::runner::Runner;
 
 static IS_ASKED: AtomicBool = AtomicBool::new(false);
 
@@ -18,13 +18,13 @@ pub fn ask() {
 }
 
 /// Whether a routine has asked since the last time.
-pub(super) fn take() -> bool {
+pub(in crate::run) fn take() -> bool {
     IS_ASKED.swap(false, Ordering::Relaxed)
 }
 
 impl Runner {
     /// A routine has asked, at `place`.
-    pub(super) fn ask_host(&mut self, host: &mut dyn Host, place: CachePc) -> Next {
+    pub(in crate::run) fn ask_host(&mut self, host: &mut dyn Host, place: CachePc) -> Next {
         let left = self.leave_block(place, false);
         self.flush_counters();
         self.begun.go_on_or_enter(left);
