@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bubble::routines::{way, why};
-use isa::routine::{Obstacle, followed};
+use isa::routine::{Obstacle, Own, Plan, Way, followed};
 use machine::mapping::{self, Mapping};
 use object::{Object, ObjectSymbol};
 
@@ -63,16 +63,10 @@ pub fn text_at(offset: u64, len: u64) -> Option<String> {
     String::from_utf8(bytes.to_vec()).ok()
 }
 
-/// Why the routine at this offset can't be called from translated code; `None` if that isn't its machine code's fault.
+/// Why the routine at this offset can't be called from translated code as it is; `None` if that isn't its machine code's fault.
 pub fn obstacle(offset: u64) -> Option<String> {
     let base = at(0) as u64;
-    let end = len_of_image();
-    if offset >= end {
-        return None;
-    }
-    // SAFETY: the image's code jumps to its own code only, and there are more bytes of it behind any instruction.
-    let code_at = |pc: u64| unsafe { *(pc as *const [u8; isa::MAX_LEN]) };
-    match followed(base + offset, code_at).err()? {
+    match followed(base + offset, &own_code(offset)?).err()? {
         Obstacle::Length => Some("it is too long".into()),
         Obstacle::Instruction { pc, text } => {
             let function = Symbols::read().and_then(|symbols| symbols.function(pc - base));
@@ -80,6 +74,29 @@ pub fn obstacle(offset: u64) -> Option<String> {
             Some(format!("it has `{text}`{function}"))
         }
     }
+}
+
+/// What is put aside for the routine at this offset, which doesn't change much.
+fn put_aside(offset: u64) -> Option<String> {
+    let routine = at(0) as u64 + offset;
+    let touched = match Plan::new(own_code(offset)?).way(routine) {
+        Way::Itself(touched) => touched,
+        _ => return Some(format!("all is put aside where {}", obstacle(offset)?)),
+    };
+    let vectors = touched.vectors.count_ones();
+    let parts = [
+        (vectors > 0, format!("{vectors} vector register{}", if vectors == 1 { "" } else { "s" })),
+        (touched.mxcsr, "MXCSR".to_owned()),
+        (touched.fs, "FS".to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|(is_it, _)| *is_it).map(|(_, text)| text).collect();
+    Some(format!("it uses {}", parts.join(", ")))
+}
+
+/// The code of this program, as long as that is asked for a place inside.
+fn own_code(offset: u64) -> Option<Own> {
+    // SAFETY: routines are functions of the image, which is this program.
+    (offset < len_of_image()).then(|| unsafe { Own::new() })
 }
 
 fn at(offset: u64) -> *const u8 {
@@ -158,6 +175,10 @@ impl Routines {
                 way::LEAVES if used.why == 0 => ("leaves_the_cache", format!("{counted}: {}", obstacle())),
                 way::LEAVES => ("leaves_the_cache", format!("{counted}: {}", used.reasons().join(", "))),
                 way::ASIDE => ("is_called_aside", format!("{counted}: {}", obstacle())),
+                way::PARTLY => {
+                    let aside = put_aside(offset).unwrap_or_else(|| "it uses vector registers".into());
+                    ("is_called_partly_aside", format!("{counted}: {aside}"))
+                }
                 way::CALLED => {
                     ("is_called", format!("{places}: it is too long to be in place, calls, loops or uses the stack"))
                 }
