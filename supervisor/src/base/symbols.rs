@@ -161,31 +161,61 @@ impl Routines {
         }
     }
 
-    /// For each, those first whose calls take most, the name of a line and what it says. `cpu_ns`: all time of the slices.
-    pub fn lines(&self, cpu_ns: u64) -> Vec<(&'static str, String)> {
+    /// For each, those first whose calls take most, what is to be said. `cpu_ns`: all time of the slices.
+    pub fn described(&self, cpu_ns: u64) -> Vec<Described> {
         let mut all: Vec<_> = self.0.iter().collect();
         all.sort_by_key(|(_, used)| std::cmp::Reverse((used.ns, used.calls, used.places)));
-        let line = |(&(offset, way), used): (&(u64, u64), &Used)| {
+        let one = |(&(offset, way), used): (&(u64, u64), &Used)| {
             let name = used.name.clone().unwrap_or_else(|| named(&format!("{MARK}{offset:x}")));
-            let share = 100.0 * used.ns as f64 / cpu_ns.max(1) as f64;
-            let counted = format!("{name}, {} calls, {share:.1} % of the time in it", used.calls);
             let obstacle = || obstacle(offset).unwrap_or_else(|| "it changes more than general registers".into());
-            let places = format!("{name}, at {} places", used.places);
-            match way {
-                way::LEAVES if used.why == 0 => ("leaves_the_cache", format!("{counted}: {}", obstacle())),
-                way::LEAVES => ("leaves_the_cache", format!("{counted}: {}", used.reasons().join(", "))),
-                way::ASIDE => ("is_called_aside", format!("{counted}: {}", obstacle())),
+            let (way, why) = match way {
+                way::LEAVES if used.why == 0 => ("leaves_the_cache", obstacle()),
+                way::LEAVES => ("leaves_the_cache", used.reasons().join(", ")),
+                way::ASIDE => ("is_called_aside", obstacle()),
                 way::PARTLY => {
                     let aside = put_aside(offset).unwrap_or_else(|| "it uses vector registers".into());
-                    ("is_called_partly_aside", format!("{counted}: {aside}"))
+                    ("is_called_partly_aside", aside)
                 }
-                way::CALLED => {
-                    ("is_called", format!("{places}: it is too long to be in place, calls, loops or uses the stack"))
-                }
-                _ => ("is_in_place", places),
-            }
+                way::CALLED => ("is_called", "it is too long to be in place, calls, loops or uses the stack".into()),
+                _ => ("is_in_place", String::new()),
+            };
+            let is_counted = !["is_called", "is_in_place"].contains(&way);
+            let share = 100.0 * used.ns as f64 / cpu_ns.max(1) as f64;
+            Described { name, way, counted: is_counted.then_some((used.calls, share)), places: used.places, why }
         };
-        all.into_iter().map(line).collect()
+        all.into_iter().map(one).collect()
+    }
+}
+
+/// What people are told of a routine.
+pub struct Described {
+    name: String,
+    /// How it is called: the end of a line's name.
+    pub way: &'static str,
+    /// Its calls, and the share of the time in it, in percent, where they are counted.
+    counted: Option<(u64, f64)>,
+    places: u64,
+    why: String,
+}
+
+impl Described {
+    /// For the report.
+    pub fn text(&self) -> String {
+        let Self { name, places, why, .. } = self;
+        let numbers = match self.counted {
+            Some((calls, share)) => format!("{name}, {calls} calls, {share:.1} % of the time in it"),
+            None => format!("{name}, at {places} places"),
+        };
+        if why.is_empty() { numbers } else { format!("{numbers}: {why}") }
+    }
+
+    /// For the collector: with tabs between. What isn't known is empty.
+    pub fn line(&self) -> String {
+        let Self { name, way, places, why, .. } = self;
+        let (calls, share) =
+            self.counted.map(|(calls, share)| (calls.to_string(), format!("{share:.1}"))).unwrap_or_default();
+        let places = if self.counted.is_some() { String::new() } else { places.to_string() };
+        format!("{way}\t{name}\t{calls}\t{share}\t{places}\t{why}")
     }
 }
 
