@@ -4,7 +4,8 @@
 #
 #   scripts/costs.sh [-n ROUNDS] [-s 'OPTIONS OF SUPERPIN']
 #
-# With DynamoRIO, in the folder that DYNAMORIO_HOME names, its samples bbcount and memtrace_simple are measured as well, where they are built.
+# With DynamoRIO, in the folder that DYNAMORIO_HOME names (a release, or where it was built), the same tools as a client of its own are measured beside each, see
+# scripts/costs/dynamorio.c.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=3 options='-sp 0'
@@ -70,11 +71,13 @@ printf ' | %s' "${names[@]}"
 printf ' |\n|---|---|---|---|---|\n| (native, ms)'
 for name in "${names[@]}"; do printf ' | %.0f' "${native[$name]}"; done
 printf ' |\n'
+dynamorio=${DYNAMORIO_HOME:-/nowhere}
+if [[ -e $dynamorio/bin64/drrun ]]; then
+    gcc -O2 -shared -fPIC -DLINUX -DX86_64 "-I$dynamorio/include" "-I$dynamorio/ext/include" scripts/costs/dynamorio.c -o "$scratch/libcosts.so" \
+        "-L$dynamorio/lib64/release" "-L$dynamorio/ext/lib64/release" -ldynamorio -ldrmgr -ldrreg -ldrx -ldrutil -ldrcontainers
+fi
 for tool in count branch floating checked table stream whole; do
     # shellcheck disable=SC2086 # several options
     row "\`$tool\`" "$image" $options -t "$tool" --
-done
-for client in bbcount memtrace_simple; do
-    library=${DYNAMORIO_HOME:-/nowhere}/samples/bin64/lib$client.so
-    if [[ -e $library ]]; then row "DynamoRIO $client" "$DYNAMORIO_HOME/bin64/drrun" -c "$library" --; fi
+    if [[ -e $scratch/libcosts.so ]]; then row "$tool, DynamoRIO" "$dynamorio/bin64/drrun" -c "$scratch/libcosts.so" "$tool" --; fi
 done

@@ -136,6 +136,11 @@ pub const CACHE_SHARED: Region = Region::new(0x5555_1000_0000, 256 * MIB);
 /// Code cache of this process alone.
 pub const CACHE_OWN: Region = Region::new(0x5555_2000_0000, 256 * MIB);
 
+/// The end of it: what calls of routines go through, see the engine's `called`.
+pub const CALLED: Region = Region::new(CACHE_OWN.end() - 2 * MIB, 2 * MIB);
+/// The rest: translated code.
+pub const TRANSLATED_OWN: Region = Region::new(CACHE_OWN.start, CALLED.start - CACHE_OWN.start);
+
 /// Whether `mmap` with these arguments, at that very place, leaves the bubble as it is: inaccessible memory of nobody's, where there is nothing else.
 pub const fn stays_reserved([start, len, protection, flags, ..]: [u64; 6]) -> bool {
     const NOBODYS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

@@ -51,6 +51,8 @@ pub enum Optimisation {
     Call,
     /// Any other routine is called by translated code as well, which puts all of the app's state aside. Instead: by the runtime.
     Aside,
+    /// What such a routine leaves alone isn't put aside, where its machine code tells. Instead: all is.
+    Partly,
     /// Recorded system calls replayed without entering the runtime. Instead: by the runtime.
     FastPath,
     /// Translations of code that others may change compare it themselves. Instead: the runtime does, whenever one is entered.
@@ -61,7 +63,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 25] = [
+    pub const ALL: [Optimisation; 26] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -84,6 +86,7 @@ impl Optimisation {
         Optimisation::Remember,
         Optimisation::Call,
         Optimisation::Aside,
+        Optimisation::Partly,
         Optimisation::FastPath,
         Optimisation::SelfCheck,
         Optimisation::Snapshot,
@@ -114,6 +117,7 @@ impl Optimisation {
             Optimisation::Remember => "remember",
             Optimisation::Call => "call",
             Optimisation::Aside => "aside",
+            Optimisation::Partly => "partly",
             Optimisation::FastPath => "fast-path",
             Optimisation::SelfCheck => "self-check",
             Optimisation::Snapshot => "snapshot",

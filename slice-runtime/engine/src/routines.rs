@@ -16,10 +16,37 @@ const OFTEN_NS: u64 = 5000;
 
 /// The routine that runs now; 0: none.
 pub(crate) static CURRENT: AtomicU64 = AtomicU64::new(0);
-/// Routines that are counted at most by `superpin_aside`.
-pub(crate) const MOST_ASIDE: usize = 16;
-/// Of each that it calls: its address, its calls, and nanoseconds in it, estimated.
-pub(crate) static ASIDE: [[AtomicU64; 3]; MOST_ASIDE] = [const { [const { AtomicU64::new(0) }; 3] }; MOST_ASIDE];
+/// Routines that are counted at most which translated code calls by the gateway.
+pub(crate) const MOST_CALLED: usize = 40;
+
+/// What is known of one of them.
+#[derive(Default)]
+#[repr(C)]
+pub(crate) struct Counted {
+    /// Its address.
+    pub routine: AtomicU64,
+    /// Its calls.
+    pub calls: AtomicU64,
+    /// Nanoseconds in it, estimated.
+    pub ns: AtomicU64,
+    /// Where a call of it goes.
+    pub through: AtomicU64,
+    /// How it is called: one of [`way`].
+    pub way: AtomicU64,
+}
+
+/// They begin where the address says. So most often the first that is looked at is it.
+pub(crate) const FIRST_CALLED: usize = 32;
+/// Those that are counted.
+pub(crate) static CALLED: [Counted; MOST_CALLED] = [const {
+    Counted {
+        routine: AtomicU64::new(0),
+        calls: AtomicU64::new(0),
+        ns: AtomicU64::new(0),
+        through: AtomicU64::new(0),
+        way: AtomicU64::new(0),
+    }
+}; MOST_CALLED];
 /// The entry of the routine whose time is taken; 0: none.
 pub(crate) static SAMPLED: AtomicU64 = AtomicU64::new(0);
 /// When that began, with what it takes to look.
@@ -84,8 +111,15 @@ pub(crate) fn count(routine: u64, call: impl FnOnce() -> u64) -> u64 {
     result
 }
 
+/// Nothing is known of routines that translated code calls by the gateway.
+pub(crate) fn forget_called() {
+    for one in &CALLED {
+        [&one.routine, &one.calls, &one.ns].into_iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+}
+
 /// A call begins whose time is taken.
-pub(crate) extern "C" fn sample(entry: &[AtomicU64; 3]) {
+pub(crate) fn sample(entry: &Counted) {
     let looked = cpu_ns();
     let started = cpu_ns();
     STARTED.store(started + (started - looked), Ordering::Relaxed);
@@ -94,23 +128,26 @@ pub(crate) extern "C" fn sample(entry: &[AtomicU64; 3]) {
 
 /// It has ended.
 pub(crate) extern "C" fn end_of_sample() {
-    let taken = cpu_ns().saturating_sub(STARTED.load(Ordering::Relaxed));
+    // Looking at the clock doesn't always take as long: what is too little makes up for what is too much.
+    let taken = cpu_ns().wrapping_sub(STARTED.load(Ordering::Relaxed));
     let entry = SAMPLED.swap(0, Ordering::Relaxed);
-    if let Some([_, calls, ns]) = ASIDE.iter().find(|one| std::ptr::from_ref(*one) as u64 == entry) {
-        ns.fetch_add(taken * SAMPLE.min(calls.load(Ordering::Relaxed)), Ordering::Relaxed);
+    if let Some(one) = CALLED.iter().find(|one| std::ptr::from_ref(*one) as u64 == entry) {
+        let times = SAMPLE.min(one.calls.load(Ordering::Relaxed));
+        one.ns.fetch_add(taken.wrapping_mul(times), Ordering::Relaxed);
     }
 }
 
-fn aside() -> impl Iterator<Item = Away> {
-    let one = |one: &[AtomicU64; 3]| {
-        let [routine, calls, ns] = [0, 1, 2].map(|n| one[n].load(Ordering::Relaxed));
-        Away { routine, calls, ns, way: way::ASIDE, ..Away::default() }
+fn called() -> impl Iterator<Item = Away> {
+    let one = |one: &Counted| {
+        let [routine, calls, ns, way] =
+            [&one.routine, &one.calls, &one.ns, &one.way].map(|n| n.load(Ordering::Relaxed));
+        Away { routine, calls, ns: (ns as i64).max(0) as u64, way, ..Away::default() }
     };
-    ASIDE.iter().map(one).filter(|used| used.calls > 0)
+    CALLED.iter().map(one).filter(|used| used.calls > 0)
 }
 
 fn counted(known: &Known) -> Vec<Away> {
-    known.uses.iter().copied().chain(aside()).collect()
+    known.uses.iter().copied().chain(called()).collect()
 }
 
 /// How routines are called in this process, the most frequent calls that were counted first. `translated`: what is known of calls that were translated.

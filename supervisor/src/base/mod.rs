@@ -28,4 +28,4 @@ pub use descriptor::above_standard;
 pub use error::{Doing, Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
 pub use moment::{Moment, since_1970, with_counter};
 pub use processor::{Processor, cpuid_table};
-pub use symbols::{Routines, named};
+pub use symbols::{Described, Routines, named};

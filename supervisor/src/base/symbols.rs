@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bubble::routines::{way, why};
-use isa::routine::{Obstacle, followed};
+use isa::routine::{Obstacle, Own, Plan, Way, followed};
 use machine::mapping::{self, Mapping};
 use object::{Object, ObjectSymbol};
 
@@ -63,16 +63,10 @@ pub fn text_at(offset: u64, len: u64) -> Option<String> {
     String::from_utf8(bytes.to_vec()).ok()
 }
 
-/// Why the routine at this offset can't be called from translated code; `None` if that isn't its machine code's fault.
+/// Why the routine at this offset can't be called from translated code as it is; `None` if that isn't its machine code's fault.
 pub fn obstacle(offset: u64) -> Option<String> {
     let base = at(0) as u64;
-    let end = len_of_image();
-    if offset >= end {
-        return None;
-    }
-    // SAFETY: the image's code jumps to its own code only, and there are more bytes of it behind any instruction.
-    let code_at = |pc: u64| unsafe { *(pc as *const [u8; isa::MAX_LEN]) };
-    match followed(base + offset, code_at).err()? {
+    match followed(base + offset, &own_code(offset)?).err()? {
         Obstacle::Length => Some("it is too long".into()),
         Obstacle::Instruction { pc, text } => {
             let function = Symbols::read().and_then(|symbols| symbols.function(pc - base));
@@ -80,6 +74,29 @@ pub fn obstacle(offset: u64) -> Option<String> {
             Some(format!("it has `{text}`{function}"))
         }
     }
+}
+
+/// What is put aside for the routine at this offset, which doesn't change much.
+fn put_aside(offset: u64) -> Option<String> {
+    let routine = at(0) as u64 + offset;
+    let touched = match Plan::new(own_code(offset)?).way(routine) {
+        Way::Itself(touched) => touched,
+        _ => return Some(format!("all is put aside where {}", obstacle(offset)?)),
+    };
+    let vectors = touched.vectors.count_ones();
+    let parts = [
+        (vectors > 0, format!("{vectors} vector register{}", if vectors == 1 { "" } else { "s" })),
+        (touched.mxcsr, "MXCSR".to_owned()),
+        (touched.fs, "FS".to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|(is_it, _)| *is_it).map(|(_, text)| text).collect();
+    Some(format!("it uses {}", parts.join(", ")))
+}
+
+/// The code of this program, as long as that is asked for a place inside.
+fn own_code(offset: u64) -> Option<Own> {
+    // SAFETY: routines are functions of the image, which is this program.
+    (offset < len_of_image()).then(|| unsafe { Own::new() })
 }
 
 fn at(offset: u64) -> *const u8 {
@@ -144,27 +161,61 @@ impl Routines {
         }
     }
 
-    /// For each, those first whose calls take most, the name of a line and what it says. `cpu_ns`: all time of the slices.
-    pub fn lines(&self, cpu_ns: u64) -> Vec<(&'static str, String)> {
+    /// For each, those first whose calls take most, what is to be said. `cpu_ns`: all time of the slices.
+    pub fn described(&self, cpu_ns: u64) -> Vec<Described> {
         let mut all: Vec<_> = self.0.iter().collect();
         all.sort_by_key(|(_, used)| std::cmp::Reverse((used.ns, used.calls, used.places)));
-        let line = |(&(offset, way), used): (&(u64, u64), &Used)| {
+        let one = |(&(offset, way), used): (&(u64, u64), &Used)| {
             let name = used.name.clone().unwrap_or_else(|| named(&format!("{MARK}{offset:x}")));
-            let share = 100.0 * used.ns as f64 / cpu_ns.max(1) as f64;
-            let counted = format!("{name}, {} calls, {share:.1} % of the time in it", used.calls);
             let obstacle = || obstacle(offset).unwrap_or_else(|| "it changes more than general registers".into());
-            let places = format!("{name}, at {} places", used.places);
-            match way {
-                way::LEAVES if used.why == 0 => ("leaves_the_cache", format!("{counted}: {}", obstacle())),
-                way::LEAVES => ("leaves_the_cache", format!("{counted}: {}", used.reasons().join(", "))),
-                way::ASIDE => ("is_called_aside", format!("{counted}: {}", obstacle())),
-                way::CALLED => {
-                    ("is_called", format!("{places}: it is too long to be in place, calls, loops or uses the stack"))
+            let (way, why) = match way {
+                way::LEAVES if used.why == 0 => ("leaves_the_cache", obstacle()),
+                way::LEAVES => ("leaves_the_cache", used.reasons().join(", ")),
+                way::ASIDE => ("is_called_aside", obstacle()),
+                way::PARTLY => {
+                    let aside = put_aside(offset).unwrap_or_else(|| "it uses vector registers".into());
+                    ("is_called_partly_aside", aside)
                 }
-                _ => ("is_in_place", places),
-            }
+                way::CALLED => ("is_called", "it is too long to be in place, calls, loops or uses the stack".into()),
+                _ => ("is_in_place", String::new()),
+            };
+            let is_counted = !["is_called", "is_in_place"].contains(&way);
+            let share = 100.0 * used.ns as f64 / cpu_ns.max(1) as f64;
+            Described { name, way, counted: is_counted.then_some((used.calls, share)), places: used.places, why }
         };
-        all.into_iter().map(line).collect()
+        all.into_iter().map(one).collect()
+    }
+}
+
+/// What people are told of a routine.
+pub struct Described {
+    name: String,
+    /// How it is called: the end of a line's name.
+    pub way: &'static str,
+    /// Its calls, and the share of the time in it, in percent, where they are counted.
+    counted: Option<(u64, f64)>,
+    places: u64,
+    why: String,
+}
+
+impl Described {
+    /// For the report.
+    pub fn text(&self) -> String {
+        let Self { name, places, why, .. } = self;
+        let numbers = match self.counted {
+            Some((calls, share)) => format!("{name}, {calls} calls, {share:.1} % of the time in it"),
+            None => format!("{name}, at {places} places"),
+        };
+        if why.is_empty() { numbers } else { format!("{numbers}: {why}") }
+    }
+
+    /// For the collector: with tabs between. What isn't known is empty.
+    pub fn line(&self) -> String {
+        let Self { name, way, places, why, .. } = self;
+        let (calls, share) =
+            self.counted.map(|(calls, share)| (calls.to_string(), format!("{share:.1}"))).unwrap_or_default();
+        let places = if self.counted.is_some() { String::new() } else { places.to_string() };
+        format!("{way}\t{name}\t{calls}\t{share}\t{places}\t{why}")
     }
 }
 

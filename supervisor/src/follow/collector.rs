@@ -1,7 +1,7 @@
 //! The collector process, as the control process sees it: commands out, answers in, never waited for anywhere but in
 //! [`crate::events`].
 //!
-//! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `before SLOT`, `fini WORTH STATUS[, HEADING]` (the status is minus the signal, if one has killed the app); each is answered by one
+//! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `before SLOT`, `routine` with how one is called, `fini WORTH STATUS[, HEADING]` (the status is minus the signal, if one has killed the app); each is answered by one
 //! line, `ok`, `error TEXT` or `misplaced TEXT`, in order.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -21,6 +21,7 @@ use crate::run_memory::{ClaimedSlot, RunMemory};
 /// What an answer will be about.
 enum Asked {
     Hello,
+    Routine,
     Fold(ClaimedSlot),
     Before,
     Fini,
@@ -129,6 +130,14 @@ impl Collector {
         self.ask(&line, Asked::Fini)
     }
 
+    /// Tells how a routine of the tool's was called, to be told with the result.
+    ///
+    /// # Errors
+    /// If the collector has died.
+    pub fn tell_routine(&mut self, line: &str) -> Result<(), Failure> {
+        self.ask(&format!("routine {line}\n"), Asked::Routine)
+    }
+
     /// Whether the total was printed.
     pub fn is_finished(&self) -> bool {
         self.finished
@@ -166,7 +175,7 @@ impl Collector {
         }
         match self.asked.pop_front() {
             Some(Asked::Fold(slot)) => memory.release(slot),
-            Some(Asked::Hello) => {}
+            Some(Asked::Hello | Asked::Routine) => {}
             Some(Asked::Before) => self.put_together += 1,
             Some(Asked::Fini) => self.finished = true,
             None => return Err(Failure::Collector("it answers what it wasn't asked".into())),

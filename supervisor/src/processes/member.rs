@@ -179,7 +179,7 @@ impl<'a> Member<'a> {
         };
         let heading = settings.follow.then(|| format!("process {} ({})", self.pid, printing.resources.name));
         let process = (!self.is_first).then_some(self.pid);
-        match printing.go_on(heading.as_deref()) {
+        match printing.go_on(heading.as_deref(), settings) {
             Ok(false) => Conclusion::Later(Self { stage: MemberStage::Prints(printing), ..self }),
             Ok(true) => {
                 let heading = heading.filter(|_| !self.is_first);
@@ -201,10 +201,14 @@ fn failed<'a>(resources: Resources<'a>, failure: Failure, process: Option<i32>, 
 
 impl Printing<'_> {
     /// Whether the total is printed.
-    fn go_on(&mut self, heading: Option<&str>) -> Result<bool, Failure> {
+    fn go_on(&mut self, heading: Option<&str>, settings: &Settings) -> Result<bool, Failure> {
         let collector = &mut self.resources.collector;
         collector.take_answers(&mut self.resources.memory)?;
         if collector.is_idle() && !self.asked {
+            // Who wants to know what the run cost gets that with a result in JSON as well.
+            for routine in settings.report.iter().flat_map(|_| self.resources.statistics.routines()) {
+                collector.tell_routine(&routine.line())?;
+            }
             collector.fini(self.resources.statistics.worth(), self.exit, heading)?;
             self.asked = true;
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bubble::shared::{End, EndKind, SliceStats};
 
 use super::worth::{Doubts, Worth};
-use crate::base::{Moment, Routines};
+use crate::base::{Described, Moment, Routines};
 
 /// Why a slice ended where it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,6 +145,11 @@ impl Statistics {
             routines: Routines::default(),
             boots: Vec::new(),
         }
+    }
+
+    /// What is said of the tool's routines.
+    pub fn routines(&self) -> Vec<Described> {
+        self.routines.described(self.slice.cpu_ns)
     }
 
     /// A slice ended in this way.
@@ -293,8 +298,8 @@ impl Statistics {
         line("full_checks", self.slice.full_checks.to_string());
         line("stack_checks", self.slice.stack_checks.to_string());
         line("memory_checks", self.slice.memory_checks.to_string());
-        for (n, (how, routine)) in self.routines.lines(self.slice.cpu_ns).into_iter().enumerate() {
-            line(&format!("routine_{}_{how}", n + 1), routine);
+        for (n, routine) in self.routines().iter().enumerate() {
+            line(&format!("routine_{}_{}", n + 1, routine.way), routine.text());
         }
         for (slice, end) in self.ends.iter().flatten() {
             line(&format!("slice_{slice}_ended"), end.clone());

@@ -63,6 +63,18 @@ fn an_exact_result_says_so_in_a_file_and_to_programs() {
         let values = format!("{{\"instructions\":{total},\"repetitions\":\"once\"}}");
         let expected = format!("{{\"result\":\"exact\",\"tool\":\"icount2\",\"values\":{values}}}\n");
         assert_eq!(fs::read_to_string(&file).unwrap(), expected);
+        // With a report it says how routines were called.
+        let report = file_of(&scratch, "report");
+        let options = ["-sp", sliced, "-report", &report, "-t", "icount2", "--json", "-o", &file, "--", "/bin/true"];
+        assert_eq!(superpin(&options).status, 0);
+        let result = fs::read_to_string(&file).unwrap();
+        let places = fs::read_to_string(&report).unwrap();
+        let places = places.lines().find_map(|line| line.strip_prefix("routine_1_is_in_place: ")).expect("a routine");
+        let (name, places) = places.split_once(", at ").expect("how many");
+        let places = places.strip_suffix(" places").expect("places");
+        let numbers = format!("\"calls\":null,\"name\":\"{name}\",\"percent_of_time\":null,\"places\":{places}");
+        let routines = format!("\"routines\":[{{{numbers},\"way\":\"is_in_place\",\"why\":null}}]");
+        assert!(result.contains(&routines), "{result}");
     }
     for tool in ["none", "opcodes", "branches", "bpred", "memaddr", "dcache", "allcache"] {
         let outcome = superpin(&["-t", tool, "--json", "--", "/bin/true"]);

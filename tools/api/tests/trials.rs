@@ -309,16 +309,18 @@ fn the_report_says_how_routines_are_called() {
         total.expect("a total").to_owned()
     };
     for mode in ["0", "1"] {
-        for (engine, way) in [("none", "leaves_the_cache"), ("all", "is_called_aside")] {
-            let engine = if engine == "none" { &["-engine", "no-aside"][..] } else { &[] };
-            let options = ["-sp", mode, "-report", "-", "-t", "rarely-prints", "--", "/bin/ls", "/"];
-            let printed = text(&run(&[engine, &options[..]].concat()).stderr);
+        for (engine, way, why) in [
+            ("no-aside", "leaves_the_cache", ": `-engine` says so"),
+            ("no-partly", "is_called_aside", ": it has `"),
+            ("no-aside,aside", "is_called_partly_aside", ": all is put aside where it has `"),
+        ] {
+            let options = ["-engine", engine, "-sp", mode, "-report", "-", "-t", "rarely-prints", "--", "/bin/ls", "/"];
+            let printed = text(&run(&options).stderr);
             let first = format!("routine_1_{way}: trials::wrong::failing::rarely_prints, ");
             let line = printed.lines().find_map(|line| line.strip_prefix(&first[..]));
             let line = line.unwrap_or_else(|| panic!("{printed}"));
             let (calls, rest) = line.split_once(" calls, ").expect("calls");
             assert_eq!(calls, total(&printed), "{printed}");
-            let why = if way == "is_called_aside" { ": it has `" } else { ": `-engine` says so" };
             assert!(rest.contains(" % of the time in it: "), "{line}");
             assert!(rest.contains(why), "{line}");
             assert!(!printed.contains("routine_2"), "{printed}");

@@ -13,6 +13,8 @@ pub mod way {
     pub const CALLED: u64 = 2;
     /// It isn't: what it does is done in place.
     pub const IN_PLACE: u64 = 3;
+    /// By translated code, with those vector registers aside that it changes.
+    pub const PARTLY: u64 = 4;
 }
 
 /// Why translated code is left for a routine: bits.

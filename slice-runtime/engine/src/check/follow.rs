@@ -3,14 +3,14 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use bubble::map::{BUBBLE, CACHE_OWN};
+use bubble::map::{BUBBLE, CACHE_OWN, TRANSLATED_OWN};
 use isa::{Code, Instruction, Kind, MAX_LEN, MemoryOperand};
 use machine::{AppPc, CachePc, Gpr};
 
 use super::thunks::{self, RED_ZONE, WORDS};
 
 /// Copies lie in the upper half of the process's own cache, which translations of the app leave alone then.
-pub const COPIES: Range<u64> = CACHE_OWN.start + CACHE_OWN.size / 2..CACHE_OWN.end();
+pub const COPIES: Range<u64> = CACHE_OWN.start + CACHE_OWN.size / 2..TRANSLATED_OWN.end();
 
 /// No copy lies at 0, which says that there is none.
 const FIRST: u64 = 16;

@@ -5,25 +5,78 @@
 
 use std::arch::global_asm;
 use std::mem::offset_of;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
+use bubble::routines::way;
 use machine::Registers;
 use translator::abi::{Doors, ThreadState};
 
-use super::extended::{load_extended_state, store_extended_state};
+use super::extended::{load_extended_state, store_extended_state, store_fs_base};
+use super::prepare::prepare;
 use super::switch::{REGISTERS, XSTATE, leave_by_stub_pc, stub_miss_pc};
-use crate::routines;
+use crate::routines::{self, Counted};
+
+/// The routine in rax is about to be called: r10 = what is counted of it, or 0 if there is no room; its call is counted. Flags, r10 and r11 are free.
+macro_rules! count_call {
+    ($way:literal) => {
+        concat!(
+            "mov [rip + {current}], rax\n",
+            "mov r10d, eax\n",
+            "shr r10d, 4\n",
+            "and r10d, {first_called} - 1\n",
+            "imul r10d, r10d, {counted_size}\n",
+            "lea r11, [rip + {counted}]\n",
+            "add r10, r11\n",
+            "2:\n",
+            "cmp [r10], rax\n",
+            "je 4f\n",
+            "cmp qword ptr [r10], 0\n",
+            "je 3f\n",
+            "add r10, {counted_size}\n",
+            "lea r11, [rip + {counted} + {most_counted} * {counted_size}]\n",
+            "cmp r10, r11\n",
+            "jb 2b\n",
+            "xor r10d, r10d\n",
+            "jmp superpin_all_aside\n",
+            "3:\n",
+            "mov [r10], rax\n",
+            "lea r11, [rip + superpin_all_aside]\n",
+            "mov [r10 + {through}], r11\n",
+            "mov qword ptr [r10 + {way}], ",
+            $way,
+            "\n4:\n",
+            "inc qword ptr [r10 + {calls}]\n",
+        )
+    };
+}
 
 global_asm!(
     ".pushsection .text.superpin_gateway, \"ax\", @progbits",
-    // Called by translated code, on the runtime's stack: calls the routine in rax with the runtime's extended state and FS, and whatever arguments there are in registers and on the stack.
+    // Called by translated code, on the runtime's stack: calls the routine in rax. Most often it is known by now how. Of some calls the time is taken.
+    ".balign 16",
+    ".globl superpin_partly",
+    ".hidden superpin_partly",
+    "superpin_partly:",
+    count_call!("{partly}"),
+    "cmp byte ptr [r10 + {calls}], 1",
+    "je superpin_all_aside",
+    "jmp [r10 + {through}]",
     ".balign 16",
     ".globl superpin_aside",
     ".hidden superpin_aside",
     "superpin_aside:",
+    count_call!("{aside_way}"),
+    // Goes on to the routine in rax with the runtime's extended state and FS, and whatever arguments there are in registers and on the stack; r10 as above.
+    ".globl superpin_all_aside",
+    ".hidden superpin_all_aside",
+    "superpin_all_aside:",
     "pop qword ptr gs:[{aside}]",
     "mov gs:[{aside} + 8], rax",
+    "mov [rip + {counted_now}], r10",
     "mov r10, rdx",
     "mov r11, rcx",
+    store_fs_base!(),
     store_extended_state!(),
     "mov rax, gs:[{runtime_fs}]",
     "wrfsbase rax",
@@ -34,26 +87,10 @@ global_asm!(
     "mov rdx, r10",
     "mov rcx, r11",
     "mov rax, gs:[{aside} + 8]",
-    "mov [rip + {current}], rax",
-    // Its place among those that are counted: of some calls the time is taken.
-    "lea r10, [rip + {counted}]",
-    "lea r11, [r10 + {most_counted} * 24]",
-    "2:",
-    "cmp [r10], rax",
-    "je 4f",
-    "cmp qword ptr [r10], 0",
-    "je 3f",
-    "add r10, 24",
-    "cmp r10, r11",
-    "jb 2b",
-    "jmp 5f",
-    "3:",
-    "mov [r10], rax",
-    "4:",
-    "mov r11, [r10 + 8]",
-    "inc r11",
-    "mov [r10 + 8], r11",
-    "cmp r11b, 1",
+    "mov r10, [rip + {counted_now}]",
+    "test r10, r10",
+    "jz 5f",
+    "cmp byte ptr [r10 + {calls}], 1",
     "jne 5f",
     "push rdi",
     "push rsi",
@@ -64,7 +101,7 @@ global_asm!(
     "push rax",
     "push r10",
     "mov rdi, r10",
-    "call {sample}",
+    "call {begins}",
     "pop r10",
     "pop rax",
     "pop r9",
@@ -88,9 +125,17 @@ global_asm!(
     ".popsection",
     aside = const offset_of!(ThreadState, aside),
     current = sym routines::CURRENT,
-    counted = sym routines::ASIDE,
-    most_counted = const routines::MOST_ASIDE,
-    sample = sym routines::sample,
+    counted = sym routines::CALLED,
+    counted_now = sym COUNTED_NOW,
+    counted_size = const size_of::<Counted>(),
+    first_called = const routines::FIRST_CALLED,
+    most_counted = const routines::MOST_CALLED,
+    calls = const offset_of!(Counted, calls),
+    through = const offset_of!(Counted, through),
+    way = const offset_of!(Counted, way),
+    partly = const way::PARTLY,
+    aside_way = const way::ASIDE,
+    begins = sym begins,
     sampled = sym routines::SAMPLED,
     sampled_end = sym routines::end_of_sample,
     runtime_fs = const offset_of!(ThreadState, runtime_fs),
@@ -107,11 +152,26 @@ global_asm!(
 );
 
 unsafe extern "C" {
+    fn superpin_partly();
     fn superpin_aside();
+}
+
+/// What is counted of the routine that is called with all aside.
+static COUNTED_NOW: AtomicU64 = AtomicU64::new(0);
+
+/// A call begins whose time is taken, the first one among them. All of the app's state is aside.
+extern "C" fn begins(entry: &Counted) {
+    if entry.way.load(Relaxed) == way::PARTLY && entry.calls.load(Relaxed) == 1 {
+        // Where there is no room for it, each is called as this one.
+        if let Some(through) = prepare(entry.routine.load(Relaxed)) {
+            entry.through.store(through, Relaxed);
+        }
+    }
+    routines::sample(entry);
 }
 
 /// Addresses that emitted code goes to.
 pub fn doors() -> Doors {
-    let aside = superpin_aside as *const () as u64;
-    Doors { leave_by_stub: leave_by_stub_pc(), stub_miss: stub_miss_pc(), aside }
+    let [partly, aside] = [superpin_partly, superpin_aside].map(|door| door as *const () as u64);
+    Doors { leave_by_stub: leave_by_stub_pc(), stub_miss: stub_miss_pc(), aside, partly }
 }

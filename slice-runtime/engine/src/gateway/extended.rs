@@ -58,12 +58,17 @@ macro_rules! load_extended_state {
     };
 }
 
-/// Instructions that store it, and the base of FS, by way of the same.
+/// Instructions that store the base of FS, by way of rax.
+macro_rules! store_fs_base {
+    () => {
+        concat!("rdfsbase rax\n", "mov gs:[{fs_base}], rax\n")
+    };
+}
+
+/// Instructions that store the extended state, by way of rax, rcx and rdx.
 macro_rules! store_extended_state {
     () => {
         concat!(
-            "rdfsbase rax\n",
-            "mov gs:[{fs_base}], rax\n",
             "mov eax, gs:[{xsave_mask}]\n",
             "mov edx, gs:[{xsave_mask} + 4]\n",
             "xsave64 gs:[{xstate}]\n",
@@ -103,4 +108,4 @@ macro_rules! store_extended_state {
     };
 }
 
-pub(super) use {load_extended_state, store_extended_state};
+pub(super) use {load_extended_state, store_extended_state, store_fs_base};

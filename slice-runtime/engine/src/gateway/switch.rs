@@ -20,7 +20,7 @@ use std::mem::offset_of;
 use machine::{Registers, XState};
 use translator::abi::{Cpu, HOME_R9, HOME_R10, SLOT_R11, ThreadState};
 
-use super::extended::{load_extended_state, store_extended_state};
+use super::extended::{load_extended_state, store_extended_state, store_fs_base};
 
 pub(super) const REGISTERS: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers);
 pub(super) const XSTATE: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, xstate) + offset_of!(XState, bytes);
@@ -82,6 +82,7 @@ global_asm!(
     "pop rax",
     "mov gs:[{rflags}], rax",
     "cld",
+    store_fs_base!(),
     store_extended_state!(),
     // Abandons an entry, or leaves when `cpu` is already filled in.
     ".globl superpin_abandon",

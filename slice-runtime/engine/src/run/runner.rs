@@ -48,10 +48,11 @@ impl Runner {
         let thread = ThreadState::main();
         // SAFETY: THREADS is mapped and ours.
         unsafe { gateway::adopt(thread, settings.xcr0) };
+        gateway::begin();
         let space = |id, tables, executed, written| {
             // SAFETY: the caller promised the mappings.
             let tables = unsafe { Tables::at(tables, id == SpaceId::Shared) };
-            CodeSpace::new(id, tables, executed, written, settings.cache_bytes.min(map::CACHE_OWN.size))
+            CodeSpace::new(id, tables, executed, written, settings.cache_bytes.min(map::TRANSLATED_OWN.size))
         };
         let own = space(SpaceId::Own, map::TABLES_OWN.start, map::CACHE_OWN.start, map::CACHE_OWN.start);
         let shared = || space(SpaceId::Shared, map::TABLES.start, map::CACHE_SHARED.start, map::CACHE_ALIAS.start);
@@ -62,7 +63,7 @@ impl Runner {
             // indirect branches, which is filled at once.
             let tables = (map::TABLES_OWN.start, map::TABLES_OWN.size);
             let counts = (map::COUNTS.start, map::COUNTS.size);
-            let cache = (map::CACHE_OWN.start, map::CACHE_OWN.size);
+            let cache = (map::CACHE_OWN.start, map::TRANSLATED_OWN.size);
             for (start, size) in [cache, (map::THREADS.start, HUGE_PAGE), tables, counts] {
                 // SAFETY: advice about mappings of the engine's own.
                 unsafe { libc::madvise(start as *mut _, size as usize, libc::MADV_HUGEPAGE) };

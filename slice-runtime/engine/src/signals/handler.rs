@@ -171,5 +171,5 @@ fn runtime_fault(signal: i32, pc: u64, context: &libc::ucontext_t) -> ! {
     assert!(context.uc_mcontext.gregs[libc::REG_EFL as usize] & flags::TF as i64 == 0, "{TRAP_FLAG}");
     assert!(!safe_reads::is_forbidden(pc), "{}", safe_reads::MISUSE);
     let address = context.uc_mcontext.gregs[libc::REG_CR2 as usize];
-    panic!("signal {signal} at {}, address {address:#x}", crate::routines::in_image(pc));
+    panic!("signal {signal} at {}, address {address:#x}", crate::routines::in_image(gateway::original(pc)));
 }

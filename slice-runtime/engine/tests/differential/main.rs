@@ -13,6 +13,7 @@ mod state;
 mod stepper;
 mod stream;
 mod switches;
+mod touched;
 mod translated;
 mod watchdog;
 mod whole;

@@ -76,6 +76,7 @@ fn trials(optimisation: Optimisation) -> &'static [Trial] {
         O::Drain => &[(&[], "words"), (&[O::Keep], "words and blocks")],
         O::Stubs => &[(&[], "counters"), (&[], "words")],
         O::Call | O::Aside => &[(&[], "calls"), (&[], "around")],
+        O::Partly => &[(&[], "calls")],
         O::Remember | O::Inherit | O::FastPath | O::SelfCheck | O::Snapshot => &[],
     }
 }

@@ -1,36 +1,14 @@
 //! What a routine that is called changes, found from its machine code.
 
-use iced_x86::{Code as Opcode, CpuidFeature, FlowControl, OpAccess};
+use iced_x86::FlowControl;
 use machine::{AppPc, Gpr};
 
-use crate::decode::Kind;
-use crate::decode::gpr;
-use crate::decode::{Instruction, MAX_LEN};
-use crate::facts::with_info;
+use super::text::Text;
+use super::touched::Touched;
+use crate::decode::{Instruction, Kind};
 
 /// Instructions that are looked at, in the routine and all that it calls.
 const MOST: usize = 400;
-
-/// What only general registers and flags are needed for. For the x87 unit iced doesn't name the registers.
-const GENERAL: [CpuidFeature; 17] = [
-    CpuidFeature::ADX,
-    CpuidFeature::BMI1,
-    CpuidFeature::BMI2,
-    CpuidFeature::CET_IBT,
-    CpuidFeature::CMOV,
-    CpuidFeature::CX8,
-    CpuidFeature::INTEL186,
-    CpuidFeature::INTEL286,
-    CpuidFeature::INTEL386,
-    CpuidFeature::INTEL486,
-    CpuidFeature::INTEL8086,
-    CpuidFeature::LZCNT,
-    CpuidFeature::MOVBE,
-    CpuidFeature::MULTIBYTENOP,
-    CpuidFeature::PAUSE,
-    CpuidFeature::POPCNT,
-    CpuidFeature::X64,
-];
 
 /// Registers that a routine gives back as it got them (C convention).
 const PRESERVED: u16 = 1 << Gpr::Rbx as u16
@@ -59,18 +37,17 @@ pub enum Obstacle {
 }
 
 /// The general registers that the routine at `routine_pc` may change, one bit for each, if it changes nothing else but
-/// flags and memory and uses no thread-local storage. `None`: it does, or it goes where its code doesn't tell. `code_at` reads
-/// machine code: [`MAX_LEN`] bytes at an address.
-pub fn clobbers(routine_pc: u64, code_at: impl Fn(u64) -> [u8; MAX_LEN]) -> Option<u16> {
-    followed(routine_pc, code_at).ok()
+/// flags and memory and uses no thread-local storage. `None`: it does, or it goes where its code doesn't tell.
+pub fn clobbers(routine_pc: u64, text: impl Text) -> Option<u16> {
+    followed(routine_pc, &text).ok().filter(|touched| touched.is_general()).map(|touched| touched.general)
 }
 
-/// The same.
+/// What the routine may change, itself and by all that it calls.
 ///
 /// # Errors
 /// The first obstacle.
-pub fn followed(routine_pc: u64, code_at: impl Fn(u64) -> [u8; MAX_LEN]) -> Result<u16, Obstacle> {
-    let mut changed = 0;
+pub fn followed(routine_pc: u64, text: &impl Text) -> Result<Touched, Obstacle> {
+    let mut changed = Touched::default();
     let mut seen = Vec::new();
     let mut open = vec![routine_pc];
     while let Some(pc) = open.pop() {
@@ -81,46 +58,47 @@ pub fn followed(routine_pc: u64, code_at: impl Fn(u64) -> [u8; MAX_LEN]) -> Resu
             return Err(Obstacle::Length);
         }
         seen.push(pc);
-        let Ok(instruction) = Instruction::decode(&code_at(pc), AppPc(pc)) else {
-            return Err(Obstacle::Instruction { pc, text: "(unknown)".into() });
-        };
-        let obstacle = || Obstacle::Instruction { pc, text: instruction.to_string() };
-        changed |= changed_by(&instruction).ok_or_else(obstacle)?;
-        let next = instruction.next_pc().0;
-        match instruction.kind() {
-            Kind::Plain => open.push(next),
-            Kind::Jump { target } => open.push(target.0),
-            Kind::Branch { target, .. } | Kind::CountBranch { target } | Kind::Call { target } => {
-                open.extend([next, target.0]);
-            }
-            Kind::Return { .. } => {}
-            // What the compiler knows to be out of reach.
-            Kind::Trap if instruction.iced.flow_control() != FlowControl::Next => {}
-            _ => return Err(obstacle()),
-        }
+        let step = step_at(pc, text).ok_or_else(|| obstacle_at(pc, text))?;
+        changed = changed.and(step.touched);
+        open.extend(step.next.into_iter().chain(step.target));
     }
-    Ok(changed & !PRESERVED)
+    changed.general &= !PRESERVED;
+    Ok(changed)
 }
 
-/// The general registers that an instruction changes; `None` if it touches something that isn't followed.
-fn changed_by(instruction: &Instruction) -> Option<u16> {
-    let sets_direction = matches!(instruction.iced.code(), Opcode::Std | Opcode::Popfq | Opcode::Popfw);
-    let general = instruction.iced.cpuid_features().iter().all(|feature| GENERAL.contains(feature));
-    if !general || sets_direction || instruction.unrepeatable().is_some() || instruction.segment().is_some() {
-        return None;
-    }
-    with_info(instruction, |info| {
-        let mut changed = 0;
-        for used in info.used_registers() {
-            let reads = matches!(used.access(), OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess);
-            match gpr(used.register()) {
-                Some(r) if !reads => changed |= 1 << r as u16,
-                Some(_) => {}
-                // Segment registers stand for flat segments.
-                None if used.register().is_segment_register() && reads => {}
-                None => return None,
-            }
-        }
-        Some(changed)
-    })
+/// What is known of an instruction of a routine's that can be followed.
+pub(super) struct Step {
+    pub instruction: Instruction,
+    pub touched: Touched,
+    /// What follows it, unless that is never executed.
+    pub next: Option<u64>,
+    /// Where it jumps to, or what it calls.
+    pub target: Option<u64>,
+    pub calls: bool,
+}
+
+/// The instruction there; `None` if it does more than is followed, or goes where the code doesn't tell.
+pub(super) fn step_at(pc: u64, text: &impl Text) -> Option<Step> {
+    let instruction = Instruction::decode(&text.code(pc), AppPc(pc)).ok()?;
+    let next = Some(instruction.next_pc().0);
+    let touched = Touched::of(&instruction)?;
+    let constant = || instruction.rip_target().and_then(|address| text.constant(address));
+    let (next, target, calls) = match instruction.kind() {
+        Kind::Plain => (next, None, false),
+        Kind::Jump { target } => (None, Some(target.0), false),
+        Kind::Branch { target, .. } | Kind::CountBranch { target } => (next, Some(target.0), false),
+        Kind::Call { target } => (next, Some(target.0), true),
+        Kind::CallIndirect => (next, Some(constant()?), true),
+        Kind::JumpIndirect => (None, Some(constant()?), false),
+        Kind::Return { .. } => (None, None, false),
+        // What the compiler knows to be out of reach.
+        Kind::Trap if instruction.iced.flow_control() != FlowControl::Next => (None, None, false),
+        _ => return None,
+    };
+    Some(Step { instruction, touched, next, target, calls })
+}
+
+fn obstacle_at(pc: u64, text: &impl Text) -> Obstacle {
+    let instruction = Instruction::decode(&text.code(pc), AppPc(pc));
+    Obstacle::Instruction { pc, text: instruction.map_or("(unknown)".into(), |instruction| instruction.to_string()) }
 }

@@ -11,17 +11,27 @@
 //! Whatever isn't understood makes the routine one that has to be called; nothing here is approximate.
 //! Invariant: executing the template changes memory as the routine would, and otherwise only the scratch registers
 //! and the flags that it names.
+//!
+//! What is too long for that is called, and what it changes is kept around the call. `clobbers` finds that out for a routine that can be followed in all its ways
+//! (`touched`: of one instruction). Most others have ways that are seldom gone (a table grows, a check fails): `plan` says which instructions of such a routine are
+//! copied, and where the copy has to put the rest of the app's state aside.
 
 mod branch;
 mod clobbers;
 mod fold;
 mod forms;
 mod inline;
+mod plan;
 mod state;
 mod template;
+mod text;
+mod touched;
 mod ways;
 
 pub use clobbers::{Obstacle, SCRATCH, clobbers, followed};
 pub use inline::{inline, inline_with_result};
+pub use plan::{Act, Plan, Way};
 pub use state::ARGUMENTS;
 pub use template::Inlined;
+pub use text::{Own, Text};
+pub use touched::Touched;

@@ -3,7 +3,7 @@
 //! ```text
 //!   code: a buffer that knows at which address it will run
 //!     ◄─ encode: addresses, prefixes
-//!        ◄─ moves, jumps, arithmetic: instructions of the translator's own
+//!        ◄─ moves, jumps, arithmetic, kept: instructions of the translator's own
 //!        ◄─ rewrite: the app's instructions, with another memory operand
 //! ```
 
@@ -11,6 +11,7 @@ mod arithmetic;
 mod code;
 mod encode;
 mod jumps;
+mod kept;
 mod moves;
 mod rewrite;
 

@@ -97,4 +97,6 @@ pub struct Doors {
     pub stub_miss: u64,
     /// Calls the routine in rax with all of the app's state aside that such a call may change, but general registers.
     pub aside: u64,
+    /// The same of a routine of which it is known that it changes little else, see [`isa::routine::Plan`]: only that is put aside.
+    pub partly: u64,
 }

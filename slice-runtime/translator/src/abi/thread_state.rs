@@ -98,6 +98,14 @@ pub struct ThreadState {
     pub aside: [u64; 2],
     /// See [`IndirectTables`].
     pub indirect: IndirectTables,
+    /// What is kept around a call of a routine that changes little, see the engine's `called`: the lower 128 bits of vector registers.
+    pub vectors: [[u64; 2]; 16],
+    /// MXCSR there.
+    pub mxcsr: u64,
+    /// 1 if the rest of the app's state has been put aside in that call.
+    pub escaped: u64,
+    /// Where the routine goes on then.
+    pub escape_to: u64,
 }
 
 impl ThreadState {

@@ -176,7 +176,8 @@ mod tests {
                 first_counter: 0,
             };
             let (counters, known) = (Counters::default(), RoutineFacts::default());
-            let doors = Doors { leave_by_stub: 0x5554_e000_1000, stub_miss: 0x5554_e000_1100, aside: 0x5554_e000_1200 };
+            let [leave_by_stub, stub_miss, aside, partly] = [0, 1, 2, 3].map(|n| 0x5554_e000_1000 + n * 0x100);
+            let doors = Doors { leave_by_stub, stub_miss, aside, partly };
             let rules = Rules {
                 off,
                 exact_faults: false,

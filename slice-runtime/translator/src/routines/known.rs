@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use bubble::routines::Away;
-use isa::routine::{ARGUMENTS, clobbers, inline};
+use isa::routine::{ARGUMENTS, Own, Plan, Way, inline};
 use machine::{AddressHasher, Memory, PAGE};
 
 use super::routine::routine_code;
@@ -20,12 +20,22 @@ type Key = (usize, u64, Option<u64>);
 /// A word's address and what is added to it.
 pub type Addition = (u64, i32);
 
+/// What is known of this program's routines.
+struct OwnPlan(Plan<Own>);
+
+impl Default for OwnPlan {
+    fn default() -> Self {
+        // SAFETY: it is asked for routines of the image only, which are functions of this program.
+        Self(Plan::new(unsafe { Own::new() }))
+    }
+}
+
 /// What is known.
 #[derive(Default)]
 pub struct RoutineFacts {
     additions: RefCell<HashMap<Key, Option<Addition>, BuildHasherDefault<AddressHasher>>>,
-    /// Registers that routines change, see [`clobbers`].
-    changed: RefCell<HashMap<usize, Option<u16>, BuildHasherDefault<AddressHasher>>>,
+    /// What routines change.
+    plan: OwnPlan,
     /// How calls were translated: how many of each routine in each way, and why not in a better one. See [`bubble::routines::way`].
     ways: RefCell<BTreeMap<(usize, u64), (u64, u64)>>,
     /// Numbers of pages that could be read.
@@ -73,13 +83,9 @@ impl RoutineFacts {
         self.ways.borrow().iter().map(one).collect()
     }
 
-    /// The general registers that a routine changes, if that is all but flags and memory.
-    pub(crate) fn changed_by(&self, routine: usize) -> Option<u16> {
-        let code_at = |pc: u64| {
-            // SAFETY: the image's code jumps to its own code only, and there are more bytes of it behind any instruction: see `routine_code`.
-            unsafe { *(pc as *const [u8; isa::MAX_LEN]) }
-        };
-        *self.changed.borrow_mut().entry(routine).or_insert_with(|| clobbers(routine as u64, code_at))
+    /// What a routine changes.
+    pub(crate) fn way_of(&self, routine: usize) -> Way {
+        self.plan.0.way(routine as u64)
     }
 
     /// The word's address and what is added, if that is all that the call does. It stands for `block_len` instructions.

@@ -98,6 +98,12 @@ fn reads(local: &mut Local, kind: u64, begin: u64, end: u64, address: u64, value
     see(local, kind, begin, end, read);
 }
 
+/// Floating point: whatever the app has set for its own, it is the tool's.
+fn root(local: &mut Local, value: u64) {
+    let root = (value as f64).sqrt() / 3.0;
+    local.words[1] = local.words[1].wrapping_add(root.to_bits() >> 8);
+}
+
 /// A value to be kept.
 fn mixed(local: &mut Local, address: u64, kept: u64) -> u64 {
     local.words[2] = local.words[2].wrapping_add(kept);
@@ -118,7 +124,7 @@ fn hash(seed: u64, value: u64) -> u64 {
 }
 
 /// What may be drawn for a block.
-const KINDS: u64 = 12;
+const KINDS: u64 = 13;
 
 fn instrument_block(block: &Block<'_, Local>, drawn: u64) {
     let (begin, end) = (block.address(), block.end_address());
@@ -138,6 +144,7 @@ fn instrument_block(block: &Block<'_, Local>, drawn: u64) {
             block.instructions().for_each(|i| i.call_in(versions, begin.0 % 3, see, (kind, begin, end, Arg::Pc)));
         }
         10 => block.call(At::Anywhere, add_weighed, (Arg::ThreadId, Arg::BlockInstructions)),
+        11 => block.call(At::Before, root, (Gpr::Rsp,)),
         _ => block.call(At::Anywhere, see, (kind, begin, end, Arg::ThreadId)),
     }
 }

@@ -22,6 +22,8 @@ pub trait Collect {
     fn before(&mut self, counted: &[u8]) -> Result<Vec<u8>, String>;
     /// Folds one encoded result, and what the slice in that slot has written.
     fn fold(&mut self, slice: SliceInfo, slot: usize, result: &[u8]) -> Result<(), String>;
+    /// Notes how a routine was called, as [`super::collector`] says.
+    fn routine(&mut self, line: &str);
     /// Prints the total and what it is worth, under a heading if that isn't empty and there is no file for it alone.
     fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted>;
 }
@@ -53,6 +55,8 @@ struct Collector<T: Tool> {
     streams: Option<Streams>,
     /// If the tool is checked.
     cut: Option<Cut<T>>,
+    /// How routines were called, for JSON.
+    routines: Vec<serde_json::Value>,
 }
 
 /// Makes a collecting tool from its options. To the name of a file a process that the app started (`process` isn't 0) adds
@@ -65,8 +69,8 @@ pub fn collect<T: Tool>(options: &[&OsStr], process: u32, checks: bool) -> Resul
     };
     let output = output.map(open).transpose()?;
     let (total, streams, cut) = (T::Total::default(), None, checks.then(Cut::new));
-    let counted = Vec::new();
-    Ok(Box::new(Collector { tool, total, counted, json, output, process, compress, streams, cut }))
+    let (counted, routines) = (Vec::new(), Vec::new());
+    Ok(Box::new(Collector { tool, total, counted, json, output, process, compress, streams, cut, routines }))
 }
 
 impl<T: Tool> Collect for Collector<T> {
@@ -96,6 +100,16 @@ impl<T: Tool> Collect for Collector<T> {
         let checks = self.cut.is_some();
         fold(&self.tool, &mut self.total, slice, result, checks, false)
             .map_err(|error| format!("the result of slice {} can't be decoded: {error}", slice.number))
+    }
+
+    fn routine(&mut self, line: &str) {
+        let parts: Vec<&str> = line.split('\t').collect();
+        let [way, name, calls, share, places, why] = parts[..] else { return };
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        self.routines.push(serde_json::json!({
+            "name": name, "way": way, "calls": calls.parse::<u64>().ok(), "percent_of_time": share.parse::<f64>().ok(),
+            "places": places.parse::<u64>().ok(), "why": text(why),
+        }));
     }
 
     fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted> {
@@ -177,6 +191,9 @@ impl<T: Tool> Collector<T> {
         }
         if self.process != 0 {
             object["pid"] = self.process.into();
+        }
+        if !self.routines.is_empty() {
+            object["routines"] = self.routines.clone().into();
         }
         writeln!(text, "{object}")
     }

@@ -9,6 +9,7 @@
 //! | `hello` | `ok`: tool and options are right, the output can be written |
 //! | `fold SLOT SLICE LEN` | `ok`: the result of LEN bytes in that slot was folded; the slot may be used again |
 //! | `before SLOT` | `ok`: what the next slice has counted in its first pass was put together with what was before, which is in its place now |
+//! | `routine WAY, NAME, CALLS, SHARE, PLACES, WHY` (tabs between) | `ok`: it is told with a result in JSON how that routine was called |
 //! | `fini WORTH STATUS[, HEADING]` | `ok`: the total is printed (on standard error under the heading); the collector exits with 0 |
 //! | | `misplaced TEXT`: it is on standard error, because the file can't be written; the collector exits with 1 |
 //! | (any) | `error TEXT`: the run failed; the collector exits with 1 |
@@ -97,6 +98,7 @@ fn serve(tools: &[Entry], args: &[OsString], commands: &mut dyn BufRead, answers
                 let values = Values(memory.writable(values_at(*slot), VALUES.size)?);
                 values.put(&tool.before(values.get())?)?;
             }
+            Command::Routine(line) => tool.routine(line),
             Command::Fini { worth, status, heading } => {
                 tool.fini(Told { worth: *worth, status: *status, images: &names.images() }, heading)?
             }
@@ -123,6 +125,7 @@ enum Command {
     Hello,
     Fold { slot: usize, slice: u64, len: u64 },
     Before { slot: usize },
+    Routine(String),
     Fini { worth: Worth, status: i32, heading: String },
 }
 
@@ -135,6 +138,9 @@ impl Command {
             let worth = Worth::named(worth).ok_or_else(unknown)?;
             let status = status.parse().map_err(|_| unknown())?;
             return Ok(Command::Fini { worth, status, heading: heading.to_owned() });
+        }
+        if let Some(rest) = line.strip_prefix("routine ") {
+            return Ok(Command::Routine(rest.to_owned()));
         }
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {

@@ -1,6 +1,10 @@
 //! Routines of all sorts, those that are put in place and those that are called, and instrumentation that puts them in.
 
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
 use bubble::map;
+use isa::routine::{Own, Plan, Way};
 use machine::Gpr;
 use translator::trace::{AnalysisCall, Arg, Point, Test, Trace};
 
@@ -46,6 +50,66 @@ extern "C" fn work(l: &mut Local, a: u64, b: u64, c: u64, d: u64, e: u64) {
     l.seen[3] = l.seen[3].wrapping_add(text.len() as u64 + e);
 }
 
+/// Computes with floating point.
+extern "C" fn floating(l: &mut Local, a: u64, b: u64) {
+    let next = (a as f64).sqrt() / 3.0 + f64::from_bits(l.partly[0]) / 7.0 - b as f64;
+    l.partly[0] = if next.is_finite() { next.to_bits() } else { 0 };
+    l.partly[1] += 1;
+}
+
+thread_local! {
+    static SEEN: Cell<u64> = const { Cell::new(0) };
+    static TABLE: RefCell<HashMap<u64, u64>> = RefCell::new(HashMap::new());
+}
+
+/// Uses thread-local storage.
+extern "C" fn local(l: &mut Local, a: u64) {
+    SEEN.set(SEEN.get().wrapping_add(a));
+    l.partly[2] += 1;
+}
+
+/// Has a table in thread-local storage, which grows now and then.
+extern "C" fn table(l: &mut Local, a: u64) {
+    TABLE.with_borrow_mut(|table| *table.entry(a % 5000).or_default() += 1);
+    l.partly[3] += 1;
+}
+
+/// Leaves its work to another function, which does more, if a number says so.
+extern "C" fn seldom(l: &mut Local, a: u64) {
+    l.partly[4] += 1;
+    if a & 7 == 0 {
+        work(l, a, a, a, a, a);
+    }
+}
+
+/// Calls of those, at a place that depends on the code alone.
+fn insert_partly(trace: &mut Trace, n: usize, choice: u64) {
+    let instruction = &trace.instructions[n];
+    let operand = instruction.memory_operands().iter().position(|m| !m.inexact);
+    let address = operand.map_or(Arg::Const(7), Arg::MemoryAddress);
+    let register = Arg::Register(Gpr::ALL[choice as usize % 16]);
+    let (routine, args) = match choice / 7 % 4 {
+        0 => (floating as *const (), vec![register, address]),
+        1 => (local as *const (), vec![register]),
+        2 => (table as *const (), vec![register]),
+        _ => (seldom as *const (), vec![register]),
+    };
+    let call = AnalysisCall::new(Point::Before(n), routine as usize, map::LOCAL.start, args);
+    trace.calls.push(AnalysisCall { predicated: choice & 1 == 0, ..call });
+}
+
+#[test]
+fn little_is_put_aside_for_most_routines() {
+    // SAFETY: these are functions of this program.
+    let plan = Plan::new(unsafe { Own::new() });
+    let way = |routine: *const ()| plan.way(routine as u64);
+    let Way::Itself(touched) = way(floating as *const ()) else { panic!("floating point can be followed") };
+    assert!(touched.mxcsr && touched.vectors != 0 && !touched.fs, "{touched:?}");
+    let Way::Itself(touched) = way(local as *const ()) else { panic!("what is initialised can be followed") };
+    assert!(touched.fs, "{touched:?}");
+    assert_eq!([way(table as *const ()), way(seldom as *const ())], [Way::Copy; 2]);
+}
+
 /// Calls of both kinds with all kinds of arguments, at places that depend on the code alone.
 pub fn insert_calls(trace: &mut Trace) {
     for n in 0..trace.instructions.len() {
@@ -65,7 +129,10 @@ pub fn insert_calls(trace: &mut Trace) {
                 &[choose as *const (), choose_out_of_line as *const ()],
                 vec![Arg::InstructionPointer, register, address],
             ),
-            _ => continue,
+            _ => {
+                insert_partly(trace, n, choice);
+                continue;
+            }
         };
         let predicated = choice & 1 == 0;
         for routine in routines {

@@ -24,6 +24,8 @@ pub struct Local {
     pub steps: u64,
     /// Weights of the instructions that were executed, see [`super::blocks`].
     pub weight: u64,
+    /// What routines leave for which little is put aside, and how often each was called.
+    pub partly: [u64; 5],
 }
 
 /// As it is now.

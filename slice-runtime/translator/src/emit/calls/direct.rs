@@ -1,5 +1,6 @@
 //! Routines that translated code calls itself. Most machine code shows that it changes a few general registers and flags only. For another all is put aside that a call may change: the general
-//! registers here, the rest by the engine's gateway ([`Doors::aside`](crate::abi::Doors)), which saves the way through the runtime, that is most of what leaving costs.
+//! registers here, the rest by the engine's gateway ([`Doors::aside`](crate::abi::Doors)), which saves the way through the runtime, that is most of what leaving costs; or only what
+//! the routine changes of the rest, if its machine code tells ([`Doors::partly`](crate::abi::Doors)).
 //!
 //! ```text
 //!          jump to `done` if the call is predicated and the instruction takes no effect
@@ -18,6 +19,7 @@
 
 use bubble::routines::{way, why};
 use bubble::switches::Optimisation;
+use isa::routine::Way;
 use isa::{Condition, Segment};
 use machine::{AppPc, Gpr};
 
@@ -50,6 +52,7 @@ impl Emitter<'_> {
     ) -> Result<InPlace, u64> {
         let few = self.called_directly(call);
         let clobbered = few.or_else(|| self.called_with_all_aside(call)).ok_or(why::OFF)?;
+        let partly = few.is_none() && self.called_with_little_aside(call);
         let kind = self.facts.trace.instructions[spot.index].kind();
         let known = |arg: &Arg| constant(*arg, call.point, &self.facts.trace.instructions[spot.index], instructions);
         let values: Vec<Option<u64>> = call.args.iter().map(known).collect();
@@ -111,11 +114,12 @@ impl Emitter<'_> {
         self.put_flags(call);
         self.push_arguments(call, &values, saved);
         if few.is_none() {
+            let door = if partly { self.rules.doors.partly } else { self.rules.doors.aside };
             self.out.code.mov_imm(Gpr::Rax, call.routine as u64);
-            if self.out.code.reaches(self.rules.doors.aside) {
-                self.out.code.call(machine::CachePc(self.rules.doors.aside));
+            if self.out.code.reaches(door) {
+                self.out.code.call(machine::CachePc(door));
             } else {
-                self.out.code.mov_imm(Gpr::R11, self.rules.doors.aside);
+                self.out.code.mov_imm(Gpr::R11, door);
                 self.out.code.call_reg(Gpr::R11);
             }
         } else if self.out.code.reaches(call.routine as u64) {
@@ -138,13 +142,21 @@ impl Emitter<'_> {
         for skip in skipped {
             self.out.code.bind(skip);
         }
-        self.rules.known.note(call, if few.is_some() { way::CALLED } else { way::ASIDE }, 0);
+        let way = if partly { way::PARTLY } else { way::ASIDE };
+        self.rules.known.note(call, if few.is_some() { way::CALLED } else { way }, 0);
         Ok(InPlace { begun: made, done: made })
     }
 
     /// The registers that a call's routine changes, if it can be called from here.
     pub(in crate::emit) fn called_directly(&self, call: &AnalysisCall) -> Option<u16> {
-        self.rules.off.leaves(Optimisation::Call).then(|| self.rules.known.changed_by(call.routine)).flatten()
+        let way = self.rules.off.leaves(Optimisation::Call).then(|| self.rules.known.way_of(call.routine))?;
+        let Way::Itself(touched) = way else { return None };
+        touched.is_general().then_some(touched.general)
+    }
+
+    /// Whether not all but general registers must be put aside for it.
+    fn called_with_little_aside(&self, call: &AnalysisCall) -> bool {
+        self.rules.off.leaves(Optimisation::Partly) && self.rules.known.way_of(call.routine) != Way::Aside
     }
 
     /// The registers that any routine may change, if this one may be called from here all the same.

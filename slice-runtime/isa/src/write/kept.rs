@@ -1,0 +1,69 @@
+//! What is kept around a call: vector registers, MXCSR, the base of FS.
+
+use machine::{CachePc, Gpr};
+
+use super::code::Code;
+
+impl Code {
+    /// `[address]` = the lower 128 bits of a vector register, RIP-relative.
+    pub fn store_vector(&mut self, address: u64, vector: u8) {
+        self.with_rip(false, &[0x0f, 0x11], vector, address, 0);
+    }
+
+    /// The lower 128 bits of a vector register = `[address]`, RIP-relative. Those above them stay.
+    pub fn load_vector(&mut self, vector: u8, address: u64) {
+        self.with_rip(false, &[0x0f, 0x10], vector, address, 0);
+    }
+
+    /// `[address]` = MXCSR, RIP-relative.
+    pub fn store_mxcsr(&mut self, address: u64) {
+        self.with_rip(false, &[0x0f, 0xae], 3, address, 0);
+    }
+
+    /// MXCSR = `[address]`, RIP-relative.
+    pub fn load_mxcsr(&mut self, address: u64) {
+        self.with_rip(false, &[0x0f, 0xae], 2, address, 0);
+    }
+
+    /// FS base = `src`.
+    pub fn write_fs_base(&mut self, src: Gpr) {
+        self.put(&[0xf3, 0x48 | (src as u8) >> 3, 0x0f, 0xae, 0xd0 | src as u8 & 7]);
+    }
+
+    /// `dst |= [address]`, RIP-relative.
+    pub fn or_mem(&mut self, dst: Gpr, address: u64) {
+        self.with_rip(true, &[0x0b], dst as u8, address, 0);
+    }
+
+    /// `[address] = value`, RIP-relative, 32 bits. Flags stay.
+    pub fn store_mem32_imm(&mut self, address: u64, value: u32) {
+        self.with_rip(false, &[0xc7], 0, address, 4);
+        self.put(&value.to_le_bytes());
+    }
+
+    /// Takes a word from the stack to `[address]`, RIP-relative.
+    pub fn pop_mem(&mut self, address: u64) {
+        self.with_rip(false, &[0x8f], 0, address, 0);
+    }
+
+    /// A jump to anywhere, without a register.
+    pub fn jmp_far(&mut self, target: u64) {
+        if self.reaches(target) {
+            self.jmp(CachePc(target));
+        } else {
+            self.put(&[0xff, 0x25, 0, 0, 0, 0]);
+            self.put(&target.to_le_bytes());
+        }
+    }
+
+    /// A call of anything, without a register.
+    pub fn call_far(&mut self, target: u64) {
+        if self.reaches(target) {
+            self.call(CachePc(target));
+        } else {
+            // The word lies behind a jump over it.
+            self.put(&[0xff, 0x15, 2, 0, 0, 0, 0xeb, 8]);
+            self.put(&target.to_le_bytes());
+        }
+    }
+}
