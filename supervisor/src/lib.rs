@@ -37,6 +37,7 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
+use crate::command::detach::detach;
 use crate::command::{cli, image, own_limits};
 use crate::processes::run;
 
@@ -44,6 +45,17 @@ use crate::processes::run;
 ///
 /// `tools` are those of the image that this program is; `args` are the process's arguments, name first.
 pub fn main(tools: &[ToolInfo], args: Vec<OsString>) -> i32 {
+    if let [_, first, rest @ ..] = &args[..]
+        && first == "detach"
+    {
+        return detach(rest).map_or_else(
+            |failure| {
+                tell!("superpin: {failure}");
+                failure.status()
+            },
+            |()| 0,
+        );
+    }
     match cli::parse(args.get(1..).unwrap_or(&[]), tools) {
         Ok(cli::Request::Print(text)) => {
             // A closed standard output is the reader's choice.

@@ -15,11 +15,11 @@
 //! * [`app_images`]: where programs and libraries were mapped. [`modules`]: what they have in them.
 //! * [`region`]: which part of a run the tool looks at. [`values`]: what it counts of the run before.
 //! * [`events`]: what a run tells those who work on it.
+//! * [`departure`]: how an app leaves the image to live on natively.
 //! * [`boot`]: what a taken-over process finds when its image starts. [`behind`]: what the app has just come from there.
 
 pub mod app_images;
-pub mod behind;
-pub mod boot;
+mod border;
 pub mod code_files;
 pub mod events;
 pub mod files;
@@ -31,4 +31,5 @@ pub mod stream;
 pub mod switches;
 mod tool;
 
+pub use border::{behind, boot, departure};
 pub use tool::{region, routines, values};

@@ -25,6 +25,7 @@ use crate::routines::{AWAY, Away};
 
 use machine::{Registers, SavedXState, cpuid};
 
+use crate::departure::Places;
 use crate::region::{Progress, Spec};
 use crate::switches::Off;
 /// Words of stack in a signature.
@@ -107,6 +108,8 @@ pub struct RunHeader {
     pub streams_lost: AtomicU32,
     /// Which part of the run the tool looks at.
     pub region: Spec,
+    /// 1 if an app that runs serially goes on natively behind the region.
+    pub departs: u32,
 }
 
 /// Ranges in [`SharedContents`].
@@ -314,6 +317,10 @@ pub struct Slot {
     pub begins: Progress,
     /// How far where it ends.
     pub ends: Progress,
+    /// 1 if the app, which runs serially, is to leave the image: see [`crate::departure`].
+    pub departs: AtomicU32,
+    /// Places of its runtime.
+    pub places: Places,
     /// Why the slice failed, in words.
     pub report: [u8; REPORT_BYTES],
     /// Counters.

@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use bubble::departure::Places;
 use bubble::map::{CONTROL, RECORDS, RESULT};
 use bubble::region::{Progress, pass};
 use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, NO_SLOT, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
@@ -228,6 +229,24 @@ impl OwnSlot {
     pub fn set_child_at(&self, address: u64) {
         // SAFETY: see `state`.
         unsafe { (*self.slot).child_at.store(address, Ordering::Release) };
+    }
+
+    /// Whether the app is to leave the image.
+    pub fn departs(&self) -> bool {
+        // SAFETY: see `state`.
+        unsafe { (*self.slot).departs.load(Ordering::Acquire) != 0 }
+    }
+
+    /// It is.
+    pub fn set_departs(&self) {
+        // SAFETY: see `state`.
+        unsafe { (*self.slot).departs.store(1, Ordering::Release) };
+    }
+
+    /// Places of the runtime's code, to be told to the control process.
+    pub fn places(&self) -> &Places {
+        // SAFETY: see `state`; the fields are atomic.
+        unsafe { &(*self.slot).places }
     }
 
     /// Whether signals are held back, one of [`bubble::shared::held`].

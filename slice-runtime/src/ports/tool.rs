@@ -66,6 +66,11 @@ pub trait RunningTool {
         None
     }
 
+    /// Whether it looks at nothing any more, whatever comes.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// Whether analysis routines are told of the app's flags.
     fn reads_flags(&self) -> bool;
 

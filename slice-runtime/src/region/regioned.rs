@@ -166,6 +166,10 @@ impl RunningTool for Regioned {
         self.tool.counted(out)
     }
 
+    fn is_over(&self) -> bool {
+        self.spec.is_over(&self.next.get())
+    }
+
     fn reads_flags(&self) -> bool {
         self.tool.reads_flags()
     }

@@ -1,7 +1,7 @@
 //! What the engine asks while it runs the app: the answers of a serial run.
 
 use engine::{Control, Fault, Flow, Host, Nondeterministic};
-use machine::Gpr;
+use machine::{Gpr, Status};
 use syscall_replay::table::{self, Class, Special};
 use translator::abi::Cpu;
 use translator::trace::{Instrument, Trace};
@@ -12,6 +12,10 @@ use super::host::SerialHost;
 use crate::ports::{Asked, execute_cpuid};
 use crate::serial::calls::{AppCall, Unmade};
 use crate::serial::signals::deliver;
+
+fn is_traced() -> bool {
+    Status::of("self").ok().and_then(|status| status.number::<u32>("TracerPid")).is_some_and(|tracer| tracer != 0)
+}
 
 impl Instrument for SerialHost {
     fn instrument(&self, trace: &mut Trace) {
@@ -120,7 +124,13 @@ impl Host for SerialHost {
             self.told.forget();
             self.told.goes_on(&self.thread.0, false, cpu, self.tool.as_ref());
         }
-        self.images.asked(asked, control, self.tool.as_ref())
+        let flow = self.images.asked(asked, control, self.tool.as_ref());
+        // Without the control process, which has been killed, nobody could take it from there.
+        if self.ends_with_region && self.tool.is_over() && is_traced() {
+            self.slot.set_departs();
+            return self.depart_if_asked();
+        }
+        flow
     }
 
     fn interrupted(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
@@ -130,6 +140,7 @@ impl Host for SerialHost {
         }
         self.let_signals_in();
         match self.deliver_waiting(None, cpu, control) {
+            Flow::Continue if self.departs() => self.depart_if_asked(),
             Flow::Continue => self.give_turn_if_asked(),
             Flow::Leave => Flow::Leave,
         }

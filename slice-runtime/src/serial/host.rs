@@ -13,9 +13,10 @@ use translator::abi::Cpu;
 
 use super::ending::{Ending, die};
 use crate::ports::{
-    AppThread, Calls, Images, OwnSlot, RunningTool, SignalChange, ThreadsTold, exit_now, raw_syscall, signals_behind,
+    AppThread, Calls, Images, OwnSlot, RunningTool, SignalChange, ThreadsTold, exit_now, header, raw_syscall,
+    signals_behind,
 };
-use crate::serial::calls::{AppCall, ChangedCalls, Underway, Unmade, interruptible};
+use crate::serial::calls::{AppCall, ChangedCalls, Underway, Unmade, interruptible, tell_places};
 use crate::serial::children::{Child, native};
 use crate::serial::memory::{MapsFiles, SelfMem, VirtualCalls, limits, memory, written_files};
 use crate::serial::signals::{Death, FAULTS, InterruptedCall, Signals, deliver, set_real_mask, throttle};
@@ -26,7 +27,7 @@ pub(super) const SYSCALL_LEN: u64 = 2;
 
 /// Runs the app.
 pub struct SerialHost {
-    slot: OwnSlot,
+    pub(super) slot: OwnSlot,
     pub(super) tool: Box<dyn RunningTool>,
     pub(super) images: Images,
     pub(super) calls: Calls,
@@ -45,6 +46,8 @@ pub struct SerialHost {
     pub(super) told: ThreadsTold,
     /// Processes that the app has started.
     children: u64,
+    /// Behind the region the app goes on natively.
+    pub(super) ends_with_region: bool,
 }
 
 impl SerialHost {
@@ -63,6 +66,8 @@ impl SerialHost {
         let behind = &state.behind;
         signals.start(threads.first_arrivals(), hook);
         limits::own_data();
+        threads::tell_place(slot.places());
+        tell_places(slot.places());
         let mut images = Images::default();
         let mut calls = Calls::new(tool.as_ref());
         images.begin(behind.mapped(), tool.as_ref(), || calls.behind(behind.made(), tool.as_ref()));
@@ -85,6 +90,8 @@ impl SerialHost {
             thread: (thread, false),
             told,
             children: 0,
+            // SAFETY: CONTROL is mapped in a taken-over process.
+            ends_with_region: unsafe { header() }.departs != 0,
         }
     }
 
@@ -93,10 +100,7 @@ impl SerialHost {
         // No handler may find a process that is about to end.
         set_real_mask(!FAULTS);
         let ending = self.ending.unwrap_or(Ending::Exit(0));
-        let stats = SliceStats { engine: engine.stats(), away: engine.routines(), ..self.stats() };
-        if let Err(error) = self.slot.publish(self.tool.as_ref(), stats) {
-            self.slot.report(&error);
-        }
+        self.hand_in(engine);
         match ending {
             Ending::Exit(status) => exit_now(status as i32),
             Ending::LastThread(status) => {
@@ -104,6 +108,14 @@ impl SerialHost {
                 unreachable!("exit returned")
             }
             Ending::Signal(signal) => die(signal),
+        }
+    }
+
+    /// Hands in the result. The tool isn't used any more.
+    pub(super) fn hand_in(&self, engine: &Runner) {
+        let stats = SliceStats { engine: engine.stats(), away: engine.routines(), ..self.stats() };
+        if let Err(error) = self.slot.publish(self.tool.as_ref(), stats) {
+            self.slot.report(&error);
         }
     }
 
@@ -172,6 +184,12 @@ impl SerialHost {
         }
         let pc = behind.wrapping_sub(SYSCALL_LEN);
         cpu.registers.rip = pc;
+        if self.departs() {
+            if why == Unmade::GoesOn {
+                cpu.registers.set(Gpr::Rax, libc::SYS_restart_syscall as u64);
+            }
+            return self.depart_if_asked();
+        }
         let flow = self.deliver_waiting(None, cpu, control);
         if why == Unmade::Restarts || flow == Flow::Leave {
             return flow;

@@ -56,13 +56,43 @@ fn go_on(me: &'static ThreadBlock) -> ! {
                     engine.with_cpu(|cpu, control| host.executed(call, result, cpu, control))
                 })
             }
+            Pause::Depart => depart(me),
             Pause::End(status) => {
-                with_turn(me, |shared| shared.loaded = None);
+                with_turn(me, |shared| {
+                    shared.host.hand_in_if_all_departed(&shared.engine);
+                    shared.loaded = None;
+                });
                 TURNS.give(&me.waiter);
                 start::end(me, status)
             }
         };
     }
+}
+
+/// The thread goes on natively. Gives how to go on if that would end the app.
+fn depart(me: &'static ThreadBlock) -> Flow {
+    // By a request the kernel would forget how a call goes on that was broken off.
+    TURNS.ask_myself(&me.waiter);
+    loop {
+        set_real_mask(!FAULTS);
+        if me.arrivals.flag().load(Ordering::Acquire) == 0 {
+            break;
+        }
+        // It comes before: what is taken from the kernel can't be given back to it.
+        let flow = with_turn(me, |shared| {
+            let SharedState { engine, host, .. } = shared;
+            engine.with_cpu(|cpu, control| host.deliver_waiting(None, cpu, control))
+        });
+        if flow == Flow::Leave {
+            return flow;
+        }
+    }
+    let leaver = with_turn(me, |shared| {
+        shared.loaded = None;
+        shared.host.departs_now(&mut shared.engine)
+    });
+    TURNS.give(&me.waiter);
+    leaver.leave()
 }
 
 /// Lets others have a turn.
@@ -122,6 +152,9 @@ impl SharedState {
 
     fn run(&mut self, flow: Flow) -> Pause {
         if flow == Flow::Continue {
+            if self.host.departs() {
+                return Pause::Depart;
+            }
             self.engine.run(&mut self.host);
         }
         self.host.pause.take().unwrap_or_else(|| self.host.finish(&self.engine))

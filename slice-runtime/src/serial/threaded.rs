@@ -2,15 +2,16 @@
 
 use std::sync::atomic::Ordering;
 
-use engine::{Control, Flow, StoppedIn};
+use engine::{Control, Flow, Runner, StoppedIn};
 use syscall_replay::is_error;
 use translator::abi::Cpu;
 
 use super::ending::Ending;
 use super::host::SerialHost;
 use crate::serial::calls::{AppCall, Length, Underway, Unmade, interruptible, length_of};
+use crate::serial::memory::memory;
 use crate::serial::signals::{AltStack, FAULTS, InterruptedCall, OfThread, set_real_mask};
-use crate::serial::threads::{NewThread, Pause, TURNS, ThreadContext, of_turn};
+use crate::serial::threads::{Leaver, NewThread, Pause, TURNS, ThreadContext, of_turn};
 
 impl SerialHost {
     /// Another thread's turn begins: puts its state in, and takes this one's out.
@@ -53,6 +54,34 @@ impl SerialHost {
     /// The thread has been interrupted: gives its turn up if that is why.
     pub(crate) fn give_turn_if_asked(&mut self) -> Flow {
         if TURNS.is_asked_for(&of_turn().waiter) { self.pause(Pause::Turn) } else { Flow::Continue }
+    }
+
+    /// The thread is to go on natively, from the state that it is in now, if that is asked for.
+    pub(crate) fn depart_if_asked(&mut self) -> Flow {
+        if self.departs() { self.pause(Pause::Depart) } else { Flow::Continue }
+    }
+
+    /// Whether the app is to go on natively.
+    pub(crate) fn departs(&self) -> bool {
+        self.slot.departs()
+    }
+
+    /// The thread leaves, with everything blocked and nothing waiting for it. With the last one the result is handed in.
+    pub(crate) fn departs_now(&mut self, engine: &mut Runner) -> Box<Leaver> {
+        engine.with_cpu(|_, control| {
+            memory::release_all(control);
+            Flow::Continue
+        });
+        self.threads.departed += 1;
+        self.hand_in_if_all_departed(engine);
+        Leaver::new(engine.cpu(), &self.signals)
+    }
+
+    /// All that are left of the app's threads may have left the image.
+    pub(crate) fn hand_in_if_all_departed(&self, engine: &Runner) {
+        if self.threads.departed == self.threads.alive {
+            self.hand_in(engine);
+        }
     }
 
     /// A call that starts a thread.

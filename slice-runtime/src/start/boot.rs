@@ -7,7 +7,7 @@
 //! |---|---|
 //! | brk | served from LIBC_HEAP, see `libc_shims` |
 //! | arch_prctl(ARCH_SET_FS) | the app's FS base is in the boot block; the engine switches between the two |
-//! | set_tid_address | undone here: the app hasn't set one yet, or this is a fork, which has none |
+//! | set_tid_address | undone here: the app hasn't set one yet, or this is a fork, which has none; or it was running already, then its own is set again |
 //! | set_robust_list | undone here, for the same reason |
 //! | rseq | never made: the control process passes GLIBC_TUNABLES=glibc.pthread.rseq=0 |
 //! | mmap | of a copy of that string, in versions before 2.39, if there is no room behind the image's data: given back here |
@@ -42,7 +42,8 @@ pub unsafe fn start(
     assert!(ENTRY.contains(boot_block) && boot_block.is_multiple_of(align_of::<BootBlock>() as u64));
     std::panic::set_hook(Box::new(report_panic));
     keep_malloc_in_the_bubble();
-    forget_thread_registrations();
+    // SAFETY: the caller promises a boot block there.
+    renew_thread_registrations(unsafe { (*(boot_block as *const BootBlock)).site.registered });
     give_back_copied_tunables();
     // SAFETY: the caller promises a boot block there. What depends on it comes below: from the snapshot on this may be another slice.
     unsafe { snapshot::take(boot_block as *const BootBlock) };
@@ -73,13 +74,13 @@ pub fn tool_args(header: &RunHeader) -> Vec<&OsStr> {
     args.filter_map(|arg| arg.strip_suffix(b"\0")).map(OsStr::from_bytes).collect()
 }
 
-/// Undoes what the image's libc told the kernel about its first thread.
-fn forget_thread_registrations() {
-    const HEAD_BYTES: usize = 24;
-    // SAFETY: neither call keeps a pointer: both are given null.
+/// Undoes what the image's libc told the kernel about its first thread. `registered`: what the app's has told, if it was running already.
+fn renew_thread_registrations([clears, list, head]: [u64; 3]) {
+    const HEAD_BYTES: u64 = 24;
+    // SAFETY: the kernel uses them when the thread ends only, and they are the app's own, or null.
     unsafe {
-        libc::syscall(libc::SYS_set_tid_address, 0);
-        libc::syscall(libc::SYS_set_robust_list, 0, HEAD_BYTES);
+        libc::syscall(libc::SYS_set_tid_address, clears);
+        libc::syscall(libc::SYS_set_robust_list, list, if head == 0 { HEAD_BYTES } else { head });
     }
 }
 

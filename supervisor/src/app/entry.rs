@@ -43,6 +43,15 @@ pub fn prepare(process: &mut Stopped) -> Result<Prepared, Failure> {
     let stack = process.registers()?.app().rsp();
     hide_vdso(process, stack)?;
     let gadget = gadget_of(process)?;
+    reserve(process, gadget)?;
+    Ok(Prepared::of(process, gadget)?)
+}
+
+/// Reserves the bubble.
+///
+/// # Errors
+/// If there is something, or the process may not have so much.
+pub fn reserve(process: &mut Stopped, gadget: u64) -> Result<(), Failure> {
     let mut remote = Remote::new(process, gadget)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let args = [BUBBLE.start, BUBBLE.size, libc::PROT_NONE as u64, flags as u64, u64::MAX, 0];
@@ -57,8 +66,7 @@ pub fn prepare(process: &mut Stopped) -> Result<Prepared, Failure> {
     }
     // It is no part of what the app has in its core files, and never becomes one mapping with what the app has next to it. A kernel without this advice is as good.
     remote.call(libc::SYS_madvise, [BUBBLE.start, BUBBLE.size, libc::MADV_DONTDUMP as u64, 0, 0, 0])?;
-    drop(remote);
-    Ok(Prepared::of(process, gadget)?)
+    Ok(())
 }
 
 /// A `syscall` instruction that every program has mapped.

@@ -6,7 +6,7 @@
 //!   a stopped process ─► entry: where it can make calls for us
 //! ```
 //!
-//! * `entry`: a program before its first instruction.
+//! * `entry`: a program before its first instruction. `attached`: one that was running by itself.
 //! * `limits`: resource limits that it has set for itself.
 //! * `mappings`, `mutable_files`, `mapped_files`: its memory, and the files behind it.
 //! * `places`: where it has code, for tools.
@@ -15,6 +15,7 @@
 //! * `signals`: what a signal will do to it; sending one.
 //! * `name`: what it executes, for people.
 
+mod attached;
 mod company;
 mod entry;
 mod holders;
@@ -27,6 +28,7 @@ mod notices;
 mod places;
 mod signals;
 
+pub use attached::{Borrowed, check_attachable, find_running, prepare_running, registered};
 pub use company::{Company, Layers, LayersOfObjects, chunks, is_swapping, leaves_locks, write};
 pub use entry::{Prepared, gadget_of, prepare};
 pub use holders::others_have;

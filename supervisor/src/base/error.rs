@@ -104,6 +104,11 @@ pub enum Failure {
          The program was ended; there is no total"
     )]
     ToolIsBusy(i32),
+    /// A person asked twice for the end of a run that has attached to its app.
+    #[error(
+        "the process isn't let go yet, perhaps since a routine of the tool doesn't return. It lives on under the tool, without superpin; there is no total"
+    )]
+    NotLetGo,
     /// A person asked for the end.
     #[error("interrupted while slices were still running; there is no total")]
     Interrupted,
@@ -116,7 +121,7 @@ impl Failure {
             Self::AppNotFound(_) | Self::AppUnnamed => NOT_FOUND,
             Self::AppNotExecutable { .. } | Self::Launch { source: LaunchError::Exec(_), .. } => NOT_EXECUTABLE,
             Self::Killed(signal) | Self::ToolIsBusy(signal) => 128 + signal,
-            Self::Interrupted => 128 + libc::SIGINT,
+            Self::Interrupted | Self::NotLetGo => 128 + libc::SIGINT,
             _ => OWN_FAILURE,
         }
     }

@@ -69,6 +69,9 @@ struct Arguments {
     /// Compare all memory at boundaries at system calls too (1), not only where an end is found by its state (0)
     #[arg(long = "spverify", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
     spverify: bool,
+    /// Attach to this process, in place of starting an app; Ctrl-C, `superpin detach` or the end of a region let it go on natively
+    #[arg(long = "pid", value_name = "PID", value_parser = within(1_i32, i32::MAX))]
+    pid: Option<i32>,
     /// The tool: a name (`-t help` lists them) or the path of a tool image
     #[arg(short = 't', long = "tool", value_name = "TOOL")]
     tool: Option<String>,
@@ -186,7 +189,17 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     {
         return Ok(Request::Print((info.help)()));
     }
-    if parsed.app.is_empty() {
+    if let Some(pid) = parsed.pid {
+        let wrong = [
+            (!parsed.app.is_empty(), "a program, which would be started"),
+            (parsed.sp, "-sp 1: superpin attaches serially only, yet"),
+            (parsed.follow, "-follow 1: what the process starts isn't followed, yet"),
+            (parsed.persist.is_some(), "-persist, which needs an app at the same addresses in each run"),
+        ];
+        if let Some((_, what)) = wrong.into_iter().find(|(is_so, _)| *is_so) {
+            return Err(format!("error: -pid {pid} doesn't go with {what}\n"));
+        }
+    } else if parsed.app.is_empty() {
         return Err(format!(
             "error: no app: name it and its arguments after `--`, as in `superpin -t {tool} -- ls -l`\n"
         ));
@@ -251,8 +264,10 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         report: parsed.report.map(|to| if to == "-" { ReportTarget::Stderr } else { ReportTarget::File(to.into()) }),
         persist: parsed.persist.map(PathBuf::from),
         region,
+        detach_after: parsed.region.detach_after,
         tool_identity: info.map(|info| (info.identity)(&options)).unwrap_or_default(),
         watch: Watch { log: parsed.log, dump: parsed.dump_trace, stop: parsed.stop_slice },
+        attach: parsed.pid,
         tool,
         tool_options: split.tool_options,
         app: parsed.app,

@@ -9,6 +9,7 @@
 //! ```
 //!
 //! * `cli`, `settings`: options, and what they mean. `misspelt` asks "did you mean …?".
+//! * `detach`: `superpin detach`.
 //! * `environment`: the variables that the app is to see.
 //! * `inherited`, `own_limits`: descriptors and limits that were there at the start.
 //! * `program`, `image`: the app's file and the tool image's.
@@ -17,6 +18,7 @@
 //! * `surroundings`: what the machine must allow.
 
 pub mod cli;
+pub mod detach;
 mod environment;
 pub mod image;
 mod inherited;

@@ -1,5 +1,7 @@
 //! Which part of the run the tool looks at: `-start-icount`, `-skip`, `-trace` and the like.
 
+use std::time::Duration;
+
 use bubble::region::{Event, Kind, NAME_BYTES, Spec};
 
 /// Counts at most: sums of some stay far from where numbers wrap round.
@@ -39,6 +41,9 @@ pub struct RegionOptions {
     /// Look at so many instructions
     #[arg(long = "trace", value_name = "N", value_parser = number)]
     trace: Option<u64>,
+    /// Let the app go on natively after so many seconds (as `superpin detach PID` does at any time): the result is what was until then
+    #[arg(long = "detach-after", value_name = "SECONDS", value_parser = seconds)]
+    pub detach_after: Option<Duration>,
 }
 
 /// A place and how often it is executed.
@@ -110,6 +115,12 @@ fn number(text: &str) -> Result<u64, String> {
     let number =
         digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).filter(|number| *number <= MOST);
     number.ok_or_else(|| format!("must be a whole number from 0 to {MOST}, which may end in k, M or G"))
+}
+
+/// Reads `5`, `0.25`.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|time| !time.is_zero()).ok_or_else(|| "must be a number of seconds, as 5 or 0.25".into())
 }
 
 impl RegionOptions {

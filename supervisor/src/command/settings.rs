@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bubble::region::Spec;
 use bubble::switches::Off;
@@ -105,8 +106,12 @@ pub struct Settings {
     pub tool_identity: String,
     /// Which part of the run the tool looks at.
     pub region: Spec,
+    /// When the app is let go, to go on natively.
+    pub detach_after: Option<Duration>,
     /// What those who work on superpin ask for.
     pub watch: Watch,
+    /// The process to attach to, in place of starting an app.
+    pub attach: Option<i32>,
     /// The app and its arguments.
     pub app: Vec<OsString>,
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use machine::Status;
 
@@ -9,6 +10,9 @@ use crate::base::Failure;
 
 const IN_CONTAINER: &str =
     "it must be allowed, for instance `--cap-add=SYS_PTRACE` or another `--security-opt seccomp=...` in a container";
+
+/// How long a process may take to stop that is to be attached to.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Looks whether all is there.
 ///

@@ -11,6 +11,8 @@ use crate::base::Failure;
 
 /// The signal of the slice timer.
 pub const TIMER_SIGNAL: i32 = 40;
+/// The signal by which `superpin detach` asks for a process to be let go.
+pub const DETACH_SIGNAL: i32 = 42;
 /// The signal of the collector's pipe.
 pub const PIPE_SIGNAL: i32 = 41;
 
@@ -31,6 +33,11 @@ pub enum Event {
     },
     /// A collector has answered.
     Collector,
+    /// A process is to go on natively.
+    Detach {
+        /// Its number, or this process's own: the app.
+        process: i32,
+    },
     /// A signal that somebody sent, or the terminal.
     Signal(libc::siginfo_t),
     /// The time is over for which there was to be waited.
@@ -99,8 +106,10 @@ impl Events {
                 },
                 libc::SIGCHLD if from_kernel => return Event::Child,
                 TIMER_SIGNAL if info.si_code == libc::SI_TIMER => {
-                    // SAFETY: a timer's signal carries the number that the timer was given.
-                    return of_timer(unsafe { info.si_value() }.sival_ptr as usize);
+                    return of_timer(value(&info) as usize);
+                }
+                DETACH_SIGNAL if info.si_code == libc::SI_QUEUE && value(&info) >> 32 == DETACH => {
+                    return Event::Detach { process: value(&info) as i32 };
                 }
                 PIPE_SIGNAL | libc::SIGIO if from_kernel => return Event::Collector,
                 // That the collector is gone, or a file too large, is an error of the write.
@@ -109,6 +118,28 @@ impl Events {
             }
         }
     }
+}
+
+/// What tells such a signal from any other with its number: the upper half of its value.
+const DETACH: u64 = 0x6465_7461;
+
+/// Asks superpin, which is process `superpin`, to let `process` go.
+///
+/// # Errors
+/// If there is no such process, or it is another user's.
+pub fn ask_to_detach(superpin: i32, process: i32) -> io::Result<()> {
+    let value = (DETACH << 32 | u64::from(process as u32)) as usize;
+    let value = libc::sigval { sival_ptr: value as *mut libc::c_void };
+    // SAFETY: no memory is involved.
+    match unsafe { libc::sigqueue(superpin, DETACH_SIGNAL, value) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn value(info: &libc::siginfo_t) -> u64 {
+    // SAFETY: a queued signal, or a timer's, carries a value.
+    unsafe { info.si_value() }.sival_ptr as u64
 }
 
 /// What the kernel sends in place of a process's own system call looks as if that process had sent it.
@@ -163,19 +194,32 @@ pub enum Purpose {
     Slice,
     /// [`Event::Throttle`].
     Throttle,
+    /// [`Event::Detach`].
+    Detach,
 }
 
 /// In the number that a timer's signal carries: it is for [`Purpose::Throttle`].
 const FOR_THROTTLE: usize = 1 << 32;
+/// It is for [`Purpose::Detach`].
+const FOR_DETACH: usize = 1 << 33;
 
 impl Purpose {
     /// The number that the signal of a timer for `process` carries.
     pub fn value(self, process: i32) -> usize {
-        process as usize | if self == Self::Throttle { FOR_THROTTLE } else { 0 }
+        let purpose = match self {
+            Self::Slice => 0,
+            Self::Throttle => FOR_THROTTLE,
+            Self::Detach => FOR_DETACH,
+        };
+        process as usize | purpose
     }
 }
 
 fn of_timer(value: usize) -> Event {
     let process = value as i32;
-    if value & FOR_THROTTLE == 0 { Event::Timer { process } } else { Event::Throttle { process } }
+    match value & (FOR_THROTTLE | FOR_DETACH) {
+        0 => Event::Timer { process },
+        FOR_DETACH => Event::Detach { process },
+        _ => Event::Throttle { process },
+    }
 }

@@ -17,5 +17,7 @@ mod events;
 mod passing;
 
 pub use alarm::Alarm;
-pub use events::{ENDING, Event, Events, PIPE_SIGNAL, Purpose, block_all, is_pending, let_through, set_default};
+pub use events::{
+    ENDING, Event, Events, PIPE_SIGNAL, Purpose, ask_to_detach, block_all, is_pending, let_through, set_default,
+};
 pub use passing::{Passing, Taken, sender};

@@ -23,6 +23,8 @@ pub trait Follower<'a> {
     }
     /// Some other process has ended.
     fn other_ended(&mut self, pid: i32, exit: ExitStatus);
+    /// The process is to go on natively for good, and its result to be what there is until then.
+    fn detach(&mut self);
     /// The slice timer has run down.
     fn time_is_over(&mut self) {}
     /// Its signals have been held back for long enough.

@@ -53,6 +53,8 @@ pub enum Origin {
     Image,
     /// A copy of a process, at an instruction of the app's.
     Copy(Box<InheritedState>),
+    /// A process that was running by itself. It stands where it was stopped, and is stopped by a stopping signal if this says so.
+    Running(bool),
 }
 
 impl InheritedState {

@@ -44,4 +44,6 @@ pub struct Outcome {
     pub exit: Option<ExitStatus>,
     /// The first failure.
     pub failure: Option<Failure>,
+    /// It goes on natively, and has a result of what it did until then.
+    pub lives_on: bool,
 }

@@ -15,7 +15,7 @@ use super::vfork_child::{VforkChild, VforkStop, has_other_numbers};
 use crate::app::name_of;
 use crate::base::{Doing, Failure, Moment, OWN_FAILURE};
 use crate::command::{Settings, ToolImage};
-use crate::events::{Event, Events, Taken};
+use crate::events::{Alarm, ENDING, Event, Events, Purpose, Taken, let_through};
 use crate::follow::{Follower, NewProcess, Origin, ProcessKind, Resources};
 use crate::report::log;
 
@@ -28,6 +28,8 @@ pub struct Processes<'a> {
     early_stops: EarlyStops,
     status: Option<Result<i32, Failure>>,
     has_failed: bool,
+    /// Of a process that was attached to.
+    was_asked_to_end: bool,
     job: Job,
     /// The signals that were sent to superpin, a bit each.
     signals_taken: u64,
@@ -48,6 +50,7 @@ impl<'a> Processes<'a> {
             early_stops: EarlyStops::default(),
             status: None,
             has_failed: false,
+            was_asked_to_end: false,
             job: Job::default(),
             signals_taken: 0,
         }
@@ -57,8 +60,16 @@ impl<'a> Processes<'a> {
     ///
     /// # Errors
     /// If the app has no result.
-    pub fn run(mut self, app: Stopped, resources: Resources<'a>, events: &Events) -> Result<i32, Failure> {
-        self.members.push(Member::new(app, Origin::Image, true, self.settings, resources));
+    pub fn run(
+        mut self,
+        app: Stopped,
+        origin: Origin,
+        resources: Resources<'a>,
+        events: &Events,
+    ) -> Result<i32, Failure> {
+        self.members.push(Member::new(app, origin, true, self.settings, resources));
+        let alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Detach, std::process::id() as i32)?;
+        self.settings.detach_after.into_iter().for_each(|time| alarm.set(time));
         loop {
             self.drain()?;
             self.conclude();
@@ -79,6 +90,9 @@ impl<'a> Processes<'a> {
 
     /// Gives the time after which this is to be looked at again.
     fn stop_with_app(&mut self) -> Option<Duration> {
+        if self.settings.attach.is_some() {
+            return None;
+        }
         let (first, others): (Vec<_>, Vec<_>) = self.members.iter().partition(|member| member.is_first);
         let others = others.into_iter().map(|member| (member.pid, member.job_stop().is_some()));
         let others = others.chain(self.vfork_children.keys().map(|pid| (*pid, false)));
@@ -92,8 +106,16 @@ impl<'a> Processes<'a> {
             Event::Child | Event::Nothing => {}
             Event::Timer { process } => self.of_process(process, |follower| follower.time_is_over()),
             Event::Throttle { process } => self.of_process(process, |follower| follower.throttle_is_over()),
+            Event::Detach { process } => {
+                let is_meant = |member: &&mut Member<'a>| match process == std::process::id() as i32 {
+                    true => member.is_first,
+                    false => member.pid == process,
+                };
+                self.members.iter_mut().filter(is_meant).for_each(Member::detach);
+            }
             Event::Collector => self.members.iter_mut().for_each(Member::collector_answered),
             Event::Signal(info) if self.job.is_of_waker(&info) => {}
+            Event::Signal(info) if self.settings.attach.is_some() => return self.sent_to_us(info.si_signo),
             Event::Signal(info) => {
                 let at = Moment::now();
                 let bit = 1 << (info.si_signo - 1);
@@ -108,6 +130,18 @@ impl<'a> Processes<'a> {
                     member.signal_sent(&info, Taken { at, waited, is_first });
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// A signal that isn't the app's, which somebody else has started.
+    fn sent_to_us(&mut self, signal: i32) -> Result<(), Failure> {
+        match signal {
+            libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU => let_through(signal),
+            _ if !ENDING.contains(&signal) => {}
+            // Whoever asks again doesn't want to wait for it.
+            _ if std::mem::replace(&mut self.was_asked_to_end, true) => return Err(Failure::NotLetGo),
+            _ => self.members.iter_mut().for_each(Member::detach),
         }
         Ok(())
     }

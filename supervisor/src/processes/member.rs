@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tracee::{ExitStatus, Report, Stopped};
 
-use crate::app::PendingSignals;
+use crate::app::{PendingSignals, send};
 use crate::base::Failure;
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
-use crate::follow::{Follower, JobStop, NewProcess, Origin, Resources};
+use crate::follow::{Follower, JobStop, JobStops, NewProcess, Origin, Resources};
 use crate::report::{Worth, report};
 use crate::{serial, sliced};
 
@@ -30,10 +30,13 @@ enum MemberStage<'a> {
     Follows(Box<dyn Follower<'a> + 'a>),
     /// Everything that ran has ended; its result is about to be printed.
     Prints(Box<Printing<'a>>),
+    /// The app lives on natively, its result is printed: its end is this process's as well.
+    Waits(JobStops, ProcessEnd),
 }
 
 struct Printing<'a> {
-    exit: ExitStatus,
+    /// `None`: it lives on natively.
+    exit: Option<ExitStatus>,
     resources: Resources<'a>,
     asked: bool,
     failure: Option<Failure>,
@@ -58,6 +61,8 @@ pub struct ProcessEnd {
     pub status: i32,
     /// Whether the result is what was asked for.
     pub is_right: bool,
+    /// Whether it isn't one: the process goes on natively.
+    pub lives_on: bool,
 }
 
 impl<'a> Member<'a> {
@@ -79,7 +84,11 @@ impl<'a> Member<'a> {
 
     /// Whether reports on this process or thread are for it.
     pub fn follows(&self, pid: i32) -> bool {
-        matches!(&self.stage, MemberStage::Follows(follower) if self.pid == pid || follower.has_thread(pid))
+        match &self.stage {
+            MemberStage::Follows(follower) => self.pid == pid || follower.has_thread(pid),
+            MemberStage::Prints(_) => false,
+            MemberStage::Waits(..) => self.pid == pid,
+        }
     }
 
     /// A new thread of its process, before its first instruction.
@@ -91,9 +100,19 @@ impl<'a> Member<'a> {
 
     /// A report on its process. Gives the processes that it has started.
     pub fn observe(&mut self, report: Report) -> Vec<NewProcess> {
-        let MemberStage::Follows(follower) = &mut self.stage else { return Vec::new() };
-        follower.observe(report);
-        follower.new_processes()
+        match &mut self.stage {
+            MemberStage::Follows(follower) => {
+                follower.observe(report);
+                follower.new_processes()
+            }
+            MemberStage::Prints(_) => Vec::new(),
+            MemberStage::Waits(stops, end) => {
+                stops.reported(report.pid(), report.stopped_by());
+                end.lives_on = report.exit().is_none();
+                end.status = report.exit().map_or(end.status, ExitStatus::shell_status);
+                Vec::new()
+            }
+        }
     }
 
     /// Another process has ended.
@@ -104,7 +123,15 @@ impl<'a> Member<'a> {
                 let Printing { resources, failure, .. } = printing.as_mut();
                 *failure = resources.collector.ended(exit, &mut resources.memory).err();
             }
-            MemberStage::Prints(_) => {}
+            MemberStage::Prints(printing) if pid == self.pid => printing.exit = Some(exit),
+            MemberStage::Prints(_) | MemberStage::Waits(..) => {}
+        }
+    }
+
+    /// Somebody wants it to go on natively.
+    pub fn detach(&mut self) {
+        if let MemberStage::Follows(follower) = &mut self.stage {
+            follower.detach();
         }
     }
 
@@ -133,11 +160,15 @@ impl<'a> Member<'a> {
     pub fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken) {
         match &mut self.stage {
             MemberStage::Follows(follower) => follower.signal_sent(info, taken),
-            MemberStage::Prints(printing) if taken.has_ended(printing.exit, info.si_signo) => {}
+            MemberStage::Prints(printing) if printing.exit.is_some_and(|exit| taken.has_ended(exit, info.si_signo)) => {
+            }
             MemberStage::Prints(printing) if ENDING.contains(&info.si_signo) && info.si_signo != libc::SIGQUIT => {
                 printing.failure = Some(Failure::Interrupted);
             }
             MemberStage::Prints(_) => {}
+            // The terminal has sent it to the app as well.
+            MemberStage::Waits(..) if info.si_code == libc::SI_KERNEL => {}
+            MemberStage::Waits(..) => send(self.pid, info.si_signo),
         }
     }
 
@@ -145,7 +176,7 @@ impl<'a> Member<'a> {
     pub fn look_again(&mut self) -> Option<Duration> {
         match &mut self.stage {
             MemberStage::Follows(follower) => follower.look_again(),
-            MemberStage::Prints(_) => None,
+            MemberStage::Prints(_) | MemberStage::Waits(..) => None,
         }
     }
 
@@ -154,6 +185,7 @@ impl<'a> Member<'a> {
         match &self.stage {
             MemberStage::Follows(follower) => follower.job_stop(),
             MemberStage::Prints(_) => None,
+            MemberStage::Waits(stops, _) => stops.now(),
         }
     }
 
@@ -166,7 +198,8 @@ impl<'a> Member<'a> {
             MemberStage::Follows(follower) => {
                 let (outcome, mut resources) = follower.conclude();
                 let exit = match (outcome.failure, outcome.exit) {
-                    (None, Some(exit)) => exit,
+                    (None, None) if outcome.lives_on => None,
+                    (None, Some(exit)) => Some(exit),
                     (failure, _) => {
                         let failure = failure.unwrap_or(Failure::Interrupted);
                         return failed(resources, failure, (!self.is_first).then_some(self.pid), settings);
@@ -176,6 +209,10 @@ impl<'a> Member<'a> {
                 Box::new(Printing { exit, resources, asked: false, failure: None })
             }
             MemberStage::Prints(printing) => printing,
+            MemberStage::Waits(stops, end) if end.lives_on => {
+                return Conclusion::Later(Self { stage: MemberStage::Waits(stops, end), ..self });
+            }
+            MemberStage::Waits(_, end) => return Conclusion::Done { name: String::new(), result: Ok(end) },
         };
         let heading = settings.follow.then(|| format!("process {} ({})", self.pid, printing.resources.name));
         let process = (!self.is_first).then_some(self.pid);
@@ -184,6 +221,14 @@ impl<'a> Member<'a> {
             Ok(true) => {
                 let heading = heading.filter(|_| !self.is_first);
                 let result = printing.finish(heading, process, settings);
+                if let Ok(end) = &result
+                    && end.lives_on
+                    && self.is_first
+                    && settings.attach.is_none()
+                {
+                    let end = ProcessEnd { ..*end };
+                    return Conclusion::Later(Self { stage: MemberStage::Waits(JobStops::default(), end), ..self });
+                }
                 Conclusion::Done { name: printing.resources.name, result }
             }
             Err(failure) => failed(printing.resources, failure, process, settings),
@@ -209,7 +254,9 @@ impl Printing<'_> {
             for routine in settings.report.iter().flat_map(|_| self.resources.statistics.routines()) {
                 collector.tell_routine(&routine.line())?;
             }
-            collector.fini(self.resources.statistics.worth(), self.exit, heading)?;
+            // Of one that lives on it isn't known; a tool is told what it is told of one that ends well.
+            let exit = self.exit.unwrap_or(ExitStatus::Code(0));
+            collector.fini(self.resources.statistics.worth(), exit, heading)?;
             self.asked = true;
         }
         match self.failure.take() {
@@ -239,7 +286,8 @@ impl Printing<'_> {
                 "superpin: this run was serial: with `-sp 1` in front the same total comes sooner, from slices in parallel (`-hints 0`: no such hints)"
             );
         }
-        Ok(ProcessEnd { status: self.exit.shell_status(), is_right })
+        let status = self.exit.map_or(0, ExitStatus::shell_status);
+        Ok(ProcessEnd { status, is_right, lives_on: self.exit.is_none() })
     }
 
     /// Whether a run like this one, which was serial, would gain by slices, as far as this one tells.

@@ -2,15 +2,16 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use tracee::{Follows, Program, Stopped};
+use tracee::{Attached, Follows, Program, Stopped};
 
 use super::event_loop::Processes;
+use crate::app::{check_attachable, find_running};
 use crate::base::Failure;
 use crate::command::{Inherited, Settings, ToolImage, ToolInfo, did_you_mean, own_limits, program, surroundings};
 use crate::events::Events;
-use crate::follow::Resources;
+use crate::follow::{Origin, Resources};
 use crate::report::{Statistics, check_report, log, report};
 
 /// Runs the app under the tool and returns the exit status for this process.
@@ -32,6 +33,9 @@ pub fn run(settings: &Settings, tools: &[ToolInfo]) -> Result<i32, Failure> {
 }
 
 fn run_app(settings: &Settings, has_begun: &mut bool) -> Result<i32, Failure> {
+    if let Some(pid) = settings.attach {
+        return run_attached(settings, pid, has_begun);
+    }
     let path = program::find(&settings.app[0])?;
     program::check(&path)?;
     settings.watch.check(&path)?;
@@ -49,7 +53,25 @@ fn run_app(settings: &Settings, has_begun: &mut bool) -> Result<i32, Failure> {
     resources.memory.watch(log::watched());
     inherited.give_up()?;
     *has_begun = true;
-    processes.run(process, resources, &events)
+    processes.run(process, Origin::Image, resources, &events)
+}
+
+/// The same with a process that is running.
+fn run_attached(settings: &Settings, pid: i32, has_begun: &mut bool) -> Result<i32, Failure> {
+    check_attachable(pid)?;
+    settings.watch.check(Path::new(&format!("/proc/{pid}/exe")))?;
+    own_limits::check()?;
+    own_limits::raise();
+    let image = ToolImage::own()?;
+    let events = Events::new()?;
+    log::open(&settings.watch)?;
+    let processes = Processes::new(settings, &image);
+    let resources = Resources::new(settings, &image, None)?;
+    let Attached { process, is_stopped } = find_running(pid)?;
+    log::watch(settings.watch.addresses(pid)?);
+    resources.memory.watch(log::watched());
+    *has_begun = true;
+    processes.run(process, Origin::Running(is_stopped), resources, &events)
 }
 
 fn check_tool(settings: &Settings, tools: &[ToolInfo]) -> Result<(), Failure> {

@@ -198,6 +198,8 @@ impl RunMemory {
             streams: 0.into(),
             streams_lost: 0.into(),
             region: settings.region,
+            // What an app has started that is followed needs it to be followed itself.
+            departs: (!settings.follow).into(),
             cpuid: if settings.sliced { cpuid_table().clone() } else { *cpuid::Table::none() },
         };
         // SAFETY: CONTROL starts with the header, is large enough and page-aligned; no slice exists yet.
@@ -252,6 +254,8 @@ impl RunMemory {
         claimed.slot().delivered.store(0, Relaxed);
         claimed.slot().is_final.store(0, Relaxed);
         claimed.slot().held.store(held::NOT, Relaxed);
+        claimed.slot().departs.store(0, Relaxed);
+        claimed.slot().places.window.store(0, Relaxed);
         claimed.set_pass(pass::ONLY, &Progress::default());
         claimed.slot().state.store(first_state, Release);
         Ok(claimed)
@@ -319,6 +323,8 @@ pub mod tests {
             off: Off::default(),
             accepts_ambiguous: false,
             region: bubble::region::Spec::ALL,
+            detach_after: None,
+            attach: None,
             report: None,
             persist: None,
             tool: "count".into(),

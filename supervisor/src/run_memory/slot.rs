@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 
+use bubble::departure::Places;
 use bubble::map::file;
 use bubble::region::Progress;
 use bubble::shared::{End, NO_PROCESS, SliceStats, Slot, held, state};
@@ -175,6 +176,22 @@ impl ClaimedSlot {
     /// It doesn't any more.
     pub fn let_in(&self) {
         self.slot().held.store(held::NOT, Release);
+    }
+
+    /// Has the app that runs serially leave the image, see [`bubble::departure`].
+    pub fn ask_to_depart(&self) {
+        self.slot().departs.store(1, Release);
+    }
+
+    /// Whether it is about to.
+    pub fn departs(&self) -> bool {
+        self.slot().departs.load(Acquire) != 0
+    }
+
+    /// Places of its runtime. `None` before that has told them.
+    pub fn places(&self) -> Option<&Places> {
+        let places = &self.slot().places;
+        (places.window.load(Acquire) != 0).then_some(places)
     }
 
     /// Signals that have arrived in a serial run, and how many of them have reached the app's code.

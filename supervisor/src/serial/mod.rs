@@ -6,13 +6,17 @@
 //!   exec, new processes, threads ◄────────┘
 //! ```
 //!
-//! * `serial`: the follower.
+//! * `serial`: the follower; `starting`: how it takes over.
 //! * `throttle`: signals that are held back until the app has got on.
 //! * `patience`: a tool that doesn't return.
+//! * `departure`: the app goes on natively; `parting`: what the follower does about that.
 
+mod departure;
+mod parting;
 mod patience;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
 mod serial;
+mod starting;
 mod throttle;
 
 pub use serial::follow;

@@ -14,14 +14,13 @@ use bubble::region::{Progress, pass};
 use bubble::shared::state;
 use tracee::{Change, ExitStatus, Mode, Report, Running, Stop, Stopped};
 
+use super::departure::{self, Departed, Parting};
 use super::patience::{Advice, Patience};
 use super::throttle::Throttle;
-use crate::app::{Company, Kept, MutableFiles, OwnLimits, Prepared, gadget_of, name_of, note_all, prepare};
+use crate::app::{Borrowed, Company, Kept, MutableFiles, OwnLimits, Prepared, gadget_of, note_all};
 use crate::base::Failure;
 use crate::events::{ENDING, Passing, Taken};
-use crate::follow::{
-    Follower, InheritedState, JobStop, JobStops, NewProcess, Origin, Outcome, ProcessKind, Resources, run_to,
-};
+use crate::follow::{Follower, InheritedState, JobStop, JobStops, NewProcess, Origin, Outcome, ProcessKind, Resources};
 use crate::run_memory::{ClaimedSlot, StepNames};
 use crate::takeover::{self, enter, is_by_name, take_over};
 
@@ -45,6 +44,10 @@ pub fn follow<'a>(process: Stopped, origin: Origin, resources: Resources<'a>) ->
         passing: Passing::new(pid),
         patience: Patience::default(),
         asked_by: 0,
+        departed: Departed::default(),
+        parting: Parting::default(),
+        attached: None,
+        stops_again: false,
         failure: None,
         exit: None,
     };
@@ -53,31 +56,39 @@ pub fn follow<'a>(process: Stopped, origin: Origin, resources: Resources<'a>) ->
         match origin {
             Origin::Image => serial.start_image(process, Behind::default()),
             Origin::Copy(inherited) => serial.start_copy(process, *inherited),
+            Origin::Running(is_stopped) => serial.start_running(process, is_stopped),
         }
     });
     serial.check(started);
     serial
 }
 
-struct Serial<'a> {
-    pid: i32,
-    resources: Resources<'a>,
-    app: Option<Running>,
+pub(super) struct Serial<'a> {
+    pub(super) pid: i32,
+    pub(super) resources: Resources<'a>,
+    pub(super) app: Option<Running>,
     /// Its other threads.
-    threads: BTreeMap<i32, Running>,
-    slot: Option<ClaimedSlot>,
+    pub(super) threads: BTreeMap<i32, Running>,
+    pub(super) slot: Option<ClaimedSlot>,
     /// How far the run had come when the program was last replaced by another.
     progress: Progress,
     /// What the tool had counted by itself then, if it does.
     values: Vec<u8>,
     images: u64,
     new_processes: Vec<NewProcess>,
-    throttle: Throttle,
+    pub(super) throttle: Throttle,
     stops: JobStops,
     passing: Passing,
     patience: Patience,
     /// The signal by which somebody has asked for the end.
     asked_by: i32,
+    /// Threads that have left the image.
+    pub(super) departed: Departed,
+    pub(super) parting: Parting,
+    /// Of an app that was running: what it is to be given back, and what the kernel knows of its thread.
+    pub(super) attached: Option<(Borrowed, [u64; 3])>,
+    /// It was stopped by a stopping signal when it was attached to.
+    pub(super) stops_again: bool,
     failure: Option<Failure>,
     exit: Option<ExitStatus>,
 }
@@ -89,7 +100,7 @@ impl<'a> Follower<'a> for Serial<'a> {
     }
 
     fn has_thread(&self, tid: i32) -> bool {
-        self.threads.contains_key(&tid)
+        self.threads.contains_key(&tid) || self.departed.has(tid)
     }
 
     fn adopt_thread(&mut self, thread: Stopped) {
@@ -116,6 +127,14 @@ impl<'a> Follower<'a> for Serial<'a> {
         }
     }
 
+    fn detach(&mut self) {
+        if let (Some(slot), Parting::Not) = (&self.slot, self.parting) {
+            slot.ask_to_depart();
+            self.parting = Parting::Asked;
+            self.interrupt_all();
+        }
+    }
+
     fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken) {
         if let Some(slot) = self.slot.as_ref().filter(|_| ENDING.contains(&info.si_signo)) {
             let [_, delivered] = slot.signals();
@@ -129,6 +148,10 @@ impl<'a> Follower<'a> for Serial<'a> {
     }
 
     fn look_again(&mut self) -> Option<Duration> {
+        if self.slot.as_ref().is_some_and(ClaimedSlot::departs) {
+            self.interrupt_all();
+            return Some(departure::AGAIN);
+        }
         let slot = self.slot.as_ref().filter(|slot| slot.state() < state::FINISHED)?;
         match self.patience.advice(slot.signals()) {
             Advice::GoOn => None,
@@ -158,11 +181,12 @@ impl<'a> Follower<'a> for Serial<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.exit.is_some()
+        self.exit.is_some() || self.parting == Parting::Done
     }
 
     fn conclude(self: Box<Self>) -> (Outcome, Resources<'a>) {
-        (Outcome { exit: self.exit, failure: self.failure }, self.resources)
+        let lives_on = self.exit.is_none() && self.parting == Parting::Done;
+        (Outcome { exit: self.exit, failure: self.failure, lives_on }, self.resources)
     }
 }
 
@@ -172,6 +196,11 @@ impl Serial<'_> {
             Ok(()) => {}
             // A process that has ended is no failure of its own: its end says what happened.
             Err(Failure::Trace(trace)) if trace.is_gone() => {}
+            // It isn't ours: it goes on when this process has ended.
+            Err(error) if self.attached.is_some() => {
+                self.fail(error);
+                self.parting = Parting::Done;
+            }
             Err(error) => {
                 self.fail(error);
                 // Nothing of the app's would be right any more.
@@ -181,36 +210,11 @@ impl Serial<'_> {
         }
     }
 
-    fn fail(&mut self, error: Failure) {
+    pub(super) fn fail(&mut self, error: Failure) {
         self.failure.get_or_insert(error);
     }
 
-    fn start_image(&mut self, mut process: Stopped, behind: Behind) -> Result<(), Failure> {
-        self.resources.name = name_of(self.pid);
-        match prepare(&mut process) {
-            Ok(prepared) => self.start(process, prepared, behind),
-            Err(why @ (Failure::AppNotExecutable { .. } | Failure::Unsupported(_) | Failure::BubbleTaken { .. })) => {
-                // It hasn't executed anything, and goes on natively.
-                self.fail(why);
-                self.app = Some(process.resume(Mode::Free, 0)?);
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// A copy of a process that was followed: of the image in it nothing may stay.
-    fn start_copy(&mut self, mut process: Stopped, inherited: InheritedState) -> Result<(), Failure> {
-        if let Some(address) = inherited.at {
-            process = run_to(process, address)?;
-        }
-        inherited.clear_bubble(&mut process)?;
-        let prepared = inherited.prepared(&mut process)?;
-        self.resources.name = inherited.name;
-        self.start(process, prepared, Behind::default())
-    }
-
-    fn start(&mut self, mut process: Stopped, prepared: Prepared, behind: Behind) -> Result<(), Failure> {
+    pub(super) fn start(&mut self, mut process: Stopped, prepared: Prepared, behind: Behind) -> Result<(), Failure> {
         let Resources { kept, memory, statistics, .. } = &mut self.resources;
         kept.begin(self.pid, memory, statistics);
         note_all(self.pid, &memory.files()?);
@@ -227,6 +231,7 @@ impl Serial<'_> {
             forked: None,
             signal_area: machine::signal_area::ask()
                 .map_err(|source| Failure::System { action: "find out what a signal frame holds", source })?,
+            registered: self.attached.as_ref().map_or([0; 3], |(_, registered)| *registered),
         };
         let known = takeover::Known {
             slice: self.images,
@@ -243,6 +248,9 @@ impl Serial<'_> {
             enter(&mut process, prepared.gadget, site.mode, by_name, self.resources.image, &self.resources.memory)?;
         let state = takeover::capture(&process, known)?;
         slot.steps = take_over(&mut process, entered, &state, &site, self.resources.image, &self.resources.memory)?;
+        if std::mem::take(&mut self.stops_again) {
+            process.interrupt()?;
+        }
         self.app = Some(process.resume(Mode::Free, 0)?);
         Ok(())
     }
@@ -253,8 +261,13 @@ impl Serial<'_> {
             self.exit = Some(exit);
             return self.take_result(Some(exit));
         }
-        let Some(app) = self.app.take() else { return Ok(()) };
-        let Change::Stopped(mut stopped, stop) = app.observe(report)? else { return Ok(()) };
+        let Some(app) = self.app.take() else {
+            // Nobody traces it any more.
+            self.stops.reported(report.pid(), report.stopped_by());
+            return Ok(());
+        };
+        let Change::Stopped(stopped, stop) = app.observe(report)? else { return Ok(()) };
+        let Some(mut stopped) = self.unless_departed(stopped, &stop)? else { return Ok(()) };
         if let Some(slot) = &self.slot
             && self.throttle.stopped(&mut stopped, &stop, slot)?
         {
@@ -265,6 +278,10 @@ impl Serial<'_> {
             Stop::Exec => {
                 // It has ended all others.
                 self.threads.clear();
+                self.attached.iter_mut().for_each(|(borrowed, registered)| {
+                    borrowed.forget();
+                    *registered = [0; 3];
+                });
                 // It went on natively, and does so.
                 let has_given_up = self.slot.as_ref().is_none_or(|slot| slot.state() == state::FAILED);
                 match self.take_result(None) {
@@ -284,8 +301,12 @@ impl Serial<'_> {
 
     fn look_at_thread(&mut self, report: Report) -> Result<(), Failure> {
         let tid = report.pid();
-        let Some(thread) = self.threads.remove(&tid) else { return Ok(()) };
-        let Change::Stopped(stopped, stop) = thread.observe(report)? else { return Ok(()) };
+        let Some(thread) = self.threads.remove(&tid) else {
+            self.departed.forget(tid);
+            return Ok(());
+        };
+        let Change::Stopped(stopped, stop) = thread.observe(report)? else { return self.part_if_all_departed() };
+        let Some(stopped) = self.unless_departed(stopped, &stop)? else { return Ok(()) };
         let running = self.go_on(stopped, stop, Mode::Free)?;
         self.threads.insert(tid, running);
         Ok(())
@@ -305,6 +326,12 @@ impl Serial<'_> {
                 stopped.resume(mode, info.si_signo)?
             }
             Stop::Group(_) => stopped.stay_stopped()?,
+            Stop::Interrupted => {
+                if let Some(slot) = self.slot.as_ref().filter(|slot| slot.departs()) {
+                    self.departed.interrupted(&mut stopped, self.pid, slot)?;
+                }
+                stopped.resume(mode, 0)?
+            }
             _ => stopped.resume(mode, 0)?,
         })
     }
@@ -334,7 +361,7 @@ impl Serial<'_> {
     }
 
     /// The program in the slot has ended by itself (`exit`) or has been replaced by another.
-    fn take_result(&mut self, exit: Option<ExitStatus>) -> Result<(), Failure> {
+    pub(super) fn take_result(&mut self, exit: Option<ExitStatus>) -> Result<(), Failure> {
         let Some(slot) = self.slot.take() else { return Ok(()) };
         let slice = self.images - 1;
         match (slot.state(), exit) {

@@ -13,15 +13,15 @@ use bubble::boot::RunMode;
 use bubble::shared::{EndKind, state};
 use machine::signal_area::SignalArea;
 use machine::x87::{self, Lost};
-use tracee::{ExitStatus, Parent, Stop, Stopped, TraceError};
+use tracee::{Parent, Stop, Stopped, TraceError};
 
 use super::log;
 use super::phases::Master;
 use super::time::SliceTime;
 use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, note_all, prepare, send};
-use crate::base::{Failure, Moment, affinity};
+use crate::base::{Failure, Moment};
 use crate::command::Settings;
-use crate::follow::{Origin, Outcome, Resources};
+use crate::follow::{Origin, Resources};
 use crate::report::Boundary;
 use crate::sliced::boundaries::{Cut, Next, Then};
 use crate::sliced::master::{self, enter_handler, frame_elsewhere};
@@ -30,17 +30,20 @@ use crate::takeover::{self, Entered, take_over};
 
 /// A sliced run: the master, and the slices that are forked from it.
 pub(super) struct Run<'a> {
-    master: Master,
+    pub(super) master: Master,
     time: SliceTime,
-    slices: Slices,
-    resources: Resources<'a>,
+    pub(super) slices: Slices,
+    pub(super) resources: Resources<'a>,
+    /// The app is to go on without us.
+    pub(super) detaches: bool,
 }
 
 impl<'a> Run<'a> {
     /// Of process `pid`, without slices.
     pub(super) fn new(pid: i32, parent: Parent, settings: &Settings, resources: Resources<'a>) -> Self {
         let slices = Slices::new(settings.max_running, settings.call_limit, &settings.region);
-        Self { master: Master::new(pid, parent, settings), time: SliceTime::new(settings), slices, resources }
+        let master = Master::new(pid, parent, settings);
+        Self { master, time: SliceTime::new(settings), slices, resources, detaches: false }
     }
 
     /// The first slice begins with the process as it is, or with its program.
@@ -52,6 +55,7 @@ impl<'a> Run<'a> {
         kept.begin(master.pid(), memory, statistics);
         thread.begin(master.pid())?;
         let cut = match origin {
+            Origin::Running(_) => return Err(Failure::Unsupported("attaching is serial only, yet".into())),
             Origin::Image => Cut::new(Boundary::Exec, None, Then::Image),
             Origin::Copy(inherited) => {
                 self.resources.name.clone_from(&inherited.name);
@@ -149,31 +153,6 @@ impl<'a> Run<'a> {
         self.cut(stopped, cut, Moment::now())
     }
 
-    /// The app has ended.
-    pub(super) fn app_ended(&mut self, exit: ExitStatus) -> Result<(), Failure> {
-        self.master.ends(exit);
-        affinity::leave();
-        self.resources.statistics.app_ended();
-        if self.slices.recorded().is_some() {
-            let end = self.master.thread().end_of_killed().ok_or_else(|| ended_early(exit))?;
-            self.release(&mut Cut::new(Boundary::Exit, Some(end), Then::Nothing));
-        }
-        Ok(())
-    }
-
-    /// Whether nothing is left to be done but to print the result.
-    pub(super) fn is_over(&self) -> bool {
-        self.master.exit().is_some() && (self.master.has_failed() || self.slices.is_empty())
-    }
-
-    /// How it went.
-    pub(super) fn conclude(mut self) -> (Outcome, Resources<'a>) {
-        self.slices.kill();
-        self.resources.statistics.children = self.master.process().children();
-        self.resources.statistics.shared_bytes_compared = self.master.process().memory().compared();
-        (self.master.conclude(), self.resources)
-    }
-
     /// A new program, which has its name whatever comes of it.
     fn prepared(&mut self, process: &mut Stopped) -> Result<Prepared, Failure> {
         let pid = self.master.process().pid();
@@ -184,6 +163,9 @@ impl<'a> Run<'a> {
 
     /// Ends the recorded slice and starts the next, or holds the master until that is allowed.
     pub(super) fn cut(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
+        if self.detaches && matches!(cut.then, Then::Fork | Then::LoneFork | Then::Write { .. }) {
+            return self.cut_last(stopped, cut, since);
+        }
         match cut.then {
             Then::Nothing => {
                 self.release(&mut cut);
@@ -242,7 +224,7 @@ impl<'a> Run<'a> {
         self.fork(stopped, cut, since)
     }
 
-    fn fork(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
+    pub(super) fn fork(&mut self, mut stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
         let (process, thread) = self.master.parts();
         let gadget = process.gadget();
         thread.ready_to_fork(&mut stopped, gadget)?;
@@ -299,6 +281,9 @@ impl<'a> Run<'a> {
         self.start(copy, Start { entered, signal_mask, behind: cut.behind, slice, is_slice, forked: before })?;
         // Only now: the slice whose end this was might take the processor on which the copy has been so far.
         self.slices.let_run();
+        if self.detaches {
+            self.hurry();
+        }
         Ok(())
     }
 
@@ -320,7 +305,7 @@ impl<'a> Run<'a> {
         self.master.leave(stopped, Stop::Interrupted)
     }
 
-    fn release(&mut self, cut: &mut Cut) {
+    pub(super) fn release(&mut self, cut: &mut Cut) {
         self.end_recording(cut);
         self.slices.let_run();
     }
@@ -349,6 +334,7 @@ impl<'a> Run<'a> {
             file_pages: &file_pages,
             snapshot: self.resources.memory.snapshot(),
             signal_area: SignalArea::default(),
+            registered: [0; 3],
         };
         let known = takeover::Known {
             slice: number,
@@ -385,13 +371,4 @@ struct Start {
     forked: Moment,
     /// A slice, or only a death checkpoint.
     is_slice: bool,
-}
-
-fn ended_early(exit: ExitStatus) -> Failure {
-    match exit {
-        ExitStatus::Signal(signal) => Failure::Killed(signal),
-        ExitStatus::Code(code) => {
-            Failure::Unsupported(format!("the app ended with {code} where superpin didn't see it"))
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! Following a process in slices: reports come in, and whatever they mean is begun.
 
+use syscall_replay::is_restart;
 use tracee::{Change, ExitStatus, Parent, Report, Running, Stop, Stopped};
 
 use super::cut::Run;
@@ -54,6 +55,10 @@ impl<'a> Follower<'a> for Sliced<'a> {
 
     fn other_ended(&mut self, pid: i32, exit: ExitStatus) {
         self.attempt(|sliced| sliced.ended(pid, exit));
+    }
+
+    fn detach(&mut self) {
+        self.run.detach();
     }
 
     fn time_is_over(&mut self) {
@@ -217,6 +222,12 @@ impl Sliced<'_> {
         if master.is_let_go() {
             return master.leave(stopped, stop);
         }
+        if let (true, Stop::SyscallExit { result }) = (self.run.detaches(), &stop)
+            && is_restart(*result as u64)
+            && let Some(number) = self.run.master().thread().call_number()
+        {
+            return self.run.leave_in_call(stopped, stop, number);
+        }
         if self.run.is_after_the_end() {
             return self.after_the_end(stopped, stop);
         }
@@ -255,6 +266,10 @@ impl Sliced<'_> {
 
     /// No slice is recorded any more: the app is on its way out.
     fn after_the_end(&mut self, stopped: Stopped, stop: Stop) -> Result<(), Failure> {
+        if self.run.detaches() {
+            self.run.master().let_go();
+            return self.run.master().leave(stopped, stop);
+        }
         match stop {
             Stop::Signal(info) => self.run.master().resume(stopped, info.si_signo),
             Stop::Group(_) => self.run.master().stay(stopped),

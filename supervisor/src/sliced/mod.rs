@@ -11,7 +11,7 @@
 //! From what lies below to what lies above:
 //!
 //! ```text
-//!   boundaries, instructions, memory ◄─ slices ◄─ recorder ◄─ master ◄─ phases, time ◄─ cut ◄─ follow
+//!   boundaries, instructions, memory ◄─ slices ◄─ recorder ◄─ master ◄─ phases, time ◄─ cut ◄─ ends ◄─ follow
 //! ```
 //!
 //! * [`boundaries`]: when and where a slice ends.
@@ -22,10 +22,11 @@
 //! * [`recorder`]: the recorder inside the app.
 //! * [`master`]: what each of the master's stops means.
 //! * `phases`: what the master is doing; letting it go on, or go. `time`: how long a slice works.
-//! * `cut`: the end of one slice and the start of the next. `follow`: reports come in here.
+//! * `cut`: the end of one slice and the start of the next. `ends`: how the run ends. `follow`: reports come in here.
 
 mod boundaries;
 mod cut;
+mod ends;
 mod follow;
 mod instructions;
 mod log;

@@ -30,6 +30,8 @@ pub(super) struct Master {
     phase: Phase,
     /// Whether it is let go for good.
     is_let_go: bool,
+    /// Whether nobody traces it any more.
+    has_parted: bool,
     /// Why, if the run has failed.
     failure: Option<Failure>,
     exit: Option<ExitStatus>,
@@ -39,7 +41,8 @@ impl Master {
     /// Process `pid`, which stands still before its first instruction or its copy's.
     pub(super) fn new(pid: i32, parent: Parent, settings: &Settings) -> Self {
         let process = Process::new(pid, parent, settings);
-        Self { process, thread: Thread::new(pid), phase: Phase::Alone, is_let_go: false, failure: None, exit: None }
+        let (thread, phase) = (Thread::new(pid), Phase::Alone);
+        Self { process, thread, phase, is_let_go: false, has_parted: false, failure: None, exit: None }
     }
 
     /// What is known of its process.
@@ -76,6 +79,16 @@ impl Master {
     pub(super) fn interrupt(&mut self) {
         if let Phase::Running(running) = &self.phase {
             self.thread.interrupt(running);
+        }
+    }
+
+    /// Interrupts it, also in a call: it is to go on without us.
+    pub(super) fn interrupt_call(&mut self) {
+        match &self.phase {
+            // An error means that it has ended.
+            Phase::Running(running) if self.thread.is_in_call() => drop(running.interrupt()),
+            Phase::Running(running) => self.thread.interrupt(running),
+            _ => {}
         }
     }
 
@@ -203,7 +216,13 @@ impl Master {
         if !self.process.is_our_child() {
             self.exit.get_or_insert(ExitStatus::Code(0));
         }
+        self.has_parted = true;
         Ok(stopped.detach(0)?)
+    }
+
+    /// Whether nobody traces it any more.
+    pub(super) fn has_parted(&self) -> bool {
+        self.has_parted
     }
 
     /// Whether this error means that nobody controls it any more. While it is looked at nobody else holds it: an error on the way leaves it standing still.
@@ -228,6 +247,6 @@ impl Master {
                  Serial mode is -sp 0"
             )));
         }
-        Outcome { exit: self.exit, failure: self.failure }
+        Outcome { exit: self.exit, failure: self.failure, lives_on: false }
     }
 }

@@ -43,6 +43,8 @@ pub struct Site<'a> {
     pub snapshot: Option<Contents>,
     /// What signal frames hold of the extended state, in a serial run.
     pub signal_area: SignalArea,
+    /// What the kernel knows of the thread, see [`boot::Site::registered`].
+    pub registered: [u64; 3],
 }
 
 /// What only the control process knows of a boundary's state.
@@ -173,6 +175,7 @@ fn boot_block(state: &State, site: &Site<'_>, passed: Option<access::Passed>, ru
             run_memory: passed.map_or(run.file().as_raw_fd(), |_| -1),
             image_data: [0; 2],
             open_files: [0; 2],
+            registered: site.registered,
             forked_at: site.forked.map_or(0, Moment::nanoseconds),
             signal_area: site.signal_area,
         },

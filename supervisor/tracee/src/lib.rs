@@ -7,6 +7,7 @@
 //! (the kernel takes ptrace requests from the tracing thread alone).
 //!
 //! * [`launch`]: a program started under control, stopped after its exec;
+//! * [`attach`]: a process that was running by itself;
 //! * [`Running::observe`] and [`Stop`]: what a wait status means;
 //! * [`Remote`]: system calls executed by a stopped process, with its state restored whatever happens;
 //! * [`machine::Memory`] for [`Stopped`]: its memory;
@@ -15,6 +16,7 @@
 //! The one remaining surprise is that a process can be killed at any time, stopped or not. Every operation
 //! can therefore fail with [`TraceError::Gone`]; the kernel reports the end as usual afterwards.
 
+mod attach;
 mod breakpoint;
 mod error;
 mod fork;
@@ -30,6 +32,7 @@ mod stop;
 mod tests;
 mod wait;
 
+pub use attach::{AttachError, Attached, Rseq, attach};
 pub use breakpoint::{BREAKPOINTS, is_breakpoint, is_step};
 pub use error::TraceError;
 pub use fork::Parent;

@@ -7,7 +7,9 @@ use crate::wait::ExitStatus;
 
 /// What every process under control is traced with: it dies with its tracer, exec and system calls are told apart
 /// from signals.
-pub(crate) const OPTIONS: i32 = libc::PTRACE_O_EXITKILL | libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
+pub(crate) const OPTIONS: i32 = libc::PTRACE_O_EXITKILL | GENTLE;
+/// The same for one that lives on if its tracer dies.
+pub(crate) const GENTLE: i32 = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
 
 /// What is under control besides a process, from its birth and with the same options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -77,6 +77,11 @@ pub fn next_report() -> io::Result<Option<Report>> {
     wait(-1, libc::WNOHANG | libc::WUNTRACED)
 }
 
+/// Takes the next report on one process, if there is one, without waiting for it.
+pub(crate) fn report_on(pid: i32) -> io::Result<Option<Report>> {
+    wait(pid, libc::WNOHANG)
+}
+
 /// Waits for the next stop of `pid`. If it ends instead, that is ESRCH, and the report on it stays for [`next_report`].
 pub(crate) fn wait_for_stop(pid: i32) -> io::Result<Report> {
     loop {

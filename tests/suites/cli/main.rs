@@ -1,6 +1,7 @@
 //! The command line as a user meets it: help, totals, exit statuses, errors.
 
 mod descriptors;
+mod detaching;
 mod limits;
 mod messages;
 mod records;

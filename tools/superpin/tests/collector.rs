@@ -50,6 +50,7 @@ impl RunMemory {
             streams: 0.into(),
             streams_lost: 0.into(),
             region: bubble::region::Spec::ALL,
+            departs: 0,
         };
         // SAFETY: a header is plain integers, and `header` lives while its bytes are borrowed.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<RunHeader>()) };

@@ -1,7 +1,9 @@
 //! System calls made for the app, and instructions executed for it.
 
 use std::arch::global_asm;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bubble::departure::Places;
 
 /// Instructions that load a system call's number and arguments from the seven words at rdi.
 macro_rules! load_call {
@@ -76,6 +78,8 @@ pub enum Unmade {
     NotEntered,
     /// A signal has interrupted it, and it is made again after the handler.
     Restarts,
+    /// The control process has interrupted it, and what is left of it is made by `restart_syscall`.
+    GoesOn,
 }
 
 /// Makes a system call that a signal may interrupt. It isn't made if `flag` is set.
@@ -86,6 +90,7 @@ pub fn interruptible(number: u64, args: [u64; 6], flag: &AtomicU64) -> Result<u6
     let result = unsafe { superpin_interruptible(&raw const call, flag.as_ptr(), &raw mut aborted) };
     match aborted {
         0 => Ok(result),
+        RESTARTS if result == libc::SYS_restart_syscall as u64 && number != result => Err(Unmade::GoesOn),
         RESTARTS => Err(Unmade::Restarts),
         _ => Err(Unmade::NotEntered),
     }
@@ -106,6 +111,19 @@ pub fn abort_at(pc: u64, rcx: u64) -> Option<u64> {
     (start..end).contains(&pc).then_some(place)
 }
 
+/// Tells the control process where a thread may be moved to from a call.
+pub fn tell_places(places: &Places) {
+    for (place, address) in [
+        (&places.done, &raw const superpin_interruptible_done),
+        (&places.abort, &raw const superpin_interruptible_abort),
+        (&places.restarts, &raw const superpin_interruptible_restarts),
+        // By the last one the others are known.
+        (&places.window, &raw const superpin_interruptible_window),
+    ] {
+        place.store(address as u64, Ordering::Release);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +135,7 @@ mod tests {
         let pipe = [ends.as_mut_ptr() as u64, 0, 0, 0, 0, 0];
         assert_eq!(interruptible(libc::SYS_pipe as u64, pipe, &flag), Ok(0));
         let before = ends;
-        flag.store(1, std::sync::atomic::Ordering::Relaxed);
+        flag.store(1, Ordering::Relaxed);
         assert_eq!(interruptible(libc::SYS_pipe as u64, pipe, &flag), Err(Unmade::NotEntered));
         assert_eq!(ends, before);
     }

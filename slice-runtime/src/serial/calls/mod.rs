@@ -19,5 +19,5 @@ mod waits;
 pub use call::{AppCall, Underway};
 pub use changed::{ChangedCall, ChangedCalls};
 pub(in crate::serial) use make::load_call;
-pub use make::{Unmade, abort_at, interruptible};
+pub use make::{Unmade, abort_at, interruptible, tell_places};
 pub use waits::{LastingCall, Length, length_of};

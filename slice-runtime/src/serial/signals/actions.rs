@@ -52,6 +52,8 @@ pub struct Signals {
     /// What has arrived for that thread.
     pub arrivals: &'static Arrivals,
     pub throttle: Throttle,
+    /// A fault signal that somebody had sent before the process was taken over, which blocks it.
+    waited: Option<(i32, libc::siginfo_t)>,
 }
 
 impl Signals {
@@ -72,6 +74,7 @@ impl Signals {
             altstack: AltStack::from_words(altstack),
             arrivals: &NOBODYS,
             throttle: Throttle::default(),
+            waited: take_waiting_fault(),
         }
     }
 
@@ -93,6 +96,9 @@ impl Signals {
         engine::on_signal(hook);
         for signal in SIGNALS {
             self.install(signal);
+        }
+        if let Some((signal, info)) = self.waited.take() {
+            self.arrivals.hold(signal, &info);
         }
         self.set_mask(self.mask);
     }
@@ -311,6 +317,16 @@ fn words(bytes: &[u8; 24]) -> [u64; 3] {
     [0, 8, 16].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")))
 }
 
+/// Takes a fault signal from the kernel that waits because it is blocked: it won't be, for real.
+fn take_waiting_fault() -> Option<(i32, libc::siginfo_t)> {
+    // SAFETY: the structure is plain data, for which zero is a value.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let (set, at_once) = (FAULTS, [0_u64; 2]);
+    let args = [&raw const set as u64, &raw mut info as u64, at_once.as_ptr() as u64, 8, 0, 0];
+    let signal = raw_syscall(libc::SYS_rt_sigtimedwait as u64, args) as i64;
+    (signal > 0).then_some((signal as i32, info))
+}
+
 /// Sets the mask that the kernel goes by, whatever waits.
 pub fn set_real_mask(mask: u64) {
     throttle::end();
@@ -331,6 +347,7 @@ mod tests {
             altstack: AltStack::NONE,
             arrivals: &NOBODYS,
             throttle: Throttle::default(),
+            waited: None,
         }
     }
 

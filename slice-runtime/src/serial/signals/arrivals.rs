@@ -83,6 +83,11 @@ impl Arrivals {
         self.arrived.take()
     }
 
+    /// Takes what waits for the app to unblock it.
+    pub fn take_held(&self) -> Option<Arrived> {
+        self.held.take()
+    }
+
     /// Tells the hook what the thread, whose turn it is, blocks, and lets a held signal through that it no longer blocks.
     pub fn set_blocked(&self, mask: u64) {
         let Self { arrived, held, blocked } = self;

@@ -5,7 +5,7 @@
 //! return with everything blocked: there is never more than one signal between the kernel and the app.
 
 use super::threads::{TURNS, of_signal_stack};
-use super::turns;
+use super::{departure, turns};
 use crate::serial::calls::abort_at;
 use crate::serial::signals::FAULTS;
 
@@ -20,6 +20,12 @@ pub fn hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t)
         }
         block.waiter.request_arrived();
         return has_turn;
+    }
+    if departure::is_request(signal, info) {
+        if has_turn || is_asked {
+            engine::interrupt();
+        }
+        return has_turn || is_asked;
     }
     if block.arrivals.holds_back(signal) {
         block.arrivals.hold(signal, info);

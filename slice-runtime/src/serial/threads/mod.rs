@@ -10,13 +10,14 @@
 //! ```
 //!
 //! * `waiter`, `watch`, `turns`: who has the turn.
-//! * `block`: what the runtime keeps for each thread. `start`: its first and its last instructions.
+//! * `block`: what the runtime keeps for each thread. `start`: its first and its last instructions; `departure`: those before it goes on natively.
 //! * `threads`: all of them. `pause`: why one leaves the engine. `arrival`: signals arrive here.
 //!
 //! An app with one thread pays for none of this: it has the turn all the time.
 
 mod arrival;
 mod block;
+mod departure;
 mod pause;
 pub mod start;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
@@ -27,6 +28,7 @@ mod watch;
 
 pub use arrival::hook;
 pub use block::{ThreadBlock, ThreadContext};
+pub use departure::{Leaver, tell_place};
 pub use pause::Pause;
 pub use start::{Begin, NewThread};
 pub use threads::{TURNS, Threads, before_exec, never_waits, of_turn};

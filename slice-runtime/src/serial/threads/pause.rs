@@ -10,4 +10,6 @@ pub enum Pause {
     Call(Underway),
     /// The thread ends with this status.
     End(u64),
+    /// It goes on natively.
+    Depart,
 }

@@ -16,6 +16,8 @@ pub struct Threads {
     /// What a new one starts with.
     pub(in crate::serial) begin: Begin,
     pub(in crate::serial) alive: usize,
+    /// Of these, so many have left the image.
+    pub(in crate::serial) departed: usize,
     blocks: Vec<&'static ThreadBlock>,
     /// Started by the app.
     pub started: u64,
@@ -38,7 +40,7 @@ impl Threads {
         block.waiter.tid.store(own_number(), Ordering::Relaxed);
         block.take_signals();
         TURNS.take(&block.waiter);
-        Self { begin, alive: 1, blocks: vec![block], started: 0 }
+        Self { begin, alive: 1, departed: 0, blocks: vec![block], started: 0 }
     }
 
     /// What has arrived for the first of them.

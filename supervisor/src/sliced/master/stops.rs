@@ -1,9 +1,10 @@
 //! What each stop is: the one place that tells the master's stops apart.
 
 use bubble::behind::Behind;
-use machine::Gpr;
+use bubble::map::BUBBLE;
+use machine::{Gpr, PAGE};
 use syscall_replay::is_restart;
-use tracee::{Stop, Stopped, is_breakpoint};
+use tracee::{Remote, Stop, Stopped, is_breakpoint};
 
 use super::calls::{entry, exit};
 use super::interrupts::arrive;
@@ -76,13 +77,22 @@ pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, s
     Ok(match stop {
         _ if is_trapped => Leave::Resume(stopped, 0),
         Stop::Signal(info) if is_breakpoint(&info) => Leave::Resume(stopped, 0),
-        Stop::SyscallEntry { .. } => Leave::Part(thread.tsc.open_at_entry(stopped)?),
+        Stop::SyscallEntry { .. } => {
+            // It stands before the call's instruction now.
+            let mut stopped = thread.tsc.open_at_entry(stopped)?;
+            clear_memory(process, &mut stopped)?;
+            Leave::Part(stopped)
+        }
         Stop::Signal(info) => match thread.tsc.read(&mut stopped, &info, process.in_process.counter())? {
             Some(_) => Leave::Resume(stopped, 0),
             None => Leave::Resume(stopped, info.si_signo),
         },
         Stop::Group(_) => Leave::Stay(stopped),
-        Stop::Exec => let_go(process, thread, stopped.finish_exec()?)?,
+        Stop::Exec => {
+            let mut stopped = stopped.finish_exec()?;
+            thread.tsc.open(&mut stopped, process.gadget())?;
+            Leave::Part(stopped)
+        }
         Stop::ForeignSyscall => Leave::Resume(stopped, 0),
         // The kernel makes the call again by itself; the next stop will do.
         Stop::SyscallExit { result } if is_restart(result as u64) => Leave::Resume(stopped, 0),
@@ -93,7 +103,23 @@ pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, s
     })
 }
 
-fn let_go(process: &Process, thread: &mut Thread, mut stopped: Stopped) -> Result<Leave, Failure> {
+fn let_go(process: &mut Process, thread: &mut Thread, mut stopped: Stopped) -> Result<Leave, Failure> {
     thread.tsc.open(&mut stopped, process.gadget())?;
+    clear_memory(process, &mut stopped)?;
     Ok(Leave::Part(stopped))
+}
+
+/// Nothing of ours is left in its memory, be it never executed: pages with patches become the files' again, and the bubble is unmapped.
+fn clear_memory(process: &mut Process, stopped: &mut Stopped) -> Result<(), Failure> {
+    let gadget = process.gadget();
+    if process.in_process.is_set_up() {
+        process.in_process.tear_down(stopped, gadget)?;
+    }
+    let pages = process.file_pages();
+    let mut remote = Remote::new(stopped, gadget)?;
+    for page in pages {
+        remote.call(libc::SYS_madvise, [page, PAGE, libc::MADV_DONTNEED as u64, 0, 0, 0])?;
+    }
+    remote.call(libc::SYS_munmap, [BUBBLE.start, BUBBLE.size, 0, 0, 0, 0])?;
+    Ok(())
 }

@@ -158,6 +158,11 @@ impl Thread {
         self.call().is_some_and(OpenCall::is_alone)
     }
 
+    /// The call that it is in.
+    pub fn call_number(&self) -> Option<u64> {
+        self.call().map(|call| call.pending.number)
+    }
+
     /// It was killed without another stop. Where it has killed itself the slice ends at that call.
     pub fn end_of_killed(&mut self) -> Option<Box<End>> {
         let call = self.leaves_call()?;

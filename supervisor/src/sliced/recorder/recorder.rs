@@ -354,6 +354,11 @@ impl InProcess {
         appended
     }
 
+    /// Whether it is in the program image.
+    pub fn is_set_up(&self) -> bool {
+        self.is_set_up
+    }
+
     /// How an armed or another master goes on.
     pub fn mode(&self) -> Mode {
         if self.is_armed { Mode::Free } else { Mode::Syscalls }

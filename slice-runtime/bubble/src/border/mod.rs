@@ -1,0 +1,8 @@
+//! The ways into a process and out of it.
+//!
+//! * [`boot`]: what a taken-over process finds when its image starts. [`behind`]: what the app has just come from there.
+//! * [`departure`]: how an app leaves the image to live on natively.
+
+pub mod behind;
+pub mod boot;
+pub mod departure;

@@ -1,0 +1,61 @@
+//! How a process is taken over: a program before its first instruction, a copy, or one that was running by itself.
+
+use bubble::behind::Behind;
+use tracee::{Follows, Mode, Stopped};
+
+use super::departure::Parting;
+use super::serial::Serial;
+use crate::app::{name_of, prepare, prepare_running, registered};
+use crate::base::Failure;
+use crate::follow::{InheritedState, run_to};
+
+impl Serial<'_> {
+    /// A program that was just loaded.
+    pub(super) fn start_image(&mut self, mut process: Stopped, behind: Behind) -> Result<(), Failure> {
+        self.resources.name = name_of(self.pid);
+        match prepare(&mut process) {
+            Ok(prepared) => self.start(process, prepared, behind),
+            Err(why @ (Failure::AppNotExecutable { .. } | Failure::Unsupported(_) | Failure::BubbleTaken { .. })) => {
+                // It hasn't executed anything, and goes on natively.
+                self.fail(why);
+                self.app = Some(process.resume(Mode::Free, 0)?);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A copy of a process that was followed: of the image in it nothing may stay.
+    pub(super) fn start_copy(&mut self, mut process: Stopped, inherited: InheritedState) -> Result<(), Failure> {
+        if let Some(address) = inherited.at {
+            process = run_to(process, address)?;
+        }
+        inherited.clear_bubble(&mut process)?;
+        let prepared = inherited.prepared(&mut process)?;
+        self.resources.name = inherited.name;
+        self.start(process, prepared, Behind::default())
+    }
+
+    /// An app that was running by itself. `is_stopped`: by a stopping signal, which it stays.
+    pub(super) fn start_running(&mut self, process: Stopped, is_stopped: bool) -> Result<(), Failure> {
+        self.resources.name = name_of(self.pid);
+        let (mut process, prepared, borrowed) = match prepare_running(process) {
+            Ok(prepared) => prepared,
+            Err((process, why)) => {
+                // It goes on natively.
+                process.map_or(Ok(()), |process| process.detach(0))?;
+                self.parting = Parting::Done;
+                self.fail(why);
+                return Ok(());
+            }
+        };
+        process.follow(Follows::Threads, false)?;
+        let registered = registered(&mut process, prepared.gadget)?;
+        self.attached = Some((borrowed, registered));
+        if is_stopped {
+            // Resumed, it comes to the same stop.
+            self.stops_again = true;
+        }
+        self.start(process, prepared, Behind::default())
+    }
+}
