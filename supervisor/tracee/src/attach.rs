@@ -4,9 +4,9 @@ use std::io;
 use std::time::Duration;
 
 use crate::TraceError;
-use crate::request::request;
+use crate::kernel::report_on;
+use crate::kernel::request;
 use crate::stop::{Change, Follows, GENTLE, Mode, Running, Stop, Stopped};
-use crate::wait::report_on;
 
 /// How often it is looked whether a process has stopped.
 const LOOK: Duration = Duration::from_millis(1);

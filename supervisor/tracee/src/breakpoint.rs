@@ -1,7 +1,7 @@
 //! Hardware breakpoints on execution: they stop a process before an instruction without changing a byte of its code.
 
 use crate::TraceError;
-use crate::request::request;
+use crate::kernel::request;
 use crate::stop::Stopped;
 
 /// Breakpoints that a process can have at a time.

@@ -18,29 +18,26 @@
 
 mod attach;
 mod breakpoint;
-mod error;
 mod fork;
+mod kernel;
 mod launch;
 mod memory;
 mod observe;
 mod process;
 mod remote;
-mod request;
 mod state;
 mod stop;
 #[cfg(test)]
 mod tests;
-mod wait;
 
 pub use attach::{AttachError, Attached, Rseq, attach};
 pub use breakpoint::{BREAKPOINTS, is_breakpoint, is_step};
-pub use error::TraceError;
 pub use fork::Parent;
+pub use kernel::{ExitStatus, Report, TraceError, next_report};
 pub use launch::{LaunchError, Program, launch};
 pub use remote::{Remote, find_syscall_instruction};
 pub use state::UserRegisters;
 pub use stop::{Change, Follows, Mode, Running, Stop, Stopped};
-pub use wait::{ExitStatus, Report, next_report};
 
 #[cfg(test)]
 suites::watch_tests!();

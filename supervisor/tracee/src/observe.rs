@@ -1,9 +1,9 @@
 //! What a wait status means.
 
 use crate::TraceError;
-use crate::request::request;
+use crate::kernel::Report;
+use crate::kernel::request;
 use crate::stop::{Change, Running, Stop, Stopped};
-use crate::wait::Report;
 
 /// `si_code` of the notification that ends a single step into a signal handler: the kernel puts the signal's
 /// number there, and the x86 has no trap of its own with that code.

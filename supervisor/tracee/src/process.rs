@@ -4,9 +4,9 @@ use machine::Memory;
 use machine::flags::TF;
 
 use crate::TraceError;
-use crate::request::request;
+use crate::kernel::request;
+use crate::kernel::wait_for_stop;
 use crate::stop::{Change, Follows, Mode, OPTIONS, Running, Stop, Stopped};
-use crate::wait::wait_for_stop;
 
 const fn bit(signal: i32) -> u64 {
     1 << (signal - 1)

@@ -3,7 +3,7 @@
 use machine::{Gpr, Registers, XSTATE_CAPACITY, XState};
 
 use crate::TraceError;
-use crate::request::request;
+use crate::kernel::request;
 use crate::stop::Stopped;
 
 const NT_X86_XSTATE: usize = 0x202;

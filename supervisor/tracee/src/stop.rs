@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::marker::PhantomData;
 
-use crate::wait::ExitStatus;
+use crate::kernel::ExitStatus;
 
 /// What every process under control is traced with: it dies with its tracer, exec and system calls are told apart
 /// from signals.

@@ -1,6 +1,6 @@
 //! The single place where ptrace(2) is called.
 
-use crate::TraceError;
+use super::error::TraceError;
 
 /// Makes one ptrace request whose result is only success or failure.
 ///
