@@ -68,7 +68,11 @@ impl SerialHost {
 
     /// The thread leaves, with everything blocked and nothing waiting for it. With the last one the result is handed in.
     pub(crate) fn departs_now(&mut self, engine: &mut Runner) -> Box<Leaver> {
+        let slot = self.slot;
         engine.with_cpu(|_, control| {
+            if control.returns_to_tool() {
+                slot.fail(&LEAVES_TOOL);
+            }
             memory::release_all(control);
             Flow::Continue
         });
@@ -139,3 +143,5 @@ impl SerialHost {
         self.pause(Pause::End(status))
     }
 }
+
+const LEAVES_TOOL: &str = "the app was to go on natively in a routine that the tool has called (App::call, Replaced::original): it would return to the tool, which isn't there any more";
