@@ -20,14 +20,17 @@ cargo build --quiet --release -p superpin-tool --example costs
 image=$(ls target/*/release/examples/costs)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-head -c 300000 "$image" >"$scratch/data"
+head -c 1200000 "$image" >"$scratch/data"
 
 declare -A apps=(
     [gzip]="gzip -c $scratch/data"
-    [perl]='perl -e my$s=0;for(1..40000){$h{$_%97}.=$_;$s+=length($h{$_%97})}print$s'
-    [sqlite3]='sqlite3 :memory: with\ recursive\ c(x)as(select\ 1\ union\ all\ select\ x+1\ from\ c\ where\ x<15000)select\ sum(x*x%7),count(distinct\ x%1001)from\ c'
-    [python3]='python3 -S -c d={}\nfor\ i\ in\ range(20000):d[i%101]=d.get(i%101,0)+i\nprint(sum(d.values()))'
+    [perl]='perl -e my$s=0;for(1..160000){$h{$_%97}.=$_;$s+=length($h{$_%97})}print$s'
+    [sqlite3]='sqlite3 :memory: with\ recursive\ c(x)as(select\ 1\ union\ all\ select\ x+1\ from\ c\ where\ x<60000)select\ sum(x*x%7),count(distinct\ x%1001)from\ c'
+    [python3]='PYTHON -S -c d={}\nfor\ i\ in\ range(100000):d[i%101]=d.get(i%101,0)+i\nprint(sum(d.values()))'
 )
+
+# The program itself, where `python3` is a script that chooses one.
+apps[python3]=${apps[python3]/PYTHON/$(python3 -c 'import sys; print(sys.executable)')}
 
 # The least CPU time of some runs, in milliseconds.
 least() {
