@@ -110,6 +110,8 @@ pub struct RunHeader {
     pub region: Spec,
     /// 1 if an app that runs serially goes on natively behind the region.
     pub departs: u32,
+    /// 1 if the app is to end when the tool has looked its last.
+    pub ends_app: u32,
 }
 
 /// Ranges in [`SharedContents`].
@@ -313,6 +315,8 @@ pub struct Slot {
     pub delivered: AtomicU32,
     /// What the slice's process is to do, one of [`crate::region::pass`].
     pub pass: AtomicU32,
+    /// 1 if the tool has looked its last in this slice. Valid once it has finished.
+    pub stopped: AtomicU32,
     /// How far the run has come where the slice begins. Of a slice that counts: nothing.
     pub begins: Progress,
     /// How far where it ends.

@@ -68,6 +68,11 @@ pub const CODE: [unsafe extern "C" fn(); 3] = [superpin_read_bytes_at, superpin_
 /// Whether a read means nothing now: where there is no app, too.
 static FORBIDDEN: AtomicBool = AtomicBool::new(true);
 
+/// Whether this is a moment that means nothing to the app, where nobody is to read.
+pub fn are_forbidden() -> bool {
+    FORBIDDEN.load(Ordering::Relaxed)
+}
+
 /// What is said of a read where there is none.
 pub(crate) const MISUSE: &str = "the app's memory is read outside an analysis routine: what is there then depends on where slices end and the buffer is full. \
     Read it in a routine that is called (Instruction::call), and keep what it says";

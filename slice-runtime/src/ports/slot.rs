@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bubble::departure::Places;
-use bubble::map::{CONTROL, RECORDS, RESULT};
+use bubble::map::{CONTROL, RECORDS};
 use bubble::region::{Progress, pass};
 use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, NO_SLOT, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
-use bubble::values::{HEAD, MOST_RESULT, MOST_VALUES, VALUES};
+use bubble::values::{HEAD, MOST_VALUES, VALUES};
 
 use super::tool::RunningTool;
+use super::wishes;
 
 /// What a process that failed exits with. The control process reads the slot, not this.
 const FAILED_STATUS: i32 = 125;
@@ -266,9 +267,9 @@ impl OwnSlot {
     /// # Errors
     /// If the tool could not encode its result.
     pub fn publish(&self, tool: &dyn RunningTool, mut stats: SliceStats) -> Result<(), String> {
-        // SAFETY: RESULT is mapped for this process alone, and no other reference to it exists.
-        let out = unsafe { std::slice::from_raw_parts_mut(RESULT.start as *mut u8, MOST_RESULT as usize) };
-        let len = tool.finish(out)?;
+        let len = wishes::encoded(tool)?;
+        // SAFETY: see `state`.
+        unsafe { (*self.slot).stopped.store(wishes::ends_all().into(), Ordering::Relaxed) };
         // SAFETY: this is a taken-over process.
         if unsafe { header() }.region.has_values() && matches!(self.pass(), pass::COUNTS | pass::ONLY) {
             self.leave_values(tool)?;
@@ -276,7 +277,7 @@ impl OwnSlot {
         stats.cpu_ns = cpu_time().as_nanos() as u64;
         // SAFETY: until the state below is stored, this side owns these fields.
         unsafe {
-            (*self.slot).result_len.store(len as u64, Ordering::Relaxed);
+            (*self.slot).result_len.store(len, Ordering::Relaxed);
             (&raw mut (*self.slot).stats).write(stats);
             (&raw mut (*self.slot).ends).write(tool.progress().unwrap_or_default());
         }

@@ -135,6 +135,9 @@ pub trait RunningTool {
         let _ = (pc, images);
     }
 
+    /// What was seen has been handed in: looking begins anew here, in a slice that begins in the middle.
+    fn begin_anew(&self);
+
     /// Encodes the slice's result into `out` and returns how many bytes it took.
     ///
     /// May be asked more than once: a serial run asks before each exec, which may fail. The last answer counts.

@@ -10,7 +10,7 @@ use super::counters;
 use super::places::Places;
 use crate::ports::{
     AppImage, AppThread, Asked, CallChange, Happened, OwnSlot, RunningTool, SignalArrival, SignalChange, SystemCall,
-    ThreadChange, header,
+    ThreadChange, header, wishes,
 };
 
 /// Instructions before an event from which on each has a test of its own: as many as a trace has at most.
@@ -128,8 +128,8 @@ impl RunningTool for Regioned {
         if self.looks() {
             self.tool.instrument(trace);
         }
-        // Serially the program that the app may become goes on counting.
-        let counts = self.pass == pass::COUNTS || self.pass == pass::ONLY && self.spec.is_counted();
+        // Serially the program that the app may become goes on counting, in slices one that the tool begins.
+        let counts = self.pass == pass::COUNTS || self.spec.is_counted();
         if counts || self.watches() {
             let counting = self.counting(trace);
             trace.calls.splice(0..0, counting);
@@ -151,6 +151,10 @@ impl RunningTool for Regioned {
             }
         }
         self.waits_for(now);
+        // SAFETY: this is a taken-over process.
+        if self.pass == pass::ONLY && self.spec.is_over(&now) && unsafe { header() }.ends_app != 0 {
+            wishes::stop();
+        }
         if looked || !self.looks() {
             return Asked::GoesOn;
         }
@@ -247,6 +251,13 @@ impl RunningTool for Regioned {
     fn cut(&self, pc: u64, images: &[AppImage]) {
         if self.looks() {
             self.tool.cut(pc, images);
+        }
+    }
+
+    fn begin_anew(&self) {
+        self.tool.begin_anew();
+        if self.spec.is_counted() {
+            self.tool.begins(self.now().counts[INSTRUCTIONS]);
         }
     }
 

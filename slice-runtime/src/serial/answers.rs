@@ -9,6 +9,7 @@ use translator::trace::{Instrument, Trace};
 use super::changes::{Changed, ChangedFault};
 use super::ending::Ending;
 use super::host::SerialHost;
+use crate::ports::wishes::{self, Granted};
 use crate::ports::{Asked, execute_cpuid};
 use crate::serial::calls::{AppCall, Unmade};
 use crate::serial::signals::deliver;
@@ -19,7 +20,9 @@ fn is_traced() -> bool {
 
 impl Instrument for SerialHost {
     fn instrument(&self, trace: &mut Trace) {
-        self.tool.instrument(trace);
+        if !wishes::is_quiet() {
+            self.tool.instrument(trace);
+        }
     }
 }
 
@@ -126,7 +129,7 @@ impl Host for SerialHost {
         }
         let flow = self.images.asked(asked, control, self.tool.as_ref());
         // Without the control process, which has been killed, nobody could take it from there.
-        if self.ends_with_region && self.tool.is_over() && is_traced() {
+        if self.ends_with_region && self.tool.is_over() && !wishes::are_there() && is_traced() {
             self.slot.set_departs();
             return self.depart_if_asked();
         }
@@ -136,6 +139,15 @@ impl Host for SerialHost {
     fn interrupted(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if self.ending.is_some() {
             // The signal that interrupted is the one that ends the app.
+            return Flow::Leave;
+        }
+        let tool = self.tool.as_ref();
+        let granted = wishes::grant(self.slot, tool, &mut self.images, control, || {
+            self.told.forget();
+            self.told.goes_on(&self.thread.0, false, cpu, tool);
+        });
+        if granted == Granted::Ends {
+            self.ending = Some(Ending::Exit(0));
             return Flow::Leave;
         }
         self.let_signals_in();

@@ -9,7 +9,7 @@ use translator::abi::Cpu;
 use translator::trace::{Instrument, Trace};
 
 use super::host::{KERNEL, SliceHost};
-use crate::ports::{Asked, SignalChange};
+use crate::ports::{Asked, SignalChange, wishes};
 use crate::slice::end::{deadline, recurrence, xsave_images};
 use crate::slice::replay::SliceSpace;
 
@@ -178,11 +178,16 @@ impl Host for SliceHost {
         self.images.asked(asked, control, self.tool.as_ref())
     }
 
-    fn interrupted(&mut self, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
+    fn interrupted(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         // Every signal of the app's is blocked in a slice; what interrupts the engine is the timer of the watch or the deadline.
         if self.watch.is_some() {
             return Flow::Leave;
         }
+        let tool = self.tool.as_ref();
+        wishes::grant(self.slot, tool, &mut self.images, control, || {
+            self.told.forget();
+            self.told.goes_on(&self.thread, false, cpu, tool);
+        });
         let Some(used) = deadline::is_over(self.cpu_bound()) else { return Flow::Continue };
         self.slot.give_up();
         let why = match engine::routines::told(used.as_nanos() as u64) {

@@ -233,6 +233,9 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
             ));
         }
     }
+    if parsed.region.ends_app() && parsed.follow {
+        return Err("error: -then end ends the app, and -follow 1 follows what it has started: leave one out\n".into());
+    }
     let region = parsed.region.spec(parsed.aslr).map_err(|error| format!("error: {error}\n"))?;
     let region = if info.is_some_and(|info| info.wants_prefix) { region.counted() } else { region };
     let region = if info.is_some_and(|info| info.has_first_pass) { region.with_values() } else { region };
@@ -265,6 +268,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         persist: parsed.persist.map(PathBuf::from),
         region,
         detach_after: parsed.region.detach_after,
+        ends_app: parsed.region.ends_app(),
         tool_identity: info.map(|info| (info.identity)(&options)).unwrap_or_default(),
         watch: Watch { log: parsed.log, dump: parsed.dump_trace, stop: parsed.stop_slice },
         attach: parsed.pid,

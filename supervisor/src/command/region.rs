@@ -38,12 +38,25 @@ pub struct RegionOptions {
     /// Begin so many instructions later: than the program, or than what a start names
     #[arg(long = "skip", value_name = "N", value_parser = number)]
     skip: Option<u64>,
+    /// What becomes of the app when the tool has looked its last: behind the region, or where the tool itself stops
+    #[arg(long = "then", value_name = "WHAT", default_value = "go-on")]
+    then: Then,
     /// Look at so many instructions
     #[arg(long = "trace", value_name = "N", value_parser = number)]
     trace: Option<u64>,
     /// Let the app go on natively after so many seconds (as `superpin detach PID` does at any time): the result is what was until then
     #[arg(long = "detach-after", value_name = "SECONDS", value_parser = seconds)]
     pub detach_after: Option<Duration>,
+}
+
+/// What becomes of the app behind all that is looked at.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Then {
+    /// It goes on, as without a tool
+    #[default]
+    GoOn,
+    /// It is killed, and superpin's status is 0
+    End,
 }
 
 /// A place and how often it is executed.
@@ -124,6 +137,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl RegionOptions {
+    /// Whether the app is to end behind all that is looked at.
+    pub fn ends_app(&self) -> bool {
+        self.then == Then::End
+    }
+
     /// What they ask for. `randomised`: the app lies at other addresses each time.
     ///
     /// # Errors

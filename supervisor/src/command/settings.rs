@@ -52,6 +52,8 @@ pub enum CallLimit {
 /// What a run is to do.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// The app ends when the tool has looked its last.
+    pub ends_app: bool,
     /// Slices (true) or serial (false).
     pub sliced: bool,
     /// Length of a slice in milliseconds of the app's CPU time.

@@ -98,6 +98,14 @@ impl Collector {
         Ok(())
     }
 
+    /// Slices behind this one don't matter: gives their slots back. How many there were.
+    pub fn discard_behind(&mut self, last: u64, memory: &mut RunMemory) -> u64 {
+        let behind = self.early.split_off(&(last + 1));
+        let discarded = behind.len() as u64;
+        behind.into_values().for_each(|slot| memory.release(slot));
+        discarded
+    }
+
     /// The next slice has counted, in its first pass: what this slot has is put together with what was counted before, which comes in its place.
     ///
     /// # Errors

@@ -87,6 +87,8 @@ pub struct Statistics {
     pub threads: u64,
     /// Slices that were lost and begun again from their first state.
     pub begun_again: u64,
+    /// Slices that had run behind the one in which the tool looked its last.
+    pub discarded: u64,
     /// Slices that were begun from a snapshot of an image that had started.
     pub slices_from_snapshot: u64,
     /// Times that a slice got more time because the program copies its pages.
@@ -133,6 +135,7 @@ impl Statistics {
             children: 0,
             threads: 0,
             begun_again: 0,
+            discarded: 0,
             slices_from_snapshot: 0,
             given_more_time: 0,
             doubts: Doubts::default(),
@@ -199,6 +202,7 @@ impl Statistics {
         let pc = end.registers.rip;
         if recurs {
             self.doubts.recurring.push(pc);
+            self.doubts.recurring_in.push(slice);
         }
         if stats.shared_changed != 0 {
             self.doubts.written_by_others.push(slice);
@@ -214,6 +218,11 @@ impl Statistics {
             _ => "memory equal",
         };
         ends.insert(slice, format!("{kind} {pc:#x}, {proof}"));
+    }
+
+    /// The tool has looked its last in this slice.
+    pub fn stopped_in(&mut self, slice: u64) {
+        self.doubts.forget_from(slice);
     }
 
     /// CPU time of the slices, or of the serial run, translation included.
@@ -247,6 +256,7 @@ impl Statistics {
         line("threads", self.threads.to_string());
         line("slices", self.slices.to_string());
         line("slices_begun_again", self.begun_again.to_string());
+        line("slices_discarded", self.discarded.to_string());
         line("slices_from_snapshot", self.slices_from_snapshot.to_string());
         line("given_more_time", self.given_more_time.to_string());
         line("forks", self.forks.to_string());

@@ -46,11 +46,21 @@ impl fmt::Display for Worth {
 pub struct Doubts {
     /// Where slices ended in a state that recurs: the app's instruction pointers there.
     pub recurring: Vec<u64>,
+    /// Of each of these the slice.
+    pub recurring_in: Vec<u64>,
     /// Slices during which other processes wrote to memory of the app's.
     pub written_by_others: Vec<u64>,
 }
 
 impl Doubts {
+    /// Nothing of these slices matters, from `first` on, and of that only what was before its end.
+    pub fn forget_from(&mut self, first: u64) {
+        let mut slices = self.recurring_in.iter();
+        self.recurring.retain(|_| slices.next().is_none_or(|slice| *slice < first));
+        self.recurring_in.retain(|slice| *slice < first);
+        self.written_by_others.retain(|slice| *slice < first);
+    }
+
     /// What the result is worth.
     pub fn worth(&self) -> Worth {
         match (self.written_by_others.is_empty(), self.recurring.is_empty()) {

@@ -200,6 +200,7 @@ impl RunMemory {
             region: settings.region,
             // What an app has started that is followed needs it to be followed itself.
             departs: (!settings.follow).into(),
+            ends_app: settings.ends_app.into(),
             cpuid: if settings.sliced { cpuid_table().clone() } else { *cpuid::Table::none() },
         };
         // SAFETY: CONTROL starts with the header, is large enough and page-aligned; no slice exists yet.
@@ -256,6 +257,7 @@ impl RunMemory {
         claimed.slot().held.store(held::NOT, Relaxed);
         claimed.slot().departs.store(0, Relaxed);
         claimed.slot().places.window.store(0, Relaxed);
+        claimed.slot().stopped.store(0, Relaxed);
         claimed.set_pass(pass::ONLY, &Progress::default());
         claimed.slot().state.store(first_state, Release);
         Ok(claimed)
@@ -325,6 +327,7 @@ pub mod tests {
             region: bubble::region::Spec::ALL,
             detach_after: None,
             attach: None,
+            ends_app: false,
             report: None,
             persist: None,
             tool: "count".into(),

@@ -131,6 +131,7 @@ impl ClaimedSlot {
         self.slot().result_len.store(0, Relaxed);
         self.slot().report_len.store(0, Relaxed);
         self.slot().end_recurs.store(0, Relaxed);
+        self.slot().stopped.store(0, Relaxed);
         self.slot().state.store(state, Release);
         self.slot().attempt.fetch_add(1, Release);
         wake(&self.slot().attempt);
@@ -146,6 +147,11 @@ impl ClaimedSlot {
     /// What its process does.
     pub fn pass(&self) -> u32 {
         self.slot().pass.load(Relaxed)
+    }
+
+    /// Whether the tool has looked its last in it. Valid once it has finished.
+    pub fn has_stopped(&self) -> bool {
+        self.slot().stopped.load(Relaxed) != 0
     }
 
     /// How far the run has come behind it. Valid once it has finished.

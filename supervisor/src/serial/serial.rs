@@ -37,6 +37,7 @@ pub fn follow<'a>(process: Stopped, origin: Origin, resources: Resources<'a>) ->
         slot: None,
         progress: Progress::default(),
         values: Vec::new(),
+        has_stopped: false,
         images: 0,
         new_processes,
         throttle: Throttle::default(),
@@ -74,6 +75,8 @@ pub(super) struct Serial<'a> {
     progress: Progress,
     /// What the tool had counted by itself then, if it does.
     values: Vec<u8>,
+    /// The tool has looked its last.
+    has_stopped: bool,
     images: u64,
     new_processes: Vec<NewProcess>,
     pub(super) throttle: Throttle,
@@ -288,7 +291,7 @@ impl Serial<'_> {
                     Err(why) if has_given_up => self.fail(why),
                     taken => taken?,
                 }
-                if !has_given_up {
+                if !has_given_up && !self.has_stopped {
                     let number = stopped.registers()?.syscall_number() as u64;
                     return self.start_image(stopped.finish_exec()?, Behind::exec(number));
                 }
@@ -368,6 +371,7 @@ impl Serial<'_> {
             (state::FINISHED, _) => {
                 self.progress = slot.ends();
                 self.values = slot.values()?;
+                self.has_stopped |= slot.has_stopped();
                 self.resources.statistics.finished(&slot.stats(), slot.result_len());
                 self.resources.collector.hand_over(slice, slot)
             }

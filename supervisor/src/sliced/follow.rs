@@ -28,6 +28,7 @@ pub fn follow<'a>(
         affinity: Affinity::new(pid),
         is_measured: settings.report.is_some(),
         follows: settings.follow,
+        ends_app: settings.ends_app,
         stops: JobStops::default(),
         new_processes: Vec::new(),
     };
@@ -43,6 +44,8 @@ struct Sliced<'a> {
     is_measured: bool,
     /// Processes that the app starts are followed: it isn't let go before its end.
     follows: bool,
+    /// The app ends when the tool has looked its last.
+    ends_app: bool,
     /// The master's.
     stops: JobStops,
     new_processes: Vec<NewProcess>,
@@ -151,17 +154,31 @@ impl Sliced<'_> {
         }
         match ended {
             Ended::Finished(slices, counted) => {
-                let Resources { statistics, collector, .. } = self.run.resources();
-                statistics.counted(&counted);
+                self.run.resources().statistics.counted(&counted);
+                slices
+                    .iter()
+                    .filter(|(_, slot)| slot.has_stopped())
+                    .for_each(|(n, _)| self.run.slices().stopped_in(*n));
+                let last = self.run.slices().last();
+                let Resources { statistics, collector, memory, .. } = self.run.resources();
+                statistics.discarded += last.map_or(0, |last| collector.discard_behind(last, memory));
                 for (number, slot) in slices {
+                    if last.is_some_and(|last| number > last) {
+                        statistics.discarded += 1;
+                        memory.release(slot);
+                        continue;
+                    }
                     log::has_finished(number, slot.stats().verified != 0, slot.end_recurs());
                     statistics.finished(&slot.stats(), slot.result_len());
                     statistics.ended_at(number, slot.end(), &slot.stats(), slot.end_recurs());
                     collector.hand_over(number, slot)?;
                 }
-                if let Some(last) = self.run.slices().last().filter(|_| !self.follows) {
+                if let Some(stopped) = self.run.slices().has_stopped_in() {
+                    self.run.resources().statistics.stopped_in(stopped);
+                }
+                if let Some(last) = last.filter(|_| !self.follows) {
                     self.run.slices().forget_behind(last);
-                    self.run.master().let_go();
+                    if self.ends_app { self.run.master().end() } else { self.run.master().let_go() }
                 }
                 self.run.retry()
             }

@@ -32,6 +32,8 @@ pub(super) struct Master {
     is_let_go: bool,
     /// Whether nobody traces it any more.
     has_parted: bool,
+    /// Superpin ends it.
+    is_ended: bool,
     /// Why, if the run has failed.
     failure: Option<Failure>,
     exit: Option<ExitStatus>,
@@ -42,7 +44,7 @@ impl Master {
     pub(super) fn new(pid: i32, parent: Parent, settings: &Settings) -> Self {
         let process = Process::new(pid, parent, settings);
         let (thread, phase) = (Thread::new(pid), Phase::Alone);
-        Self { process, thread, phase, is_let_go: false, has_parted: false, failure: None, exit: None }
+        Self { process, thread, phase, is_let_go: false, has_parted: false, is_ended: false, failure: None, exit: None }
     }
 
     /// What is known of its process.
@@ -102,7 +104,7 @@ impl Master {
 
     /// It has ended.
     pub(super) fn ends(&mut self, exit: ExitStatus) {
-        self.exit = Some(exit);
+        self.exit = Some(if self.is_ended { ExitStatus::Code(0) } else { exit });
         self.process.memory().files().app_ended();
         self.process.memory().common().is_gone();
         self.phase = Phase::Alone;
@@ -229,6 +231,13 @@ impl Master {
     pub(super) fn is_lost_by(&self, error: &Failure) -> bool {
         let stands_still = !self.is_let_go && matches!(self.phase, Phase::Alone);
         stands_still || matches!(error, Failure::Trace(_))
+    }
+
+    /// Ends it, wherever it stands: the tool has looked its last. Its status is 0.
+    pub(super) fn end(&mut self) {
+        self.is_ended |= self.exit.is_none();
+        self.let_go();
+        self.kill();
     }
 
     /// Ends it, unless it has ended.

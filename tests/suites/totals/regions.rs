@@ -1,5 +1,5 @@
-//! A region of a run is the same instructions whatever the cuts, and what was executed before it is known: random tools (`tools/api/examples/random`), one that numbers what is executed, and counts,
-//! over all guests, serially and in slices.
+//! A region of a run is the same instructions whatever the cuts, and what was executed before it is known: random tools (`tools/api/examples/random`), one that numbers what is executed, one that
+//! stops and ends slices, and counts, over all guests, serially and in slices.
 //!
 //! `SEED=N` draws other regions and tools. `cargo test -p suites --test regions -- /loops` runs one guest.
 
@@ -58,6 +58,9 @@ fn check(guest: &'static Guest) -> Result<(), Stop> {
     for region in ["-skip 0".to_owned(), format!("-skip {first} -trace 20k")] {
         run.check("numbered", &region)?;
     }
+    for asked in [format!("--at {first}"), format!("--every {}", second / 3 + 1)] {
+        run.check(&format!("stopping {asked}"), "-then go-on")?;
+    }
     // A block that is executed somewhere in the middle.
     let all = run.seen("random", "-sp 0", &["-skip", &first.to_string()])?;
     let addresses: Vec<&str> =
@@ -102,7 +105,7 @@ impl Run<'_> {
         let mut command = vec![image.into()];
         command.extend(switches::options().into_iter().map(Into::into));
         let options = others.chain(own.iter().copied()).chain(["-spgrace", "0"]);
-        command.extend(options.chain(region.iter().copied()).chain(["-t", tool]).map(Into::into));
+        command.extend(options.chain(region.iter().copied()).chain(["-t"]).chain(tool.split(' ')).map(Into::into));
         if tool == "random" {
             command.extend(["--seed".into(), self.seed.to_string().into()]);
         }

@@ -51,6 +51,7 @@ impl RunMemory {
             streams_lost: 0.into(),
             region: bubble::region::Spec::ALL,
             departs: 0,
+            ends_app: 0,
         };
         // SAFETY: a header is plain integers, and `header` lives while its bytes are borrowed.
         let bytes = unsafe { std::slice::from_raw_parts((&raw const header).cast::<u8>(), size_of::<RunHeader>()) };
@@ -58,9 +59,10 @@ impl RunMemory {
         Self(memory)
     }
 
-    /// Puts an encoded result where a slice would.
+    /// Puts an encoded result where a slice would, behind its length: eight bytes.
     fn put_result(&self, encoded: &[u8]) {
-        self.0.write_all_at(encoded, file::result_at(0)).expect("a memfd can be written");
+        let with_length = [&(encoded.len() as u64).to_le_bytes(), encoded].concat();
+        self.0.write_all_at(&with_length, file::result_at(0)).expect("a memfd can be written");
     }
 
     /// A descriptor for a child process that executes another program.
@@ -116,9 +118,9 @@ fn results_are_added_up_and_printed_once() {
     let mut collector = Collector::start(&memory);
     assert_eq!(collector.ask("hello"), "ok");
     memory.put_result(&THREE_HUNDRED);
-    assert_eq!(collector.ask("fold 0 0 2"), "ok");
+    assert_eq!(collector.ask("fold 0 0 10"), "ok");
     memory.put_result(&[7]);
-    assert_eq!(collector.ask("fold 0 1 1"), "ok");
+    assert_eq!(collector.ask("fold 0 1 9"), "ok");
     assert_eq!(collector.ask("fini exact 0"), "ok");
     assert_eq!(collector.end(), ("Total Count: 307\n".into(), Some(0)));
 }
@@ -129,7 +131,7 @@ fn a_file_can_be_named_for_the_result() {
     let memory = RunMemory::new(&format!("icount1\0-o\0{}", path.display()));
     let mut collector = Collector::start(&memory);
     memory.put_result(&THREE_HUNDRED);
-    assert_eq!(collector.ask("fold 0 0 2"), "ok");
+    assert_eq!(collector.ask("fold 0 0 10"), "ok");
     assert_eq!(collector.ask("fini exact 0"), "ok");
     let printed = std::fs::read_to_string(&path);
     std::fs::remove_file(&path).expect("the collector made it");
@@ -152,7 +154,7 @@ fn what_is_wrong_is_answered() {
     let memory = RunMemory::new("icount2");
     let mut collector = Collector::start(&memory);
     memory.put_result(&[0xff]);
-    assert!(collector.ask("fold 0 4 1").starts_with("error the result of slice 4"));
+    assert!(collector.ask("fold 0 4 9").starts_with("error the result of slice 4"));
     let mut collector = Collector::start(&memory);
     assert!(collector.ask("fold 0 4").starts_with("error "));
 }
@@ -162,7 +164,7 @@ fn nothing_is_printed_if_the_run_does_not_end_well() {
     let memory = RunMemory::new("icount2");
     let mut collector = Collector::start(&memory);
     memory.put_result(&[7]);
-    assert_eq!(collector.ask("fold 0 0 1"), "ok");
+    assert_eq!(collector.ask("fold 0 0 9"), "ok");
     assert_eq!(collector.end(), (String::new(), Some(1)));
 }
 
@@ -184,7 +186,7 @@ fn a_result_says_what_it_is_worth() {
         let memory = RunMemory::new(tool);
         let mut collector = Collector::start(&memory);
         memory.put_result(&THREE_HUNDRED);
-        assert_eq!(collector.ask("fold 0 0 2"), "ok");
+        assert_eq!(collector.ask("fold 0 0 10"), "ok");
         assert_eq!(collector.ask(&format!("fini {worth} 0, it")), "ok");
         assert_eq!(collector.end(), (expected.to_owned(), Some(0)));
     }
@@ -196,7 +198,7 @@ fn a_result_that_its_file_does_not_take_is_not_lost() {
     let memory = RunMemory::new("icount2\0-o\0/dev/full");
     let mut collector = Collector::start(&memory);
     memory.put_result(&THREE_HUNDRED);
-    assert_eq!(collector.ask("fold 0 0 2"), "ok");
+    assert_eq!(collector.ask("fold 0 0 10"), "ok");
     let answer = collector.ask("fini exact 0");
     assert!(answer.starts_with("misplaced cannot write /dev/full: No space left"), "{answer}");
     assert_eq!(collector.end(), ("Total Count: 300\nResult: exact\n".to_owned(), Some(1)));

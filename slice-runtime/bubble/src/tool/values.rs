@@ -12,7 +12,9 @@ use crate::stream::STREAM;
 pub const VALUES: Region = Region { start: STREAM.start - SIZE, size: SIZE };
 /// Bytes of [`RESULT`] that a result may have.
 pub const MOST_RESULT: u64 = VALUES.start - RESULT.start;
-/// Bytes of the length.
+/// Bytes of its length, which stands before each result of a slice: there are several if the tool ends slices by itself.
+pub const LENGTH: usize = 8;
+/// Bytes of the length of values.
 pub const HEAD: u64 = 8;
 /// Bytes that there may be.
 pub const MOST_VALUES: u64 = SIZE - HEAD;

@@ -46,6 +46,8 @@ pub struct Slices {
     running: Vec<RunningSlice>,
     /// Those that are run twice.
     passes: Option<Passes>,
+    /// The first slice in which the tool has stopped.
+    stopped: Option<u64>,
     /// The first slice that doesn't matter.
     kept: Option<ClaimedSlot>,
     /// Finished slices that the next one has not followed yet.
@@ -70,6 +72,7 @@ impl Slices {
             due: VecDeque::new(),
             running: Vec::new(),
             passes: Passes::new(region),
+            stopped: None,
             kept: None,
             finished: BTreeSet::new(),
             checkpoints: BTreeMap::new(),
@@ -156,7 +159,17 @@ impl Slices {
 
     /// The last slice that matters, if the tool looks at nothing behind it.
     pub fn last(&self) -> Option<u64> {
-        self.passes.as_ref().and_then(Passes::last)
+        self.passes.as_ref().and_then(Passes::last).into_iter().chain(self.stopped).min()
+    }
+
+    /// The slice in which the tool has looked its last.
+    pub fn has_stopped_in(&self) -> Option<u64> {
+        self.stopped
+    }
+
+    /// The tool has looked its last in this slice.
+    pub fn stopped_in(&mut self, number: u64) {
+        self.stopped = Some(self.stopped.map_or(number, |stopped| stopped.min(number)));
     }
 
     /// Slices behind this one don't matter: they end. The first of them keeps its first state for the last one that matters to compare itself with.
@@ -174,7 +187,11 @@ impl Slices {
         behind.extend(Vec::into_iter(forgotten).map(|slice| (slice.number, slice.slot)));
         behind.extend(self.passes.iter_mut().flat_map(|passes| passes.forget_behind(last)));
         for (number, slot) in behind {
-            if number == last + 1 { self.kept = Some(slot) } else { end(&slot) }
+            if number == last + 1 {
+                self.kept.replace(slot).iter().for_each(end);
+            } else {
+                end(&slot);
+            }
         }
         for checkpoint in self.checkpoints.split_off(&(last + 2)).into_values() {
             self.ending.insert(checkpoint);

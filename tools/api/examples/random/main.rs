@@ -5,6 +5,7 @@
 #![no_main]
 
 mod numbered;
+mod stopping;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use superpin_tool::{
     memory, serde,
 };
 
-superpin_tool::image!(RandomTool, numbered::Numbered);
+superpin_tool::image!(RandomTool, numbered::Numbered, stopping::Stopping);
 
 /// The tool.
 struct RandomTool {

@@ -11,7 +11,9 @@ use std::ffi::OsStr;
 
 use engine::block_counts::{self, Told};
 use engine::safe_reads;
-use slice_runtime::{AppImage, AppThread, Happened, RunningTool, SignalChange, SystemCall, ThreadChange, stream};
+use slice_runtime::{
+    AppImage, AppThread, Happened, RunningTool, SignalChange, SystemCall, ThreadChange, stream, wishes,
+};
 use translator::trace::{AnalysisCall, Arg};
 
 use super::asked::Asked;
@@ -29,7 +31,7 @@ const MOST: usize = 64 << 20;
 struct Checked<T: Tool> {
     own: Injected<T>,
     other: T,
-    slice: SliceInfo,
+    slice: Cell<SliceInfo>,
     asked: Asked,
     /// The second local state, or those of the threads.
     second: Locals<T>,
@@ -77,7 +79,7 @@ pub unsafe fn inject<T: Tool>(
     Ok(Box::new(Checked {
         own,
         other,
-        slice,
+        slice: Cell::new(slice),
         asked: Asked::default(),
         second,
         cuts: RefCell::default(),
@@ -117,7 +119,7 @@ impl<T: Tool> Checked<T> {
     }
 
     fn tell_image(&self, local: *mut T::Local, image: &AppImage, what: Happened) {
-        let Some(on_image) = T::ON_IMAGE else { return };
+        let Some(on_image) = T::ON_IMAGE.filter(|_| wishes::tells()) else { return };
         let image = names::of(image);
         let event = match what {
             Happened::Present => ImageEvent::Present(image),
@@ -165,7 +167,7 @@ impl<T: Tool> Checked<T> {
     fn end_part(&self, cuts: &mut Cuts, pc: u64, images: &[AppImage]) -> Result<(), String> {
         let result = self.encode_part(cuts)?;
         cuts.parts.push(Part { end: pc, result });
-        let next = parts::as_slice(self.slice, cuts.parts.len());
+        let next = parts::as_slice(self.slice.get(), cuts.parts.len());
         cuts.told = block_counts::now();
         self.second.begin_again(&self.own.tool, next);
         cuts.threads.clear();
@@ -235,7 +237,7 @@ impl<T: Tool> RunningTool for Checked<T> {
     }
 
     fn call(&self, call: &SystemCall) {
-        let Some(on_syscall) = T::ON_SYSCALL else { return };
+        let Some(on_syscall) = T::ON_SYSCALL.filter(|_| wishes::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         for local in self.both() {
             self.tell(local, of_call(call), on_syscall);
@@ -247,7 +249,7 @@ impl<T: Tool> RunningTool for Checked<T> {
     }
 
     fn signal(&self, what: SignalChange) {
-        let Some(on_signal) = T::ON_SIGNAL else { return };
+        let Some(on_signal) = T::ON_SIGNAL.filter(|_| wishes::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         for local in self.both() {
             self.tell(local, of_signal(what), on_signal);
@@ -305,12 +307,23 @@ impl<T: Tool> RunningTool for Checked<T> {
         or_fail(self.try_cut(pc, images));
     }
 
+    fn begin_anew(&self) {
+        self.own.begin_anew();
+        let mut cuts = self.cuts.borrow_mut();
+        (cuts.parts, cuts.told) = (Vec::new(), block_counts::now());
+        self.slice.set(self.slice.get().following());
+        let next = parts::as_slice(self.slice.get(), 0);
+        self.second.begin_again(&self.own.tool, next);
+        cuts.threads.clear();
+    }
+
     fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
         self.asked.look_back(&self.other)?;
         engine::stream::take(|words| self.drain(words));
         stream::flush();
-        let whole = self.encode(&self.own.locals)?;
-        if whole != self.encode(&self.own.locals)? {
+        let encode = || self.own.since_begun(|| self.encode(&self.own.locals));
+        let whole = encode()?;
+        if whole != encode()? {
             return Err(format!(
                 "tool {} hands in two results for one local state: `finish` must not depend on anything else, and change nothing",
                 T::NAME

@@ -91,15 +91,21 @@ impl<T: Tool> Collect for Collector<T> {
         if let Some(streams) = &self.streams {
             streams.fold(slot)?;
         }
-        let mut result = result;
-        if let Some(cut) = &mut self.cut {
-            let (whole, parts) = split(result).ok_or("a result of a checked tool isn't one")?;
-            cut.fold(&self.tool, slice, parts)?;
-            result = whole;
+        let (mut slice, mut results) = (slice, result);
+        while let Some((len, rest)) = results.split_first_chunk() {
+            let len = u64::from_le_bytes(*len) as usize;
+            let (mut result, rest) = rest.split_at_checked(len).ok_or("a slice's result is cut off")?;
+            if let Some(cut) = &mut self.cut {
+                let (whole, parts) = split(result).ok_or("a result of a checked tool isn't one")?;
+                cut.fold(&self.tool, slice, parts)?;
+                result = whole;
+            }
+            let checks = self.cut.is_some();
+            fold(&self.tool, &mut self.total, slice, result, checks, false)
+                .map_err(|error| format!("the result of slice {} can't be decoded: {error}", slice.number))?;
+            (slice, results) = (slice.following(), rest);
         }
-        let checks = self.cut.is_some();
-        fold(&self.tool, &mut self.total, slice, result, checks, false)
-            .map_err(|error| format!("the result of slice {} can't be decoded: {error}", slice.number))
+        Ok(())
     }
 
     fn routine(&mut self, line: &str) {

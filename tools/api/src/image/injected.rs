@@ -1,13 +1,15 @@
 //! A tool in a taken-over process.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 
 use bubble::map::{FIRST_PASS, LOCAL, PREFIX};
+use engine::block_counts::{self, Told};
 use engine::safe_reads;
 use machine::AppPc;
 use slice_runtime::{
     AppImage, AppThread, CallChange, Happened, OwnSlot, RunningTool, SignalArrival, SignalChange, SystemCall,
-    ThreadChange, stream,
+    ThreadChange, stream, wishes,
 };
 use translator::abi::State;
 use translator::trace::{AnalysisCall, Buffered};
@@ -24,6 +26,9 @@ pub struct Injected<T: Tool> {
     /// The tool.
     pub tool: T,
     pub(super) locals: Locals<T>,
+    pub(super) slice: SliceInfo,
+    /// Blocks that were counted before the slice's last part began.
+    pub(super) told: RefCell<Told>,
     /// What it changes, if it is a tool that changes the app.
     pub changes: Option<Changes<T>>,
 }
@@ -45,6 +50,14 @@ impl<T: SerialTool> Changes<T> {
 impl<T: Tool> Injected<T> {
     /// Where its local state lies.
     pub const LOCAL: *mut T::Local = LOCAL.start as *mut T::Local;
+
+    /// Does something that asks for counts of blocks: those since the slice began, or the part of it that the tool has begun.
+    pub fn since_begun<R>(&self, work: impl FnOnce() -> R) -> R {
+        let mut told = self.told.borrow_mut();
+        let (result, before) = block_counts::since(std::mem::take(&mut told), work);
+        *told = before;
+        result
+    }
 }
 
 /// Has a tool look at a trace: what it inserts.
@@ -83,7 +96,7 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo, first: &AppT
     }
     // SAFETY: the region is mapped, large and aligned enough, and nothing else lives at its start.
     let locals = unsafe { Locals::new(&tool, Injected::<T>::LOCAL, slice, ThreadInfo::of(first), true) };
-    Ok(Injected { tool, locals, changes: None })
+    Ok(Injected { tool, locals, slice, told: RefCell::default(), changes: None })
 }
 
 /// Has a function of the tool's told what became of a thread, if that is for this tool.
@@ -214,7 +227,7 @@ impl<T: Tool> RunningTool for Injected<T> {
     }
 
     fn image(&self, image: AppImage, what: Happened) {
-        let Some(on_image) = T::ON_IMAGE else { return };
+        let Some(on_image) = T::ON_IMAGE.filter(|_| wishes::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         let image = names::of(&image);
         let event = match what {
@@ -232,7 +245,7 @@ impl<T: Tool> RunningTool for Injected<T> {
     }
 
     fn call(&self, call: &SystemCall) {
-        let Some(on_syscall) = T::ON_SYSCALL else { return };
+        let Some(on_syscall) = T::ON_SYSCALL.filter(|_| wishes::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
         on_syscall(&self.tool, unsafe { &mut *Self::LOCAL }, of_call(call));
@@ -243,7 +256,7 @@ impl<T: Tool> RunningTool for Injected<T> {
     }
 
     fn signal(&self, what: SignalChange) {
-        let Some(on_signal) = T::ON_SIGNAL else { return };
+        let Some(on_signal) = T::ON_SIGNAL.filter(|_| wishes::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         // SAFETY: as above.
         on_signal(&self.tool, unsafe { &mut *Self::LOCAL }, of_signal(what));
@@ -283,11 +296,16 @@ impl<T: Tool> RunningTool for Injected<T> {
         safe_reads::without(|| self.tool.drain(unsafe { &mut *Self::LOCAL }, words));
     }
 
+    fn begin_anew(&self) {
+        *self.told.borrow_mut() = block_counts::now();
+        self.locals.begin_again(&self.tool, self.slice.following());
+    }
+
     fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
         engine::stream::take(|words| self.drain(words));
         stream::flush();
         if are_each(&self.tool) {
-            let all = self.locals.encode(&self.tool)?;
+            let all = self.since_begun(|| self.locals.encode(&self.tool))?;
             let room = out.get_mut(..all.len()).ok_or_else(|| {
                 format!("the results of tool {} by thread, {} bytes, don't fit: make slices shorter with -spmsec, or the result smaller", T::NAME, all.len())
             })?;
@@ -295,7 +313,8 @@ impl<T: Tool> RunningTool for Injected<T> {
             return Ok(all.len());
         }
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is asked.
-        let result = safe_reads::without(|| self.tool.finish(unsafe { &*Self::LOCAL }));
+        let finish = || safe_reads::without(|| self.tool.finish(unsafe { &*Self::LOCAL }));
+        let result = self.since_begun(finish);
         match postcard::to_slice(&result, out) {
             Ok(encoded) => Ok(encoded.len()),
             Err(error) => Err(format!(

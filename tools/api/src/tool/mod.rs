@@ -11,6 +11,7 @@
 //! * `options`: its options, with those that every tool has.
 //! * `call_stack`: the routines that the app is in, put together from slices.
 //! * `prefix`: what was executed before a slice. `first_pass`: what a tool counts of that itself.
+//! * `wishes`: what routines ask of the run.
 //! * [`merge`]: results that are put together by themselves.
 //! * `areas`: such results by name.
 //! * `out`: what it prints to. `stream`: what it writes meanwhile.
@@ -26,6 +27,7 @@ mod serial_tool;
 mod stream;
 #[expect(clippy::module_inception, reason = "the file of the trait Tool")]
 mod tool;
+mod wishes;
 
 pub use call_stack::{CallStack, Frame};
 pub use first_pass::FirstPass;
@@ -35,3 +37,4 @@ pub use prefix::{CountsBefore, Prefix};
 pub use serial_tool::{ChangeSignal, ChangeSyscall, SerialTool};
 pub use stream::{Stream, packed};
 pub use tool::{OnFirstPass, OnImage, OnPrefix, OnSignal, OnSyscall, OnThread, SliceInfo, Tool};
+pub use wishes::{end_slice, stop};

@@ -20,6 +20,13 @@ pub struct SliceInfo {
     pub number: u64,
 }
 
+impl SliceInfo {
+    /// What follows where a tool ends a slice.
+    pub(crate) fn following(self) -> Self {
+        Self { number: self.number.max(1) }
+    }
+}
+
 /// What [`Tool::PREFIX`] is.
 pub type OnPrefix<T> = fn(&T, &mut <T as Tool>::Local, Prefix);
 

@@ -1,0 +1,146 @@
+//! What routines of a tool's ask for: that their slice ends here, or that nothing more is looked at.
+//!
+//! A routine is in the midst of an instruction, of which other calls may follow. So the engine is interrupted: it goes on to the instruction's end, and there asks its host, who comes here. Events that
+//! follow before that aren't told any more by a tool that has looked its last.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use bubble::map::RESULT;
+use bubble::values::{LENGTH, MOST_RESULT};
+use engine::Control;
+
+use super::images::Images;
+use super::slot::{OwnSlot, header};
+use super::stream;
+use super::tool::RunningTool;
+
+/// The slice ends.
+const SLICE: u32 = 1;
+/// All looking ends.
+const ALL: u32 = 2;
+
+/// Whether there is a run that could be asked for anything.
+static IS_ON: AtomicBool = AtomicBool::new(false);
+static WISHED: AtomicU32 = AtomicU32::new(0);
+/// Nothing more is looked at: what was seen is handed in, and what routines see now is nobody's.
+static IS_OVER: AtomicBool = AtomicBool::new(false);
+/// Bytes of results that were handed in before the slice's end.
+static HANDED_IN: AtomicU64 = AtomicU64::new(0);
+/// No more calls are inserted.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// What comes of a wish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granted {
+    /// The app goes on.
+    GoesOn,
+    /// It is to end.
+    Ends,
+}
+
+/// From now on there is an app.
+pub(crate) fn begin() {
+    IS_ON.store(true, Relaxed);
+}
+
+/// Has the slice end behind the instruction at hand: what was seen is handed in, and looking begins anew.
+pub fn end_slice() {
+    wish(SLICE);
+}
+
+/// Has all looking end behind the instruction at hand.
+pub fn stop() {
+    wish(ALL);
+}
+
+// Not in place in translated code, which looks behind calls alone whether it was interrupted.
+#[inline(never)]
+fn wish(what: u32) {
+    // A tool that asks again and again, as it isn't to be asked any more, isn't to cost an interruption each time.
+    if IS_ON.load(Relaxed) && !IS_OVER.load(Relaxed) {
+        WISHED.store(WISHED.load(Relaxed) | what, Relaxed);
+        engine::interrupt();
+    }
+}
+
+/// Whether routines can ask: there is an app, and not only the tool.
+pub fn may_be_asked() -> bool {
+    IS_ON.load(Relaxed)
+}
+
+/// Whether anything was asked for and not answered.
+pub(crate) fn are_there() -> bool {
+    WISHED.load(Relaxed) != 0
+}
+
+/// Whether the tool is told of events: not if it has looked its last.
+pub fn tells() -> bool {
+    !ends_all()
+}
+
+/// Whether calls are inserted.
+pub(crate) fn is_quiet() -> bool {
+    IS_QUIET.load(Relaxed)
+}
+
+/// What was asked for is done, between two instructions. In a serial run the app ends then if it is to, or goes on without calls. `tell_threads`: tells the tool which thread goes on.
+pub(crate) fn grant(
+    slot: OwnSlot,
+    tool: &dyn RunningTool,
+    images: &mut Images,
+    control: &mut dyn Control,
+    tell_threads: impl FnOnce(),
+) -> Granted {
+    let wished = WISHED.swap(0, Relaxed);
+    if wished == 0 || IS_OVER.load(Relaxed) {
+        return Granted::GoesOn;
+    }
+    match encode(tool) {
+        Ok(len) => HANDED_IN.store(len, Relaxed),
+        Err(why) => slot.fail(&why),
+    }
+    let is_last = wished & ALL != 0;
+    if is_last {
+        IS_OVER.store(true, Relaxed);
+        stream::close();
+    }
+    // Also behind the last: calls may still be made, to a state in which they find what they expect.
+    tool.begin_anew();
+    tell_threads();
+    images.begin([0; 2], tool, || {});
+    // SAFETY: this is a taken-over process.
+    let header = unsafe { header() };
+    if is_last && header.sliced == 0 {
+        if header.ends_app != 0 {
+            return Granted::Ends;
+        }
+        // Translations that are kept for other runs have calls in them.
+        if header.keeps_code == 0 {
+            IS_QUIET.store(true, Relaxed);
+            control.renew(false);
+        }
+    }
+    Granted::GoesOn
+}
+
+/// Encodes what is to be handed in, if that isn't done. How many bytes it is.
+pub(super) fn encoded(tool: &dyn RunningTool) -> Result<u64, String> {
+    if IS_OVER.load(Relaxed) { Ok(HANDED_IN.load(Relaxed)) } else { encode(tool) }
+}
+
+/// Encodes the tool's result behind those that were handed in, each with its length before it. How many bytes all are.
+fn encode(tool: &dyn RunningTool) -> Result<u64, String> {
+    let at = HANDED_IN.load(Relaxed);
+    // SAFETY: RESULT is mapped for this process alone, and no other reference to it exists.
+    let out = unsafe { std::slice::from_raw_parts_mut(RESULT.start as *mut u8, MOST_RESULT as usize) };
+    let room = out.get_mut(at as usize..).unwrap_or_default();
+    let (head, body) = room.split_at_mut_checked(LENGTH).ok_or("all results of a slice don't fit into its memory")?;
+    let len = tool.finish(body)?;
+    head.copy_from_slice(&(len as u64).to_le_bytes());
+    Ok(at + (LENGTH + len) as u64)
+}
+
+/// Whether nothing is looked at behind this process's slice.
+pub(super) fn ends_all() -> bool {
+    IS_OVER.load(Relaxed) || WISHED.load(Relaxed) & ALL != 0
+}
