@@ -120,7 +120,7 @@ fn seen(
         let split = line.match_indices(' ').nth(at - 1).map_or(line.len(), |(place, _)| place);
         (line[..split].to_owned(), line[split..].to_owned())
     };
-    // What is read where is drawn from registers, which hold numbers of threads.
+    // What can be read behind an address depends on what other threads have mapped by then.
     let is_compared = |line: &&str| !(has_threads(guest) && line.starts_with("22 "));
     let seen: BTreeMap<String, String> = text.lines().filter(is_compared).map(line).collect();
     if seen.len() < 4 { Err(format!("{way}: it has seen nothing")) } else { Ok(seen) }

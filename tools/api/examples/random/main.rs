@@ -87,15 +87,13 @@ fn is_chosen(local: &mut Local, address: u64) -> bool {
     address.is_multiple_of(3)
 }
 
-/// How much can be read at an address, and now and then behind it, some pages on: what is mapped there, and whether it can be read, is a matter of the app's.
-/// Not each time, as most of the latter can't be read, which costs a fault. `value`: something that changes, of the app's.
-fn reads(local: &mut Local, kind: u64, begin: u64, end: u64, address: u64, value: u64) {
-    let mut read = 100 * u64::from(memory::read_word(address & !7).is_some());
-    let drawn = hash(value, address);
-    if drawn.is_multiple_of(64) {
-        let far = (address | 0xfff) + drawn / 64 % 8 * 4096 - 20;
-        read += memory::read(far, &mut [0; 40]) as u64;
-    }
+/// How much can be read at an address or, if it is to be `far`, behind it, some pages on: what is mapped there, and whether it can be read, is a matter of the app's.
+fn reads(local: &mut Local, kind: u64, begin: u64, end: u64, address: u64, far: u64) {
+    let behind = (address | 0xfff) + hash(begin, address) % 8 * 4096 - 20;
+    let read = match far {
+        0 => 100 * u64::from(memory::read_word(address & !7).is_some()),
+        _ => memory::read(behind, &mut [0; 40]) as u64,
+    };
     see(local, kind, begin, end, read);
 }
 
@@ -203,7 +201,9 @@ fn instrument_instruction(instruction: &Instruction<'_, Local>, block: &Block<'_
         9 if (drawn / 24).is_multiple_of(2) => instruction.call(At::Before, mix, (end, Arg::ThreadId)),
         9 => instruction.call(At::Before, mix, (end, Gpr::Rsp)),
         10 if !operands.is_empty() => {
-            instruction.call(At::Before, reads, (kind, begin, end, Arg::MemoryAddress(0), Gpr::Rax));
+            // Few read far away: most of that can't be read, which costs a fault each time, eight microseconds serially.
+            let far = u64::from(hash(end.0, begin.0).is_multiple_of(16));
+            instruction.call(At::Before, reads, (kind, begin, end, Arg::MemoryAddress(0), far));
         }
         22 => instruction.record_predicated(97, (begin, end, Gpr::Rsp)),
         23 if !operands.is_empty() => {
