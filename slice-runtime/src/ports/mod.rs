@@ -3,7 +3,7 @@
 //! ```text
 //!   host ──► slot: the control process, by the run memory
 //!        ──► stream: the collector, by a ring in the slot
-//!        ──► tool: the author's code; wishes: what its routines ask for
+//!        ──► tool: the author's code; wishes: what its routines ask for, granting: and get
 //!        ──► kernel: system calls without libc
 //!        ──► calls: what tools are told of those, and of signals; threads_told: of threads
 //!        ──► changes: what a tool may change of those
@@ -15,6 +15,7 @@ mod app_image;
 mod app_thread;
 mod calls;
 mod changes;
+mod granting;
 mod images;
 mod kernel;
 mod slot;
@@ -28,6 +29,7 @@ pub use app_image::{AppImage, Happened};
 pub use app_thread::{AppThread, ThreadChange};
 pub use calls::{Calls, signals_behind};
 pub use changes::{CallChange, SignalArrival};
+pub use granting::{Granted, grant};
 pub use images::{Images, image_at, note_code};
 pub use kernel::{execute_cpuid, grow_stack, raw_syscall};
 pub use slot::{OwnSlot, cpu_time, exit_now, header, time_of};

@@ -1,17 +1,13 @@
 //! What routines of a tool's ask for: that their slice ends here, or that nothing more is looked at.
 //!
-//! A routine is in the midst of an instruction, of which other calls may follow. So the engine is interrupted: it goes on to the instruction's end, and there asks its host, who comes here. Events that
+//! A routine is in the midst of an instruction, of which other calls may follow. So the engine is interrupted: it goes on to the instruction's end, and there asks its host, who has it done (`granting`). Events that
 //! follow before that aren't told any more by a tool that has looked its last.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use bubble::map::RESULT;
 use bubble::values::{LENGTH, MOST_RESULT};
-use engine::Control;
 
-use super::images::Images;
-use super::slot::{OwnSlot, header};
-use super::stream;
 use super::tool::RunningTool;
 
 /// The slice ends.
@@ -28,15 +24,6 @@ static IS_OVER: AtomicBool = AtomicBool::new(false);
 static HANDED_IN: AtomicU64 = AtomicU64::new(0);
 /// No more calls are inserted.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
-
-/// What comes of a wish.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Granted {
-    /// The app goes on.
-    GoesOn,
-    /// It is to end.
-    Ends,
-}
 
 /// From now on there is an app.
 pub(crate) fn begin() {
@@ -83,44 +70,23 @@ pub(crate) fn is_quiet() -> bool {
     IS_QUIET.load(Relaxed)
 }
 
-/// What was asked for is done, between two instructions. In a serial run the app ends then if it is to, or goes on without calls. `tell_threads`: tells the tool which thread goes on.
-pub(crate) fn grant(
-    slot: OwnSlot,
-    tool: &dyn RunningTool,
-    images: &mut Images,
-    control: &mut dyn Control,
-    tell_threads: impl FnOnce(),
-) -> Granted {
+/// What was seen until here is handed in, if that was asked for: whether it was the last.
+pub(super) fn hand_in(tool: &dyn RunningTool) -> Result<Option<bool>, String> {
     let wished = WISHED.swap(0, Relaxed);
     if wished == 0 || IS_OVER.load(Relaxed) {
-        return Granted::GoesOn;
+        return Ok(None);
     }
-    match encode(tool) {
-        Ok(len) => HANDED_IN.store(len, Relaxed),
-        Err(why) => slot.fail(&why),
-    }
+    HANDED_IN.store(encode(tool)?, Relaxed);
     let is_last = wished & ALL != 0;
     if is_last {
         IS_OVER.store(true, Relaxed);
-        stream::close();
     }
-    // Also behind the last: calls may still be made, to a state in which they find what they expect.
-    tool.begin_anew();
-    tell_threads();
-    images.begin([0; 2], tool, || {});
-    // SAFETY: this is a taken-over process.
-    let header = unsafe { header() };
-    if is_last && header.sliced == 0 {
-        if header.ends_app != 0 {
-            return Granted::Ends;
-        }
-        // Translations that are kept for other runs have calls in them.
-        if header.keeps_code == 0 {
-            IS_QUIET.store(true, Relaxed);
-            control.renew(false);
-        }
-    }
-    Granted::GoesOn
+    Ok(Some(is_last))
+}
+
+/// No more calls are inserted.
+pub(super) fn make_quiet() {
+    IS_QUIET.store(true, Relaxed);
 }
 
 /// Encodes what is to be handed in, if that isn't done. How many bytes it is.

@@ -9,8 +9,7 @@ use translator::trace::{Instrument, Trace};
 use super::changes::{Changed, ChangedFault};
 use super::ending::Ending;
 use super::host::SerialHost;
-use crate::ports::wishes::{self, Granted};
-use crate::ports::{Asked, execute_cpuid};
+use crate::ports::{Asked, Granted, execute_cpuid, grant, wishes};
 use crate::serial::calls::{AppCall, Unmade};
 use crate::serial::signals::deliver;
 
@@ -142,7 +141,7 @@ impl Host for SerialHost {
             return Flow::Leave;
         }
         let tool = self.tool.as_ref();
-        let granted = wishes::grant(self.slot, tool, &mut self.images, control, || {
+        let granted = grant(self.slot, tool, &mut self.images, control, || {
             self.told.forget();
             self.told.goes_on(&self.thread.0, false, cpu, tool);
         });

@@ -9,7 +9,7 @@ use translator::abi::Cpu;
 use translator::trace::{Instrument, Trace};
 
 use super::host::{KERNEL, SliceHost};
-use crate::ports::{Asked, SignalChange, wishes};
+use crate::ports::{Asked, SignalChange, grant};
 use crate::slice::end::{deadline, recurrence, xsave_images};
 use crate::slice::replay::SliceSpace;
 
@@ -184,7 +184,7 @@ impl Host for SliceHost {
             return Flow::Leave;
         }
         let tool = self.tool.as_ref();
-        wishes::grant(self.slot, tool, &mut self.images, control, || {
+        grant(self.slot, tool, &mut self.images, control, || {
             self.told.forget();
             self.told.goes_on(&self.thread, false, cpu, tool);
         });
