@@ -214,8 +214,8 @@ impl Spec {
         for (sum, count) in end.counts.iter_mut().zip(counts) {
             *sum += count;
         }
-        let executed = counts[INSTRUCTIONS];
-        let mut outlook = Outlook { looks: self.is_inside(progress) && executed > 0, watches: false, end: None };
+        // Also where nothing is executed, of an app that has died in a call: the call's exit is told at the slice's begin.
+        let mut outlook = Outlook { looks: self.is_inside(progress), watches: false, end: None };
         while let Some((counter, target)) = self.target(&now)
             && target < end.counts[counter]
         {
@@ -276,6 +276,8 @@ mod tests {
         assert_eq!(seen, [(false, false), (false, false), (true, true), (true, false), (true, true)]);
         assert_eq!((progress.counts[0], progress.event), (260, 2));
         assert!(!spec.over(&progress, &executed(5)).looks);
+        let inside = Progress { counts: executed(200), event: 1, ..Progress::default() };
+        assert!(spec.over(&inside, &executed(0)).looks, "what the app died of may be told there");
     }
 
     #[test]
