@@ -29,7 +29,7 @@ mod start;
 pub use image::injected;
 pub use ports::{
     AppImage, AppThread, CallChange, Happened, OwnSlot, RunningTool, SignalArrival, SignalChange, SystemCall,
-    ThreadChange, image_at, stream, wishes,
+    ThreadChange, image_at, requests, stream,
 };
 pub use start::{place_of, start, tool_args};
 

@@ -1,13 +1,13 @@
-//! What is done of what routines ask for ([`super::wishes`]).
+//! What is done of what routines ask for ([`super::requests`]).
 
 use engine::Control;
 
 use super::images::Images;
 use super::slot::{OwnSlot, header};
 use super::tool::RunningTool;
-use super::{stream, wishes};
+use super::{requests, stream};
 
-/// What comes of a wish.
+/// What comes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granted {
     /// The app goes on.
@@ -24,7 +24,7 @@ pub fn grant(
     control: &mut dyn Control,
     tell_threads: impl FnOnce(),
 ) -> Granted {
-    let is_last = match wishes::hand_in(tool) {
+    let is_last = match requests::hand_in(tool) {
         Ok(None) => return Granted::GoesOn,
         Ok(Some(is_last)) => is_last,
         Err(why) => slot.fail(&why),
@@ -44,7 +44,7 @@ pub fn grant(
         }
         // Translations that are kept for other runs have calls in them.
         if header.keeps_code == 0 {
-            wishes::make_quiet();
+            requests::make_quiet();
             control.renew(false);
         }
     }

@@ -3,7 +3,7 @@
 //! ```text
 //!   host ──► slot: the control process, by the run memory
 //!        ──► stream: the collector, by a ring in the slot
-//!        ──► tool: the author's code; wishes: what its routines ask for, granting: and get
+//!        ──► tool: the author's code; requests: what its routines ask for, granting: and get
 //!        ──► kernel: system calls without libc
 //!        ──► calls: what tools are told of those, and of signals; threads_told: of threads
 //!        ──► changes: what a tool may change of those
@@ -18,11 +18,11 @@ mod changes;
 mod granting;
 mod images;
 mod kernel;
+pub mod requests;
 mod slot;
 pub mod stream;
 mod threads_told;
 mod tool;
-pub mod wishes;
 
 pub use app_events::{SignalChange, SystemCall};
 pub use app_image::{AppImage, Happened};

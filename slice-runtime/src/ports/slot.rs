@@ -13,8 +13,8 @@ use bubble::region::{Progress, pass};
 use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, NO_SLOT, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
 use bubble::values::{HEAD, MOST_VALUES, VALUES};
 
+use super::requests;
 use super::tool::RunningTool;
-use super::wishes;
 
 /// What a process that failed exits with. The control process reads the slot, not this.
 const FAILED_STATUS: i32 = 125;
@@ -267,9 +267,9 @@ impl OwnSlot {
     /// # Errors
     /// If the tool could not encode its result.
     pub fn publish(&self, tool: &dyn RunningTool, mut stats: SliceStats) -> Result<(), String> {
-        let len = wishes::encoded(tool)?;
+        let len = requests::encoded(tool)?;
         // SAFETY: see `state`.
-        unsafe { (*self.slot).stopped.store(wishes::ends_all().into(), Ordering::Relaxed) };
+        unsafe { (*self.slot).stopped.store(requests::ends_all().into(), Ordering::Relaxed) };
         // SAFETY: this is a taken-over process.
         if unsafe { header() }.region.has_values() && matches!(self.pass(), pass::COUNTS | pass::ONLY) {
             self.leave_values(tool)?;

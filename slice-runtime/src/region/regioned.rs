@@ -10,7 +10,7 @@ use super::counters;
 use super::places::Places;
 use crate::ports::{
     AppImage, AppThread, Asked, CallChange, Happened, OwnSlot, RunningTool, SignalArrival, SignalChange, SystemCall,
-    ThreadChange, header, wishes,
+    ThreadChange, header, requests,
 };
 
 /// Instructions before an event from which on each has a test of its own: as many as a trace has at most.
@@ -153,7 +153,7 @@ impl RunningTool for Regioned {
         self.waits_for(now);
         // SAFETY: this is a taken-over process.
         if self.pass == pass::ONLY && self.spec.is_over(&now) && unsafe { header() }.ends_app != 0 {
-            wishes::stop();
+            requests::stop();
         }
         if looked || !self.looks() {
             return Asked::GoesOn;

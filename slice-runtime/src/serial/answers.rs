@@ -9,7 +9,7 @@ use translator::trace::{Instrument, Trace};
 use super::changes::{Changed, ChangedFault};
 use super::ending::Ending;
 use super::host::SerialHost;
-use crate::ports::{Asked, Granted, execute_cpuid, grant, wishes};
+use crate::ports::{Asked, Granted, execute_cpuid, grant, requests};
 use crate::serial::calls::{AppCall, Unmade};
 use crate::serial::signals::deliver;
 
@@ -19,7 +19,7 @@ fn is_traced() -> bool {
 
 impl Instrument for SerialHost {
     fn instrument(&self, trace: &mut Trace) {
-        if !wishes::is_quiet() {
+        if !requests::is_quiet() {
             self.tool.instrument(trace);
         }
     }
@@ -128,7 +128,7 @@ impl Host for SerialHost {
         }
         let flow = self.images.asked(asked, control, self.tool.as_ref());
         // Without the control process, which has been killed, nobody could take it from there.
-        if self.ends_with_region && self.tool.is_over() && !wishes::are_there() && is_traced() {
+        if self.ends_with_region && self.tool.is_over() && !requests::are_there() && is_traced() {
             self.slot.set_departs();
             return self.depart_if_asked();
         }

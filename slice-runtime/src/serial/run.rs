@@ -9,7 +9,7 @@ use machine::Here;
 use translator::abi::Cpu;
 
 use super::host::SerialHost;
-use crate::ports::{OwnSlot, RunningTool, wishes};
+use crate::ports::{OwnSlot, RunningTool, requests};
 use crate::serial::calls::{AppCall, Length, Unmade, interruptible, length_of};
 use crate::serial::signals::{FAULTS, Signals, set_real_mask};
 use crate::serial::threads::{Pause, TURNS, ThreadBlock, of_turn, start};
@@ -145,7 +145,7 @@ impl SharedState {
         }
         // In this order: what arrives between says so itself.
         engine::set_interrupted(false);
-        if me.arrivals.flag().load(Ordering::Acquire) != 0 || TURNS.is_asked_for(&me.waiter) || wishes::are_there() {
+        if me.arrivals.flag().load(Ordering::Acquire) != 0 || TURNS.is_asked_for(&me.waiter) || requests::are_there() {
             engine::set_interrupted(true);
         }
     }

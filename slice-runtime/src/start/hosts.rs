@@ -12,7 +12,7 @@ use engine::{Control, Runner, Settings, Watched};
 use translator::abi::Cpu;
 
 use super::log;
-use crate::ports::{OwnSlot, RunningTool, cpu_time, exit_now, header, stream, time_of, wishes};
+use crate::ports::{OwnSlot, RunningTool, cpu_time, exit_now, header, requests, stream, time_of};
 use crate::region;
 use crate::serial::{self, Signals, open_at_start};
 use crate::slice::SliceHost;
@@ -40,7 +40,7 @@ pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -
     // SAFETY: the bubble is mapped, this is the first engine, and FS hasn't been touched since libc set it.
     let mut engine = unsafe { Runner::new(settings(header(), boot, slot.pass(), tool.as_ref())) };
     *engine.cpu() = Cpu::new(boot.state.registers, xstate);
-    wishes::begin();
+    requests::begin();
     match signals {
         None => run_slice(boot, slot, tool, engine),
         Some(signals) => {

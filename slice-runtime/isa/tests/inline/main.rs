@@ -180,10 +180,11 @@ fn what_a_routine_changes_is_found_on_all_its_ways() {
     // call +1; ret; xor edx, edx
     assert_eq!(changed(&[0xe8, 1, 0, 0, 0, 0xc3, 0x31, 0xd2]), bits(&[Gpr::Rdx]), "what it calls");
     assert_eq!(changed(&[0x74, 2, 0x0f, 0x0b]), bits(&[]), "je +2; ud2");
+    assert_eq!(changed(&[0x0f, 0x11, 0x07]), bits(&[]), "movups %xmm0,(%rdi), which changes memory alone");
     for (bytes, why) in [
         (&[0xff, 0xd0][..], "an indirect call"),
         (&[0xff, 0xe0], "an indirect jump"),
-        (&[0x0f, 0x11, 0x07], "vector registers"),
+        (&[0x0f, 0x10, 0x07], "vector registers"),
         (&[0xd9, 0xe8], "x87 registers"),
         (&[0x64, 0x48, 0x89, 0x37], "thread-local storage"),
         (&[0xfd], "the direction flag"),

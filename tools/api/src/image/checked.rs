@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use engine::block_counts::{self, Told};
 use engine::safe_reads;
 use slice_runtime::{
-    AppImage, AppThread, Happened, RunningTool, SignalChange, SystemCall, ThreadChange, stream, wishes,
+    AppImage, AppThread, Happened, RunningTool, SignalChange, SystemCall, ThreadChange, requests, stream,
 };
 use translator::trace::{AnalysisCall, Arg};
 
@@ -119,7 +119,7 @@ impl<T: Tool> Checked<T> {
     }
 
     fn tell_image(&self, local: *mut T::Local, image: &AppImage, what: Happened) {
-        let Some(on_image) = T::ON_IMAGE.filter(|_| wishes::tells()) else { return };
+        let Some(on_image) = T::ON_IMAGE.filter(|_| requests::tells()) else { return };
         let image = names::of(image);
         let event = match what {
             Happened::Present => ImageEvent::Present(image),
@@ -237,7 +237,7 @@ impl<T: Tool> RunningTool for Checked<T> {
     }
 
     fn call(&self, call: &SystemCall) {
-        let Some(on_syscall) = T::ON_SYSCALL.filter(|_| wishes::tells()) else { return };
+        let Some(on_syscall) = T::ON_SYSCALL.filter(|_| requests::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         for local in self.both() {
             self.tell(local, of_call(call), on_syscall);
@@ -249,7 +249,7 @@ impl<T: Tool> RunningTool for Checked<T> {
     }
 
     fn signal(&self, what: SignalChange) {
-        let Some(on_signal) = T::ON_SIGNAL.filter(|_| wishes::tells()) else { return };
+        let Some(on_signal) = T::ON_SIGNAL.filter(|_| requests::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         for local in self.both() {
             self.tell(local, of_signal(what), on_signal);

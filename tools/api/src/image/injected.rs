@@ -9,7 +9,7 @@ use engine::safe_reads;
 use machine::AppPc;
 use slice_runtime::{
     AppImage, AppThread, CallChange, Happened, OwnSlot, RunningTool, SignalArrival, SignalChange, SystemCall,
-    ThreadChange, stream, wishes,
+    ThreadChange, requests, stream,
 };
 use translator::abi::State;
 use translator::trace::{AnalysisCall, Buffered};
@@ -227,7 +227,7 @@ impl<T: Tool> RunningTool for Injected<T> {
     }
 
     fn image(&self, image: AppImage, what: Happened) {
-        let Some(on_image) = T::ON_IMAGE.filter(|_| wishes::tells()) else { return };
+        let Some(on_image) = T::ON_IMAGE.filter(|_| requests::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         let image = names::of(&image);
         let event = match what {
@@ -245,7 +245,7 @@ impl<T: Tool> RunningTool for Injected<T> {
     }
 
     fn call(&self, call: &SystemCall) {
-        let Some(on_syscall) = T::ON_SYSCALL.filter(|_| wishes::tells()) else { return };
+        let Some(on_syscall) = T::ON_SYSCALL.filter(|_| requests::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
         on_syscall(&self.tool, unsafe { &mut *Self::LOCAL }, of_call(call));
@@ -256,7 +256,7 @@ impl<T: Tool> RunningTool for Injected<T> {
     }
 
     fn signal(&self, what: SignalChange) {
-        let Some(on_signal) = T::ON_SIGNAL.filter(|_| wishes::tells()) else { return };
+        let Some(on_signal) = T::ON_SIGNAL.filter(|_| requests::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         // SAFETY: as above.
         on_signal(&self.tool, unsafe { &mut *Self::LOCAL }, of_signal(what));

@@ -11,7 +11,7 @@
 //! * `options`: its options, with those that every tool has.
 //! * `call_stack`: the routines that the app is in, put together from slices.
 //! * `prefix`: what was executed before a slice. `first_pass`: what a tool counts of that itself.
-//! * `wishes`: what routines ask of the run.
+//! * `requests`: what routines ask of the run.
 //! * [`merge`]: results that are put together by themselves.
 //! * `areas`: such results by name.
 //! * `out`: what it prints to. `stream`: what it writes meanwhile.
@@ -23,18 +23,18 @@ pub mod merge;
 mod options;
 mod out;
 mod prefix;
+mod requests;
 mod serial_tool;
 mod stream;
 #[expect(clippy::module_inception, reason = "the file of the trait Tool")]
 mod tool;
-mod wishes;
 
 pub use call_stack::{CallStack, Frame};
 pub use first_pass::FirstPass;
 pub use options::{Configured, NoOptions, check, configure, help, identity};
 pub use out::{Out, Told, Total};
 pub use prefix::{CountsBefore, Prefix};
+pub use requests::{end_slice, stop};
 pub use serial_tool::{ChangeSignal, ChangeSyscall, SerialTool};
 pub use stream::{Stream, packed};
 pub use tool::{OnFirstPass, OnImage, OnPrefix, OnSignal, OnSyscall, OnThread, SliceInfo, Tool};
-pub use wishes::{end_slice, stop};

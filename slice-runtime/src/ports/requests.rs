@@ -17,7 +17,7 @@ const ALL: u32 = 2;
 
 /// Whether there is a run that could be asked for anything.
 static IS_ON: AtomicBool = AtomicBool::new(false);
-static WISHED: AtomicU32 = AtomicU32::new(0);
+static ASKED: AtomicU32 = AtomicU32::new(0);
 /// Nothing more is looked at: what was seen is handed in, and what routines see now is nobody's.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
 /// Bytes of results that were handed in before the slice's end.
@@ -32,20 +32,20 @@ pub(crate) fn begin() {
 
 /// Has the slice end behind the instruction at hand: what was seen is handed in, and looking begins anew.
 pub fn end_slice() {
-    wish(SLICE);
+    ask(SLICE);
 }
 
 /// Has all looking end behind the instruction at hand.
 pub fn stop() {
-    wish(ALL);
+    ask(ALL);
 }
 
 // Not in place in translated code, which looks behind calls alone whether it was interrupted.
 #[inline(never)]
-fn wish(what: u32) {
+fn ask(what: u32) {
     // A tool that asks again and again, as it isn't to be asked any more, isn't to cost an interruption each time.
     if IS_ON.load(Relaxed) && !IS_OVER.load(Relaxed) {
-        WISHED.store(WISHED.load(Relaxed) | what, Relaxed);
+        ASKED.store(ASKED.load(Relaxed) | what, Relaxed);
         engine::interrupt();
     }
 }
@@ -57,7 +57,7 @@ pub fn may_be_asked() -> bool {
 
 /// Whether anything was asked for and not answered.
 pub(crate) fn are_there() -> bool {
-    WISHED.load(Relaxed) != 0
+    ASKED.load(Relaxed) != 0
 }
 
 /// Whether the tool is told of events: not if it has looked its last.
@@ -72,12 +72,12 @@ pub(crate) fn is_quiet() -> bool {
 
 /// What was seen until here is handed in, if that was asked for: whether it was the last.
 pub(super) fn hand_in(tool: &dyn RunningTool) -> Result<Option<bool>, String> {
-    let wished = WISHED.swap(0, Relaxed);
-    if wished == 0 || IS_OVER.load(Relaxed) {
+    let asked = ASKED.swap(0, Relaxed);
+    if asked == 0 || IS_OVER.load(Relaxed) {
         return Ok(None);
     }
     HANDED_IN.store(encode(tool)?, Relaxed);
-    let is_last = wished & ALL != 0;
+    let is_last = asked & ALL != 0;
     if is_last {
         IS_OVER.store(true, Relaxed);
     }
@@ -108,5 +108,5 @@ fn encode(tool: &dyn RunningTool) -> Result<u64, String> {
 
 /// Whether nothing is looked at behind this process's slice.
 pub(super) fn ends_all() -> bool {
-    IS_OVER.load(Relaxed) || WISHED.load(Relaxed) & ALL != 0
+    IS_OVER.load(Relaxed) || ASKED.load(Relaxed) & ALL != 0
 }

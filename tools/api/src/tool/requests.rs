@@ -1,7 +1,7 @@
 //! What a routine asks of the run.
 
 use engine::safe_reads;
-use slice_runtime::wishes;
+use slice_runtime::requests;
 
 /// The tool has seen enough: nothing that the app does from here on is looked at, by no routine, in no slice, and by none of the programs that it becomes. What was seen until here is the result.
 /// The app goes on as without a tool, or ends (`-then end`).
@@ -17,7 +17,7 @@ use slice_runtime::wishes;
 /// In `drain` and whatever else isn't called at a place of the app's execution.
 pub fn stop() {
     if may_ask("stop") {
-        wishes::stop();
+        requests::stop();
     }
 }
 
@@ -30,12 +30,12 @@ pub fn stop() {
 /// From where, and panics, as [`stop`].
 pub fn end_slice() {
     if may_ask("end_slice") {
-        wishes::end_slice();
+        requests::end_slice();
     }
 }
 
 fn may_ask(what: &str) -> bool {
-    let is_on = wishes::may_be_asked();
+    let is_on = requests::may_be_asked();
     assert!(
         !is_on || !safe_reads::are_forbidden(),
         "superpin_tool::{what} means a place of the app's execution: call it in an analysis routine, not in drain, instrument, begin or finish"
