@@ -302,7 +302,10 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         self.fail(error.into());
-        self.master.leave(stopped, Stop::Interrupted)
+        match cut.then.signal() {
+            Some(signal) => self.master.resume(stopped, signal),
+            None => self.master.leave(stopped, Stop::Interrupted),
+        }
     }
 
     pub(super) fn release(&mut self, cut: &mut Cut) {

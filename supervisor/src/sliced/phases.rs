@@ -182,14 +182,10 @@ impl Master {
                 self.phase = Phase::Running(running);
             }
             Phase::Held(stopped, cut, _) => {
-                let stop = match cut.then {
-                    Then::Handler(signal) => Err(signal),
-                    Then::Write { number, args, .. } => Ok(Stop::SyscallEntry { number, args }),
-                    _ => Ok(Stop::Interrupted),
-                };
-                let left = match stop {
-                    Ok(stop) => self.leave(stopped, stop),
-                    Err(signal) => self.resume(stopped, signal),
+                let left = match (cut.then.signal(), cut.then) {
+                    (Some(signal), _) => self.resume(stopped, signal),
+                    (_, Then::Write { number, args, .. }) => self.leave(stopped, Stop::SyscallEntry { number, args }),
+                    _ => self.leave(stopped, Stop::Interrupted),
                 };
                 if left.is_err() {
                     kill(self.process.pid());

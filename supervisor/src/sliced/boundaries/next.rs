@@ -74,3 +74,28 @@ pub enum Then {
         by_instruction: bool,
     },
 }
+
+impl Then {
+    /// The signal at whose delivery the master stands: it is lost unless the master goes on with it.
+    pub fn signal(&self) -> Option<i32> {
+        match self {
+            Self::Handler(signal) | Self::Death { signal, .. } => Some(*signal).filter(|signal| *signal != 0),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A trap isn't raised again where the app goes on: without it the app would live on.
+    #[test]
+    fn who_stands_at_a_delivery_is_let_go_with_the_signal() {
+        let death = |signal| Then::Death { signal, by_instruction: false };
+        assert_eq!(death(libc::SIGTRAP).signal(), Some(libc::SIGTRAP));
+        assert_eq!(Then::Handler(libc::SIGUSR1).signal(), Some(libc::SIGUSR1));
+        assert_eq!(death(0).signal(), None, "the app lives on");
+        assert_eq!(Then::Fork.signal(), None);
+    }
+}
