@@ -30,8 +30,9 @@ fn tools_agree_with_themselves() {
         let runs = Runs::of(SUPERPIN).tool(tool).options(words).slices_of([2]);
         // A checked run takes a hundred times as long. What streams have isn't compared in it, and a tool that is told what was before can't be checked yet.
         let is_short = !matches!(tool, "champsim" | "calltrace" | "malloctrace" | "bbv");
-        let results = runs.clone().checked(is_short).over(["/bin/true"]).agree();
-        assert!(results[0].len() > 100, "{tool}: {}", results[0]);
-        runs.checked(false).over(["/bin/gzip", "-c", "Cargo.toml"]).over(["/bin/ls", "-nR", "tests"]).agree();
+        runs.clone().checked(is_short).over(["/bin/true"]).agree();
+        let results =
+            runs.checked(false).over(["/bin/gzip", "-c", "Cargo.toml"]).over(["/bin/ls", "-nR", "tests"]).agree();
+        assert!(results.iter().all(|result| result.len() > 100), "{tool}: {results:?}");
     }
 }
