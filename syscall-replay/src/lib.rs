@@ -33,4 +33,4 @@ pub use instructions::{NondeterministicKind, NondeterministicRecord, RandomRecor
 pub use log::{Delivered, LogFull, LogReader, LogWriter, Record, Remap, SignalReturn, SyscallRecord};
 pub use record::{CallExit, Entered, Files, NoFiles, PendingCall, Recorder, Unrecorded};
 pub use replay::{Divergence, Replayed, Replayer, Space, returns_to};
-pub use result::{is_error, is_restart};
+pub use result::{is_error, is_restart, restarted_by};

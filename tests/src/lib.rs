@@ -16,4 +16,4 @@ pub mod oracle;
 pub mod path;
 pub mod workload;
 
-pub use harness::{deadline, guest, random, run, selection, stop, superpin, switches, terminal, trials};
+pub use harness::{deadline, guest, random, run, selection, stop, superpin, switches, terminal, trials, watched};

@@ -14,7 +14,7 @@ use machine::{Gpr, Memory, Status, mapping};
 use object::LittleEndian;
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, Sym};
-use syscall_replay::is_restart;
+use syscall_replay::{is_restart, restarted_by};
 use tracee::{AttachError, Attached, Remote, Rseq, Stopped, TraceError, attach};
 
 use super::entry::{Prepared, gadget_of, reserve};
@@ -36,8 +36,6 @@ const STUB: usize = 16;
 const JUMP: usize = 5;
 /// Instructions after which a process has come out of its vDSO.
 const MOST_STEPS: u32 = 100_000;
-/// What a call returns that `restart_syscall` is to go on with.
-const RESTART_BLOCK: u64 = -516_i64 as u64;
 /// For a word that the kernel writes: below what a function may use without moving its stack pointer.
 const BELOW_RED_ZONE: u64 = 256;
 
@@ -182,9 +180,8 @@ fn before_call(process: &mut Stopped) -> Result<(), TraceError> {
     }
     if is_restart(rax) {
         registers.rewind_syscall();
-        if rax == RESTART_BLOCK {
-            registers.set(Gpr::Rax, libc::SYS_restart_syscall as u64);
-        }
+        let number = registers.get(Gpr::Rax);
+        registers.set(Gpr::Rax, restarted_by(rax, number));
     } else {
         registers.set_syscall_number(-1);
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bubble::departure::{Departure, MARK, Places, SIGNAL};
 use bubble::map::BUBBLE;
 use machine::{Gpr, Memory, Status};
-use syscall_replay::is_restart;
+use syscall_replay::{is_restart, restarted_by};
 use tracee::{Remote, Running, Stop, Stopped, TraceError, UserRegisters};
 
 use crate::app::{Borrowed, gadget_of};
@@ -21,9 +21,6 @@ use crate::run_memory::ClaimedSlot;
 
 /// How long threads have to come by themselves before they are interrupted again.
 pub const AGAIN: Duration = Duration::from_millis(5);
-
-/// What a call returns that `restart_syscall` is to go on with.
-const RESTART_BLOCK: u64 = -516_i64 as u64;
 
 /// Whether the app goes on without us.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -168,7 +165,7 @@ fn out_of_call(registers: &mut UserRegisters, places: &Places) -> bool {
     let (rip, rax) = (registers.rip(), registers.get(Gpr::Rax));
     if rip == done && registers.syscall_number() >= 0 && is_restart(rax) {
         let number = registers.syscall_number() as u64;
-        registers.set(Gpr::Rax, if rax == RESTART_BLOCK { libc::SYS_restart_syscall as u64 } else { number });
+        registers.set(Gpr::Rax, restarted_by(rax, number));
         registers.set_syscall_number(-1);
         registers.set_rip(restarts);
         return true;

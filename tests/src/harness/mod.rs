@@ -12,7 +12,7 @@
 //! * `deadline`: all waits, and what happens to a test that is late. `stop`: why a test didn't come to its end.
 //! * `run`: a program, its run, and what it leaves. `terminal`: the same with somebody at the keyboard.
 //! * `superpin`: the command under test and its modes. `switches`: which optimisations are off meanwhile, by `random` numbers.
-//! * `guest`: the programs of `tests/guests`.
+//! * `guest`: the programs of `tests/guests`. `watched`: what random tools see of one.
 //! * `selection`: which tests a run has. `trials`: runs them.
 
 pub mod deadline;
@@ -25,3 +25,4 @@ pub mod superpin;
 pub mod switches;
 pub mod terminal;
 pub mod trials;
+pub mod watched;

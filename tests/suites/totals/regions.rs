@@ -3,16 +3,13 @@
 //!
 //! `SEED=N` draws other regions and tools. `cargo test -p suites --test regions -- /loops` runs one guest.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::OnceLock;
 
 use suites::guest::{self, Guest};
-use suites::run::{Outcome, Scratch, run};
 use suites::selection::{Selection, changed_guests};
-use suites::superpin::{SERIAL, count_with, example};
-use suites::switches;
+use suites::superpin::{SERIAL, count_with};
 use suites::trials::{self, Stop, Test};
+use suites::watched::Watched;
 
 /// Ways to run, each to give what the first gives.
 const WAYS: [&str; 5] = [
@@ -27,13 +24,7 @@ const WAYS: [&str; 5] = [
 const SHARES: usize = 96;
 
 fn main() -> ExitCode {
-    trials::run(guest::all().iter().filter(|guest| repeats(guest)).map(test).collect(), true)
-}
-
-/// Whether two runs of it see the same at all.
-fn repeats(guest: &Guest) -> bool {
-    let is_exact = !guest.by_chance && guest.warned.is_none() && guest.refused.iter().all(Option::is_none);
-    guest.repeats && guest.order_repeats && is_exact
+    trials::run(guest::all().iter().filter(|guest| guest.sees_the_same()).map(test).collect(), true)
 }
 
 fn test(guest: &'static Guest) -> Test {
@@ -45,8 +36,8 @@ fn check(guest: &'static Guest) -> Result<(), Stop> {
     guest.runs_here()?;
     let rounds = guest.large.div_ceil(10);
     let native = guest.natively(rounds)?;
-    let seed: u64 = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    let run = Run { guest, rounds, native: &native, seed };
+    let run = Run(Watched::new(guest, rounds, &native));
+    let seed = run.0.seed;
     let own: Vec<&str> = guest.options.iter().map(String::as_str).collect();
     let counted = count_with("icount2", &[SERIAL.options, &own].concat(), &guest.job(rounds));
     let total = counted.map_err(|e| e.to_string())?.total.ok_or_else(|| "no total".to_owned())?;
@@ -62,7 +53,7 @@ fn check(guest: &'static Guest) -> Result<(), Stop> {
         run.check(&format!("stopping {asked}"), "-then go-on")?;
     }
     // A block that is executed somewhere in the middle.
-    let all = run.seen("random", "-sp 0", &["-skip", &first.to_string()])?;
+    let all = run.0.seen("random", &format!("-sp 0 -skip {first}"))?;
     let addresses: Vec<&str> =
         all.lines().filter_map(|line| line.split(' ').nth(1).filter(|_| !line.starts_with("word"))).collect();
     let Some(place) = addresses.get(addresses.len() / 2) else { return Ok(()) };
@@ -70,56 +61,27 @@ fn check(guest: &'static Guest) -> Result<(), Stop> {
     Ok(run.counts(first, second, total)?)
 }
 
-struct Run<'a> {
-    guest: &'static Guest,
-    rounds: u64,
-    native: &'a Outcome,
-    seed: u64,
-}
+struct Run<'a>(Watched<'a>);
 
 impl Run<'_> {
     /// The same is seen in all ways.
     fn check(&self, tool: &str, region: &str) -> Result<(), String> {
-        let options: Vec<&str> = region.split(' ').collect();
-        let serial = self.seen(tool, WAYS[0], &options)?;
+        let seen = |way: &str| self.0.seen(tool, &format!("{way} {region}"));
+        let serial = seen(WAYS[0])?;
         for way in &WAYS[1..] {
-            let seen = self.seen(tool, way, &options)?;
+            let seen = seen(way)?;
             if seen != serial {
                 let differ = serial.lines().zip(seen.lines()).filter(|(a, b)| a != b).take(8);
                 let differ: Vec<String> = differ.map(|(a, b)| format!("serially {a}, here {b}")).collect();
-                return Err(format!("SEED={}, {tool}, {way}, {region}: {}", self.seed, differ.join("\n")));
+                return Err(format!("SEED={}, {tool}, {way}, {region}: {}", self.0.seed, differ.join("\n")));
             }
         }
         Ok(())
     }
 
-    /// What a tool prints.
-    fn seen(&self, tool: &str, way: &str, region: &[&str]) -> Result<String, String> {
-        static IMAGE: OnceLock<PathBuf> = OnceLock::new();
-        let image = IMAGE.get_or_init(|| example("random"));
-        let scratch = Scratch::new().map_err(|e| e.to_string())?;
-        let out = scratch.beside("seen");
-        let own: Vec<&str> = self.guest.options.iter().map(String::as_str).collect();
-        let others: Vec<&str> = way.split(' ').collect();
-        let others = others.chunks(2).filter(|pair| own.iter().all(|word| *word != pair[0])).flatten().copied();
-        let mut command = vec![image.into()];
-        command.extend(switches::options().into_iter().map(Into::into));
-        let options = others.chain(own.iter().copied()).chain(["-spgrace", "0"]);
-        command.extend(options.chain(region.iter().copied()).chain(["-t"]).chain(tool.split(' ')).map(Into::into));
-        if tool == "random" {
-            command.extend(["--seed".into(), self.seed.to_string().into()]);
-        }
-        command.extend(["-o".into(), out.clone().into(), "--".into()]);
-        let outcome = run(&self.guest.job(self.rounds).under(command)).map_err(|e| e.to_string())?;
-        if outcome != *self.native {
-            return Err(format!("{way} {region:?}: not as natively\n-- native\n{:?}-- here\n{outcome:?}", self.native));
-        }
-        std::fs::read_to_string(&out).map_err(|e| format!("{way}: {}: {e}", out.display()))
-    }
-
     /// The parts of a run have as many instructions as their options say, and add up to it.
     fn counts(&self, first: u64, second: u64, total: u64) -> Result<(), String> {
-        let own: Vec<&str> = self.guest.options.iter().map(String::as_str).collect();
+        let own: Vec<&str> = self.0.guest.options.iter().map(String::as_str).collect();
         for mode in [&["-sp", "0"][..], &["-sp", "1", "-spmsec", "5"]] {
             let parts = [(0, first), (first, second), (second, total)];
             for (start, stop) in parts.into_iter().filter(|(start, stop)| start < stop) {
@@ -128,7 +90,7 @@ impl Run<'_> {
                 // The last one has no end of its own: the app may end by an instruction that raises a signal, and right before such a one no region ends in slices.
                 let region = if stop == total { &region[..2] } else { &region[..] };
                 let tool = if start == first { "icount1" } else { "icount2" };
-                let counted = count_with(tool, &[mode, &own, region].concat(), &self.guest.job(self.rounds));
+                let counted = count_with(tool, &[mode, &own, region].concat(), &self.0.guest.job(self.0.rounds));
                 let counted = counted.map_err(|e| e.to_string())?;
                 if counted.total != Some(stop - start) {
                     return Err(format!(

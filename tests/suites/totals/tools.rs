@@ -4,16 +4,13 @@
 //! `SEED=N` draws other tools. `cargo test -p suites --test tools -- /loops` runs one guest.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::OnceLock;
 
 use suites::guest::{self, Guest};
-use suites::run::{Scratch, run};
+use suites::run::Scratch;
 use suites::selection::{Selection, changed_guests};
-use suites::superpin::example;
-use suites::switches;
 use suites::trials::{self, Stop, Test};
+use suites::watched::Watched;
 
 /// Ways to run, each to give what the first gives.
 const WAYS: [&str; 12] = [
@@ -50,8 +47,7 @@ fn main() -> ExitCode {
 
 /// Whether two runs of it see the same at all.
 fn repeats(guest: &Guest) -> bool {
-    let is_exact = !guest.by_chance && guest.warned.is_none() && guest.refused.iter().all(Option::is_none);
-    has_threads(guest) || guest.repeats && guest.order_repeats && is_exact
+    has_threads(guest) || guest.sees_the_same()
 }
 
 /// Whether its threads see the same in each run, although they take other turns.
@@ -68,60 +64,38 @@ fn check(guest: &'static Guest) -> Result<(), Stop> {
     guest.runs_here()?;
     let rounds = guest.large.div_ceil(10);
     let native = guest.natively(rounds)?;
-    let seed: u64 = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let watched = Watched::new(guest, rounds, &native);
     let mut serial = None;
     let ways = if has_threads(guest) { &WAYS_OF_THREADS[..] } else { &WAYS };
     for &way in ways {
         let scratch = Scratch::new().map_err(|e| e.to_string())?;
         let seen = match way.strip_suffix(" -persist") {
-            None => seen(guest, rounds, way, seed, &native)?,
+            None => seen(&watched, way)?,
             Some(way) => {
                 let way = format!("{way} -persist {}", scratch.beside("kept").display());
-                seen(guest, rounds, &way, seed, &native)?;
-                seen(guest, rounds, &way, seed, &native)?
+                seen(&watched, &way)?;
+                seen(&watched, &way)?
             }
         };
         let expected = serial.get_or_insert_with(|| seen.clone());
         if let Some(difference) = differs(expected, &seen) {
-            return Err(format!("SEED={seed}, {way}: {difference}").into());
+            return Err(format!("SEED={}, {way}: {difference}", watched.seed).into());
         }
     }
     Ok(())
 }
 
 /// What the tool prints, line by line: kind and block, and what was seen there.
-fn seen(
-    guest: &Guest,
-    rounds: u64,
-    way: &str,
-    seed: u64,
-    native: &suites::run::Outcome,
-) -> Result<BTreeMap<String, String>, String> {
-    static IMAGE: OnceLock<PathBuf> = OnceLock::new();
-    let image = IMAGE.get_or_init(|| example("random"));
-    let scratch = Scratch::new().map_err(|e| e.to_string())?;
-    let out = scratch.beside("seen");
-    let own: Vec<&str> = guest.options.iter().map(String::as_str).collect();
-    let (of_run, threads) = way.split_once(" --threads ").unwrap_or((way, "0"));
-    let others = of_run.split(' ').collect::<Vec<_>>();
-    let others = others.chunks(2).filter(|pair| own.iter().all(|word| *word != pair[0])).flatten().copied();
-    let mut command = vec![image.into()];
-    command.extend(switches::options().into_iter().map(Into::into));
-    let of_tool = ["-spgrace", "0", "-t", "random", "--threads", threads, "--seed"];
-    command.extend(others.chain(own.iter().copied()).chain(of_tool).map(Into::into));
-    command.extend([seed.to_string().into(), "-o".into(), out.clone().into(), "--".into()]);
-    let outcome = run(&guest.job(rounds).under(command)).map_err(|e| e.to_string())?;
-    if outcome != *native {
-        return Err(format!("{way}: not as natively\n-- native\n{native:?}-- here\n{outcome:?}"));
-    }
-    let text = std::fs::read_to_string(&out).map_err(|e| format!("{way}: {}: {e}", out.display()))?;
+fn seen(watched: &Watched<'_>, way: &str) -> Result<BTreeMap<String, String>, String> {
+    let (options, threads) = way.split_once(" --threads ").unwrap_or((way, "0"));
+    let text = watched.seen(&format!("random --threads {threads}"), options)?;
     let line = |line: &str| {
         let at = if line.starts_with("word") { 2 } else { 3 };
         let split = line.match_indices(' ').nth(at - 1).map_or(line.len(), |(place, _)| place);
         (line[..split].to_owned(), line[split..].to_owned())
     };
     // What can be read behind an address depends on what other threads have mapped by then.
-    let is_compared = |line: &&str| !(has_threads(guest) && line.starts_with("22 "));
+    let is_compared = |line: &&str| !(has_threads(watched.guest) && line.starts_with("22 "));
     let seen: BTreeMap<String, String> = text.lines().filter(is_compared).map(line).collect();
     if seen.len() < 4 { Err(format!("{way}: it has seen nothing")) } else { Ok(seen) }
 }

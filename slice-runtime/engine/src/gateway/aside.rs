@@ -3,18 +3,16 @@
 //! Translated code has saved general registers and flags, and is on the runtime's stack. What is done here is what `leave` and `enter` do with the rest, without the way through
 //! the run loop. A signal finds the image's code, and is only noted.
 
-use std::arch::global_asm;
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use bubble::routines::way;
-use machine::Registers;
 use translator::abi::{Doors, ThreadState};
 
-use super::extended::{load_extended_state, store_extended_state, store_fs_base};
+use super::extended::{gateway_asm, load_extended_state, store_extended_state, store_fs_base};
 use super::prepare::prepare;
-use super::switch::{REGISTERS, XSTATE, leave_by_stub_pc, stub_miss_pc};
+use super::switch::{leave_by_stub_pc, stub_miss_pc};
 use crate::routines::{self, Counted};
 
 /// The routine in rax is about to be called: r10 = what is counted of it, or 0 if there is no room; its call is counted. Flags, r10 and r11 are free.
@@ -51,7 +49,7 @@ macro_rules! count_call {
     };
 }
 
-global_asm!(
+gateway_asm!(
     ".pushsection .text.superpin_gateway, \"ax\", @progbits",
     // Called by translated code, on the runtime's stack: calls the routine in rax. Most often it is known by now how. Of some calls the time is taken.
     ".balign 16",
@@ -138,17 +136,6 @@ global_asm!(
     begins = sym begins,
     sampled = sym routines::SAMPLED,
     sampled_end = sym routines::end_of_sample,
-    runtime_fs = const offset_of!(ThreadState, runtime_fs),
-    xsave_mask = const offset_of!(ThreadState, xsave_mask),
-    xstate = const XSTATE,
-    last_x87 = const XSTATE + machine::x87::LAST_AT,
-    loses_x87 = const offset_of!(ThreadState, loses_x87),
-    restores_x87 = const offset_of!(ThreadState, restores_x87),
-    selectors = const machine::x87::Lost::Selectors as u64,
-    forgets_zeros = const offset_of!(ThreadState, forgets_zeros),
-    zeros = const offset_of!(ThreadState, zeros),
-    environment = const offset_of!(ThreadState, environment),
-    fs_base = const REGISTERS + offset_of!(Registers, fs_base),
 );
 
 unsafe extern "C" {

@@ -1,5 +1,15 @@
 //! The extended state, and the base of FS, from the processor to the [`ThreadState`](translator::abi::ThreadState) and back: as instructions.
 
+use std::mem::offset_of;
+
+use machine::XState;
+use translator::abi::{Cpu, ThreadState};
+
+/// Where in the thread state the app's registers are, and its extended state.
+pub(super) const REGISTERS: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers);
+/// See [`REGISTERS`].
+pub(super) const XSTATE: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, xstate) + offset_of!(XState, bytes);
+
 /// Instructions that load the app's extended state, by way of rax, rcx and rdx. XRSTOR loads the selectors of the last x87 instruction from no image, and on some
 /// processors nothing about it (see [`machine::x87`]): where that is about to be seen it is put into the unit's environment. If an exception is pending
 /// the image has all but the selectors, and addresses in full. And where XRSTOR takes registers that hold zero out of use ([`machine::in_use`]), those that were in use are so again.
@@ -108,4 +118,24 @@ macro_rules! store_extended_state {
     };
 }
 
-pub(super) use {load_extended_state, store_extended_state, store_fs_base};
+/// `global_asm!` with the operands that these instructions name, behind its own.
+macro_rules! gateway_asm {
+    ($($asm:tt)*) => {
+        std::arch::global_asm!(
+            $($asm)*
+            runtime_fs = const std::mem::offset_of!(translator::abi::ThreadState, runtime_fs),
+            fs_base = const crate::gateway::extended::REGISTERS + std::mem::offset_of!(machine::Registers, fs_base),
+            xstate = const crate::gateway::extended::XSTATE,
+            xsave_mask = const std::mem::offset_of!(translator::abi::ThreadState, xsave_mask),
+            last_x87 = const crate::gateway::extended::XSTATE + machine::x87::LAST_AT,
+            loses_x87 = const std::mem::offset_of!(translator::abi::ThreadState, loses_x87),
+            restores_x87 = const std::mem::offset_of!(translator::abi::ThreadState, restores_x87),
+            selectors = const machine::x87::Lost::Selectors as u64,
+            forgets_zeros = const std::mem::offset_of!(translator::abi::ThreadState, forgets_zeros),
+            zeros = const std::mem::offset_of!(translator::abi::ThreadState, zeros),
+            environment = const std::mem::offset_of!(translator::abi::ThreadState, environment),
+        );
+    };
+}
+
+pub(super) use {gateway_asm, load_extended_state, store_extended_state, store_fs_base};

@@ -1,16 +1,13 @@
 //! What calls of routines that change little have in common, see `prepare`: the end, and the way to all of the app's state being aside.
 
-use std::arch::global_asm;
 use std::mem::offset_of;
 
-use machine::Registers;
 use translator::abi::ThreadState;
 
-use super::extended::{load_extended_state, store_extended_state};
-use super::switch::{REGISTERS, XSTATE};
+use super::extended::{gateway_asm, load_extended_state, store_extended_state};
 use crate::routines;
 
-global_asm!(
+gateway_asm!(
     ".pushsection .text.superpin_gateway, \"ax\", @progbits",
     // The routine has returned, and what was aside is back.
     ".balign 16",
@@ -72,17 +69,6 @@ global_asm!(
     aside = const offset_of!(ThreadState, aside),
     escaped = const offset_of!(ThreadState, escaped),
     escape_to = const offset_of!(ThreadState, escape_to),
-    runtime_fs = const offset_of!(ThreadState, runtime_fs),
-    xsave_mask = const offset_of!(ThreadState, xsave_mask),
-    xstate = const XSTATE,
-    last_x87 = const XSTATE + machine::x87::LAST_AT,
-    loses_x87 = const offset_of!(ThreadState, loses_x87),
-    restores_x87 = const offset_of!(ThreadState, restores_x87),
-    selectors = const machine::x87::Lost::Selectors as u64,
-    forgets_zeros = const offset_of!(ThreadState, forgets_zeros),
-    zeros = const offset_of!(ThreadState, zeros),
-    environment = const offset_of!(ThreadState, environment),
-    fs_base = const REGISTERS + offset_of!(Registers, fs_base),
 );
 
 unsafe extern "C" {

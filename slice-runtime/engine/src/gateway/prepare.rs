@@ -21,8 +21,8 @@ use machine::{CachePc, Gpr, Registers};
 use translator::abi::ThreadState;
 
 use super::copy::copy;
+use super::extended::REGISTERS;
 use super::partly;
-use super::switch::REGISTERS;
 use crate::routines;
 
 /// What was made.

@@ -14,18 +14,14 @@
 //! * *window*: between `enter_window` and `enter_window_end` a signal handler may redirect to `abandon`: nothing
 //!   of the app's state has been changed in memory and none is only in registers.
 
-use std::arch::global_asm;
 use std::mem::offset_of;
 
 use machine::{Registers, XState};
-use translator::abi::{Cpu, HOME_R9, HOME_R10, SLOT_R11, ThreadState};
+use translator::abi::{HOME_R9, HOME_R10, SLOT_R11, ThreadState};
 
-use super::extended::{load_extended_state, store_extended_state, store_fs_base};
+use super::extended::{REGISTERS, gateway_asm, load_extended_state, store_extended_state, store_fs_base};
 
-pub(super) const REGISTERS: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers);
-pub(super) const XSTATE: usize = offset_of!(ThreadState, cpu) + offset_of!(Cpu, xstate) + offset_of!(XState, bytes);
-
-global_asm!(
+gateway_asm!(
     ".pushsection .text.superpin_gateway, \"ax\", @progbits",
     ".balign 64",
     // extern "C" fn enter(thread: *mut ThreadState)
@@ -109,9 +105,7 @@ global_asm!(
     "jmp qword ptr gs:[{rip}]",
     ".popsection",
     runtime_rsp = const offset_of!(ThreadState, runtime_rsp),
-    runtime_fs = const offset_of!(ThreadState, runtime_fs),
     interrupted = const offset_of!(ThreadState, interrupted),
-    xsave_mask = const offset_of!(ThreadState, xsave_mask),
     entry = const offset_of!(ThreadState, entry),
     exit = const offset_of!(ThreadState, exit),
     target = const offset_of!(ThreadState, target),
@@ -119,17 +113,8 @@ global_asm!(
     home_r9 = const ThreadState::spill_at(HOME_R9),
     slot_r11 = const ThreadState::spill_at(SLOT_R11),
     entered_r11 = const offset_of!(ThreadState, entered_r11),
-    xstate = const XSTATE,
-    last_x87 = const XSTATE + machine::x87::LAST_AT,
-    loses_x87 = const offset_of!(ThreadState, loses_x87),
-    restores_x87 = const offset_of!(ThreadState, restores_x87),
-    selectors = const machine::x87::Lost::Selectors as u64,
-    forgets_zeros = const offset_of!(ThreadState, forgets_zeros),
-    zeros = const offset_of!(ThreadState, zeros),
-    environment = const offset_of!(ThreadState, environment),
     registers = const REGISTERS,
     rflags = const REGISTERS + offset_of!(Registers, rflags),
-    fs_base = const REGISTERS + offset_of!(Registers, fs_base),
     rip = const REGISTERS + offset_of!(Registers, rip),
 );
 

@@ -2,7 +2,7 @@
 // read gives a `!`, superpin has let the program go meanwhile: then nothing of it is there.
 // build plain: -O1
 #define _GNU_SOURCE
-#include "guest.h"
+#include "bubble.h"
 #include <signal.h>
 
 static char stack[1 << 16];
@@ -14,18 +14,6 @@ static void handler(int signal, siginfo_t *info, void *context)
     (void)context;
     on_stack += &here > stack && &here < stack + sizeof stack;
     came = came * 100 + signal + (info->si_code == SI_TKILL || info->si_code == SI_USER);
-}
-
-static int bubble_lines(void)
-{
-    char line[4096];
-    unsigned long start;
-    int lines = 0;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (fgets(line, sizeof line, maps))
-        lines += sscanf(line, "%lx", &start) == 1 && start >= 0x540800000000 && start < 0x555550000000;
-    fclose(maps);
-    return lines;
 }
 
 int main(int argc, char **argv)

@@ -4,7 +4,7 @@
 // totals: vary
 // refused sliced: thread
 #define _GNU_SOURCE
-#include "guest.h"
+#include "bubble.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -49,18 +49,6 @@ static void *wait_for(void *argument)
         pthread_cond_wait(&condition, &mutex);
     pthread_mutex_unlock(&mutex);
     return (void *)(own * 10);
-}
-
-static int bubble_lines(void)
-{
-    char line[4096];
-    unsigned long start;
-    int lines = 0;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (fgets(line, sizeof line, maps))
-        lines += sscanf(line, "%lx", &start) == 1 && start >= 0x540800000000 && start < 0x555550000000;
-    fclose(maps);
-    return lines;
 }
 
 int main(int argc, char **argv)

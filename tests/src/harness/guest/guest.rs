@@ -63,6 +63,12 @@ impl Guest {
         missing.map_or(Ok(()), |need| Err(Stop::Skipped(format!("the processor has no {need}"))))
     }
 
+    /// Whether two runs of it see the same: it has one total, and tools one stream.
+    pub fn sees_the_same(&self) -> bool {
+        let is_exact = !self.by_chance && self.warned.is_none() && self.refused.iter().all(Option::is_none);
+        self.repeats && self.order_repeats && is_exact
+    }
+
     /// A native run, which must end as the guest's head says. The guest is skipped if it may be that it doesn't end, and so it is.
     pub fn natively(&self, rounds: u64) -> Result<Outcome, Stop> {
         /// Many times what the guests take that may hang.

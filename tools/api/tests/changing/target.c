@@ -50,6 +50,18 @@ __asm__(
     "ret\n"
     ".size one, .-one\n.type one, @function\n");
 
+// The word at which a segment begins: the tool has it begin at what they are given.
+ALONE long first_of_gs(const long *word);
+ALONE long first_of_fs(const long *word);
+__asm__(
+    "first_of_gs: mov %gs:0, %rax\n"
+    "ret\n"
+    ".size first_of_gs, .-first_of_gs\n.type first_of_gs, @function\n"
+    "first_of_fs: mov %fs:0, %rax\n"
+    ".globl first_of_fs_loaded\n"
+    "first_of_fs_loaded: ret\n"
+    ".size first_of_fs, .-first_of_fs\n.type first_of_fs, @function\n");
+
 ALONE int scale(int a) { __asm__(""); return a * 3; }
 ALONE int sum8(int a, int b, int c, int d, int e, int f, int g, int h) {
     __asm__("");
@@ -78,6 +90,8 @@ static void state(void) {
     int sum = 0;
     for (int i = 0; i < 1000; i++) sum += add(i, 0);
     printf("sum %d\n", sum);
+    const long words[] = {12, 34};
+    printf("segments %ld %ld\n", first_of_gs(&words[0]), first_of_fs(&words[1]));
 }
 
 static void replaced(void) {

@@ -40,7 +40,7 @@ fn registers_and_instructions_are_what_the_tool_makes_of_them() {
     // Deleted instructions count as executed, skipped routines don't.
     let (executed, _) = executed.split_once(" changes").expect("what was executed");
     let expected = format!(
-        "add 42\ntwice 0.5\nleft 11\nnever 1\nequals 0 1\ncounts 100\none 21\nsum 9499539\n{executed} changes 1017\n"
+        "add 42\ntwice 0.5\nleft 11\nnever 1\nequals 0 1\ncounts 100\none 21\nsum 9499539\nsegments 12 34\n{executed} changes 1017\n"
     );
     let printed = [text(&outcome.stdout), text(&outcome.stderr)].concat();
     assert_eq!(printed, expected);

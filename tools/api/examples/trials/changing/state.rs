@@ -1,7 +1,7 @@
 //! Registers, flags, vectors, instructions, where the app goes on.
 
 use superpin_tool::merge::Sum;
-use superpin_tool::{Arg, At, Gpr, NoOptions, Out, SerialTool, StateMut, Tool, Trace, TraceMut};
+use superpin_tool::{Arg, At, Gpr, NoOptions, Out, SegmentRegister, SerialTool, StateMut, Tool, Trace, TraceMut};
 
 superpin_tool::areas! {
     /// Instructions, and changes.
@@ -57,6 +57,20 @@ fn adds_a_million(seen: &mut Seen, state: &mut StateMut<'_>, first: u64) {
     state.set_gpr(Gpr::Rdi, first + 1_000_000);
 }
 
+fn begins_gs(_: &mut Seen, state: &mut StateMut<'_>, at: u64) {
+    state.set_gs_base(at);
+}
+
+fn begins_fs(_: &mut Seen, state: &mut StateMut<'_>, at: u64) {
+    // Where it has begun, for `gives_fs_back`: the routine keeps this register for nobody.
+    state.set_gpr(Gpr::R11, state.read().segment_base(SegmentRegister::Fs));
+    state.set_fs_base(at);
+}
+
+fn gives_fs_back(_: &mut Seen, state: &mut StateMut<'_>) {
+    state.set_fs_base(state.gpr(Gpr::R11));
+}
+
 fn adds_ten(seen: &mut Seen, value: &mut u64) {
     seen.changes.0 += 1;
     *value += 10;
@@ -102,6 +116,12 @@ impl SerialTool for ChangesState {
             } else if is_at("left") {
                 let right = image.routine("right").expect("it is there");
                 instruction.change(At::Before, goes_to, (right.address(),));
+            } else if is_at("first_of_gs") {
+                instruction.change(At::Before, begins_gs, (Arg::Argument(0),));
+            } else if is_at("first_of_fs") {
+                instruction.change(At::Before, begins_fs, (Arg::Argument(0),));
+            } else if is_at("first_of_fs_loaded") {
+                instruction.change(At::Before, gives_fs_back, ());
             } else if is_at("never") {
                 instruction.change(At::Before, returns, ());
             } else if is_at("equals_compared") {
