@@ -9,6 +9,7 @@
 //! * [`effects`]: the interpreter of the table's little language.
 //! * [`hash`]: of what calls read.
 //! * [`Recorder`]: from a call's entry and exit to a record.
+//! * [`threads`]: calls that start and end threads, and how long calls may take.
 //! * [`limits`]: limits of the app's that aren't the kernel's.
 //! * [`log`]: the records' format.
 //! * [`Replayer`]: a slice's side, with [`Divergence`] for a call that doesn't fit.
@@ -25,12 +26,16 @@ mod record;
 mod replay;
 mod result;
 pub mod table;
+pub mod threads;
 
 #[cfg(test)]
 mod round_trip;
 
 pub use instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
-pub use log::{Delivered, LogFull, LogReader, LogWriter, Record, Remap, SignalReturn, SyscallRecord};
+pub use log::{
+    Delivered, LogFull, LogReader, LogWriter, OtherThread, Record, Remap, SignalReturn, SyscallRecord, Turn, TurnEnd,
+    WaitingCall, registers_hash,
+};
 pub use record::{CallExit, Entered, Files, NoFiles, PendingCall, Recorder, Unrecorded};
 pub use replay::{Divergence, Replayed, Replayer, Space, returns_to};
 pub use result::{is_error, is_restart, restarted_by};

@@ -3,7 +3,7 @@
 use machine::Memory;
 
 use crate::effects::{self, Entry, Range, View};
-use crate::log::{CallRecord, LogFull, LogWriter};
+use crate::log::{CallRecord, LogFull, LogWriter, WaitingCall};
 use crate::result::{is_error, is_restart};
 use crate::table::{self, Class, Rule};
 
@@ -45,6 +45,11 @@ impl PendingCall {
     /// What was noted at its entry to know at its exit where it has written: see [`Entry::room`].
     pub fn room(&self) -> u64 {
         self.entry.room()
+    }
+
+    /// The call, as the log tells of a thread that is in it.
+    pub fn waiting(&self) -> WaitingCall {
+        WaitingCall { number: self.number, args: self.args, input_hash: self.input_hash }
     }
 
     fn call(&self, result: u64) -> CallRecord<'_> {
@@ -168,6 +173,20 @@ impl Recorder {
         });
         let all: Vec<View> = own.filter(|view| !view.bytes.is_empty()).chain(news.iter().cloned()).collect();
         Self::file_written(pending, result, &all, log)
+    }
+
+    /// The master has left a call that starts or ends a thread. `written`: the words that it has written.
+    pub fn thread_changed(
+        pending: &PendingCall,
+        result: u64,
+        memory: &dyn Memory,
+        written: &[Range],
+        log: &mut LogWriter<'_>,
+    ) -> CallExit {
+        match log.syscall(pending.call(result), written, memory) {
+            Ok(()) => CallExit::Recorded,
+            Err(full) => CallExit::Boundary(full.into()),
+        }
     }
 
     /// The master has left a call that has written a file, which the app's mappings show like this.

@@ -5,7 +5,9 @@ use std::fmt;
 use machine::{Gpr, LaidOut, Memory, MemoryError, Registers, SignalOrigin};
 
 use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
-use crate::log::{LogReader, Record, Remap, SignalReturn, SyscallRecord};
+use crate::log::{
+    LogReader, OtherThread, Record, Remap, SignalReturn, SyscallRecord, Turn, TurnEnd, registers_hash,
+};
 use crate::result::is_error;
 use crate::{effects, table};
 
@@ -111,13 +113,26 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// If the next record isn't this call, or its effects can't be applied.
     pub fn call(&mut self, registers: &mut Registers, space: &mut dyn Space) -> Result<Replayed<'a>, Divergence> {
+        self.call_of(None, registers, space)
+    }
+
+    /// The same of a call that was entered before other threads had the turn. `entered`: the hash of what it has read then.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn call_of(
+        &mut self,
+        entered: Option<u64>,
+        registers: &mut Registers,
+        space: &mut dyn Space,
+    ) -> Result<Replayed<'a>, Divergence> {
         let pc = registers.rip.wrapping_sub(SYSCALL_LEN);
         let number = registers.get(Gpr::Rax);
         let args = registers.syscall_args();
         let got = || format_call(number, &args);
         match self.next_record(pc, got)? {
             None => return Ok(Replayed::Exhausted),
-            Some(Record::Syscall(record)) => self.apply(&record, registers, space)?,
+            Some(Record::Syscall(record)) => self.apply(&record, entered, registers, space)?,
             Some(Record::Remap(remap)) => self.repeat(&remap, registers, space)?,
             Some(Record::SignalReturn(record)) if number as i64 == libc::SYS_rt_sigreturn => {
                 self.check_frame(&record, registers, space)?;
@@ -152,6 +167,51 @@ impl<'a> Replayer<'a> {
         self.log = log;
         self.next += 1;
         Ok(Replayed::Delivered(delivered.xstate, delivered.origin))
+    }
+
+    /// If a thread is told of here: takes that.
+    pub fn thread(&mut self) -> Option<OtherThread<'a>> {
+        let mut log = self.log.clone();
+        let Ok(Some(Record::Thread(thread))) = log.next_record() else { return None };
+        self.log = log;
+        self.next += 1;
+        Some(thread)
+    }
+
+    /// If the turn goes to another thread here: takes that. The present one stands behind the instruction with these registers. `call`: it has entered a call and isn't behind it; the
+    /// hash of what that has read, if it was entered before.
+    ///
+    /// # Errors
+    /// If the master's thread stood elsewhere.
+    pub fn turn(
+        &mut self,
+        call: Option<Option<u64>>,
+        registers: &Registers,
+        space: &mut dyn Space,
+    ) -> Result<Option<Turn>, Divergence> {
+        let mut log = self.log.clone();
+        let Ok(Some(Record::Turn(turn))) = log.next_record() else { return Ok(None) };
+        let differs = |got: String| self.diverge(registers.rip, format_record(&Record::Turn(turn)), got);
+        let (number, args) = (registers.get(Gpr::Rax), registers.syscall_args());
+        match (turn.end, call) {
+            (TurnEnd::InCall(made), Some(before)) => {
+                let hash = read_by(made.number, &args, before, made.input_hash, space);
+                let arity = table::row(made.number).map_or(6, |row| row.arity as usize);
+                if (number, &args[..arity], hash) != (made.number, &made.args[..arity], made.input_hash) {
+                    return Err(differs(format_call(number, &args[..arity])));
+                }
+            }
+            (TurnEnd::Ready | TurnEnd::Gone, None) => {}
+            // It makes the call first.
+            (TurnEnd::Ready | TurnEnd::Gone, Some(_)) => return Ok(None),
+            (TurnEnd::InCall(_), None) => return Ok(None),
+        }
+        if turn.end != TurnEnd::Gone && turn.registers_hash != registers_hash(registers) {
+            return Err(differs("another state".to_owned()));
+        }
+        self.log = log;
+        self.next += 1;
+        Ok(Some(turn))
     }
 
     /// The app executes a nondeterministic instruction at `pc`; its results are put into `registers`.
@@ -200,16 +260,14 @@ impl<'a> Replayer<'a> {
     fn apply(
         &self,
         record: &SyscallRecord<'_>,
+        entered: Option<u64>,
         registers: &mut Registers,
         space: &mut dyn Space,
     ) -> Result<(), Divergence> {
         let pc = registers.rip.wrapping_sub(SYSCALL_LEN);
         self.check(record.number, &record.args[..record.arity], registers)?;
         let args = registers.syscall_args();
-        let hash = match table::row(record.number.into()) {
-            Some(row) if record.input_hash != 0 => effects::input_hash(row, &args, space),
-            _ => 0,
-        };
+        let hash = read_by(record.number.into(), &args, entered, record.input_hash, space);
         if hash != record.input_hash {
             let call = format_call(record.number.into(), &record.args[..record.arity]);
             let expected = format!("{call} reading bytes with hash {:#x}", record.input_hash);
@@ -270,6 +328,16 @@ impl<'a> Replayer<'a> {
     }
 }
 
+/// The hash of what a call reads, or has read when it was entered (`entered`): one that was broken off and is made again has another then, unless it goes on. `wanted`: what the
+/// log says.
+fn read_by(number: u64, args: &[u64; 6], entered: Option<u64>, wanted: u64, memory: &dyn Memory) -> u64 {
+    match (entered, table::row(number)) {
+        (Some(entered), _) if entered == wanted => entered,
+        (_, Some(row)) if wanted != 0 => effects::input_hash(row, args, memory),
+        _ => 0,
+    }
+}
+
 /// `arch_prctl(ARCH_SET_FS or ARCH_SET_GS)`: part of the app's registers, not of its memory.
 fn set_segment_base(remap: &Remap, registers: &mut Registers) {
     const ARCH_SET_FS: u32 = 0x1002;
@@ -321,5 +389,10 @@ fn format_record(record: &Record<'_>) -> String {
         }
         Record::Delivery(delivered) => format!("a signal whose handler is at {:#x}", delivered.registers.rip),
         Record::SignalReturn(record) => format!("the return from a handler to {:#x}", record.registers.rip),
+        Record::Thread(thread) => format!("news of thread {}", thread.index),
+        Record::Turn(Turn { to, end: TurnEnd::InCall(call), .. }) => {
+            format!("{}, in which thread {to} goes on", format_call(call.number, &call.args))
+        }
+        Record::Turn(Turn { to, .. }) => format!("thread {to} going on"),
     }
 }

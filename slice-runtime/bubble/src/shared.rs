@@ -299,6 +299,8 @@ pub struct Slot {
     pub end_recurs: AtomicU32,
     /// Slot of the slice that starts where this one ends, for as long as that is compared with it; [`NO_SLOT`] if there is none.
     pub successor: AtomicU32,
+    /// 1 if the app's thread with which the slice begins executes nothing before another one goes on.
+    pub gives_way: AtomicU32,
     /// Where the app's code goes on in the process that a serial run is about to start.
     pub child_at: AtomicU64,
     /// CPU time that the slice may use, in nanoseconds; 0: as much as it likes.
@@ -344,7 +346,7 @@ pub mod held {
 }
 
 impl Slot {
-    /// Whether it is known that the app, in this slice, asked the outside for anything: it came there from the slice's start by itself.
+    /// Whether it is known that the app, in this slice, asked the outside for anything: it came there from the slice's start by itself, and by the thread that it started with.
     ///
     /// # Safety
     /// The slot was claimed and isn't given back meanwhile.
@@ -352,6 +354,7 @@ impl Slot {
         // SAFETY: the slot exists, and by its state the other fields aren't written any more.
         unsafe {
             (*slot).state.load(Ordering::Acquire) >= state::RELEASED
+                && (*slot).gives_way.load(Ordering::Relaxed) == 0
                 && ((*slot).records.load(Ordering::Relaxed) > 0 || (*slot).end.kind == EndKind::Syscall)
         }
     }

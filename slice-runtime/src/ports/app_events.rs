@@ -23,9 +23,14 @@ pub struct SystemCall {
 }
 
 impl SystemCall {
-    pub(super) fn new(number: u64, args: [u64; 6], pc: u64, memory: &dyn Memory) -> Self {
+    pub(crate) fn new(number: u64, args: [u64; 6], pc: u64, memory: &dyn Memory) -> Self {
         let rule = table::lookup(number, &args, memory);
         Self { number, args, pc, thread: 0, rule, result: None, entry: Entry::note(&rule, &args, memory) }
+    }
+
+    /// The same of another thread.
+    pub(crate) fn by_thread(self, thread: u64) -> Self {
+        Self { thread, ..self }
     }
 
     /// Where it has written, or may have. Nothing at its entry.

@@ -23,6 +23,11 @@ impl AppThread {
         Self { number: 0, tid, path: Vec::new(), parent: None, children: 0 }
     }
 
+    /// One that is there already.
+    pub fn known(number: u64, tid: i32, path: Vec<u32>, parent: Option<u64>, children: u32) -> Self {
+        Self { number, tid, path, parent, children }
+    }
+
     /// The next thread that this one starts, if it does: see [`Self::has_started`].
     pub fn child(&self, number: u64) -> Self {
         let path = self.path.iter().copied().chain([self.children + 1]).collect();

@@ -18,7 +18,7 @@ use translator::abi::Cpu;
 use crate::ports::{AppThread, Calls, Images, OwnSlot, RunningTool, ThreadsTold, signals_behind, stream};
 use crate::slice::end::first_memory::{CheckpointProcess, FirstMemory};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
-use crate::slice::replay::{Cpuid, ProgramBreak, Replaying, RunFiles, SliceSpace};
+use crate::slice::replay::{Cpuid, GoesOn, OtherThreads, ProgramBreak, Replaying, RunFiles, SliceSpace};
 use crate::slice::start::aliases;
 
 /// What follows from a slice that comes to another place than the app, and only then why that may be.
@@ -36,8 +36,10 @@ pub struct SliceHost {
     pub(super) tool: Box<dyn RunningTool>,
     pub(super) images: Images,
     pub(super) calls: Calls,
-    /// The app's only thread.
+    /// The app's thread that has the turn.
     pub(super) thread: AppThread,
+    /// Those that haven't.
+    pub(super) others: OtherThreads,
     pub(super) told: ThreadsTold,
     pub(super) replaying: Replaying,
     pub(super) program_break: ProgramBreak,
@@ -69,6 +71,7 @@ impl SliceHost {
             images: Images::default(),
             calls: Calls::new(tool.as_ref()),
             thread: AppThread::first(0),
+            others: OtherThreads::default(),
             told: ThreadsTold::default(),
             tool,
             replaying: Replaying::new(slot.log()),
@@ -88,9 +91,11 @@ impl SliceHost {
         }
     }
 
-    /// To be called before the first instruction: a slice without records is looking for its end from the start. `state`: what it goes on from.
-    pub fn start(&mut self, engine: &mut Runner, state: &State) {
+    /// To be called before the first instruction: a slice without records is looking for its end from the start. `state`: what it goes on from. Returns whether
+    /// there is anything to be executed.
+    pub fn start(&mut self, engine: &mut Runner, state: &State) -> Flow {
         self.thread.tid = state.tid as i32;
+        self.begin_threads(engine.cpu());
         self.told.goes_on(&self.thread, state.begins_program(), engine.cpu(), self.tool.as_ref());
         let behind = &state.behind;
         let Self { images, calls, tool, .. } = self;
@@ -104,7 +109,10 @@ impl SliceHost {
         if may_be_fast && !self.calls.is_on() {
             self.replaying.shorten(self.slot.log(), engine);
         }
-        self.arm_if_exhausted(&mut engine.control());
+        engine.with_cpu(|cpu, control| {
+            let how = self.turn(None, cpu, control).unwrap_or(GoesOn::Here);
+            self.go_on(Ok(how), cpu, control)
+        })
     }
 
     /// CPU time that the slice may use; zero: as much as it likes.
@@ -247,7 +255,7 @@ impl SliceHost {
         let mut next = self.next_first_memory();
         let apart = verify::Apart {
             rsp,
-            frame: self.end.frame,
+            left_out: self.left_out(),
             images: xsave_images::stored(),
             pushed: self.pushed_by_call(rsp),
         };
@@ -259,6 +267,13 @@ impl SliceHost {
             }
             Err(error) => self.fail(&format_args!("cannot compare its end with the next slice's start: {error}")),
         }
+    }
+
+    /// First addresses, and the first behind, of what isn't compared: a signal's frame, and what the kernel writes for calls in which other threads are.
+    fn left_out(&self) -> Vec<[u64; 2]> {
+        let written = self.others.written_by_calls().into_iter();
+        let written = written.map(|range| [range.address & !7, (range.address + range.len).next_multiple_of(8)]);
+        written.chain([self.end.frame]).collect()
     }
 
     /// The memory with which the next slice starts: while the app runs, that of the process that keeps it.

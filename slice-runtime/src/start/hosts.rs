@@ -8,7 +8,7 @@ use bubble::events::{self, SERIAL};
 use bubble::map::CACHE_OWN;
 use bubble::shared::{NOWHERE, RunHeader, SliceStats};
 use bubble::switches::Optimisation;
-use engine::{Control, Runner, Settings, Watched};
+use engine::{Control, Flow, Runner, Settings, Watched};
 use translator::abi::Cpu;
 
 use super::log;
@@ -62,8 +62,9 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     slot.wait_released();
     log::begins(boot, slot);
     let mut host = SliceHost::new(boot.site.supervisor, slot, boot.state.brk, tool);
-    host.start(&mut engine, &boot.state);
-    engine.run(&mut host);
+    if host.start(&mut engine, &boot.state) == Flow::Continue {
+        engine.run(&mut host);
+    }
     host.verify_last_call(engine.as_mut());
     let may_recur = host.may_recur();
     let stats = SliceStats {

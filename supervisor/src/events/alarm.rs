@@ -29,6 +29,11 @@ impl Alarm {
         Ok(Self(Some(id)))
     }
 
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Sends the signal once, after so much more time. An earlier setting is forgotten.
     pub fn set(&self, time: Duration) {
         let time = libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };

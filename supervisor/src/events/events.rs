@@ -31,6 +31,11 @@ pub enum Event {
         /// The process.
         process: i32,
     },
+    /// A thread of a process may have had the turn for long enough.
+    Turn {
+        /// The process.
+        process: i32,
+    },
     /// A collector has answered.
     Collector,
     /// A process is to go on natively.
@@ -196,12 +201,16 @@ pub enum Purpose {
     Throttle,
     /// [`Event::Detach`].
     Detach,
+    /// [`Event::Turn`].
+    Turn,
 }
 
 /// In the number that a timer's signal carries: it is for [`Purpose::Throttle`].
 const FOR_THROTTLE: usize = 1 << 32;
 /// It is for [`Purpose::Detach`].
 const FOR_DETACH: usize = 1 << 33;
+/// It is for [`Purpose::Turn`].
+const FOR_TURN: usize = 1 << 34;
 
 impl Purpose {
     /// The number that the signal of a timer for `process` carries.
@@ -210,6 +219,7 @@ impl Purpose {
             Self::Slice => 0,
             Self::Throttle => FOR_THROTTLE,
             Self::Detach => FOR_DETACH,
+            Self::Turn => FOR_TURN,
         };
         process as usize | purpose
     }
@@ -217,8 +227,9 @@ impl Purpose {
 
 fn of_timer(value: usize) -> Event {
     let process = value as i32;
-    match value & (FOR_THROTTLE | FOR_DETACH) {
+    match value & (FOR_THROTTLE | FOR_DETACH | FOR_TURN) {
         0 => Event::Timer { process },
+        FOR_TURN => Event::Turn { process },
         FOR_DETACH => Event::Detach { process },
         _ => Event::Throttle { process },
     }

@@ -29,6 +29,8 @@ pub trait Follower<'a> {
     fn time_is_over(&mut self) {}
     /// Its signals have been held back for long enough.
     fn throttle_is_over(&mut self) {}
+    /// One of its threads may have had the turn for long enough.
+    fn turn_may_be_over(&mut self) {}
     /// The collector has answered.
     fn collector_answered(&mut self);
     /// Somebody, or the terminal, has sent superpin a signal.

@@ -105,6 +105,7 @@ impl<'a> Processes<'a> {
         match events.wait(most) {
             Event::Child | Event::Nothing => {}
             Event::Timer { process } => self.of_process(process, |follower| follower.time_is_over()),
+            Event::Turn { process } => self.of_process(process, |follower| follower.turn_may_be_over()),
             Event::Throttle { process } => self.of_process(process, |follower| follower.throttle_is_over()),
             Event::Detach { process } => {
                 let is_meant = |member: &&mut Member<'a>| match process == std::process::id() as i32 {

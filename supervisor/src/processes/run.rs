@@ -103,12 +103,7 @@ fn launch(
         args: settings.app.iter().map(|s| text(s)).collect::<Result<_, _>>()?,
         environment: settings.environment.strings(),
         randomise: settings.randomise,
-        new_processes: match (settings.follow, settings.sliced) {
-            (true, _) => Follows::All,
-            (false, false) => Follows::Threads,
-            // Its slices are made as threads are.
-            (false, true) => Follows::None,
-        },
+        new_processes: if settings.follow { Follows::All } else { Follows::Threads },
         signal_mask: events.mask_before(),
         ignored: events.ignored_before(),
         limits,

@@ -250,6 +250,7 @@ impl RunMemory {
         claimed.slot().attempt.store(0, Relaxed);
         claimed.slot().end_recurs.store(0, Relaxed);
         claimed.slot().successor.store(NO_SLOT, Relaxed);
+        claimed.slot().gives_way.store(0, Relaxed);
         claimed.slot().child_at.store(0, Relaxed);
         claimed.slot().arrived.store(0, Relaxed);
         claimed.slot().delivered.store(0, Relaxed);

@@ -89,6 +89,11 @@ impl ClaimedSlot {
         self.slot().successor.store(index as u32, Relaxed);
     }
 
+    /// The thread with which the slice begins executes nothing before another one goes on.
+    pub fn thread_gives_way(&self) {
+        self.slot().gives_way.store(1, Relaxed);
+    }
+
     /// Whether it makes sense to begin the slice again.
     pub fn may_be_tried_again(&self) -> bool {
         self.slot().is_final.load(Relaxed) == 0

@@ -8,6 +8,8 @@
 //! The order keeps the master's pause short. If the limit of running slices is reached, the master stands still before
 //! the clone.
 
+use std::time::Duration;
+
 use bubble::behind::Behind;
 use bubble::boot::RunMode;
 use bubble::shared::{EndKind, state};
@@ -18,6 +20,7 @@ use tracee::{Parent, Stop, Stopped, TraceError};
 use super::log;
 use super::phases::Master;
 use super::time::SliceTime;
+use super::turns::TurnTime;
 use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, note_all, prepare, send};
 use crate::base::{Failure, Moment};
 use crate::command::Settings;
@@ -34,6 +37,8 @@ pub(super) struct Run<'a> {
     time: SliceTime,
     pub(super) slices: Slices,
     pub(super) resources: Resources<'a>,
+    /// For how long a thread has had the turn.
+    pub(super) turn: TurnTime,
     /// The app is to go on without us.
     pub(super) detaches: bool,
 }
@@ -43,7 +48,8 @@ impl<'a> Run<'a> {
     pub(super) fn new(pid: i32, parent: Parent, settings: &Settings, resources: Resources<'a>) -> Self {
         let slices = Slices::new(settings.max_running, settings.call_limit, &settings.region);
         let master = Master::new(pid, parent, settings);
-        Self { master, time: SliceTime::new(settings), slices, resources, detaches: false }
+        let turn = TurnTime::new(Duration::from_millis(settings.slice_ms));
+        Self { master, time: SliceTime::new(settings), slices, resources, turn, detaches: false }
     }
 
     /// The first slice begins with the process as it is, or with its program.
@@ -205,6 +211,9 @@ impl<'a> Run<'a> {
             }
             Then::Image => match self.prepared(&mut stopped) {
                 Ok(prepared) => {
+                    // It has ended all others.
+                    self.master.others.clear();
+                    self.master.queue.clear();
                     let is_first = self.slices.recorded().is_none();
                     let (process, thread) = self.master.parts();
                     process.new_image(&mut stopped, prepared)?;
@@ -267,9 +276,15 @@ impl<'a> Run<'a> {
             send(process.pid(), signal);
         }
         thread.forked(since.elapsed());
-        let slice = self.slices.begin(copy.pid(), self.resources.memory.claim(state::BOOTING)?);
-        process.arm(thread, &slice, &mut stopped)?;
-        self.master.resume(stopped, 0)?;
+        let mut slice = self.slices.begin(copy.pid(), self.resources.memory.claim(state::BOOTING)?);
+        self.tell_of_threads(&mut slice, &stopped)?;
+        if cut.then == Then::Fork && self.gives_way_at_start() {
+            self.give_way(stopped)?;
+        } else {
+            let (process, thread) = self.master.parts();
+            process.arm(thread, &slice, &mut stopped)?;
+            self.master.resume(stopped, 0)?;
+        }
         self.time.slice_begins();
         self.resources.statistics.held(since.elapsed());
         self.resources.statistics.stopped_time += since.elapsed();

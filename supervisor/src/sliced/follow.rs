@@ -5,6 +5,7 @@ use tracee::{Change, ExitStatus, Parent, Report, Running, Stop, Stopped};
 
 use super::cut::Run;
 use super::log;
+use super::turns::Begins;
 use crate::base::{Affinity, Failure, Moment, affinity};
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
@@ -54,6 +55,20 @@ struct Sliced<'a> {
 impl<'a> Follower<'a> for Sliced<'a> {
     fn observe(&mut self, report: Report) {
         self.attempt(|sliced| sliced.look_at(report));
+        self.attempt(Self::give_turns);
+    }
+
+    fn has_thread(&self, tid: i32) -> bool {
+        self.run.master.has_thread(tid)
+    }
+
+    fn adopt_thread(&mut self, thread: Stopped) {
+        self.attempt(|sliced| sliced.run.adopt(thread));
+    }
+
+    fn turn_may_be_over(&mut self) {
+        self.run.turn_may_be_over();
+        self.attempt(Self::give_turns);
     }
 
     fn other_ended(&mut self, pid: i32, exit: ExitStatus) {
@@ -203,16 +218,45 @@ impl Sliced<'_> {
     fn look_at(&mut self, report: Report) -> Result<(), Failure> {
         // To ask the time takes a call each time, as long as this process shares a processor with the master.
         let since = self.is_measured.then(Moment::now);
+        let tid = report.pid();
         if let Some(exit) = report.exit() {
-            return self.run.app_ended(exit);
+            return match tid == self.run.master().process().pid() {
+                true => self.run.app_ended(exit),
+                false => self.run.thread_ended(tid),
+            };
         }
+        let takes_turns = !self.run.master().is_let_go() && !self.run.is_after_the_end();
         let master = self.run.master();
+        match master.has_other(tid) {
+            true if takes_turns => return master.comes(report),
+            true => master.select(tid),
+            false => {}
+        }
         let Some(running) = master.is_reported() else {
             // Nobody traces it any more.
             self.stops.reported(report.pid(), report.stopped_by());
             return Ok(());
         };
-        let Change::Stopped(mut stopped, mut stop) = running.observe(report)? else { return Ok(()) };
+        let Change::Stopped(stopped, stop) = running.observe(report)? else { return Ok(()) };
+        self.stands(stopped, stop, since)
+    }
+
+    /// Gives the turn to threads that want it, as long as nobody has it.
+    fn give_turns(&mut self) -> Result<(), Failure> {
+        while let Some(begins) = self.run.next_turn()? {
+            let since = self.is_measured.then(Moment::now);
+            match begins {
+                Begins::Ready(stopped) => self.run.resume(stopped, 0)?,
+                Begins::At(stopped, stop) => self.stands(stopped, stop, since)?,
+            }
+        }
+        self.run.watch_turn();
+        Ok(())
+    }
+
+    /// The thread that has the turn stands at a stop, which is looked at since then.
+    fn stands(&mut self, mut stopped: Stopped, mut stop: Stop, since: Option<Moment>) -> Result<(), Failure> {
+        let master = self.run.master();
         self.stops.reported(stopped.pid(), stop.stopped_by());
         if let Stop::Signal(info) = &mut stop {
             master.process().arrives(&mut stopped, info)?;
@@ -248,8 +292,15 @@ impl Sliced<'_> {
         if self.run.is_after_the_end() {
             return self.after_the_end(stopped, stop);
         }
+        self.run.counts_call();
         match self.run.next(stopped, stop)? {
-            Next::Resume(stopped, signal) => self.run.resume(stopped, signal)?,
+            Next::Resume(stopped, signal) => {
+                self.run.tell_of_birth()?;
+                match signal == 0 && self.run.gives_way() {
+                    true => self.run.give_way(stopped)?,
+                    false => self.run.resume(stopped, signal)?,
+                }
+            }
             Next::Stay(stopped) => self.run.master().stay(stopped)?,
             Next::Wait(stopped) => self.run.master().wait(stopped),
             Next::Cut(stopped, cut) => return self.run.cut(stopped, cut, since.unwrap_or_else(Moment::now)),
@@ -271,6 +322,10 @@ impl Sliced<'_> {
         let name = self.run.resources().name.clone();
         let master = self.run.master();
         let is_followed = !master.is_let_go();
+        if is_followed && master.thread().starts_thread() {
+            self.new_processes.push(NewProcess { child, kind: ProcessKind::Thread });
+            return self.run.master().resume(stopped, 0);
+        }
         let company = master.process().memory().is_born(child.pid(), is_lent && is_followed);
         let kind = match (is_followed, waits) {
             (false, _) => ProcessKind::Unfollowed,

@@ -2,7 +2,7 @@
 
 use bubble::events::EventKind;
 use bubble::shared::{End, EndKind};
-use syscall_replay::{LogReader, Record, table};
+use syscall_replay::{LogReader, Record, Turn, TurnEnd, table};
 
 use crate::report::Boundary;
 use crate::report::log::{tell, wants};
@@ -42,19 +42,20 @@ pub fn recorded(slice: u64, log: &[u8]) {
 }
 
 fn described(record: &Record<'_>) -> String {
-    let call = |number: u32, args: &[u64], result: u64| {
+    let call = |number: u32, args: &[u64]| {
         let args: Vec<String> = args.iter().map(|arg| format!("{arg:#x}")).collect();
-        format!("{}({}) = {:#x}", table::name(number.into()), args.join(", "), result)
+        format!("{}({})", table::name(number.into()), args.join(", "))
     };
+    let made = |number: u32, args: &[u64], result: u64| format!("{} = {result:#x}", call(number, args));
     match record {
-        Record::Syscall(made) => {
+        Record::Syscall(record) => {
             let written: Vec<String> =
-                made.writes().map(|(address, bytes)| format!("{} bytes at {address:#x}", bytes.len())).collect();
+                record.writes().map(|(address, bytes)| format!("{} bytes at {address:#x}", bytes.len())).collect();
             let effects = if written.is_empty() { "nothing".to_owned() } else { written.join(", ") };
-            format!("{}, which wrote {effects}", call(made.number, &made.args[..made.arity], made.result))
+            format!("{}, which wrote {effects}", made(record.number, &record.args[..record.arity], record.result))
         }
-        Record::Remap(made) => {
-            format!("{}, to be repeated", call(made.number, &made.args[..made.arity], made.result))
+        Record::Remap(remap) => {
+            format!("{}, to be repeated", made(remap.number, &remap.args[..remap.arity], remap.result))
         }
         Record::Nondeterministic(read) => {
             format!(
@@ -64,6 +65,17 @@ fn described(record: &Record<'_>) -> String {
         }
         Record::Random(read) => format!("a random number at {:#x}: {:?}={:#x}", read.pc, read.register, read.value),
         Record::SignalReturn(to) => format!("return from a signal handler to {:#x}", to.registers.rip),
+        Record::Thread(thread) => {
+            let at = if thread.call.is_some() { "in the call before" } else { "at" };
+            format!("thread {} ({}) is there, {at} {:#x}", thread.index, thread.tid, thread.registers.rip)
+        }
+        Record::Turn(Turn { to, end, .. }) => match end {
+            TurnEnd::Ready => format!("thread {to} goes on"),
+            TurnEnd::InCall(made) => {
+                format!("thread {to} goes on while this one is in {}", call(made.number as u32, &made.args))
+            }
+            TurnEnd::Gone => format!("thread {to} goes on, this one has ended"),
+        },
         Record::Delivery(to) => {
             let (frame, bytes) = to.frame;
             format!("start of a signal handler at {:#x}, with {} bytes at {frame:#x}", to.registers.rip, bytes.len())

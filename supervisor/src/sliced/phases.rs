@@ -2,6 +2,8 @@
 //!
 //! After a failure the app goes on alone, natively, to its end: its work is the user's. There is then no total.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use tracee::{ExitStatus, Parent, Running, Stop, Stopped};
 
 use crate::app::kill;
@@ -11,23 +13,41 @@ use crate::follow::Outcome;
 use crate::sliced::boundaries::{Cut, Then};
 use crate::sliced::master::{self, Leave, Process, Thread};
 
-/// What the master is doing.
-enum Phase {
+/// What a thread of the master's is doing.
+pub(super) enum Phase {
     /// It runs.
     Running(Running),
     /// It stands before a boundary, because too many slices are running.
     Held(Stopped, Box<Cut>, Moment),
     /// It stands before a call that fails as long as certain slices are there.
     Waiting(Stopped, Moment),
+    /// It has come to this stop, and hasn't the turn.
+    Comes(Stopped, Stop),
+    /// It can go on, and hasn't the turn.
+    Ready(Stopped),
     /// It is being looked at, goes on without us, or its end is about to be reported.
     Alone,
+}
+
+/// A thread that hasn't the turn.
+pub(super) struct OtherThread {
+    pub(super) thread: Thread,
+    pub(super) phase: Phase,
 }
 
 /// The master, whatever it is doing.
 pub(super) struct Master {
     process: Process,
+    /// The thread that has the turn, or has had it last.
     thread: Thread,
+    /// What that is doing.
     phase: Phase,
+    /// All others that are there.
+    pub(super) others: BTreeMap<i32, OtherThread>,
+    /// Those of them that want the turn, in the order in which they came.
+    pub(super) queue: VecDeque<i32>,
+    /// The thread that has had the turn last has ended.
+    pub(super) thread_is_gone: bool,
     /// Whether it is let go for good.
     is_let_go: bool,
     /// Whether nobody traces it any more.
@@ -44,7 +64,19 @@ impl Master {
     pub(super) fn new(pid: i32, parent: Parent, settings: &Settings) -> Self {
         let process = Process::new(pid, parent, settings);
         let (thread, phase) = (Thread::new(pid), Phase::Alone);
-        Self { process, thread, phase, is_let_go: false, has_parted: false, is_ended: false, failure: None, exit: None }
+        Self {
+            process,
+            thread,
+            phase,
+            others: BTreeMap::new(),
+            queue: VecDeque::new(),
+            thread_is_gone: false,
+            is_let_go: false,
+            has_parted: false,
+            is_ended: false,
+            failure: None,
+            exit: None,
+        }
     }
 
     /// What is known of its process.
@@ -55,6 +87,11 @@ impl Master {
     /// What is known of its thread.
     pub(super) fn thread(&mut self) -> &mut Thread {
         &mut self.thread
+    }
+
+    /// The thread at hand.
+    pub(super) fn thread_at_hand(&self) -> &Thread {
+        &self.thread
     }
 
     /// Both.
@@ -105,6 +142,8 @@ impl Master {
     /// It has ended.
     pub(super) fn ends(&mut self, exit: ExitStatus) {
         self.exit = Some(if self.is_ended { ExitStatus::Code(0) } else { exit });
+        self.others.clear();
+        self.queue.clear();
         self.process.memory().files().app_ended();
         self.process.memory().common().is_gone();
         self.phase = Phase::Alone;
@@ -175,6 +214,16 @@ impl Master {
         }
         self.process.processor().give_back();
         self.process.memory().common().leaves();
+        self.queue.clear();
+        self.let_thread_go();
+        for tid in self.others.keys().copied().collect::<Vec<_>>() {
+            self.select(tid);
+            self.let_thread_go();
+        }
+    }
+
+    /// The thread at hand is let go.
+    fn let_thread_go(&mut self) {
         match std::mem::replace(&mut self.phase, Phase::Alone) {
             Phase::Running(running) => {
                 // An error means that it has ended.
@@ -196,8 +245,33 @@ impl Master {
                     kill(self.process.pid());
                 }
             }
+            Phase::Comes(stopped, stop) => {
+                if self.leave(stopped, stop).is_err() {
+                    kill(self.process.pid());
+                }
+            }
+            Phase::Ready(stopped) => {
+                if self.leave(stopped, Stop::Interrupted).is_err() {
+                    kill(self.process.pid());
+                }
+            }
             Phase::Alone => {}
         }
+    }
+
+    /// Puts another thread in the place of the one at hand. Nothing if it isn't there.
+    pub(super) fn select(&mut self, tid: i32) {
+        let Some(OtherThread { thread, phase }) = self.others.remove(&tid) else { return };
+        let before = OtherThread {
+            thread: std::mem::replace(&mut self.thread, thread),
+            phase: std::mem::replace(&mut self.phase, phase),
+        };
+        self.others.insert(before.thread.tid(), before);
+    }
+
+    /// What the thread at hand is doing.
+    pub(super) fn phase(&mut self) -> &mut Phase {
+        &mut self.phase
     }
 
     /// Lets it go for good, from the first stop after that was decided at which that leaves no trace in it.
@@ -214,8 +288,9 @@ impl Master {
         if !self.process.is_our_child() {
             self.exit.get_or_insert(ExitStatus::Code(0));
         }
-        self.has_parted = true;
-        Ok(stopped.detach(0)?)
+        stopped.detach(0)?;
+        self.has_parted = self.others.values().all(|other| matches!(other.phase, Phase::Alone));
+        Ok(())
     }
 
     /// Whether nobody traces it any more.
@@ -225,7 +300,7 @@ impl Master {
 
     /// Whether this error means that nobody controls it any more. While it is looked at nobody else holds it: an error on the way leaves it standing still.
     pub(super) fn is_lost_by(&self, error: &Failure) -> bool {
-        let stands_still = !self.is_let_go && matches!(self.phase, Phase::Alone);
+        let stands_still = !self.is_let_go && !self.thread_is_gone && matches!(self.phase, Phase::Alone);
         stands_still || matches!(error, Failure::Trace(_))
     }
 

@@ -2,6 +2,7 @@
 
 use machine::{LaidOut, Registers, SignalOrigin};
 
+use super::threads::{OtherThread, Turn};
 use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
 
 /// Kind of a system call's record.
@@ -11,8 +12,10 @@ pub const REMAP: u64 = 2;
 pub(super) const NONDETERMINISTIC: u64 = 3;
 pub(super) const RANDOM: u64 = 4;
 pub(super) const SIGNAL_RETURN: u64 = 5;
-pub(super) const SYSCALL_BEFORE_DELIVERY: u64 = 6;
+pub(super) const SYSCALL_BEFORE_OTHERS: u64 = 6;
 pub(super) const DELIVERY: u64 = 7;
+pub(super) const THREAD: u64 = 8;
+pub(super) const TURN: u64 = 9;
 /// The last word of such a record, if the call maps no file.
 pub const NO_SOURCE: u64 = u64::MAX;
 /// In the first word of a system call's record: what follows shows in views of a file that the call has written.
@@ -54,6 +57,10 @@ pub enum Record<'a> {
     SignalReturn(SignalReturn<'a>),
     /// The start of one.
     Delivery(Delivered<'a>),
+    /// A thread that is there, and hasn't the turn.
+    Thread(OtherThread<'a>),
+    /// The turn goes to another thread.
+    Turn(Turn),
 }
 
 /// The start of a signal handler.

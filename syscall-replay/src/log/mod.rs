@@ -16,13 +16,19 @@
 //!   random        kind 4 | register << 8, size, pc, length, value, flags
 //!   signal return kind 5, size, general registers [16], rip, flags, FS base, GS base, extended state: where components 2 to 9 are (offset | length << 32) [8], then its bytes up to the last word that isn't 0
 //!   delivery      kind 7, size, registers as above, address and length of the signal frame, its bytes (padded to 8), extended state as above
+//!   thread        kind 8 | in a call << 8 | new << 9, size, registers as above, index, kernel's number, index of its parent or all ones, threads it has started,
+//!                 number, hash of inputs, arguments [6] of the call, length of its path, path, extended state as above
+//!   turn          kind 9 | how << 8, size, index of the thread that goes on, hash of the registers of the one that doesn't, number, hash of inputs,
+//!                 arguments [6] of the call in which that one is
 //! ```
-//! A delivery lies behind the record of the call at whose end the signal came. If that is a system call's its kind is 6 then, so that whoever replays only plain ones leaves it alone.
+//! A delivery lies behind the record of the call at whose end the signal came, a thread behind that of the call which has started it, or at the log's start. If a system call's record has such
+//! a one behind it, or a turn that isn't given up in a call, its kind is 6, so that whoever replays only plain ones leaves it alone.
 //! No record names anything of the running system: what else than the app has a number (files) has one of the run.
 //! The size comes first so that a reader can step over a record, and lets a writer take back an unfinished one.
 
 mod format;
 mod reader;
+mod threads;
 mod writer;
 
 pub use format::{
@@ -30,4 +36,5 @@ pub use format::{
     SyscallRecord, nondeterministic_head,
 };
 pub use reader::{LogReader, Malformed};
+pub use threads::{OtherThread, Turn, TurnEnd, WaitingCall, registers_hash};
 pub use writer::{LogFull, LogWriter};

@@ -4,8 +4,9 @@ use machine::{Gpr, LaidOut, Layout, Registers, SignalOrigin};
 
 use super::format::{
     DELIVERY, Delivered, NO_SOURCE, NONDETERMINISTIC, RANDOM, REMAP, Record, Remap, SHOWS, SIGNAL_RETURN, SYSCALL,
-    SYSCALL_BEFORE_DELIVERY, SignalReturn, SyscallRecord, word,
+    SYSCALL_BEFORE_OTHERS, SignalReturn, SyscallRecord, THREAD, TURN, word,
 };
+use super::threads::{OtherThread, Turn, TurnEnd, WaitingCall};
 use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
 
 /// The bytes are not a log.
@@ -83,6 +84,50 @@ fn parse_xstate(bytes: &[u8]) -> Option<LaidOut<'_>> {
     Some(LaidOut { layout: Layout::of_words(words), bytes: bytes.get(Layout::WORDS * 8..)? })
 }
 
+/// Words of a call in which a thread is.
+const CALL_WORDS: usize = 8;
+
+/// The call in which a thread is, from word `at` on.
+fn parse_waiting_call(record: &[u8], at: usize) -> Option<WaitingCall> {
+    let mut args = [0; 6];
+    for (i, arg) in args.iter_mut().enumerate() {
+        *arg = word(record, at + 2 + i)?;
+    }
+    Some(WaitingCall { number: word(record, at)?, input_hash: word(record, at + 1)?, args })
+}
+
+fn parse_thread(record: &[u8], head: u64) -> Option<OtherThread<'_>> {
+    let registers = parse_registers(record)?;
+    let [index, tid, parent, children] = [0, 1, 2, 3].map(|i| word(record, BEHIND_REGISTERS + i));
+    let at = BEHIND_REGISTERS + 4;
+    let call = parse_waiting_call(record, at)?;
+    let depth = word(record, at + CALL_WORDS)? as usize;
+    let path = record.get((at + CALL_WORDS + 1) * 8..)?;
+    let xstate = parse_xstate(path.get(depth.checked_mul(8)?..)?)?;
+    Some(OtherThread {
+        index: index?,
+        tid: tid? as i32,
+        parent: Some(parent?).filter(|parent| *parent != u64::MAX),
+        children: children? as u32,
+        path: &path[..depth * 8],
+        registers,
+        xstate,
+        call: (head >> 8 & 1 != 0).then_some(call),
+        is_new: head >> 9 & 1 != 0,
+    })
+}
+
+fn parse_turn(record: &[u8], head: u64) -> Option<Turn> {
+    let [to, registers_hash] = [2, 3].map(|i| word(record, i));
+    let end = match head >> 8 & 0xff {
+        0 => TurnEnd::Ready,
+        1 => TurnEnd::InCall(parse_waiting_call(record, 4)?),
+        2 => TurnEnd::Gone,
+        _ => return None,
+    };
+    Some(Turn { to: to?, registers_hash: registers_hash?, end })
+}
+
 fn parse(record: &[u8]) -> Option<Record<'_>> {
     let head = word(record, 0)?;
     if head & 0xff == NONDETERMINISTIC {
@@ -116,6 +161,11 @@ fn parse(record: &[u8]) -> Option<Record<'_>> {
         let (frame, xstate) = (rest.get(..len)?, parse_xstate(rest.get(len.next_multiple_of(8)..)?)?);
         return Some(Record::Delivery(Delivered { registers, frame: (address?, frame), origin, xstate }));
     }
+    match head & 0xff {
+        THREAD => return parse_thread(record, head).map(Record::Thread),
+        TURN => return parse_turn(record, head).map(Record::Turn),
+        _ => {}
+    }
     let arity = (head >> 8 & 0xff) as usize;
     if arity > 6 {
         return None;
@@ -129,7 +179,7 @@ fn parse(record: &[u8]) -> Option<Record<'_>> {
     }
     let rest = record.get((4 + arity) * 8..)?;
     match head & 0xff {
-        SYSCALL | SYSCALL_BEFORE_DELIVERY => {
+        SYSCALL | SYSCALL_BEFORE_OTHERS => {
             let shows = head & SHOWS != 0;
             Some(Record::Syscall(SyscallRecord { number, args, arity, result, input_hash, shows, writes: rest }))
         }

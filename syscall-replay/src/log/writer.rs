@@ -3,9 +3,10 @@
 use machine::{LaidOut, Memory, Registers, XState};
 
 use super::format::{
-    CallRecord, DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, SHOWS, SIGNAL_RETURN, SYSCALL, SYSCALL_BEFORE_DELIVERY,
-    nondeterministic_head,
+    CallRecord, DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, SHOWS, SIGNAL_RETURN, SYSCALL, SYSCALL_BEFORE_OTHERS,
+    THREAD, TURN, nondeterministic_head,
 };
+use super::threads::{OtherThread, Turn, TurnEnd, WaitingCall};
 use crate::effects::{Range, View};
 use crate::instructions::{NondeterministicRecord, RandomRecord};
 
@@ -134,10 +135,61 @@ impl<'a> LogWriter<'a> {
             log.padded(frame)?;
             log.xstate(xstate)
         })?;
-        if self.bytes[call] == SYSCALL as u8 {
-            self.bytes[call] = SYSCALL_BEFORE_DELIVERY as u8;
-        }
+        self.is_before_others(call);
         Ok(())
+    }
+
+    /// Appends a thread that hasn't the turn. If the last record, which starts at `call`, is about the call that has started it: that isn't a plain one.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn thread(&mut self, call: Option<usize>, thread: &OtherThread<'_>) -> Result<(), LogFull> {
+        let OtherThread { index, tid, parent, children, path, registers, xstate, call: waiting, is_new } = *thread;
+        self.record(|log| {
+            log.word(THREAD | u64::from(waiting.is_some()) << 8 | u64::from(is_new) << 9)?;
+            log.word(0)?;
+            log.registers(&registers)?;
+            [index, tid as u64, parent.unwrap_or(u64::MAX), children.into()]
+                .into_iter()
+                .try_for_each(|word| log.word(word))?;
+            log.waiting_call(waiting)?;
+            log.word(path.len() as u64 / 8)?;
+            log.padded(path)?;
+            log.xstate(xstate)
+        })?;
+        call.into_iter().for_each(|call| self.is_before_others(call));
+        Ok(())
+    }
+
+    /// Appends that another thread goes on. If the last record, which starts at `call`, is about a call behind which the turn is given up: that isn't a plain one.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn turn(&mut self, call: Option<usize>, turn: &Turn) -> Result<(), LogFull> {
+        let (how, waiting) = match turn.end {
+            TurnEnd::Ready => (0, None),
+            TurnEnd::InCall(waiting) => (1, Some(waiting)),
+            TurnEnd::Gone => (2, None),
+        };
+        self.record(|log| {
+            log.word(TURN | how << 8)?;
+            [0, turn.to, turn.registers_hash].into_iter().try_for_each(|word| log.word(word))?;
+            log.waiting_call(waiting)
+        })?;
+        call.into_iter().for_each(|call| self.is_before_others(call));
+        Ok(())
+    }
+
+    /// The record that starts at `call` has others behind it that belong to it.
+    fn is_before_others(&mut self, call: usize) {
+        if self.bytes[call] == SYSCALL as u8 {
+            self.bytes[call] = SYSCALL_BEFORE_OTHERS as u8;
+        }
+    }
+
+    fn waiting_call(&mut self, call: Option<WaitingCall>) -> Result<(), LogFull> {
+        let WaitingCall { number, args, input_hash } = call.unwrap_or_default();
+        [number, input_hash].into_iter().chain(args).try_for_each(|word| self.word(word))
     }
 
     /// Appends the state to which `rt_sigreturn` went back.

@@ -40,8 +40,8 @@ pub struct Difference {
 pub struct Apart<'a> {
     /// The stack pointer of both: what lies below its red zone is dead.
     pub rsp: u64,
-    /// First address, and the first behind, of a signal's frame.
-    pub frame: [u64; 2],
+    /// First addresses, and the first behind, of what isn't compared.
+    pub left_out: Vec<[u64; 2]>,
     /// Images of registers, which leave some bits open.
     pub images: &'a Images,
     /// A store that the other may have executed.
@@ -58,8 +58,7 @@ pub fn compare(next: &mut dyn FirstMemory, apart: &Apart<'_>) -> io::Result<Opti
     for mapping in &maps {
         let Some(pages) = comparable(mapping) else { continue };
         for (range, pages) in comparison.next.pieces(mapping, pages)? {
-            let parts = without(range, apart.frame).into_iter().flat_map(|part| without_dead_stack(part, apart.rsp));
-            for (start, end) in parts {
+            for (start, end) in live_parts(range, apart) {
                 if let Some(difference) = comparison.compare(start, end, pages)? {
                     return Ok(Some(difference));
                 }
@@ -67,6 +66,15 @@ pub fn compare(next: &mut dyn FirstMemory, apart: &Apart<'_>) -> io::Result<Opti
         }
     }
     Ok(None)
+}
+
+/// What of the range is compared.
+fn live_parts(range: (u64, u64), apart: &Apart<'_>) -> Vec<(u64, u64)> {
+    let mut parts = vec![range];
+    for left_out in &apart.left_out {
+        parts = parts.into_iter().flat_map(|part| without(part, *left_out)).collect();
+    }
+    parts.into_iter().map(|part| without_dead_stack(part, apart.rsp)).collect()
 }
 
 /// Which pages are looked at, if it is a readable mapping of the app's.
@@ -79,9 +87,9 @@ fn comparable(mapping: &Mapping) -> Option<Pages> {
 
 /// The range without what lies below the red zone of a stack pointer in it, in whole pages (the page of the red zone is
 /// compared from the red zone on).
-fn without_dead_stack((start, end): (u64, u64), rsp: u64) -> Vec<(u64, u64)> {
+fn without_dead_stack((start, end): (u64, u64), rsp: u64) -> (u64, u64) {
     let live = rsp.saturating_sub(RED_ZONE) & !7;
-    if (start..end).contains(&live) { vec![(live, end)] } else { vec![(start, end)] }
+    if (start..end).contains(&live) { (live, end) } else { (start, end) }
 }
 
 /// The range without another.
@@ -158,6 +166,10 @@ mod tests {
     use super::super::first_memory::CheckpointProcess;
     use super::*;
 
+    fn apart(images: &Images, pushed: Option<Difference>) -> Apart<'_> {
+        Apart { rsp: 0, left_out: Vec::new(), images, pushed }
+    }
+
     /// Forks a process that waits, runs `test` with its id, and ends it.
     fn with_copy(test: impl FnOnce(libc::pid_t)) {
         // SAFETY: the child only pauses.
@@ -185,7 +197,7 @@ mod tests {
             let end = start + 4 * PAGE;
             let compare = |pages, pushed| {
                 let mut checkpoint = CheckpointProcess::new(pid).unwrap();
-                let apart = Apart { rsp: 0, frame: [0; 2], images: &images, pushed };
+                let apart = apart(&images, pushed);
                 let mut comparison = Comparison {
                     next: &mut checkpoint,
                     apart: &apart,
@@ -238,7 +250,7 @@ mod tests {
         let mut table = Table { start, bytes: vec![1; 3 * page], same: start / PAGE + 1 };
         table.bytes[page + 8] = 2;
         let images = Images::new();
-        let apart = Apart { rsp: 0, frame: [0; 2], images: &images, pushed: None };
+        let apart = apart(&images, None);
         let compare = |table: &mut Table| {
             let mut comparison =
                 Comparison { next: table, apart: &apart, suspects: Vec::new(), contents: Default::default() };
@@ -271,7 +283,7 @@ mod tests {
 
     #[test]
     fn dead_stack_is_left_out() {
-        assert_eq!(without_dead_stack((0x1000, 0x9000), 0x5000), [(0x5000 - 128, 0x9000)]);
-        assert_eq!(without_dead_stack((0x1000, 0x9000), 0x50000), [(0x1000, 0x9000)]);
+        assert_eq!(without_dead_stack((0x1000, 0x9000), 0x5000), (0x5000 - 128, 0x9000));
+        assert_eq!(without_dead_stack((0x1000, 0x9000), 0x50000), (0x1000, 0x9000));
     }
 }

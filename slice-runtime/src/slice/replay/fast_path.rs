@@ -374,6 +374,11 @@ impl Replaying {
         self.replayer.is_exhausted()
     }
 
+    /// Lets the runtime take what the log says here besides what the app does.
+    pub fn take<T>(&mut self, take: impl FnOnce(&mut Replayer<'static>) -> Option<T>) -> Option<T> {
+        self.replay(|log| Ok(take(log))).ok().flatten()
+    }
+
     /// Lets the runtime replay a record.
     ///
     /// # Errors

@@ -9,6 +9,7 @@
 //! * `space`: calls that shape memory are made again. `program_break`: but the break, which is a number here. `pieces`: what the kernel takes to be one
 //!   mapping there and several here.
 //! * `views`: mappings show what was written to their file.
+//! * `threads`: which of the app's threads goes on.
 //! * `cpuid`: recorded, or looked up in the table of the processor on which the master asked.
 
 mod cpuid;
@@ -17,9 +18,12 @@ mod fast_readings;
 mod pieces;
 mod program_break;
 mod space;
+mod threads;
 mod views;
 
 pub use cpuid::Cpuid;
 pub use fast_path::Replaying;
 pub use program_break::ProgramBreak;
 pub use space::{RunFiles, SliceSpace};
+pub(in crate::slice) use threads::GoesOn;
+pub use threads::OtherThreads;

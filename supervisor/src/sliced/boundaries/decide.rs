@@ -21,8 +21,10 @@ pub enum Plan {
     Exec,
     /// The last slice ends at it.
     Exit,
-    /// The app stops being sliced.
-    GiveUp,
+    /// It is made and recorded, and another thread is there.
+    StartThread,
+    /// It is made and recorded, and this thread isn't there any more.
+    EndThread,
 }
 
 /// What was recorded for a slice.
@@ -91,7 +93,8 @@ pub fn plan(class: Class, slice: SliceState) -> Plan {
         Class::Boundary => return Plan::Cut(Boundary::Syscall, None),
         Class::Special(Special::Exec) => return Plan::Exec,
         Class::Special(Special::Exit) => return Plan::Exit,
-        Class::Special(Special::StartThread) => return Plan::GiveUp,
+        Class::Special(Special::StartThread) if slice.is_due => return Plan::Cut(Boundary::Timeout, None),
+        Class::Special(Special::StartThread) => return Plan::StartThread,
         Class::Special(Special::StartProcess) => return Plan::StartProcess,
         Class::Special(Special::SignalReturn) | Class::Replay | Class::Repeat => None,
     };

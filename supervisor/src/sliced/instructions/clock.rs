@@ -64,6 +64,7 @@ impl TscMode {
 
 /// Whether a thread's clock readings and `cpuid` trap, and what the app has set for readings. The kernel keeps both for each thread, and hands them on to what
 /// it starts.
+#[derive(Clone)]
 pub struct Tsc {
     /// They don't trap at the moment.
     is_open: bool,

@@ -20,4 +20,4 @@ pub mod vsyscall;
 
 pub use clock::{ClockInstruction, Tsc};
 pub use counter::{CLOCK, Counter, FRACTION, Line};
-pub use random::{AWAITED, RandomInstructions};
+pub use random::{AWAITED, Breakpoints, RandomInstructions};

@@ -30,12 +30,15 @@ use super::vsyscall;
 /// The breakpoint at which something takes place that has to wait for the end of a repeated string instruction, or of a block. The others are ours.
 pub const AWAITED: usize = BREAKPOINTS - 1;
 
+/// Those that are set in a thread.
+pub type Breakpoints = [Option<u64>; AWAITED];
+
 /// Bytes of a file that are searched at a time.
 const CHUNK: usize = 1 << 20;
 
 /// The breakpoints.
 pub struct RandomInstructions {
-    set: [Option<u64>; AWAITED],
+    set: Breakpoints,
     /// For further places.
     traps: Traps,
     /// Where there are none.
@@ -86,6 +89,22 @@ impl RandomInstructions {
     /// Puts them in place again.
     pub fn set(&mut self, process: &mut Stopped) {
         self.traps.set(process);
+    }
+
+    /// Sets the breakpoints in a thread that is to go on, which has these.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn set_for(&self, thread: &mut Stopped, has: &mut Breakpoints) -> Result<(), TraceError> {
+        for (n, (wanted, there)) in self.set.iter().zip(has.iter_mut()).enumerate() {
+            match wanted {
+                _ if wanted == there => {}
+                Some(address) => thread.set_breakpoint(n, *address)?,
+                None => thread.clear_breakpoint(n)?,
+            }
+            *there = *wanted;
+        }
+        Ok(())
     }
 
     /// Whether the process has executed one and its trap is still to come.

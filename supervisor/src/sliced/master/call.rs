@@ -4,8 +4,11 @@ use bubble::shared::SharedContents;
 use machine::Registers;
 use syscall_replay::PendingCall;
 use syscall_replay::table::{Class, Special};
+use syscall_replay::threads::{Length, length_of};
 
 use super::check_calls::Before;
+use super::thread_ends::LeftWords;
+use crate::report::Boundary;
 use crate::sliced::boundaries::{Plan, Then};
 use crate::sliced::memory::FileWrite;
 
@@ -25,6 +28,8 @@ pub(in crate::sliced) struct OpenCall {
     pub(super) shared: SharedContents,
     /// How the next slice starts, if this call ends one.
     pub(super) then: Then,
+    /// What the thread leaves behind that ends by it.
+    pub(super) left_words: Option<LeftWords>,
     /// It has failed before because of a program that is executed.
     pub(super) is_second: bool,
 }
@@ -39,6 +44,24 @@ impl OpenCall {
     pub(super) fn is_recorded_alone(&self) -> bool {
         let is_replayed = self.pending.rule.class == Class::Replay && self.plan == Plan::Record(None);
         is_replayed && self.file_write.is_none() && !self.brings_news
+    }
+
+    /// How long it may take, if others may have the turn meanwhile.
+    pub(super) fn length(&self) -> Length {
+        let is_ordinary = matches!(self.plan, Plan::Record(None) | Plan::Cut(_, None)) && self.then == Then::Fork;
+        let is_waited_for = matches!(self.pending.rule.class, Class::Replay | Class::Boundary);
+        if is_ordinary && is_waited_for && self.file_write.is_none() && !self.is_second {
+            length_of(self.pending.number, &self.pending.args)
+        } else {
+            Length::Instant
+        }
+    }
+
+    /// The slice in which it was entered may end before it is over: that it was to end at it is forgotten.
+    pub(super) fn outlives_slice(&mut self) {
+        if let Plan::Cut(Boundary::Timeout | Boundary::Records, refused) = self.plan {
+            self.plan = Plan::Record(refused);
+        }
     }
 
     /// Whether the last slice has ended before it.

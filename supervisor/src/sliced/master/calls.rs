@@ -2,8 +2,9 @@
 
 use bubble::shared::SharedContents;
 use machine::Gpr;
-use syscall_replay::effects::View;
+use syscall_replay::effects::{Range, View};
 use syscall_replay::table::{self, Class};
+use syscall_replay::threads::{CloneArgs, Length};
 use syscall_replay::{CallExit as Recorded, LogWriter, PendingCall, Recorder, Unrecorded, is_error, is_restart};
 use tracee::{Stop, Stopped};
 
@@ -12,15 +13,16 @@ use super::check_calls::Before;
 use super::interrupts::await_interrupt;
 use super::process::Process;
 use super::thread::Thread;
+use super::thread_ends::LeftWords;
 use crate::app::maps_code;
 use crate::base::{Failure, processor};
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
-    Cut, Next, OTHER_NUMBERS, Plan, SECOND_THREAD, SHARED_PROCESS, TRAP_FLAG, Then, behind_call, call_end, decide,
-    entry_registers, give_up, numbers_children_anew, replaces_registers, returned_to, shares_all, traps_itself,
+    Cut, EXEC_BY_THREAD, FIRST_THREAD, Next, OTHER_NUMBERS, Plan, SHARED_PROCESS, TRAP_FLAG, Then, behind_call, call_end,
+    decide, entry_registers, give_up, numbers_children_anew, replaces_registers, returned_to, shares_all, traps_itself,
 };
 use crate::sliced::memory::{Treatment, busy_programs};
-use crate::sliced::slices::{LastCall, Recording};
+use crate::sliced::slices::{Context, LastCall, Recording};
 
 /// A call is about to be made.
 pub(super) fn entry(
@@ -40,7 +42,7 @@ pub(super) fn entry(
     }
     let is_second = thread.begins_call(number);
     slice.leaves_call();
-    let entered = process.recorder.enter(number, args, &stopped);
+    let entered = thread.recorder.enter(number, args, &stopped);
     process.in_process.before(&stopped, number, &args);
     if process.in_process.recorded() > 0 {
         process.memory.opens_unseen();
@@ -54,9 +56,13 @@ pub(super) fn entry(
     let class = answer.map_or(class, |result| Class::Refuse { result });
     let file_write = file_write.filter(|_| class == Class::Replay);
     let brings_news = brings_news && class == Class::Replay;
-    let plan = decide::plan(class, slice.state());
+    let is_first = thread.tid() == process.pid();
+    let plan = match decide::plan(class, slice.state()) {
+        Plan::Exit if process.has_threads() && number as i64 == libc::SYS_exit => Plan::EndThread,
+        plan => plan,
+    };
     let shared = match plan {
-        Plan::Record(_) | Plan::GiveUp => SharedContents::default(),
+        Plan::Record(_) | Plan::StartThread | Plan::EndThread => SharedContents::default(),
         Plan::Cut(..) | Plan::StartProcess | Plan::Exec | Plan::Exit => process.memory.shared_contents(&stopped),
     };
     if numbers_children_anew(number, &args, process.pid()) {
@@ -67,7 +73,8 @@ pub(super) fn entry(
         process.random.lift(&mut stopped);
     }
     match plan {
-        Plan::GiveUp => return Ok(give_up(stopped, number, args, SECOND_THREAD)),
+        Plan::EndThread if is_first => return Ok(give_up(stopped, number, args, FIRST_THREAD)),
+        Plan::Exec if !is_first => return Ok(give_up(stopped, number, args, EXEC_BY_THREAD)),
         Plan::StartProcess if shares_all(number, &args, &stopped) => {
             return Ok(give_up(stopped, number, args, SHARED_PROCESS));
         }
@@ -99,6 +106,7 @@ pub(super) fn entry(
         (Then::Write { .. }, Some(entry)) => Some(call_end(entry, shared)),
         _ => None,
     };
+    let left_words = (plan == Plan::EndThread).then(|| LeftWords::of(&stopped, thread.identity.cleared()));
     thread.enters(OpenCall {
         pending: entered.pending,
         plan,
@@ -108,8 +116,13 @@ pub(super) fn entry(
         entry,
         shared,
         then,
+        left_words,
         is_second,
     });
+    if process.has_threads() && thread.length_of_call() != Length::Instant {
+        let registers = entry_registers(&stopped.registers()?, entered.pending.number);
+        thread.context = Some(Context::in_call(&stopped, registers, entered.pending.waiting())?);
+    }
     match end {
         Some(_) => Ok(Next::Cut(stopped, Cut::new(Boundary::Syscall, end, then))),
         None => Ok(Next::Resume(stopped, 0)),
@@ -147,7 +160,7 @@ pub(super) fn exit(
     let returns_from_handler = call.is_signal_return();
     // rax is then the app's own, whatever it says.
     if is_restart(result) && !returns_from_handler {
-        slice.log(|log| process.recorder.exit(call.pending, result, &stopped, log, process.memory.files()));
+        slice.log(|log| thread.recorder.exit(call.pending, result, &stopped, log, process.memory.files()));
         thread.is_broken_off(call.pending.number, call.is_recorded_alone());
         return Ok(Next::Resume(stopped, 0));
     }
@@ -168,6 +181,9 @@ pub(super) fn exit(
         return Ok(Next::GiveUp(stopped, Stop::SyscallExit { result: result as i64 }, error));
     }
     made(process, thread, &mut stopped, &call.pending, result)?;
+    if call.plan == Plan::StartThread && !slice.is_due() {
+        return starts_thread(process, slice, stopped, &call, result);
+    }
     let kind = match call.plan {
         Plan::Record(_) if slice.is_due() => Boundary::Timeout,
         Plan::Record(_) if returns_from_handler => match returned_to(&stopped, call.entry.as_ref())? {
@@ -188,7 +204,7 @@ pub(super) fn exit(
             let made = &call.pending;
             slice.has_company(process.memory.has_other_writers());
             let last = LastCall { number: made.number, room: made.room() };
-            match slice.log_call(last, |log| record(process, made, result, &stopped, shown, log)) {
+            match slice.log_call(last, |log| record(process, &mut thread.recorder, made, result, &stopped, shown, log)) {
                 Recorded::Recorded | Recorded::Restarts => return Ok(Next::Resume(stopped, 0)),
                 Recorded::Boundary(Unrecorded::Class) => Boundary::Syscall,
                 Recorded::Boundary(_) => Boundary::Log,
@@ -206,7 +222,8 @@ pub(super) fn exit(
             process.ask_break(&mut stopped)?;
             Boundary::Process
         }
-        Plan::Exec | Plan::Exit | Plan::GiveUp => Boundary::Syscall,
+        Plan::StartThread => Boundary::Timeout,
+        Plan::Exec | Plan::Exit | Plan::EndThread => Boundary::Syscall,
     };
     // A call that could have been recorded, had the slice not been over.
     if process.verify_calls
@@ -214,7 +231,10 @@ pub(super) fn exit(
         && !process.memory.has_other_writers()
     {
         if !returns_from_handler {
-            slice.log_last_call(|log| record(process, &call.pending, result, &stopped, Shown::of(views.as_ref()), log));
+            let recorder = &mut thread.recorder;
+            slice.log_last_call(|log| {
+                record(process, recorder, &call.pending, result, &stopped, Shown::of(views.as_ref()), log)
+            });
         } else if let Some((to, xstate)) = returned_to(&stopped, call.entry.as_ref())? {
             // Without room the end isn't verified.
             let _ = slice.log_last_call(|log| log.signal_return(&to, &xstate));
@@ -227,6 +247,33 @@ pub(super) fn exit(
     let end = Some(call_end(&entry, call.shared));
     let behind = behind_call(&entry, result, call.pending.room());
     Ok(Next::Cut(stopped, Cut { kind, end, then: call.then, behind }))
+}
+
+/// A call that starts a thread was made, with this result.
+fn starts_thread(
+    process: &mut Process,
+    slice: &mut Recording,
+    stopped: Stopped,
+    call: &OpenCall,
+    result: u64,
+) -> Result<Next, Failure> {
+    let PendingCall { number, args, .. } = &call.pending;
+    let words = CloneArgs::of(*number, args, &stopped).filter(|_| !is_error(result));
+    let written: Vec<Range> =
+        words.iter().flat_map(CloneArgs::written).map(|address| Range { address, len: 4 }).collect();
+    match slice.log(|log| Recorder::thread_changed(&call.pending, result, &stopped, &written, log)) {
+        Recorded::Recorded | Recorded::Restarts => {}
+        Recorded::Boundary(_) => {
+            let entry = entry_registers(&stopped.registers()?, *number);
+            let behind = behind_call(&entry, result, call.pending.room());
+            let end = Some(call_end(&entry, SharedContents::default()));
+            return Ok(Next::Cut(stopped, Cut { kind: Boundary::Log, end, then: Then::Fork, behind }));
+        }
+    }
+    if !is_error(result) {
+        process.records_birth(result as i32);
+    }
+    Ok(Next::Resume(stopped, 0))
 }
 
 /// What shows in the app's memory of a call that is over, besides what the table says.
@@ -247,6 +294,7 @@ impl<'a> Shown<'a> {
 /// Records a call that is over.
 fn record(
     process: &mut Process,
+    recorder: &mut Recorder,
     call: &PendingCall,
     result: u64,
     stopped: &Stopped,
@@ -255,7 +303,7 @@ fn record(
 ) -> Recorded {
     match shown {
         Shown::Nothing | Shown::Besides(Some([])) => {
-            process.recorder.exit(*call, result, stopped, log, process.memory.files())
+            recorder.exit(*call, result, stopped, log, process.memory.files())
         }
         Shown::Instead(Some(views)) => Recorder::file_written(call, result, views, log),
         Shown::Besides(Some(news)) => Recorder::exit_with_news(call, result, stopped, news, log),
@@ -294,6 +342,9 @@ fn made(
     if !is_error(result) {
         thread.tsc.after_call(number, args, stopped);
         process.after_call(call, result);
+        if number as i64 == libc::SYS_set_tid_address {
+            thread.identity.clears(args[0]);
+        }
     }
     process.in_process.after(stopped, gadget, (number, args), result)?;
     if !is_error(result) {

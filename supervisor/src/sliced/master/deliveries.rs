@@ -61,7 +61,7 @@ pub(super) fn records_broken_off_call(
     let files = process.memory.files();
     let recorded = slice.log_call(call, |log| {
         let none = CallExit::Boundary(Unrecorded::Class);
-        process.recorder.broken_off(stopped, log, files).unwrap_or(none)
+        thread.recorder.broken_off(stopped, log, files).unwrap_or(none)
     });
     if recorded != CallExit::Recorded {
         return Ok(false);

@@ -1,7 +1,7 @@
 //! Instructions whose results are recorded, and calls of the vsyscall page: made for the master, at the stop before them.
 
 use machine::{Gpr, Memory};
-use syscall_replay::{CallExit as Recorded, table};
+use syscall_replay::{CallExit as Recorded, table, Recorder};
 use tracee::{Remote, Stopped};
 
 use super::process::Process;
@@ -83,14 +83,14 @@ fn call_of_page(process: &mut Process, slice: &mut Recording, stopped: Stopped) 
     let Some(number) = table::vsyscall(app.rip) else { return Ok(Next::Resume(stopped, 0)) };
     let args = app.syscall_args();
     let back = stopped.read_u64(app.rsp()).map_err(|source| tracee::TraceError::Memory { pid, source })?;
-    let entered = process.recorder.enter(number as u64, args, &stopped);
+    let mut recorder = Recorder::new();
+    let entered = recorder.enter(number as u64, args, &stopped);
     let result = Remote::new(&mut stopped, process.gadget())?.call(number, args)?;
     if result < 0 {
         // The kernel raises a signal instead.
         return Ok(Next::Resume(stopped, 0));
     }
-    let Process { recorder, memory, .. } = process;
-    let files = memory.files();
+    let files = process.memory.files();
     match slice.log(|log| recorder.exit(entered.pending, result as u64, &stopped, log, files)) {
         Recorded::Recorded => {}
         _ => return Err(Failure::Unsupported("a call of the vsyscall page could not be recorded".into())),

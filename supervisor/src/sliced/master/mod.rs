@@ -9,6 +9,7 @@
 //! ```
 //!
 //! * `process`: what its threads share. `thread`: where one stands, and what is its own, with the invariants.
+//! * `thread_ends`: what a thread leaves behind.
 //! * `call`: a system call that it is in. `check_calls`: whether a call did what the table says.
 //! * `instructions`: those whose results are recorded, and calls of the vsyscall page.
 //! * `block_ends`: the end of a slice whose time is over, or behind a call that was the last thing it did.
@@ -26,6 +27,7 @@ mod signals;
 mod stops;
 mod take_back;
 mod thread;
+mod thread_ends;
 mod throttle;
 
 pub(in crate::sliced) use calls::exit_alone;
@@ -34,3 +36,4 @@ pub use process::Process;
 pub use stops::{Leave, handle, leave};
 pub use take_back::take_back;
 pub use thread::Thread;
+pub(in crate::sliced) use thread_ends::log_end;

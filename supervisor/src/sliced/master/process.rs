@@ -3,7 +3,7 @@
 //! Between two stops it runs natively. Where a thread stands is [`Thread`]'s; what is recorded is [`Recording`]'s.
 
 use syscall_replay::effects::View;
-use syscall_replay::{PendingCall, Recorder};
+use syscall_replay::PendingCall;
 use tracee::{BREAKPOINTS, Mode, Parent, Stopped, TraceError};
 
 use super::thread::Thread;
@@ -41,8 +41,12 @@ pub struct Process {
     pub(super) random: RandomInstructions,
     /// Records its calls without stops.
     pub(super) in_process: InProcess,
-    /// Records those for which it stops.
-    pub(super) recorder: Recorder,
+    /// Threads of its that are there.
+    threads: u32,
+    /// Threads that it has started: the next one's index is one more.
+    started: u64,
+    /// The thread that the call which was recorded last has started.
+    born: Option<i32>,
     /// Passes on to it what superpin is sent.
     passing: Passing,
     /// `-spverify`: calls at the ends of slices are noted, too.
@@ -67,7 +71,9 @@ impl Process {
             processor: Processor::new(pid),
             random: RandomInstructions::new(),
             in_process: InProcess::new(pid, settings.record_in_process && !settings.check_calls),
-            recorder: Recorder::new(),
+            threads: 1,
+            started: 0,
+            born: None,
             passing: Passing::new(pid),
             verify_calls: settings.verify_calls,
             checks_calls: settings.check_calls,
@@ -96,6 +102,7 @@ impl Process {
     pub fn new_image(&mut self, stopped: &mut Stopped, prepared: Prepared) -> Result<(), Failure> {
         self.random.new_image(stopped)?;
         self.prepared = prepared;
+        (self.threads, self.started, self.born) = (1, 0, None);
         self.is_new_image = true;
         self.see_identity();
         Ok(())
@@ -229,6 +236,50 @@ impl Process {
     }
 }
 
+/// Its threads.
+impl Process {
+    /// Whether there are several.
+    pub fn has_threads(&self) -> bool {
+        self.threads > 1
+    }
+
+    /// Threads that it has started.
+    pub fn started(&self) -> u64 {
+        self.started
+    }
+
+    /// A thread was born. Gives its index.
+    pub fn thread_begins(&mut self) -> u64 {
+        self.threads += 1;
+        self.started += 1;
+        self.started
+    }
+
+    /// The thread, which stands here, has the turn, and goes on.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn gives_turn(&self, thread: &mut Thread, stopped: &mut Stopped) -> Result<(), TraceError> {
+        thread.identity.goes_on();
+        self.random.set_for(stopped, &mut thread.breakpoints)
+    }
+
+    /// A thread has ended.
+    pub fn thread_ends(&mut self) {
+        self.threads -= 1;
+    }
+
+    /// The call that has started thread `tid` is recorded.
+    pub(super) fn records_birth(&mut self, tid: i32) {
+        self.born = Some(tid);
+    }
+
+    /// Which thread was started by the call that was recorded last, once.
+    pub fn take_born(&mut self) -> Option<i32> {
+        self.born.take()
+    }
+}
+
 /// Signals that it is sent.
 impl Process {
     /// Passes on a signal that was taken here, see [`Passing::pass`].
@@ -303,7 +354,9 @@ impl Process {
     /// # Errors
     /// If it was killed.
     pub fn arm(&mut self, thread: &Thread, slice: &Recording, stopped: &mut Stopped) -> Result<(), Failure> {
-        if slice.is_due() || !thread.is_free() || !self.memory.may_record_inside() {
+        // One thread of several would be as good, but its calls may wait for the others.
+        let is_alone = !self.has_threads() && thread.tid() == self.pid;
+        if slice.is_due() || !is_alone || !thread.is_free() || !self.memory.may_record_inside() {
             return Ok(());
         }
         let slot = slice.slot();

@@ -17,14 +17,17 @@
 use std::time::Duration;
 
 use bubble::shared::{End, SharedContents};
-use syscall_replay::{is_restart, table};
+use syscall_replay::table::{Class, Special};
+use syscall_replay::threads::{CloneArgs, Length};
+use syscall_replay::{Recorder, TurnEnd, is_restart, table};
 use tracee::{Running, Stop, Stopped, TraceError};
 
 use super::call::OpenCall;
 use super::throttle::{Leaves, Throttle};
 use crate::base::Failure;
 use crate::sliced::boundaries::{Reached, call_end};
-use crate::sliced::instructions::{AWAITED, Tsc};
+use crate::sliced::instructions::{AWAITED, Breakpoints, Tsc};
+use crate::sliced::slices::{Context, Identity};
 
 /// Calls after which other handlers may be set, and those that start a process, with which one may share what it sets.
 const SETS_HANDLERS: [i64; 6] =
@@ -70,6 +73,16 @@ pub(super) enum Awaited {
 
 /// A thread of the master's.
 pub struct Thread {
+    /// Who it is.
+    pub(super) identity: Identity,
+    /// Where it stands while it hasn't the turn, or would if it lost it.
+    pub(super) context: Option<Box<Context>>,
+    /// It has lost its turn in the call in which it is.
+    is_left_in_call: bool,
+    /// Records its calls.
+    pub(super) recorder: Recorder,
+    /// Breakpoints that are set for what is recorded, see [`RandomInstructions::set_for`].
+    pub(super) breakpoints: Breakpoints,
     at: At,
     awaited: Option<Awaited>,
     /// An interrupt is on its way, unless another stop has discarded it.
@@ -84,7 +97,92 @@ pub struct Thread {
 impl Thread {
     /// The thread of process `pid`, before its first instruction.
     pub fn new(pid: i32) -> Self {
-        Self { at: At::Outside, awaited: None, interrupt_sent: false, tsc: Tsc::new(), throttle: Throttle::none(pid) }
+        Self::with(Identity::first(pid), Tsc::new(), Throttle::none(pid))
+    }
+
+    fn with(identity: Identity, tsc: Tsc, throttle: Throttle) -> Self {
+        Self {
+            identity,
+            context: None,
+            is_left_in_call: false,
+            recorder: Recorder::new(),
+            breakpoints: Breakpoints::default(),
+            at: At::Outside,
+            awaited: None,
+            interrupt_sent: false,
+            tsc,
+            throttle,
+        }
+    }
+
+    /// The thread that stands at its birth: the call at hand starts it.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn starts(&mut self, child: &Stopped, index: u64, pid: i32) -> Result<Self, TraceError> {
+        let cleared = self.call().and_then(|call| {
+            CloneArgs::of(call.pending.number, &call.pending.args, child).map(|args| args.cleared())
+        });
+        let identity = self.identity.child(index, child.pid(), cleared.unwrap_or(0));
+        let mut thread = Self::with(identity, self.tsc.clone(), Throttle::of_thread(pid, child.pid()));
+        thread.context = Some(Context::here(child)?);
+        Ok(thread)
+    }
+
+    /// The kernel's number of it.
+    pub fn tid(&self) -> i32 {
+        self.identity.tid()
+    }
+
+    /// It has lost its turn in the call in which it is: others may have it, and slices begin and end, before that is over.
+    pub fn is_left_in_call(&self) -> bool {
+        self.is_left_in_call
+    }
+
+    /// The call in which it is has lasted: others may have the turn.
+    pub fn lasts(&mut self) {
+        self.is_left_in_call = true;
+    }
+
+    /// Whether it can wait where it stands, which is between two instructions.
+    pub fn may_give_way(&self) -> bool {
+        matches!(self.at, At::Outside) && self.awaited.is_none() && !self.interrupt_sent
+    }
+
+    /// Whether the call in which it is starts a thread.
+    pub fn starts_thread(&self) -> bool {
+        self.call().is_some_and(|call| call.pending.rule.class == Class::Special(Special::StartThread))
+    }
+
+    /// It loses its turn in the call in which it is. Gives how the log tells of that.
+    pub fn loses_turn_in_call(&mut self) -> Option<TurnEnd> {
+        let At::InCall(call) = &mut self.at else { return None };
+        self.is_left_in_call = true;
+        call.outlives_slice();
+        Some(TurnEnd::InCall(call.pending.waiting()))
+    }
+
+    /// Who it is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Where it stands while it hasn't the turn.
+    pub fn context(&self) -> Option<&Context> {
+        self.context.as_deref()
+    }
+
+    /// It loses its turn where it stands, between two instructions.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn loses_turn_here(&mut self, stopped: &Stopped) -> Result<&Context, TraceError> {
+        Ok(self.context.insert(Context::here(stopped)?))
+    }
+
+    /// Whether it may have to wait in the call in which it is, and for how long as a rule: [`Length::Instant`] if it isn't in one that others may have the turn in.
+    pub fn length_of_call(&self) -> Length {
+        self.call().map_or(Length::Instant, OpenCall::length)
     }
 
     /// Whether it is inside a system call.
@@ -115,11 +213,13 @@ impl Thread {
 
     /// It is at the entry of a call that it will make.
     pub(super) fn enters(&mut self, call: OpenCall) {
+        self.is_left_in_call = false;
         self.at = At::InCall(Box::new(call));
     }
 
     /// It is out of the call, if it was in one.
     pub(super) fn leaves_call(&mut self) -> Option<OpenCall> {
+        self.is_left_in_call = false;
         match std::mem::replace(&mut self.at, At::Outside) {
             At::InCall(call) => Some(*call),
             other => {
@@ -276,6 +376,7 @@ impl Thread {
             self.tsc.see(stopped, gadget)?;
         }
         self.tsc.new_image();
+        self.identity = Identity::first(stopped.pid());
         Ok(())
     }
 

@@ -96,6 +96,11 @@ impl Throttle {
         }
     }
 
+    /// Of a thread of process `pid`, which is `tid`: its alarm is made when it is needed.
+    pub(in crate::sliced) fn of_thread(pid: i32, tid: i32) -> Self {
+        Self { status: SignalStatus::new(tid), clock: cpu_clock(pid).unwrap_or(0), ..Self::none(pid) }
+    }
+
     /// What is known of the process's signals.
     pub(in crate::sliced) fn status(&self) -> &SignalStatus {
         &self.status
@@ -127,6 +132,10 @@ impl Throttle {
 
     /// An alarm that is set already rings earlier, and looks again.
     fn hold_back(&mut self, time: Duration) {
+        if self.alarm.is_none() {
+            // Without one they are let through at the next stop.
+            self.alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Throttle, self.pid).unwrap_or_default();
+        }
         self.lets_through = false;
         self.until = reading(self.clock).map(|now| now + time);
         self.whole = Some(time);

@@ -5,14 +5,17 @@
 //!                                                        └─ lost ──► begun again from its first state
 //! ```
 //!
+//! * `identity`: who a thread is, and where it stands while another one has the turn: what logs tell of threads.
 //! * `recording`: the slice that is being recorded, and its log.
 //! * `passes`: what is run twice, where the tool looks at a part of the run.
 //! * `slices`: all of them.
 
+mod identity;
 mod passes;
 mod recording;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
 mod slices;
 
+pub use identity::{Context, Identity};
 pub use recording::{LastCall, Recording};
 pub use slices::{Ended, Slices};

@@ -4,10 +4,11 @@
 
 use std::ops::Range;
 
-use syscall_replay::{CallExit as Recorded, Delivered, LogWriter};
+use syscall_replay::{CallExit as Recorded, Delivered, LogFull, LogWriter, Turn, TurnEnd};
 
 use crate::base::Failure;
 use crate::command::CallLimit;
+use super::identity::{Context, Identity};
 use crate::run_memory::{ClaimedSlot, StepNames};
 use crate::sliced::boundaries::{Amount, SliceState, most_bytes, replaces_registers};
 
@@ -29,6 +30,8 @@ pub struct Recording {
     pub(super) records: u32,
     /// Of these, written inside the app.
     inside: u32,
+    /// Of these, about threads: nothing that the app has done.
+    pub(super) about_threads: u32,
     /// Length and records, before the last record.
     before: (usize, u32),
     /// Bytes of the record of the call at its end.
@@ -53,6 +56,7 @@ impl Recording {
             log_len: 0,
             records: 0,
             inside: 0,
+            about_threads: 0,
             before: (0, 0),
             last_call_len: 0,
             last_call: None,
@@ -79,7 +83,8 @@ impl Recording {
 
     /// What was recorded so far.
     pub fn amount(&self) -> Amount {
-        Amount { stopped: self.records - self.inside, inside: self.inside, bytes: self.log_len }
+        let stopped = self.records - self.inside - self.about_threads;
+        Amount { stopped, inside: self.inside, bytes: self.log_len }
     }
 
     /// What matters for the decision whether it ends.
@@ -159,6 +164,30 @@ impl Recording {
             self.before = before;
         }
         is_logged
+    }
+
+    /// Lets the log tell of a thread, in this state: at its start, or behind the call that has started it.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn log_thread(&mut self, identity: &Identity, context: &Context) -> Result<(), LogFull> {
+        let call = self.before.0;
+        self.about_threads += 1;
+        self.log(|log| identity.told(context, |thread| log.thread(Some(call), thread)))
+    }
+
+    /// Lets the log tell that another thread goes on.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn log_turn(&mut self, turn: &Turn) -> Result<(), LogFull> {
+        let is_first = self.records == self.about_threads;
+        if is_first && turn.end == TurnEnd::Ready {
+            self.slot.thread_gives_way();
+        }
+        let call = (!matches!(turn.end, TurnEnd::InCall(_))).then_some(self.before.0);
+        self.about_threads += 1;
+        self.log(|log| log.turn(call, turn))
     }
 
     /// Appends records that were written inside the app. There must be room, see [`Amount::left`].

@@ -152,7 +152,8 @@ impl Slices {
         {
             let len = slice.log_len;
             log::recorded(slice.number, &slice.slot.log()[..len]);
-            slice.slot.publish(&end, slice.log_len, slice.last_call_len, slice.records);
+            let of_app = slice.records - slice.about_threads;
+            slice.slot.publish(&end, slice.log_len, slice.last_call_len, of_app);
             self.running.push(RunningSlice { number: slice.number, slot: slice.slot });
         }
     }

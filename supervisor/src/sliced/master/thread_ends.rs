@@ -1,0 +1,109 @@
+//! The end of one thread of several: what the kernel writes then.
+//!
+//! It clears a word that the thread has named, and marks the locks that it still holds. It does so while the thread dies: what it has written can be read as
+//! soon as its end is reported.
+
+use std::ops::Range;
+
+use machine::Memory;
+use syscall_replay::effects;
+use syscall_replay::{CallExit, Recorder};
+use tracee::Stopped;
+
+use super::thread::Thread;
+use crate::sliced::slices::Recording;
+
+/// Locks that are looked at: the kernel looks at no more.
+const MOST_LOCKS: usize = 2048;
+/// Bytes of a lock's word, and of the word that is cleared.
+const WORD: u64 = 4;
+/// What of a lock's word names its holder.
+const HOLDER: u32 = 0x3fff_ffff;
+
+/// Words that the kernel may write when a thread ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::sliced) struct LeftWords(Vec<u64>);
+
+impl LeftWords {
+    /// Of the thread that is about to end. `cleared`: the word that it has named.
+    pub(super) fn of(stopped: &Stopped, cleared: u64) -> Self {
+        let mut words = Vec::new();
+        words.extend(Some(cleared).filter(|word| *word != 0));
+        if let Some(list) = robust_list(stopped.pid()) {
+            words.extend(held(list, stopped.pid() as u32, stopped));
+        }
+        Self(words)
+    }
+
+    fn ranges(&self) -> Vec<effects::Range> {
+        self.0.iter().map(|word| effects::Range { address: *word, len: WORD }).collect()
+    }
+}
+
+/// The head of a thread's list of locks.
+fn robust_list(tid: i32) -> Option<Range<u64>> {
+    let (mut head, mut len) = (0_u64, 0_u64);
+    // SAFETY: both places are valid.
+    let result = unsafe { libc::syscall(libc::SYS_get_robust_list, tid, &raw mut head, &raw mut len) };
+    (result == 0 && head != 0).then_some(head..head + len)
+}
+
+/// Words of the locks in the list that the thread holds, that which it was about to take or give back among them.
+fn held(head: Range<u64>, tid: u32, memory: &impl Memory) -> Vec<u64> {
+    const OFFSET: u64 = 8;
+    const PENDING: u64 = 16;
+    // The lowest bit says that the lock hands its holder's priority on.
+    let entry = |at: u64| memory.read_u64(at).map(|entry| entry & !1).unwrap_or(0);
+    let offset = memory.read_u64(head.start + OFFSET).unwrap_or(0);
+    let mut words = Vec::new();
+    let mut at = entry(head.start);
+    while at != 0 && at != head.start && words.len() < MOST_LOCKS {
+        words.push(at.wrapping_add(offset));
+        at = entry(at);
+    }
+    words.extend(Some(entry(head.start + PENDING)).filter(|at| *at != 0).map(|at| at.wrapping_add(offset)));
+    let is_held = |word: &u64| {
+        let mut bytes = [0; WORD as usize];
+        memory.read(*word, &mut bytes).is_ok() && u32::from_le_bytes(bytes) & HOLDER == tid
+    };
+    words.into_iter().filter(is_held).collect()
+}
+
+/// The thread has ended by the call in which it was, and is gone: records that. `memory`: that of the process. `None`: it has not ended by a call of its own.
+pub(in crate::sliced) fn log_end(
+    thread: &mut Thread,
+    slice: &mut Recording,
+    memory: &dyn Memory,
+) -> Option<CallExit> {
+    let call = thread.leaves_call()?;
+    let words = call.left_words?.ranges();
+    Some(slice.log(|log| Recorder::thread_changed(&call.pending, 0, memory, &words, log)))
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::Here;
+
+    use super::*;
+
+    #[test]
+    fn locks_that_a_thread_holds_are_found() {
+        #[repr(C)]
+        struct Lock {
+            next: u64,
+            word: u32,
+        }
+        let mut second = Lock { next: 0, word: 5 };
+        let mut first = Lock { next: 0, word: 0x8000_0007 };
+        let pending = Lock { next: 0, word: 7 };
+        let mut head = [0_u64, 8, 0];
+        head[0] = &raw const first as u64;
+        head[2] = &raw const pending as u64 | 1;
+        first.next = &raw const second as u64;
+        second.next = &raw const head as u64;
+        let start = &raw const head as u64;
+        let held = held(start..start + 24, 7, &Here::new());
+        assert_eq!(held, [&raw const first.word as u64, &raw const pending.word as u64]);
+        assert_eq!((first.next != 0, second.next != 0), (true, true));
+    }
+}

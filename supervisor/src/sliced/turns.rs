@@ -1,0 +1,332 @@
+//! The master's threads run one at a time: which one has the turn.
+//!
+//! ```text
+//!   thread 0   ══ has the turn ══╗ waits in a call ─ ─ ─ comes to its exit, is queued ─ ╔═══
+//!   thread 1   ─ ─ queue ─ ─ ─ ─ ╚══ has the turn ══════════════════════ waits in a call ╝
+//!   log                          turn: 1 goes on                           turn: 0 goes on
+//! ```
+//! So the interleaving is the sequence of turns, and shared memory needs no record. A turn ends at a call that waits or has lasted, at the thread's end, and, if
+//! others want it, behind a call or at the end of a slice after [`QUANTUM`]. What a thread that hasn't the turn comes to is looked at when it has.
+//!
+//! A turn is given to another thread only when there is one: who waits alone and goes on has had it all the time.
+
+use std::time::Duration;
+
+use machine::Here;
+use syscall_replay::threads::Length;
+use syscall_replay::{CallExit, Turn, TurnEnd, registers_hash};
+use tracee::{Change, Mode, Report, Stop, Stopped};
+
+use super::cut::Run;
+use super::phases::{Master, OtherThread, Phase};
+use super::slices::Recording;
+use crate::base::Failure;
+use crate::events::{Alarm, Purpose};
+use crate::sliced::boundaries::{cpu_clock, reading};
+use crate::sliced::master::log_end;
+
+/// CPU time after which a thread gives up its turn, if others want it.
+const QUANTUM: Duration = Duration::from_millis(100);
+/// So much longer a thread may have the turn until it comes to a call, where it is given up without the end of a slice.
+const UNTIL_CALL: Duration = Duration::from_millis(5);
+/// After so long a call isn't a short one any more: others have the turn until it is over.
+const SHORT_CALL: Duration = Duration::from_micros(200);
+
+/// What a thread does that gets the turn.
+pub(super) enum Begins {
+    /// It goes on.
+    Ready(Stopped),
+    /// It has come to a stop.
+    At(Stopped, Stop),
+}
+
+/// For how long a thread has had the turn.
+pub(super) struct TurnTime {
+    alarm: Alarm,
+    clock: libc::clockid_t,
+    /// `-spmsec`, if that is shorter than [`QUANTUM`].
+    quantum: Duration,
+    /// CPU time of the process when the turn began, or was last given up for nothing.
+    since: Duration,
+    /// The alarm will ring.
+    is_set: bool,
+    /// The turn is to be given up as soon as that can be.
+    is_over: bool,
+    /// The call in which the thread was when the alarm was set: how many it had made.
+    call: Option<u64>,
+    calls: u64,
+}
+
+impl TurnTime {
+    /// Of a slice length.
+    pub(super) fn new(slice: Duration) -> Self {
+        Self {
+            alarm: Alarm::default(),
+            clock: 0,
+            quantum: slice.min(QUANTUM),
+            since: Duration::ZERO,
+            is_set: false,
+            is_over: false,
+            call: None,
+            calls: 0,
+        }
+    }
+
+    /// A turn begins.
+    fn begins(&mut self) {
+        self.since = reading(self.clock).unwrap_or_default();
+        self.is_over = false;
+        self.call = None;
+    }
+
+    fn used(&self) -> Duration {
+        reading(self.clock).unwrap_or_default().saturating_sub(self.since)
+    }
+
+    fn set(&mut self, time: Duration) {
+        self.alarm.set(time.max(SHORT_CALL));
+        self.is_set = true;
+    }
+}
+
+impl Master {
+    /// Whether this is one of its threads.
+    pub(super) fn has_thread(&self, tid: i32) -> bool {
+        self.has_other(tid) || self.thread_at_hand().tid() == tid
+    }
+
+    /// Whether this is one of its threads, which isn't at hand.
+    pub(super) fn has_other(&self, tid: i32) -> bool {
+        self.others.contains_key(&tid)
+    }
+
+    /// A thread that hasn't the turn has come to a stop.
+    pub(super) fn comes(&mut self, report: Report) -> Result<(), Failure> {
+        let tid = report.pid();
+        let Some(other) = self.others.get_mut(&tid) else { return Ok(()) };
+        let Phase::Running(running) = std::mem::replace(&mut other.phase, Phase::Alone) else { return Ok(()) };
+        let Change::Stopped(stopped, stop) = running.observe(report)? else { return Ok(()) };
+        other.phase = match stop {
+            // They stop and go on together.
+            Stop::Group(_) => Phase::Running(stopped.stay_stopped()?),
+            Stop::Interrupted => Phase::Running(stopped.resume(Mode::Syscalls, 0)?),
+            stop => {
+                self.queue.push_back(tid);
+                Phase::Comes(stopped, stop)
+            }
+        };
+        Ok(())
+    }
+
+    /// Whether another thread may have the turn: the one that has had it last waits, or is gone.
+    fn is_turn_free(&mut self) -> bool {
+        match self.phase() {
+            Phase::Running(_) => {
+                let thread = self.thread();
+                thread.is_left_in_call() || thread.length_of_call() == Length::Long
+            }
+            Phase::Ready(_) => true,
+            _ => self.thread_is_gone,
+        }
+    }
+}
+
+impl Run<'_> {
+    /// A thread was born: it wants the turn as soon as the log knows of it.
+    pub(super) fn adopt(&mut self, child: Stopped) -> Result<(), Failure> {
+        if self.master.is_let_go() {
+            return Ok(child.detach(0)?);
+        }
+        let (process, thread) = self.master.parts();
+        let index = process.thread_begins();
+        let thread = thread.starts(&child, index, process.pid())?;
+        self.resources.statistics.threads += 1;
+        if self.turn.alarm.is_none() {
+            self.turn.clock = cpu_clock(process.pid())?;
+            self.turn.alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Turn, process.pid())?;
+            self.turn.begins();
+        }
+        let tid = child.pid();
+        self.master.others.insert(tid, OtherThread { thread, phase: Phase::Ready(child) });
+        self.master.queue.push_back(tid);
+        Ok(())
+    }
+
+    /// The log tells of a thread whose birth was recorded just now.
+    pub(super) fn tell_of_birth(&mut self) -> Result<(), Failure> {
+        let Some(tid) = self.master.process().take_born() else { return Ok(()) };
+        let told = match (self.slices.recorded_mut(), self.master.others.get(&tid)) {
+            (Some(slice), Some(OtherThread { thread, .. })) => {
+                thread.context().map_or(Ok(()), |context| slice.log_thread(thread.identity(), context))
+            }
+            _ => Ok(()),
+        };
+        told.map_err(|_| no_room())
+    }
+
+    /// A slice begins: its log tells of all threads, if there were ever several.
+    pub(super) fn tell_of_threads(&mut self, slice: &mut Recording, stopped: &Stopped) -> Result<(), Failure> {
+        if self.master.process().started() == 0 {
+            return Ok(());
+        }
+        let thread = self.master.thread();
+        thread.loses_turn_here(stopped)?;
+        let own = thread.context().map(|context| slice.log_thread(thread.identity(), context));
+        own.transpose().map_err(|_| no_room())?;
+        for OtherThread { thread, .. } in self.master.others.values() {
+            if let Some(context) = thread.context() {
+                slice.log_thread(thread.identity(), context).map_err(|_| no_room())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A thread other than the first has ended.
+    pub(super) fn thread_ended(&mut self, tid: i32) -> Result<(), Failure> {
+        let master = &mut self.master;
+        if tid != master.thread().tid() {
+            // It was ended, by the end of all.
+            master.queue.retain(|other| *other != tid);
+            if master.others.remove(&tid).is_some() {
+                master.process().thread_ends();
+            }
+            return Ok(());
+        }
+        let memory = Here::of(master.process().pid());
+        let Some(slice) = self.slices.recorded_mut() else { return Ok(()) };
+        match log_end(master.thread(), slice, &memory) {
+            None => return Ok(()),
+            Some(CallExit::Recorded) => {}
+            Some(_) => return Err(no_room()),
+        }
+        master.process().thread_ends();
+        *master.phase() = Phase::Alone;
+        master.thread_is_gone = true;
+        Ok(())
+    }
+
+    /// If nobody has the turn and a thread wants it: that gets it.
+    pub(super) fn next_turn(&mut self) -> Result<Option<Begins>, Failure> {
+        if self.master.is_let_go() || self.slices.recorded().is_none() || !self.master.is_turn_free() {
+            return Ok(None);
+        }
+        let Some(tid) = self.master.queue.pop_front() else { return Ok(None) };
+        if tid == self.master.thread().tid() {
+            // The others are gone.
+            return Ok(match std::mem::replace(self.master.phase(), Phase::Alone) {
+                Phase::Ready(stopped) => Some(Begins::Ready(stopped)),
+                other => {
+                    *self.master.phase() = other;
+                    None
+                }
+            });
+        }
+        let thread = self.master.thread();
+        let (end, registers) = match thread.loses_turn_in_call() {
+            _ if self.master.thread_is_gone => (TurnEnd::Gone, 0),
+            end => {
+                let context = self.master.thread().context();
+                let registers = context.map_or(0, |context| registers_hash(&context.registers));
+                (end.unwrap_or(TurnEnd::Ready), registers)
+            }
+        };
+        let before = self.master.thread().tid();
+        self.master.select(tid);
+        if std::mem::take(&mut self.master.thread_is_gone) {
+            self.master.others.remove(&before);
+        }
+        let turn = Turn { to: self.master.thread().identity().index(), registers_hash: registers, end };
+        if let Some(slice) = self.slices.recorded_mut() {
+            slice.log_turn(&turn).map_err(|_| no_room())?;
+        }
+        self.turn.begins();
+        let (mut stopped, stop) = match std::mem::replace(self.master.phase(), Phase::Alone) {
+            Phase::Comes(stopped, stop) => (stopped, Some(stop)),
+            Phase::Ready(stopped) => (stopped, None),
+            other => {
+                *self.master.phase() = other;
+                return Ok(None);
+            }
+        };
+        let (process, thread) = self.master.parts();
+        process.gives_turn(thread, &mut stopped)?;
+        Ok(Some(match stop {
+            Some(stop) => Begins::At(stopped, stop),
+            None => Begins::Ready(stopped),
+        }))
+    }
+
+    /// Whether the thread at hand is to give up its turn behind the call that it has just made.
+    pub(super) fn gives_way(&mut self) -> bool {
+        let is_wanted = !self.master.queue.is_empty() && self.turn.is_over;
+        let is_behind_call = self.slices.recorded().is_some_and(|slice| slice.is_behind_call() && !slice.is_due());
+        is_wanted && is_behind_call && self.master.thread().may_give_way()
+    }
+
+    /// It stands here, and waits for its next turn.
+    pub(super) fn give_way(&mut self, stopped: Stopped) -> Result<(), Failure> {
+        self.master.thread().loses_turn_here(&stopped)?;
+        self.master.queue.push_back(stopped.pid());
+        *self.master.phase() = Phase::Ready(stopped);
+        Ok(())
+    }
+
+    /// The first turn of a slice begins: whether the thread at hand is to give it up.
+    pub(super) fn gives_way_at_start(&mut self) -> bool {
+        // It need not be a whole one where a slice ends anyway.
+        let is_over = self.turn.is_over || self.turn.used() * 2 >= self.turn.quantum;
+        is_over && !self.master.queue.is_empty() && self.master.thread().may_give_way()
+    }
+
+    /// Sets the alarm, if others want the turn.
+    pub(super) fn watch_turn(&mut self) {
+        if self.master.queue.is_empty() || self.turn.is_set || self.master.is_let_go() {
+            return;
+        }
+        let Phase::Running(_) = self.master.phase() else { return };
+        match self.master.thread().length_of_call() {
+            Length::Short => self.turn.set(SHORT_CALL),
+            _ => {
+                let left = self.turn.quantum.saturating_sub(self.turn.used());
+                self.turn.set(left);
+            }
+        }
+        self.turn.call = self.master.thread().is_in_call().then_some(self.turn.calls);
+    }
+
+    /// A call is entered or left.
+    pub(super) fn counts_call(&mut self) {
+        self.turn.calls += 1;
+    }
+
+    /// The alarm has rung.
+    pub(super) fn turn_may_be_over(&mut self) {
+        self.turn.is_set = false;
+        if self.master.queue.is_empty() || self.master.is_let_go() {
+            return;
+        }
+        let is_in_call = self.master.thread().is_in_call();
+        let has_lasted = self.turn.call == Some(self.turn.calls);
+        if is_in_call && has_lasted && self.master.thread().length_of_call() == Length::Short {
+            self.master.thread().lasts();
+            return;
+        }
+        let used = self.turn.used();
+        if used >= self.turn.quantum {
+            self.turn.is_over = true;
+        }
+        if used >= self.turn.quantum + UNTIL_CALL && !is_in_call {
+            if let Some(slice) = self.slices.recorded_mut() {
+                slice.set_due(true);
+            }
+            self.master.interrupt();
+        }
+        if self.turn.is_over && !is_in_call {
+            self.turn.set(UNTIL_CALL);
+        }
+    }
+}
+
+fn no_room() -> Failure {
+    Failure::Unsupported("the log of a slice has no room for what is to be known of the app's threads".into())
+}
