@@ -194,7 +194,7 @@ impl Host for SliceHost {
         if pc >= KERNEL {
             return self.call_of_page(pc, cpu, control);
         }
-        let end = sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory);
+        let end = self.compared_with_end(cpu);
         self.fail(&format_args!(
             "signal {signal} at pc {pc:#x} (address {address:#x}), where the master had none; compared with its end: {end}"
         ))

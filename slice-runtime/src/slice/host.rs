@@ -317,6 +317,17 @@ impl SliceHost {
         ));
     }
 
+    /// In what the state differs from the end.
+    pub(super) fn compared_with_end(&self, cpu: &Cpu) -> String {
+        match self.refused {
+            Some(verify::Difference { address, expected }) => {
+                let got = self.memory.read_u64(address).unwrap_or(0);
+                format!("{got:#x} is at {address:#x}, where the app's own run has {expected:#x}")
+            }
+            None => sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory),
+        }
+    }
+
     /// Keeps in what the state at the end's address differs, if no other one was nearer.
     pub(super) fn note_difference(&mut self, cpu: &Cpu) {
         let difference = sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory);

@@ -22,8 +22,8 @@ const STOPS: u32 = 128;
 const FREQUENT: Duration = Duration::from_micros(500);
 
 /// Where the control process may run.
+#[derive(Debug)]
 pub struct Affinity {
-    master: i32,
     stops: u32,
     since: Moment,
 }
@@ -41,9 +41,9 @@ pub fn leave() {
 }
 
 impl Affinity {
-    /// Of this process to the process `master`: anywhere for now.
-    pub fn new(master: i32) -> Self {
-        Self { master, stops: 0, since: Moment::now() }
+    /// Anywhere for now.
+    pub fn new() -> Self {
+        Self { stops: 0, since: Moment::now() }
     }
 
     /// The master, whose processors these are, has stopped.
@@ -55,16 +55,16 @@ impl Affinity {
         let frequent = self.since.elapsed() < FREQUENT * STOPS;
         (self.stops, self.since) = (0, Moment::now());
         if frequent {
-            self.share_processor(processor);
+            Self::share_processor(processor);
         } else {
             leave();
             processor.stay_no_longer();
         }
     }
 
-    fn share_processor(&self, masters: &mut Processor) {
+    fn share_processor(masters: &mut Processor) {
         let me = Pid::from_raw(0);
-        let Some(processor) = processor_of(self.master) else { return };
+        let Some(processor) = processor_of(masters.tid()) else { return };
         let own = OWN.get_or_init(|| sched_getaffinity(me).unwrap_or_default());
         let mut one = CpuSet::new();
         if own.is_set(processor) == Ok(true) && one.set(processor).is_ok() {
@@ -90,12 +90,11 @@ mod tests {
     fn it_shares_a_processor_and_leaves_again() {
         let me = Pid::from_raw(0);
         let before = sched_getaffinity(me).unwrap();
-        let affinity = Affinity::new(std::process::id() as i32);
-        let mut processor = Processor::new(0);
-        affinity.share_processor(&mut processor);
+        let mut processor = Processor::new(std::process::id() as i32);
+        Affinity::share_processor(&mut processor);
         let near = sched_getaffinity(me).unwrap();
         assert_eq!((0..CpuSet::count()).filter(|&n| near.is_set(n).unwrap()).count(), 1);
-        affinity.share_processor(&mut processor);
+        Affinity::share_processor(&mut processor);
         processor.give_back();
         leave();
         assert!(sched_getaffinity(me).unwrap() == before);

@@ -58,19 +58,37 @@ pub fn matters_to(number: u64) -> bool {
     calls.contains(&(number as i64))
 }
 
-/// The master's processors.
+/// Processors of a thread of the master's.
 pub struct Processor {
     pid: Pid,
     /// What it may use by itself, while it is kept on one.
     own: Option<CpuSet>,
+    /// That one.
+    kept_on: usize,
     /// Whether that is for `cpuid`.
     is_for_cpuid: bool,
 }
 
 impl Processor {
-    /// Of the process `pid`, which has its own for now.
-    pub fn new(pid: i32) -> Self {
-        Self { pid: Pid::from_raw(pid), own: None, is_for_cpuid: false }
+    /// Of the thread `tid`, which has its own for now.
+    pub fn new(tid: i32) -> Self {
+        Self { pid: Pid::from_raw(tid), own: None, kept_on: 0, is_for_cpuid: false }
+    }
+
+    /// Whose they are.
+    pub fn tid(&self) -> i32 {
+        self.pid.as_raw()
+    }
+
+    /// It goes on in place of another thread, which has these: one is where the other was.
+    pub fn goes_on_for(&mut self, other: &Self) {
+        match other.own {
+            Some(_) => {
+                self.stay_on(other.kept_on);
+                self.is_for_cpuid = other.is_for_cpuid && self.own.is_some();
+            }
+            None => self.give_back(),
+        }
     }
 
     /// Keeps it on the processor for `cpuid`. Where that isn't possible (it may not use that one), slices may be told another number
@@ -83,20 +101,16 @@ impl Processor {
         }
     }
 
-    /// Whether it is kept on the processor for `cpuid`.
-    pub fn is_for_cpuid(&self) -> bool {
-        self.is_for_cpuid
-    }
-
     /// Keeps it on a processor, if it may use that.
     pub fn stay_on(&mut self, processor: usize) {
-        if self.own.is_some() {
+        if self.own.is_some() && self.kept_on == processor {
             return;
         }
+        self.give_back();
         let Ok(own) = sched_getaffinity(self.pid) else { return };
         let mut one = CpuSet::new();
         if one.set(processor).is_ok() && sched_setaffinity(self.pid, &one).is_ok() {
-            self.own = Some(own);
+            (self.own, self.kept_on) = (Some(own), processor);
         }
     }
 

@@ -268,6 +268,9 @@ impl<'a> Run<'a> {
                 return self.cannot_fork(stopped, cut, error);
             }
         };
+        if asks_cpuid {
+            thread.processor.keep();
+        }
         if process.forked(asks_cpuid) {
             self.time.image_begins();
         }

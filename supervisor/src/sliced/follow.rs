@@ -6,7 +6,7 @@ use tracee::{Change, ExitStatus, Parent, Report, Running, Stop, Stopped};
 use super::cut::Run;
 use super::log;
 use super::turns::Begins;
-use crate::base::{Affinity, Failure, Moment, affinity};
+use crate::base::{Affinity, Failure, Moment, affinity, processor};
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
 use crate::follow::{Follower, JobStop, JobStops, NewProcess, Origin, Outcome, ProcessKind, Resources};
@@ -26,7 +26,7 @@ pub fn follow<'a>(
     let parent = if is_first { Parent::Tracer } else { Parent::Other };
     let mut sliced = Sliced {
         run: Run::new(pid, parent, settings, resources),
-        affinity: Affinity::new(pid),
+        affinity: Affinity::new(),
         is_measured: settings.report.is_some(),
         follows: settings.follow,
         ends_app: settings.ends_app,
@@ -262,7 +262,7 @@ impl Sliced<'_> {
             master.process().arrives(&mut stopped, info)?;
         }
         master.thread().comes_to(&mut stopped, &stop)?;
-        self.affinity.stopped(master.process().processor());
+        self.affinity.stopped(&mut master.thread().processor);
         self.run.resources().statistics.stops += 1;
         let (stopped, stop) = match stop {
             Stop::Started { child, waits } => return self.born(stopped, child, waits),
@@ -293,6 +293,11 @@ impl Sliced<'_> {
             return self.after_the_end(stopped, stop);
         }
         self.run.counts_call();
+        if let Stop::SyscallEntry { number, .. } = &stop
+            && processor::matters_to(*number)
+        {
+            self.run.master().give_processors_back();
+        }
         match self.run.next(stopped, stop)? {
             Next::Resume(stopped, signal) => {
                 self.run.tell_of_birth()?;

@@ -212,7 +212,6 @@ impl Master {
         if std::mem::replace(&mut self.is_let_go, true) {
             return;
         }
-        self.process.processor().give_back();
         self.process.memory().common().leaves();
         self.queue.clear();
         self.let_thread_go();
@@ -224,6 +223,7 @@ impl Master {
 
     /// The thread at hand is let go.
     fn let_thread_go(&mut self) {
+        self.thread.processor.give_back();
         match std::mem::replace(&mut self.phase, Phase::Alone) {
             Phase::Running(running) => {
                 // An error means that it has ended.

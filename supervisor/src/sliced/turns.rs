@@ -118,6 +118,18 @@ impl Master {
         Ok(())
     }
 
+    /// Threads that haven't the turn have the processors that the app has given them: it is about to ask for them, or to change them.
+    pub(super) fn give_processors_back(&mut self) {
+        self.others.values_mut().for_each(|other| other.thread.processor.give_back());
+    }
+
+    /// The thread at hand runs where the one before has run.
+    fn goes_on_for(&mut self, before: i32) {
+        let Some(before) = self.others.remove(&before) else { return };
+        self.thread().processor.goes_on_for(&before.thread.processor);
+        self.others.insert(before.thread.tid(), before);
+    }
+
     /// Whether another thread may have the turn: the one that has had it last waits, or is gone.
     fn is_turn_free(&mut self) -> bool {
         match self.phase() {
@@ -232,6 +244,7 @@ impl Run<'_> {
         };
         let before = self.master.thread().tid();
         self.master.select(tid);
+        self.master.goes_on_for(before);
         if std::mem::take(&mut self.master.thread_is_gone) {
             self.master.others.remove(&before);
         }

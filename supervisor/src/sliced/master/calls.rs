@@ -38,7 +38,7 @@ pub(super) fn entry(
         return Ok(Next::Resume(await_interrupt(thread, stopped)?, 0));
     }
     if processor::matters_to(number) {
-        process.processor.give_back();
+        thread.processor.give_back();
     }
     let is_second = thread.begins_call(number);
     slice.leaves_call();
@@ -182,7 +182,7 @@ pub(super) fn exit(
     }
     made(process, thread, &mut stopped, &call.pending, result)?;
     if call.plan == Plan::StartThread && !slice.is_due() {
-        return starts_thread(process, slice, stopped, &call, result);
+        return starts_thread(process, thread, slice, stopped, &call, result);
     }
     let kind = match call.plan {
         Plan::Record(_) if slice.is_due() => Boundary::Timeout,
@@ -252,6 +252,7 @@ pub(super) fn exit(
 /// A call that starts a thread was made, with this result.
 fn starts_thread(
     process: &mut Process,
+    thread: &mut Thread,
     slice: &mut Recording,
     stopped: Stopped,
     call: &OpenCall,
@@ -272,6 +273,10 @@ fn starts_thread(
     }
     if !is_error(result) {
         process.records_birth(result as i32);
+    }
+    if process.is_asked_for_cpuid() {
+        // It was given its own back for the new thread.
+        thread.processor.keep();
     }
     Ok(Next::Resume(stopped, 0))
 }

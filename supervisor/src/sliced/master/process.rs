@@ -8,7 +8,7 @@ use tracee::{BREAKPOINTS, Mode, Parent, Stopped, TraceError};
 
 use super::thread::Thread;
 use crate::app::{OwnLimits, Prepared};
-use crate::base::{Failure, Processor};
+use crate::base::Failure;
 use crate::command::Settings;
 use crate::events::{Passing, Taken};
 use crate::follow::InheritedState;
@@ -35,8 +35,8 @@ pub struct Process {
     pub(super) memory: ProcessMemory,
     /// Resource limits that it has set for itself.
     pub(super) limits: OwnLimits,
-    /// Where it runs.
-    pub(super) processor: Processor,
+    /// It asks `cpuid` where slices do.
+    is_asked_for_cpuid: bool,
     /// Where it executes `rdrand` and the like.
     pub(super) random: RandomInstructions,
     /// Records its calls without stops.
@@ -68,7 +68,7 @@ impl Process {
             children: 0,
             memory: ProcessMemory::new(pid, settings.huge_pages, settings.follow && !settings.check_calls),
             limits: OwnLimits::default(),
-            processor: Processor::new(pid),
+            is_asked_for_cpuid: false,
             random: RandomInstructions::new(),
             in_process: InProcess::new(pid, settings.record_in_process && !settings.check_calls),
             threads: 1,
@@ -161,9 +161,9 @@ impl Process {
         &mut self.memory
     }
 
-    /// Where it runs.
-    pub fn processor(&mut self) -> &mut Processor {
-        &mut self.processor
+    /// Whether it asks `cpuid` where slices do.
+    pub(super) fn is_asked_for_cpuid(&self) -> bool {
+        self.is_asked_for_cpuid
     }
 
     /// How it goes on.
@@ -307,12 +307,11 @@ impl Process {
 impl Process {
     /// Whether it is to ask `cpuid` where slices do. `is_young`: its program is.
     pub fn asks_cpuid(&self, is_young: bool) -> bool {
-        self.is_new_image || self.processor.is_for_cpuid() && is_young
+        self.is_new_image || self.is_asked_for_cpuid && is_young
     }
 
-    /// It is about to be forked for a slice: it has its processors, and no bytes of ours are in its code.
+    /// It is about to be forked for a slice: no bytes of ours are in its code.
     pub fn ready_to_fork(&mut self, stopped: &mut Stopped) {
-        self.processor.give_back();
         self.random.lift(stopped);
     }
 
@@ -343,9 +342,7 @@ impl Process {
 
     /// A slice has begun with a fork of it. Whether that is the first one of a program.
     pub fn forked(&mut self, asks_cpuid: bool) -> bool {
-        if asks_cpuid {
-            self.processor.keep();
-        }
+        self.is_asked_for_cpuid = asks_cpuid;
         std::mem::take(&mut self.is_new_image)
     }
 

@@ -24,7 +24,7 @@ use tracee::{Running, Stop, Stopped, TraceError};
 
 use super::call::OpenCall;
 use super::throttle::{Leaves, Throttle};
-use crate::base::Failure;
+use crate::base::{Failure, Processor};
 use crate::sliced::boundaries::{Reached, call_end};
 use crate::sliced::instructions::{AWAITED, Breakpoints, Tsc};
 use crate::sliced::slices::{Context, Identity};
@@ -79,6 +79,8 @@ pub struct Thread {
     pub(super) context: Option<Box<Context>>,
     /// It has lost its turn in the call in which it is.
     is_left_in_call: bool,
+    /// Where it runs.
+    pub(in crate::sliced) processor: Processor,
     /// Records its calls.
     pub(super) recorder: Recorder,
     /// Breakpoints that are set for what is recorded, see [`RandomInstructions::set_for`].
@@ -102,6 +104,7 @@ impl Thread {
 
     fn with(identity: Identity, tsc: Tsc, throttle: Throttle) -> Self {
         Self {
+            processor: Processor::new(identity.tid()),
             identity,
             context: None,
             is_left_in_call: false,
@@ -380,11 +383,12 @@ impl Thread {
         Ok(())
     }
 
-    /// It is about to be forked for a slice.
+    /// It is about to be forked for a slice: it has its processors.
     ///
     /// # Errors
     /// If it was killed.
     pub fn ready_to_fork(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+        self.processor.give_back();
         self.tsc.close(stopped, gadget)
     }
 
