@@ -80,6 +80,11 @@ impl Processor {
         self.pid.as_raw()
     }
 
+    /// The thread has another number from now on.
+    pub fn is_renamed(&mut self, tid: i32) {
+        self.pid = Pid::from_raw(tid);
+    }
+
     /// It goes on in place of another thread, which has these: one is where the other was.
     pub fn goes_on_for(&mut self, other: &Self) {
         match other.own {

@@ -175,6 +175,7 @@ impl<'a> Run<'a> {
         match cut.then {
             Then::Nothing => {
                 self.release(&mut cut);
+                self.master.first_goes_on();
                 return self.master.resume(stopped, 0);
             }
             // Where it died in a call is known by the call's place; anything else has to be proved, see `fork`.

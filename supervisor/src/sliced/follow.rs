@@ -225,6 +225,9 @@ impl Sliced<'_> {
                 false => self.run.thread_ended(tid),
             };
         }
+        if report.is_exec() && !self.run.master().is_let_go() {
+            self.run.program_is_executed(&report);
+        }
         let takes_turns = !self.run.master().is_let_go() && !self.run.is_after_the_end();
         let master = self.run.master();
         match master.has_other(tid) {
@@ -306,6 +309,7 @@ impl Sliced<'_> {
                     false => self.run.resume(stopped, signal)?,
                 }
             }
+            Next::Ends(stopped) => self.run.first_ends(stopped)?,
             Next::Stay(stopped) => self.run.master().stay(stopped)?,
             Next::Wait(stopped) => self.run.master().wait(stopped),
             Next::Cut(stopped, cut) => return self.run.cut(stopped, cut, since.unwrap_or_else(Moment::now)),

@@ -3,8 +3,9 @@
 //! After a failure the app goes on alone, natively, to its end: its work is the user's. There is then no total.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
-use tracee::{ExitStatus, Parent, Running, Stop, Stopped};
+use tracee::{ExitStatus, Mode, Parent, Running, Stop, Stopped};
 
 use crate::app::kill;
 use crate::base::{Failure, Moment};
@@ -46,6 +47,8 @@ pub(super) struct Master {
     pub(super) others: BTreeMap<i32, OtherThread>,
     /// Those of them that want the turn, in the order in which they came.
     pub(super) queue: VecDeque<i32>,
+    /// The first thread, if it has ended before the others: see [`Next::Ends`](crate::sliced::boundaries::Next::Ends).
+    pub(super) first: Option<Stopped>,
     /// The thread that has had the turn last has ended.
     pub(super) thread_is_gone: bool,
     /// Whether it is let go for good.
@@ -70,6 +73,7 @@ impl Master {
             phase,
             others: BTreeMap::new(),
             queue: VecDeque::new(),
+            first: None,
             thread_is_gone: false,
             is_let_go: false,
             has_parted: false,
@@ -215,6 +219,7 @@ impl Master {
         self.process.memory().common().leaves();
         self.queue.clear();
         self.let_thread_go();
+        self.first_goes_on();
         for tid in self.others.keys().copied().collect::<Vec<_>>() {
             self.select(tid);
             self.let_thread_go();
@@ -256,6 +261,16 @@ impl Master {
                 }
             }
             Phase::Alone => {}
+        }
+    }
+
+    /// The first thread, if it has ended before the others, ends now: before the last of them does, whose status may be the process's.
+    pub(super) fn first_goes_on(&mut self) {
+        let Some(first) = self.first.take() else { return };
+        let pid = first.pid();
+        // An error means that it was killed.
+        if first.resume(Mode::Free, 0).is_ok() {
+            wait_for_zombie(pid);
         }
     }
 
@@ -328,5 +343,19 @@ impl Master {
             )));
         }
         Outcome { exit: self.exit, failure: self.failure, lives_on: false }
+    }
+}
+
+/// Waits until the first thread of a process has ended, which others outlive: nobody reports that.
+fn wait_for_zombie(pid: i32) {
+    const PAUSE: Duration = Duration::from_micros(50);
+    const MOST: u32 = 20_000;
+    for _ in 0..MOST {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+        if matches!(state, None | Some('Z' | 'X')) {
+            return;
+        }
+        std::thread::sleep(PAUSE);
     }
 }

@@ -217,6 +217,33 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// The first thread has come to its end before the others, and stays there.
+    pub(super) fn first_ends(&mut self, stopped: Stopped) -> Result<(), Failure> {
+        let Some(slice) = self.slices.recorded_mut() else { return Ok(()) };
+        if log_end(self.master.thread(), slice, &stopped) != Some(CallExit::Recorded) {
+            return Err(no_room());
+        }
+        self.master.process().thread_ends();
+        self.master.first = Some(stopped);
+        self.master.thread_is_gone = true;
+        Ok(())
+    }
+
+    /// A thread has executed a program. If that isn't the first, it becomes the first.
+    pub(super) fn program_is_executed(&mut self, report: &Report) {
+        let (first, now) = (report.pid(), self.master.thread().tid());
+        if first == now {
+            return;
+        }
+        self.master.others.clear();
+        self.master.queue.clear();
+        self.master.first = None;
+        self.master.thread().becomes_first(first);
+        if let Phase::Running(running) = std::mem::replace(self.master.phase(), Phase::Alone) {
+            *self.master.phase() = Phase::Running(running.becomes_first(report));
+        }
+    }
+
     /// If nobody has the turn and a thread wants it: that gets it.
     pub(super) fn next_turn(&mut self) -> Result<Option<Begins>, Failure> {
         if self.master.is_let_go() || self.slices.recorded().is_none() || !self.master.is_turn_free() {

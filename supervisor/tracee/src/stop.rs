@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::marker::PhantomData;
 
-use crate::kernel::ExitStatus;
+use crate::kernel::{ExitStatus, Report};
 
 /// What every process under control is traced with: it dies with its tracer, exec and system calls are told apart
 /// from signals.
@@ -70,6 +70,15 @@ impl Running {
     /// Process id.
     pub fn pid(&self) -> i32 {
         self.pid
+    }
+
+    /// It has executed a program, and was another thread than the first of its process: from then on it has the first one's number, as that report on it says.
+    ///
+    /// # Panics
+    /// If the report says something else.
+    pub fn becomes_first(self, report: &Report) -> Self {
+        assert!(report.is_exec(), "only a thread that executes a program gets another number");
+        Self::new(report.pid())
     }
 }
 

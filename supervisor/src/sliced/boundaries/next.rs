@@ -16,6 +16,9 @@ pub enum Next {
     Stay(Stopped),
     /// It stands before a call that fails because of slices, and makes it again when one has ended.
     Wait(Stopped),
+    /// It stands at the entry of the call by which the first of several threads ends, and stays there until the last one has ended: as long as it is there, so is the process by its
+    /// number.
+    Ends(Stopped),
     /// The slice ends.
     Cut(Stopped, Cut),
     /// The time for the slice is over, but here it can't be cut: ask again soon.

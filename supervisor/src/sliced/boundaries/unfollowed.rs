@@ -6,12 +6,6 @@ use tracee::{Stop, Stopped};
 use super::next::Next;
 use crate::base::Failure;
 
-/// The end of the first thread.
-pub const FIRST_THREAD: &str = "the app's first thread ends before its others: sliced mode (-sp 1) doesn't follow that yet. \
-    The app went on without superpin to its end; there is no total. Serial mode is -sp 0";
-/// A program that is executed by another thread than the first.
-pub const EXEC_BY_THREAD: &str = "a thread of the app's that isn't its first executes a program: sliced mode (-sp 1) doesn't follow that yet. \
-    The app went on without superpin to its end; there is no total. Serial mode is -sp 0";
 /// A 32-bit system call.
 pub const FOREIGN_CALL: &str = "the app makes a 32-bit system call (int 0x80): superpin doesn't follow those. \
     The app went on without superpin to its end; there is no total";

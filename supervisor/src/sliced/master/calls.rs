@@ -18,7 +18,7 @@ use crate::app::maps_code;
 use crate::base::{Failure, processor};
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
-    Cut, EXEC_BY_THREAD, FIRST_THREAD, Next, OTHER_NUMBERS, Plan, SHARED_PROCESS, TRAP_FLAG, Then, behind_call, call_end,
+    Cut, Next, OTHER_NUMBERS, Plan, SHARED_PROCESS, TRAP_FLAG, Then, behind_call, call_end,
     decide, entry_registers, give_up, numbers_children_anew, replaces_registers, returned_to, shares_all, traps_itself,
 };
 use crate::sliced::memory::{Treatment, busy_programs};
@@ -56,7 +56,6 @@ pub(super) fn entry(
     let class = answer.map_or(class, |result| Class::Refuse { result });
     let file_write = file_write.filter(|_| class == Class::Replay);
     let brings_news = brings_news && class == Class::Replay;
-    let is_first = thread.tid() == process.pid();
     let plan = match decide::plan(class, slice.state()) {
         Plan::Exit if process.has_threads() && number as i64 == libc::SYS_exit => Plan::EndThread,
         plan => plan,
@@ -73,8 +72,6 @@ pub(super) fn entry(
         process.random.lift(&mut stopped);
     }
     match plan {
-        Plan::EndThread if is_first => return Ok(give_up(stopped, number, args, FIRST_THREAD)),
-        Plan::Exec if !is_first => return Ok(give_up(stopped, number, args, EXEC_BY_THREAD)),
         Plan::StartProcess if shares_all(number, &args, &stopped) => {
             return Ok(give_up(stopped, number, args, SHARED_PROCESS));
         }
@@ -122,6 +119,10 @@ pub(super) fn entry(
     if process.has_threads() && thread.length_of_call() != Length::Instant {
         let registers = entry_registers(&stopped.registers()?, entered.pending.number);
         thread.context = Some(Context::in_call(&stopped, registers, entered.pending.waiting())?);
+    }
+    if plan == Plan::EndThread && thread.tid() == process.pid() {
+        let stopped = thread.leaves_words_behind(stopped)?;
+        return Ok(Next::Ends(stopped));
     }
     match end {
         Some(_) => Ok(Next::Cut(stopped, Cut::new(Boundary::Syscall, end, then))),

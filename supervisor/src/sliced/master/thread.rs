@@ -142,6 +142,23 @@ impl Thread {
         self.is_left_in_call
     }
 
+    /// It executes a program, and so becomes the first thread of process `pid`, and the only one.
+    pub fn becomes_first(&mut self, pid: i32) {
+        self.identity = Identity::first(pid);
+        self.processor.is_renamed(pid);
+    }
+
+    /// It stands at the entry of the call by which it ends, and stays there. What the kernel would do at its end is done.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(super) fn leaves_words_behind(&mut self, stopped: Stopped) -> Result<Stopped, TraceError> {
+        match self.call().and_then(|call| call.left_words.clone()) {
+            Some(words) => words.leave(stopped),
+            None => Ok(stopped),
+        }
+    }
+
     /// The call in which it is has lasted: others may have the turn.
     pub fn lasts(&mut self) {
         self.is_left_in_call = true;

@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use machine::Memory;
+use machine::{Gpr, Memory};
 use syscall_replay::effects;
 use syscall_replay::{CallExit, Recorder};
-use tracee::Stopped;
+use tracee::{Mode, Stop, Stopped, TraceError};
 
 use super::thread::Thread;
 use crate::sliced::slices::Recording;
@@ -19,24 +19,52 @@ const MOST_LOCKS: usize = 2048;
 const WORD: u64 = 4;
 /// What of a lock's word names its holder.
 const HOLDER: u32 = 0x3fff_ffff;
+/// That others wait for it, and that its holder has ended.
+const WAITERS: u32 = 0x8000_0000;
+const OWNER_DIED: u32 = 0x4000_0000;
 
 /// Words that the kernel may write when a thread ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::sliced) struct LeftWords(Vec<u64>);
+pub(in crate::sliced) struct LeftWords(Vec<Word>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Word {
+    address: u64,
+    is_lock: bool,
+}
 
 impl LeftWords {
     /// Of the thread that is about to end. `cleared`: the word that it has named.
     pub(super) fn of(stopped: &Stopped, cleared: u64) -> Self {
         let mut words = Vec::new();
-        words.extend(Some(cleared).filter(|word| *word != 0));
+        words.extend(Some(cleared).filter(|word| *word != 0).map(|address| Word { address, is_lock: false }));
         if let Some(list) = robust_list(stopped.pid()) {
-            words.extend(held(list, stopped.pid() as u32, stopped));
+            let held = held(list, stopped.pid() as u32, stopped).into_iter();
+            words.extend(held.map(|address| Word { address, is_lock: true }));
         }
         Self(words)
     }
 
+    /// Does what the kernel does when the thread ends that stands at the entry of a call: it is to stay there.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(in crate::sliced) fn leave(&self, mut stopped: Stopped) -> Result<Stopped, TraceError> {
+        // None comes on the way: those that are its own are lost with it.
+        stopped.set_signal_mask(u64::MAX)?;
+        for Word { address, is_lock } in &self.0 {
+            let mut bytes = [0; WORD as usize];
+            // A word that isn't there is left alone by the kernel as well.
+            let _ = stopped.read(*address, &mut bytes);
+            let left = if *is_lock { u32::from_le_bytes(bytes) & WAITERS | OWNER_DIED } else { 0 };
+            let _ = stopped.write(*address, &left.to_le_bytes());
+            stopped = call_at_entry(stopped, libc::SYS_futex, [*address, libc::FUTEX_WAKE as u64, 1, 0, 0, 0])?;
+        }
+        Ok(stopped)
+    }
+
     fn ranges(&self) -> Vec<effects::Range> {
-        self.0.iter().map(|word| effects::Range { address: *word, len: WORD }).collect()
+        self.0.iter().map(|word| effects::Range { address: word.address, len: WORD }).collect()
     }
 }
 
@@ -67,6 +95,34 @@ fn held(head: Range<u64>, tid: u32, memory: &impl Memory) -> Vec<u64> {
         memory.read(*word, &mut bytes).is_ok() && u32::from_le_bytes(bytes) & HOLDER == tid
     };
     words.into_iter().filter(is_held).collect()
+}
+
+/// Has a thread that stands at the entry of a call make another one; it stands at that entry again then. Its signals are blocked.
+fn call_at_entry(mut stopped: Stopped, number: i64, args: [u64; 6]) -> Result<Stopped, TraceError> {
+    const ARGS: [Gpr; 6] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::R10, Gpr::R8, Gpr::R9];
+    let before = stopped.registers()?;
+    let mut again = before;
+    again.set(Gpr::Rax, before.syscall_number() as u64);
+    again.rewind_syscall();
+    let mut turned = before;
+    turned.set_syscall_number(number);
+    for (gpr, value) in ARGS.into_iter().zip(args) {
+        turned.set(gpr, value);
+    }
+    stopped.set_registers(&turned)?;
+    stopped = resume_until(stopped, |stop| matches!(stop, Stop::SyscallExit { .. }))?;
+    stopped.set_registers(&again)?;
+    resume_until(stopped, |stop| matches!(stop, Stop::SyscallEntry { .. }))
+}
+
+fn resume_until(mut stopped: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<Stopped, TraceError> {
+    loop {
+        let (next, stop) = stopped.resume_and_wait(Mode::Syscalls, 0)?;
+        stopped = next;
+        if wanted(&stop) {
+            return Ok(stopped);
+        }
+    }
 }
 
 /// The thread has ended by the call in which it was, and is gone: records that. `memory`: that of the process. `None`: it has not ended by a call of its own.

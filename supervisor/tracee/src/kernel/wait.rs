@@ -64,6 +64,11 @@ impl Report {
         libc::WIFSTOPPED(self.status) && self.status >> 16 == libc::PTRACE_EVENT_STOP
     }
 
+    /// Whether a new program was loaded.
+    pub fn is_exec(&self) -> bool {
+        libc::WIFSTOPPED(self.status) && self.status >> 16 == libc::PTRACE_EVENT_EXEC
+    }
+
     pub(crate) fn status(&self) -> i32 {
         self.status
     }
