@@ -1,5 +1,7 @@
 //! Calls that start threads, and how long calls may take.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use machine::Memory;
 
 /// What a call that starts a thread asks for.
@@ -140,6 +142,40 @@ pub fn length_of(number: u64, args: &[u64; 6]) -> Length {
     }
 }
 
+/// Calls that lasted although most of their kind are short: a read of a pipe, say, which nobody has written to. They are known by
+/// their numbers and first arguments.
+pub struct LastingCalls {
+    /// How many more of them are taken for long ones; then one is tried again.
+    left: [AtomicU8; 64],
+}
+
+impl LastingCalls {
+    const TAKEN_FOR_LONG: u8 = 64;
+
+    /// None has.
+    pub const fn new() -> Self {
+        Self { left: [const { AtomicU8::new(0) }; 64] }
+    }
+
+    fn of(&self, number: u64, args: &[u64; 6]) -> &AtomicU8 {
+        let mixed = (number << 32 ^ args[0]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.left[(mixed >> 58) as usize]
+    }
+
+    /// The call has lasted.
+    pub fn note(&self, number: u64, args: &[u64; 6]) {
+        self.of(number, args).store(Self::TAKEN_FOR_LONG, Ordering::Relaxed);
+    }
+
+    /// Whether the call is likely to last.
+    pub fn expects(&self, number: u64, args: &[u64; 6]) -> bool {
+        let left = self.of(number, args);
+        let before = left.load(Ordering::Relaxed);
+        left.store(before.saturating_sub(1), Ordering::Relaxed);
+        before > 0
+    }
+}
+
 fn of_futex(operation: i32) -> Length {
     const LOCK_PI2: i32 = 13;
     match operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) {
@@ -167,6 +203,18 @@ mod tests {
         let clone3 = CloneArgs::of(libc::SYS_clone3 as u64, &args, &Here::new()).unwrap();
         assert_eq!(clone3, CloneArgs { pidfd: 0, ..clone });
         assert_eq!(CloneArgs::of(libc::SYS_clone3 as u64, &[0, 64, 0, 0, 0, 0], &Here::new()), None);
+    }
+
+    #[test]
+    fn a_call_that_lasted_is_expected_to_for_a_while() {
+        let read = libc::SYS_read as u64;
+        let of = |fd: u64| [fd, 0, 0, 0, 0, 0];
+        let lasting = LastingCalls::new();
+        assert!(!lasting.expects(read, &of(3)));
+        lasting.note(read, &of(3));
+        let expected = (0..200).take_while(|_| lasting.expects(read, &of(3))).count();
+        assert_eq!(expected, usize::from(LastingCalls::TAKEN_FOR_LONG));
+        assert!(!lasting.expects(read, &of(4)));
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn pass(me: &'static ThreadBlock) {
 /// Makes a call of the app's, in which it may lose the turn, and gets it back.
 fn make(call: &AppCall, me: &'static ThreadBlock) -> Result<u64, Unmade> {
     let made = || interruptible(call.number, call.args, me.arrivals.flag());
-    if length_of(call) == Length::Long || me.waiter.lasting.expects(call) {
+    if length_of(call) == Length::Long || me.waiter.lasting.expects(call.number, &call.args) {
         TURNS.give(&me.waiter);
         let result = made();
         TURNS.take(&me.waiter);
@@ -115,7 +115,7 @@ fn make(call: &AppCall, me: &'static ThreadBlock) -> Result<u64, Unmade> {
     }
     let result = made();
     if !TURNS.end_call(&me.waiter) {
-        me.waiter.lasting.note(call);
+        me.waiter.lasting.note(call.number, &call.args);
     }
     result
 }

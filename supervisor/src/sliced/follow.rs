@@ -295,7 +295,7 @@ impl Sliced<'_> {
         if self.run.is_after_the_end() {
             return self.after_the_end(stopped, stop);
         }
-        self.run.counts_call();
+        self.run.counts_stop();
         if let Stop::SyscallEntry { number, .. } = &stop
             && processor::matters_to(*number)
         {

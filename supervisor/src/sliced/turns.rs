@@ -48,13 +48,21 @@ pub(super) struct TurnTime {
     quantum: Duration,
     /// CPU time of the process when the turn began, or was last given up for nothing.
     since: Duration,
-    /// The alarm will ring.
-    is_set: bool,
+    /// The alarm will ring: for what.
+    rings_for: Option<RingsFor>,
     /// The turn is to be given up as soon as that can be.
     is_over: bool,
-    /// The call in which the thread was when the alarm was set: how many it had made.
-    call: Option<u64>,
-    calls: u64,
+    /// Stops of whoever had the turn.
+    stops: u64,
+}
+
+/// What the alarm is to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RingsFor {
+    /// That a call has lasted, which began at this stop.
+    Call(u64),
+    /// That the quantum may be over.
+    Quantum,
 }
 
 impl TurnTime {
@@ -65,10 +73,9 @@ impl TurnTime {
             clock: 0,
             quantum: slice.min(QUANTUM),
             since: Duration::ZERO,
-            is_set: false,
+            rings_for: None,
             is_over: false,
-            call: None,
-            calls: 0,
+            stops: 0,
         }
     }
 
@@ -76,16 +83,15 @@ impl TurnTime {
     fn begins(&mut self) {
         self.since = reading(self.clock).unwrap_or_default();
         self.is_over = false;
-        self.call = None;
     }
 
     fn used(&self) -> Duration {
         reading(self.clock).unwrap_or_default().saturating_sub(self.since)
     }
 
-    fn set(&mut self, time: Duration) {
+    fn set(&mut self, what: RingsFor, time: Duration) {
         self.alarm.set(time.max(SHORT_CALL));
-        self.is_set = true;
+        self.rings_for = Some(what);
     }
 }
 
@@ -320,35 +326,38 @@ impl Run<'_> {
 
     /// Sets the alarm, if others want the turn.
     pub(super) fn watch_turn(&mut self) {
-        if self.master.queue.is_empty() || self.turn.is_set || self.master.is_let_go() {
+        if self.master.queue.is_empty() || self.master.is_let_go() {
             return;
         }
         let Phase::Running(_) = self.master.phase() else { return };
-        match self.master.thread().length_of_call() {
-            Length::Short => self.turn.set(SHORT_CALL),
-            _ => {
-                let left = self.turn.quantum.saturating_sub(self.turn.used());
-                self.turn.set(left);
-            }
+        let is_in_short_call = self.master.thread().length_of_call() == Length::Short;
+        match self.turn.rings_for {
+            Some(RingsFor::Call(_)) => {}
+            _ if is_in_short_call => self.turn.set(RingsFor::Call(self.turn.stops), SHORT_CALL),
+            Some(RingsFor::Quantum) => {}
+            None => self.turn.set(RingsFor::Quantum, self.turn.quantum.saturating_sub(self.turn.used())),
         }
-        self.turn.call = self.master.thread().is_in_call().then_some(self.turn.calls);
     }
 
-    /// A call is entered or left.
-    pub(super) fn counts_call(&mut self) {
-        self.turn.calls += 1;
+    /// Whoever has the turn has come to a stop.
+    pub(super) fn counts_stop(&mut self) {
+        self.turn.stops += 1;
     }
 
     /// The alarm has rung.
     pub(super) fn turn_may_be_over(&mut self) {
-        self.turn.is_set = false;
+        let rang_for = self.turn.rings_for.take();
         if self.master.queue.is_empty() || self.master.is_let_go() {
             return;
         }
         let is_in_call = self.master.thread().is_in_call();
-        let has_lasted = self.turn.call == Some(self.turn.calls);
+        let has_lasted = rang_for == Some(RingsFor::Call(self.turn.stops));
         if is_in_call && has_lasted && self.master.thread().length_of_call() == Length::Short {
-            self.master.thread().lasts();
+            let (process, thread) = self.master.parts();
+            if let Some(call) = thread.waiting_call() {
+                process.lasting().note(call.number, &call.args);
+            }
+            thread.lasts();
             return;
         }
         let used = self.turn.used();
@@ -362,7 +371,7 @@ impl Run<'_> {
             self.master.interrupt();
         }
         if self.turn.is_over && !is_in_call {
-            self.turn.set(UNTIL_CALL);
+            self.turn.set(RingsFor::Quantum, UNTIL_CALL);
         }
     }
 }

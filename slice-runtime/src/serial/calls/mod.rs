@@ -20,4 +20,4 @@ pub use call::{AppCall, Underway};
 pub use changed::{ChangedCall, ChangedCalls};
 pub(in crate::serial) use make::load_call;
 pub use make::{Unmade, abort_at, interruptible, tell_places};
-pub use waits::{LastingCall, Length, length_of};
+pub use waits::{LastingCalls, Length, length_of};

@@ -4,7 +4,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::ports::raw_syscall;
-use crate::serial::calls::LastingCall;
+use crate::serial::calls::LastingCalls;
 
 /// Values of [`Waiter::word`]: the turn was given to it.
 const GRANTED: u32 = 1;
@@ -24,7 +24,7 @@ pub struct Waiter {
     /// Calls begun.
     pub(super) calls: AtomicU64,
     /// Which calls were no short ones.
-    pub lasting: LastingCall,
+    pub lasting: LastingCalls,
     /// Behind it in the queue.
     pub(super) next: AtomicPtr<Waiter>,
 }
@@ -37,7 +37,7 @@ impl Waiter {
             word: AtomicU32::new(0),
             asked: AtomicBool::new(false),
             calls: AtomicU64::new(0),
-            lasting: LastingCall::new(),
+            lasting: LastingCalls::new(),
             next: AtomicPtr::new(null_mut()),
         }
     }

@@ -116,9 +116,13 @@ pub(super) fn entry(
         left_words,
         is_second,
     });
-    if process.has_threads() && thread.length_of_call() != Length::Instant {
+    let length = if process.has_threads() { thread.length_of_call() } else { Length::Instant };
+    if length != Length::Instant {
         let registers = entry_registers(&stopped.registers()?, entered.pending.number);
         thread.context = Some(Context::in_call(&stopped, registers, entered.pending.waiting())?);
+        if length == Length::Short && process.lasting().expects(number, &args) {
+            thread.lasts();
+        }
     }
     if plan == Plan::EndThread && thread.tid() == process.pid() {
         let stopped = thread.leaves_words_behind(stopped)?;

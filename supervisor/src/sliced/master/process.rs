@@ -4,6 +4,7 @@
 
 use syscall_replay::effects::View;
 use syscall_replay::PendingCall;
+use syscall_replay::threads::LastingCalls;
 use tracee::{BREAKPOINTS, Mode, Parent, Stopped, TraceError};
 
 use super::thread::Thread;
@@ -45,6 +46,8 @@ pub struct Process {
     threads: u32,
     /// Threads that it has started: the next one's index is one more.
     started: u64,
+    /// Its calls that have lasted although most of their kind are short.
+    lasting: LastingCalls,
     /// The thread that the call which was recorded last has started.
     born: Option<i32>,
     /// Passes on to it what superpin is sent.
@@ -73,6 +76,7 @@ impl Process {
             in_process: InProcess::new(pid, settings.record_in_process && !settings.check_calls),
             threads: 1,
             started: 0,
+            lasting: LastingCalls::new(),
             born: None,
             passing: Passing::new(pid),
             verify_calls: settings.verify_calls,
@@ -267,6 +271,11 @@ impl Process {
     /// A thread has ended.
     pub fn thread_ends(&mut self) {
         self.threads -= 1;
+    }
+
+    /// Calls that have lasted.
+    pub fn lasting(&self) -> &LastingCalls {
+        &self.lasting
     }
 
     /// The call that has started thread `tid` is recorded.

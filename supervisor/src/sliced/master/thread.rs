@@ -19,7 +19,7 @@ use std::time::Duration;
 use bubble::shared::{End, SharedContents};
 use syscall_replay::table::{Class, Special};
 use syscall_replay::threads::{CloneArgs, Length};
-use syscall_replay::{Recorder, TurnEnd, is_restart, table};
+use syscall_replay::{Recorder, TurnEnd, WaitingCall, is_restart, table};
 use tracee::{Running, Stop, Stopped, TraceError};
 
 use super::call::OpenCall;
@@ -162,6 +162,11 @@ impl Thread {
     /// The call in which it is has lasted: others may have the turn.
     pub fn lasts(&mut self) {
         self.is_left_in_call = true;
+    }
+
+    /// The call in which it is, as the log tells of it.
+    pub fn waiting_call(&self) -> Option<WaitingCall> {
+        self.call().map(|call| call.pending.waiting())
     }
 
     /// Whether it can wait where it stands, which is between two instructions.
