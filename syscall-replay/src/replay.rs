@@ -5,9 +5,7 @@ use std::fmt;
 use machine::{Gpr, LaidOut, Memory, MemoryError, Registers, SignalOrigin};
 
 use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
-use crate::log::{
-    LogReader, OtherThread, Record, Remap, SignalReturn, SyscallRecord, Turn, TurnEnd, registers_hash,
-};
+use crate::log::{LogReader, OtherThread, Record, Remap, SignalReturn, SyscallRecord, Turn, TurnEnd, registers_hash};
 use crate::result::is_error;
 use crate::{effects, table};
 

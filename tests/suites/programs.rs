@@ -19,6 +19,14 @@ const CUTS: &[(&str, &[&str])] = &[
     ("defaults", &["-sp", "1"]),
 ];
 
+/// How programs with threads are run.
+const THREADED_WAYS: [(&str, &[&str]); 4] = [
+    ("threads", SERIAL.options),
+    ("threads-50ms", &["-sp", "1", "-spmsec", "50"]),
+    ("threads-5ms", &["-sp", "1", "-spmsec", "5", "-spverify", "1"]),
+    ("threads-calls", &["-sp", "1", "-spsysrecs", "50"]),
+];
+
 /// In how many successive rounds each program comes in each way once.
 const SHARES: usize = 6;
 
@@ -32,12 +40,11 @@ fn main() -> ExitCode {
         ways.map(|(n, test)| test.only_if(Selection::asked().has(workload.name, n, SHARES)))
     });
     let threaded = THREADED.iter().flat_map(|workload| {
-        let serial = test("threads", workload, move || check_threads(workload));
-        let sliced = test("threads-refused", workload, move || check_refusal(workload));
-        [serial, sliced]
-            .into_iter()
-            .enumerate()
-            .map(|(n, test)| test.only_if(Selection::asked().has(workload.name, n, 2)))
+        let ways = THREADED_WAYS.iter().enumerate();
+        ways.map(move |(n, (way, options))| {
+            let test = test(way, workload, move || check_threads(workload, options));
+            test.only_if(Selection::asked().has(workload.name, n, 2))
+        })
     });
     trials::run(tests.chain(threaded).collect(), true)
 }
@@ -96,12 +103,12 @@ fn check_addresses(workload: &Workload) -> Result<(), String> {
     Ok(())
 }
 
-/// Serially a program with threads does what it does natively, and has a total.
-fn check_threads(workload: &Workload) -> Result<(), String> {
+/// A program with threads does what it does natively, and has a total, which is the sum of what its threads have.
+fn check_threads(workload: &Workload, options: &[&str]) -> Result<(), String> {
     let job = workload.job(MEGABYTES);
     let native = run(&job).map_err(|e| e.to_string())?;
     let by_thread = format!("{} -threads 1", SERIAL.tool);
-    let counted = count_with(&by_thread, SERIAL.options, &job).map_err(|e| e.to_string())?;
+    let counted = count_with(&by_thread, options, &job).map_err(|e| e.to_string())?;
     let total = total_of(&counted, &native)?;
     let lines: Vec<u64> = counted.printed.lines().filter_map(of_thread).collect();
     // One may have been started and have ended with the process before its first turn.
@@ -115,19 +122,6 @@ fn check_threads(workload: &Workload) -> Result<(), String> {
 /// How much a thread has executed, in a line of `-threads 1`.
 fn of_thread(line: &str) -> Option<u64> {
     line.split_once(" thread ")?.0.trim().parse().ok()
-}
-
-/// In slices it goes on natively, and there is no total.
-fn check_refusal(workload: &Workload) -> Result<(), String> {
-    let job = workload.job(MEGABYTES);
-    let native = run(&job).map_err(|e| e.to_string())?;
-    let counted = count_with(SERIAL.tool, &["-sp", "1"], &job).map_err(|e| e.to_string())?;
-    let told = String::from_utf8_lossy(&counted.outcome.stderr);
-    let is_refused = counted.outcome.status == 125 && told.contains("second thread") && counted.total.is_none();
-    if is_refused && counted.outcome.stdout == native.stdout {
-        return Ok(());
-    }
-    Err(format!("refusal expected\n{counted:?}"))
 }
 
 fn check(base: &Base, options: &[&str]) -> Result<(), String> {

@@ -48,12 +48,7 @@ impl SliceHost {
 
     /// The thread whose turn it is makes a call, or has entered it before others had the turn, when that read what `entered` is the hash of. Tells how a thread goes on then: it, or
     /// another one. As an error: the engine is left.
-    fn make_call(
-        &mut self,
-        entered: Option<u64>,
-        cpu: &mut Cpu,
-        control: &mut dyn Control,
-    ) -> Result<GoesOn, Flow> {
+    fn make_call(&mut self, entered: Option<u64>, cpu: &mut Cpu, control: &mut dyn Control) -> Result<GoesOn, Flow> {
         if let Some(goes_on) = self.turn(Some(entered), cpu, control) {
             return Ok(goes_on);
         }

@@ -83,7 +83,7 @@ impl Doubts {
         let listed: Vec<String> = places.iter().map(|pc| format!("{pc:#x}")).collect();
         (!places.is_empty()).then(|| {
             format!(
-                "{} of {slices} slices ended in a loop that changes nothing and waits for a signal, at {}. \
+                "{} of {slices} slices ended in a loop that changes nothing and waits for a signal or another thread, at {}. \
                  How often the app went round can't be told; each such loop is counted up to the first return of its state.",
                 self.recurring.len(),
                 listed.join(", ")

@@ -231,7 +231,7 @@ impl Sliced<'_> {
         let takes_turns = !self.run.master().is_let_go() && !self.run.is_after_the_end();
         let master = self.run.master();
         match master.has_other(tid) {
-            true if takes_turns => return master.comes(report),
+            true if takes_turns => return self.run.master.comes(report, &mut self.stops),
             true => master.select(tid),
             false => {}
         }
@@ -300,6 +300,9 @@ impl Sliced<'_> {
             && processor::matters_to(*number)
         {
             self.run.master().give_processors_back();
+        }
+        if matches!(stop, Stop::SyscallExit { .. }) && self.run.is_about_to_die() {
+            return self.run.lets_others_go_first(stopped, stop);
         }
         match self.run.next(stopped, stop)? {
             Next::Resume(stopped, signal) => {

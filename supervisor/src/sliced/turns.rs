@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use machine::Here;
+use machine::{Here, Status};
 use syscall_replay::threads::Length;
 use syscall_replay::{CallExit, Turn, TurnEnd, registers_hash};
 use tracee::{Change, Mode, Report, Stop, Stopped};
@@ -22,6 +22,7 @@ use super::phases::{Master, OtherThread, Phase};
 use super::slices::Recording;
 use crate::base::Failure;
 use crate::events::{Alarm, Purpose};
+use crate::follow::JobStops;
 use crate::sliced::boundaries::{cpu_clock, reading};
 use crate::sliced::master::log_end;
 
@@ -107,15 +108,21 @@ impl Master {
     }
 
     /// A thread that hasn't the turn has come to a stop.
-    pub(super) fn comes(&mut self, report: Report) -> Result<(), Failure> {
+    pub(super) fn comes(&mut self, report: Report, stops: &mut JobStops) -> Result<(), Failure> {
         let tid = report.pid();
         let Some(other) = self.others.get_mut(&tid) else { return Ok(()) };
         let Phase::Running(running) = std::mem::replace(&mut other.phase, Phase::Alone) else { return Ok(()) };
         let Change::Stopped(stopped, stop) = running.observe(report)? else { return Ok(()) };
         other.phase = match stop {
             // They stop and go on together.
-            Stop::Group(_) => Phase::Running(stopped.stay_stopped()?),
-            Stop::Interrupted => Phase::Running(stopped.resume(Mode::Syscalls, 0)?),
+            Stop::Group(signal) => {
+                stops.reported(tid, Some(signal));
+                Phase::Running(stopped.stay_stopped()?)
+            }
+            Stop::Interrupted => {
+                stops.reported(tid, None);
+                Phase::Running(stopped.resume(Mode::Syscalls, 0)?)
+            }
             stop => {
                 self.queue.push_back(tid);
                 Phase::Comes(stopped, stop)
@@ -143,7 +150,7 @@ impl Master {
                 let thread = self.thread();
                 thread.is_left_in_call() || thread.length_of_call() == Length::Long
             }
-            Phase::Ready(_) => true,
+            Phase::Ready(_) | Phase::Comes(..) => true,
             _ => self.thread_is_gone,
         }
     }
@@ -278,6 +285,9 @@ impl Run<'_> {
         let before = self.master.thread().tid();
         self.master.select(tid);
         self.master.goes_on_for(before);
+        if self.master.others.get(&before).is_some_and(|other| matches!(other.phase, Phase::Comes(..))) {
+            self.master.queue.push_back(before);
+        }
         if std::mem::take(&mut self.master.thread_is_gone) {
             self.master.others.remove(&before);
         }
@@ -300,6 +310,25 @@ impl Run<'_> {
             Some(stop) => Begins::At(stopped, stop),
             None => Begins::Ready(stopped),
         }))
+    }
+
+    /// Whether the call that the thread at hand has just made ends the process, by a signal for another thread: that is to come first, as natively, where the kernel
+    /// ends all threads before the call returns.
+    pub(super) fn is_about_to_die(&mut self) -> bool {
+        if self.slices.recorded().is_none() {
+            return false;
+        }
+        let Some((to, signal)) = self.master.thread().kills_by_call() else { return false };
+        let blocked = Status::of(to).ok().and_then(|status| status.bits("SigBlk"));
+        self.master.has_other(to) && blocked.is_some_and(|blocked| blocked >> (signal - 1) & 1 == 0)
+    }
+
+    /// It stands at this stop until another thread has had its turn.
+    pub(super) fn lets_others_go_first(&mut self, stopped: Stopped, stop: Stop) -> Result<(), Failure> {
+        self.master.thread().may_lose_turn_in_call(&stopped)?;
+        self.master.thread().lasts();
+        *self.master.phase() = Phase::Comes(stopped, stop);
+        Ok(())
     }
 
     /// Whether the thread at hand is to give up its turn behind the call that it has just made.

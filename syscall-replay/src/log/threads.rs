@@ -100,8 +100,11 @@ mod tests {
             call: Some(call),
             is_new: true,
         };
-        let turns = [TurnEnd::Ready, TurnEnd::InCall(call), TurnEnd::Gone]
-            .map(|end| Turn { to: 3, registers_hash: registers_hash(&registers), end });
+        let turns = [TurnEnd::Ready, TurnEnd::InCall(call), TurnEnd::Gone].map(|end| Turn {
+            to: 3,
+            registers_hash: registers_hash(&registers),
+            end,
+        });
         let mut bytes = vec![0; 1 << 16];
         let mut log = LogWriter::new(&mut bytes);
         log.thread(None, &thread).unwrap();

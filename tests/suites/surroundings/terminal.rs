@@ -78,11 +78,11 @@ fn a_pager_in_a_script_is_stopped_and_continued() {
     });
 }
 
-/// `vim` stops its process group. In slices it goes on natively, since it has threads.
+/// `vim` stops its process group, and has threads.
 #[test]
 fn an_editor_is_stopped_and_continued() {
     let Some(vim) = installed(&["vim", "vim.tiny"]) else { return };
-    play(|terminal, prefix, way| {
+    play(|terminal, prefix, _| {
         terminal.command(&format!("{prefix}{vim} -u NONE -i NONE -n text"));
         terminal.expect("the text in the file");
         terminal.keys(b"ggOa new line\x1b");
@@ -91,12 +91,9 @@ fn an_editor_is_stopped_and_continued() {
         terminal.command("fg");
         terminal.expect("a new line");
         terminal.line(":wq");
-        let goes_on_alone = way.is_some_and(|options| options.contains("-sp 1"));
         terminal.command("echo status=$?; cat text");
         terminal.expect("status=");
-        if !goes_on_alone {
-            terminal.expect("0");
-        }
+        terminal.expect("0");
         terminal.expect("a new line");
     });
 }

@@ -28,10 +28,14 @@ const WAYS: [&str; 12] = [
     "-sp 1 -spmsec 5 -check-tool 1",
 ];
 
-/// The same for guests with threads, which are followed serially. What the tool wants to see of threads comes last.
-const WAYS_OF_THREADS: [&str; 6] = [
+/// The same for guests with threads. What the tool wants to see of threads comes last.
+const WAYS_OF_THREADS: [&str; 10] = [
     "-sp 0",
     "-sp 0 --threads 2",
+    "-sp 1 -spmsec 5 --threads 2",
+    "-sp 1 -spmsec 2 -trace-ins 3 --threads 1",
+    "-sp 1 -spsysrecs 3 -spverify 1 --threads 2",
+    "-sp 1 -spsysrecs 0 -share 0 --threads 1",
     "-sp 0 -trace-ins 3 --threads 1",
     "-sp 0 -trace-blocks 1 -engine no-inline,no-anywhere,no-shards --threads 2",
     "-sp 0 -check-tool 1 --threads 1",
@@ -52,7 +56,7 @@ fn repeats(guest: &Guest) -> bool {
 
 /// Whether its threads see the same in each run, although they take other turns.
 fn has_threads(guest: &Guest) -> bool {
-    guest.repeats && !guest.order_repeats && guest.refused == [None, Some("thread".into())]
+    guest.repeats && !guest.order_repeats && guest.name.starts_with("threads")
 }
 
 fn test(guest: &'static Guest) -> Test {

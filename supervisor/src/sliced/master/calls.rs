@@ -18,11 +18,11 @@ use crate::app::maps_code;
 use crate::base::{Failure, processor};
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
-    Cut, Next, OTHER_NUMBERS, Plan, SHARED_PROCESS, TRAP_FLAG, Then, behind_call, call_end,
-    decide, entry_registers, give_up, numbers_children_anew, replaces_registers, returned_to, shares_all, traps_itself,
+    Cut, Next, OTHER_NUMBERS, Plan, SHARED_PROCESS, TRAP_FLAG, Then, behind_call, call_end, decide, entry_registers,
+    give_up, numbers_children_anew, replaces_registers, returned_to, shares_all, traps_itself,
 };
 use crate::sliced::memory::{Treatment, busy_programs};
-use crate::sliced::slices::{Context, LastCall, Recording};
+use crate::sliced::slices::{LastCall, Recording};
 
 /// A call is about to be made.
 pub(super) fn entry(
@@ -118,8 +118,7 @@ pub(super) fn entry(
     });
     let length = if process.has_threads() { thread.length_of_call() } else { Length::Instant };
     if length != Length::Instant {
-        let registers = entry_registers(&stopped.registers()?, entered.pending.number);
-        thread.context = Some(Context::in_call(&stopped, registers, entered.pending.waiting())?);
+        thread.may_lose_turn_in_call(&stopped)?;
         if length == Length::Short && process.lasting().expects(number, &args) {
             thread.lasts();
         }
@@ -209,7 +208,8 @@ pub(super) fn exit(
             let made = &call.pending;
             slice.has_company(process.memory.has_other_writers());
             let last = LastCall { number: made.number, room: made.room() };
-            match slice.log_call(last, |log| record(process, &mut thread.recorder, made, result, &stopped, shown, log)) {
+            match slice.log_call(last, |log| record(process, &mut thread.recorder, made, result, &stopped, shown, log))
+            {
                 Recorded::Recorded | Recorded::Restarts => return Ok(Next::Resume(stopped, 0)),
                 Recorded::Boundary(Unrecorded::Class) => Boundary::Syscall,
                 Recorded::Boundary(_) => Boundary::Log,
@@ -312,9 +312,7 @@ fn record(
     log: &mut LogWriter<'_>,
 ) -> Recorded {
     match shown {
-        Shown::Nothing | Shown::Besides(Some([])) => {
-            recorder.exit(*call, result, stopped, log, process.memory.files())
-        }
+        Shown::Nothing | Shown::Besides(Some([])) => recorder.exit(*call, result, stopped, log, process.memory.files()),
         Shown::Instead(Some(views)) => Recorder::file_written(call, result, views, log),
         Shown::Besides(Some(news)) => Recorder::exit_with_news(call, result, stopped, news, log),
         Shown::Instead(None) | Shown::Besides(None) => Recorded::Boundary(Unrecorded::Class),

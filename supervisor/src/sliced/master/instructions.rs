@@ -1,7 +1,7 @@
 //! Instructions whose results are recorded, and calls of the vsyscall page: made for the master, at the stop before them.
 
 use machine::{Gpr, Memory};
-use syscall_replay::{CallExit as Recorded, table, Recorder};
+use syscall_replay::{CallExit as Recorded, Recorder, table};
 use tracee::{Remote, Stopped};
 
 use super::process::Process;

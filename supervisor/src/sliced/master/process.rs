@@ -2,8 +2,8 @@
 //!
 //! Between two stops it runs natively. Where a thread stands is [`Thread`]'s; what is recorded is [`Recording`]'s.
 
-use syscall_replay::effects::View;
 use syscall_replay::PendingCall;
+use syscall_replay::effects::View;
 use syscall_replay::threads::LastingCalls;
 use tracee::{BREAKPOINTS, Mode, Parent, Stopped, TraceError};
 
@@ -265,6 +265,8 @@ impl Process {
     /// If it was killed.
     pub fn gives_turn(&self, thread: &mut Thread, stopped: &mut Stopped) -> Result<(), TraceError> {
         thread.identity.goes_on();
+        // Another one may have set it otherwise.
+        thread.throttle.status().forget_dispositions();
         self.random.set_for(stopped, &mut thread.breakpoints)
     }
 

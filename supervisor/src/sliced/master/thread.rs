@@ -24,8 +24,9 @@ use tracee::{Running, Stop, Stopped, TraceError};
 
 use super::call::OpenCall;
 use super::throttle::{Leaves, Throttle};
+use crate::app::{Delivery, delivery};
 use crate::base::{Failure, Processor};
-use crate::sliced::boundaries::{Reached, call_end};
+use crate::sliced::boundaries::{Reached, call_end, entry_registers};
 use crate::sliced::instructions::{AWAITED, Breakpoints, Tsc};
 use crate::sliced::slices::{Context, Identity};
 
@@ -123,9 +124,9 @@ impl Thread {
     /// # Errors
     /// If it was killed.
     pub fn starts(&mut self, child: &Stopped, index: u64, pid: i32) -> Result<Self, TraceError> {
-        let cleared = self.call().and_then(|call| {
-            CloneArgs::of(call.pending.number, &call.pending.args, child).map(|args| args.cleared())
-        });
+        let cleared = self
+            .call()
+            .and_then(|call| CloneArgs::of(call.pending.number, &call.pending.args, child).map(|args| args.cleared()));
         let identity = self.identity.child(index, child.pid(), cleared.unwrap_or(0));
         let mut thread = Self::with(identity, self.tsc.clone(), Throttle::of_thread(pid, child.pid()));
         thread.context = Some(Context::here(child)?);
@@ -159,6 +160,18 @@ impl Thread {
         }
     }
 
+    /// It stands at a border of a call, in which others may have the turn.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn may_lose_turn_in_call(&mut self, stopped: &Stopped) -> Result<(), TraceError> {
+        if let Some(call) = self.waiting_call() {
+            let registers = entry_registers(&stopped.registers()?, call.number);
+            self.context = Some(Context::in_call(stopped, registers, call)?);
+        }
+        Ok(())
+    }
+
     /// The call in which it is has lasted: others may have the turn.
     pub fn lasts(&mut self) {
         self.is_left_in_call = true;
@@ -167,6 +180,21 @@ impl Thread {
     /// The call in which it is, as the log tells of it.
     pub fn waiting_call(&self) -> Option<WaitingCall> {
         self.call().map(|call| call.pending.waiting())
+    }
+
+    /// The signal by which the call in which it is ends the process, if that is sent to another thread, or may be: which.
+    pub fn kills_by_call(&self) -> Option<(i32, i32)> {
+        let call = self.call().filter(|_| !self.is_left_in_call)?;
+        let (process, args) = (self.throttle.pid(), call.pending.args);
+        let (to, signal) = match call.pending.number as i64 {
+            libc::SYS_kill if args[0] as i32 == process => (process, args[1] as i32),
+            libc::SYS_tkill => (args[0] as i32, args[1] as i32),
+            libc::SYS_tgkill if args[0] as i32 == process => (args[1] as i32, args[2] as i32),
+            _ => return None,
+        };
+        let dispositions = self.throttle.status().dispositions(signal)?;
+        let is_deadly = (1..=64).contains(&signal) && delivery(signal, dispositions) == Delivery::Death;
+        (is_deadly && to != self.tid()).then_some((to, signal))
     }
 
     /// Whether it can wait where it stands, which is between two instructions.

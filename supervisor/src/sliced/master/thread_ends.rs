@@ -126,13 +126,9 @@ fn resume_until(mut stopped: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<
 }
 
 /// The thread has ended by the call in which it was, and is gone: records that. `memory`: that of the process. `None`: it has not ended by a call of its own.
-pub(in crate::sliced) fn log_end(
-    thread: &mut Thread,
-    slice: &mut Recording,
-    memory: &dyn Memory,
-) -> Option<CallExit> {
+pub(in crate::sliced) fn log_end(thread: &mut Thread, slice: &mut Recording, memory: &dyn Memory) -> Option<CallExit> {
+    let words = thread.call()?.left_words.as_ref()?.ranges();
     let call = thread.leaves_call()?;
-    let words = call.left_words?.ranges();
     Some(slice.log(|log| Recorder::thread_changed(&call.pending, 0, memory, &words, log)))
 }
 

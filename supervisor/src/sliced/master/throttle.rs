@@ -101,6 +101,11 @@ impl Throttle {
         Self { status: SignalStatus::new(tid), clock: cpu_clock(pid).unwrap_or(0), ..Self::none(pid) }
     }
 
+    /// The process.
+    pub(in crate::sliced) fn pid(&self) -> i32 {
+        self.pid
+    }
+
     /// What is known of the process's signals.
     pub(in crate::sliced) fn status(&self) -> &SignalStatus {
         &self.status

@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use syscall_replay::{CallExit as Recorded, Delivered, LogFull, LogWriter, Turn, TurnEnd};
 
+use super::identity::{Context, Identity};
 use crate::base::Failure;
 use crate::command::CallLimit;
-use super::identity::{Context, Identity};
 use crate::run_memory::{ClaimedSlot, StepNames};
 use crate::sliced::boundaries::{Amount, SliceState, most_bytes, replaces_registers};
 

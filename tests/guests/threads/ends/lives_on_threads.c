@@ -2,7 +2,6 @@
 // meanwhile: then nothing of it is there.
 // build plain: -O1 -pthread
 // totals: vary
-// refused sliced: thread
 #define _GNU_SOURCE
 #include "bubble.h"
 #include <pthread.h>

@@ -1,8 +1,8 @@
 // Threads that are cancelled, at calls and anywhere, with cleanup handlers and destructors of their values.
 // build plain: -O1 -pthread -fexceptions
 // rounds: 0 12
+// warned: at least by chance
 // totals: vary
-// refused sliced: thread
 #define _GNU_SOURCE
 #include "guest.h"
 #include <pthread.h>

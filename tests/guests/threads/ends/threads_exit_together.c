@@ -2,7 +2,6 @@
 // build plain: -O1 -pthread
 // rounds: 1 10
 // order: varies
-// refused sliced: thread
 #include "threads.h"
 #include <poll.h>
 #include <sys/socket.h>

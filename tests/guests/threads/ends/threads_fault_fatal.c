@@ -3,7 +3,6 @@
 // rounds: 0 100000
 // totals: vary
 // blocks: differ
-// refused sliced: thread
 // ends: by a signal
 #include "guest.h"
 #include <pthread.h>

@@ -3,7 +3,6 @@
 // rounds: 0 100
 // totals: vary
 // blocks: differ
-// refused sliced: thread
 #define _GNU_SOURCE
 #include "guest.h"
 #include <pthread.h>

@@ -2,7 +2,6 @@
 // build plain: -O1 -pthread
 // rounds: 500 300000
 // order: varies
-// refused sliced: thread
 #include "threads.h"
 
 static long work;

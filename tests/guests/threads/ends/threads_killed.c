@@ -4,8 +4,8 @@
 // build blocked: -O1 -pthread -DBLOCKED -DSEND=SYS_kill,getpid(),SIGTERM,0
 // build certain: -O1 -pthread -DSEND=SYS_kill,getpid(),SIGKILL,0
 // rounds: 0 1
+// warned: at least by chance
 // order: varies
-// refused sliced: thread
 // ends process: by a signal
 // ends thread: by a signal
 // ends certain: by a signal

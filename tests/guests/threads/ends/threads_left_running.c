@@ -1,8 +1,8 @@
 // The first thread returns from main while others compute without end.
 // build plain: -O1 -pthread
 // rounds: 0 3000000
+// warned: at least by chance
 // totals: vary
-// refused sliced: thread
 #include "threads.h"
 
 static int begun[2];

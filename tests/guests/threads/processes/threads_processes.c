@@ -1,9 +1,9 @@
 // Processes started by any thread while others compute: fork, vfork, posix_spawn and system.
 // build plain: -O1 -pthread
 // rounds: 0 4
+// warned: at least by chance
 // totals: vary
 // children: vary
-// refused sliced: thread
 #define _GNU_SOURCE
 #include "guest.h"
 #include <fcntl.h>

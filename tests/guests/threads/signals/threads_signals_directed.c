@@ -1,8 +1,8 @@
 // Signals to single threads: each has its own mask and its own alternate stack, on which its handlers run.
 // build plain: -O1 -pthread
 // rounds: 0 12
+// warned: at least by chance
 // totals: vary
-// refused sliced: thread
 #include "guest.h"
 #include <pthread.h>
 #include <semaphore.h>

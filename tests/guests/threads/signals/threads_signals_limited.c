@@ -1,8 +1,8 @@
 // Threads that compute, wait for each other and send each other SIGFPE when no more signals may wait: all get their turns.
 // build plain: -O1 -pthread
 // rounds: 0 12
+// warned: at least by chance
 // totals: vary
-// refused sliced: thread
 #include "guest.h"
 #include <pthread.h>
 #include <semaphore.h>

@@ -2,7 +2,6 @@
 // build plain: -O1 -pthread
 // rounds: 0 24
 // totals: vary
-// refused sliced: thread
 #include "guest.h"
 #include <errno.h>
 #include <pthread.h>

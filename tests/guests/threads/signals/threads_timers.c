@@ -1,8 +1,8 @@
 // Timers of the process and of threads while several compute and wait.
 // build plain: -O1 -pthread
 // rounds: 0 20
+// warned: at least by chance
 // totals: vary
-// refused sliced: thread
 #include "guest.h"
 #include <errno.h>
 #include <pthread.h>

@@ -2,7 +2,6 @@
 // build plain: -O1 -pthread
 // rounds: 0 16
 // totals: vary
-// refused sliced: thread
 #include "guest.h"
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,7 +2,6 @@
 // build plain: -O1 -pthread
 // rounds: 10 2000
 // order: varies
-// refused sliced: thread
 #include "threads.h"
 
 enum { THREADS = 4 };

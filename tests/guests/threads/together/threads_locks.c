@@ -2,7 +2,6 @@
 // build plain: -O1 -pthread
 // rounds: 0 400
 // totals: vary
-// refused sliced: thread
 #define _GNU_SOURCE
 #include "guest.h"
 #include <errno.h>

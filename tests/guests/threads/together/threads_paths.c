@@ -2,7 +2,6 @@
 // build plain: -O1 -pthread
 // rounds: 3 3000
 // order: varies
-// refused sliced: thread
 #include "threads.h"
 #include <signal.h>
 #include <spawn.h>

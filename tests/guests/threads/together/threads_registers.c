@@ -3,7 +3,6 @@
 // rounds: 0 500000
 // totals: vary
 // needs: avx
-// refused sliced: thread
 #include "guest.h"
 #include <immintrin.h>
 #include <pthread.h>

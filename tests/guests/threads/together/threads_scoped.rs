@@ -2,7 +2,6 @@
 // build plain: -O
 // rounds: 0 60
 // totals: vary
-// refused sliced: thread
 
 use std::cell::Cell;
 use std::panic;

@@ -1,8 +1,8 @@
 // Threads that spin for each other without a system call, a pause or a yield.
 // build plain: -O1 -pthread
 // rounds: 0 20
+// warned: at least by chance
 // totals: vary
-// refused sliced: thread
 #include "guest.h"
 #include <pthread.h>
 #include <stdatomic.h>

@@ -33,6 +33,8 @@ pub struct Guest {
     pub whole_blocks: bool,
     /// What the results of sliced runs are worth, if they aren't exact.
     pub warned: Option<String>,
+    /// Whether they may be exact all the same.
+    pub warned_by_chance: bool,
     /// What serial and sliced runs must say when they refuse to count; `None` where they must not refuse.
     pub refused: [Option<String>; 2],
     /// Whether it has no C library, so that all its system calls are in its source.

@@ -10,7 +10,7 @@
 //! // children: vary        nor is that of the processes that it starts
 //! // order: varies        its instructions come in another order in each run: only their number is the same
 //! // blocks: differ        faults inside blocks: counting by block and by instruction differ
-//! // warned: WORTH         the results of sliced runs must say that they are worth this, and no more
+//! // warned: WORTH         the results of sliced runs must say that they are worth this, and no more; WORTH by chance: they may
 //! // options: WORD …        superpin's options besides those of the mode, or instead of them
 //! // refused: TEXT         sliced and serial runs must refuse to count, with a message that contains the text
 //! // refused sliced: TEXT  sliced runs must
@@ -26,6 +26,9 @@ use std::sync::OnceLock;
 
 use super::guest::Guest;
 use super::sources::is_rust;
+
+/// Behind what results may be worth: they may be exact, too.
+const BY_CHANCE: &str = " by chance";
 
 fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
@@ -62,7 +65,8 @@ pub fn parse(file: &Path, text: &str) -> Vec<Guest> {
             children_repeat: field("children") != Some("vary"),
             order_repeats: field("order") != Some("varies"),
             whole_blocks: field("blocks") != Some("differ"),
-            warned: field("warned").map(str::to_owned),
+            warned: field("warned").map(|worth| worth.trim_end_matches(BY_CHANCE).to_owned()),
+            warned_by_chance: field("warned").is_some_and(|worth| worth.ends_with(BY_CHANCE)),
             refused: ["refused serial", "refused sliced"].map(|key| field("refused").or(field(key)).map(str::to_owned)),
             bare: file.extension().is_some_and(|e| e == "S"),
             by_chance: field("counted") == Some("by chance"),
