@@ -149,6 +149,12 @@ pub struct LastingCalls {
     left: [AtomicU8; 64],
 }
 
+impl Default for LastingCalls {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl LastingCalls {
     const TAKEN_FOR_LONG: u8 = 64;
 
