@@ -55,7 +55,6 @@ struct Sliced<'a> {
 impl<'a> Follower<'a> for Sliced<'a> {
     fn observe(&mut self, report: Report) {
         self.attempt(|sliced| sliced.look_at(report));
-        self.attempt(Self::give_turns);
     }
 
     fn has_thread(&self, tid: i32) -> bool {
@@ -67,8 +66,10 @@ impl<'a> Follower<'a> for Sliced<'a> {
     }
 
     fn turn_may_be_over(&mut self) {
-        self.run.turn_may_be_over();
-        self.attempt(Self::give_turns);
+        self.attempt(|sliced| {
+            sliced.run.turn_may_be_over();
+            Ok(())
+        });
     }
 
     fn other_ended(&mut self, pid: i32, exit: ExitStatus) {
@@ -135,9 +136,17 @@ impl<'a> Follower<'a> for Sliced<'a> {
 }
 
 impl Sliced<'_> {
-    /// Does something that may fail. If the control of the master is lost by that, the master can't go on.
+    /// Does something that may fail, and may have a thread want its turn, or give it up.
     fn attempt(&mut self, what: impl FnOnce(&mut Self) -> Result<(), Failure>) {
-        match what(self) {
+        let outcome = what(self);
+        self.check(outcome);
+        let given = self.give_turns();
+        self.check(given);
+    }
+
+    /// If the control of the master is lost by a failure, the master can't go on.
+    fn check(&mut self, outcome: Result<(), Failure>) {
+        match outcome {
             Ok(()) => {}
             // Its end will be reported and says all.
             Err(Failure::Trace(error)) if error.is_gone() => {}

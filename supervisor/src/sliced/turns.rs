@@ -44,7 +44,8 @@ pub(super) enum Begins {
 /// For how long a thread has had the turn.
 pub(super) struct TurnTime {
     alarm: Alarm,
-    clock: libc::clockid_t,
+    /// The process's CPU clock, once it has several threads.
+    clock: Option<libc::clockid_t>,
     /// `-spmsec`, if that is shorter than [`QUANTUM`].
     quantum: Duration,
     /// CPU time of the process when the turn began, or was last given up for nothing.
@@ -71,7 +72,7 @@ impl TurnTime {
     pub(super) fn new(slice: Duration) -> Self {
         Self {
             alarm: Alarm::default(),
-            clock: 0,
+            clock: None,
             quantum: slice.min(QUANTUM),
             since: Duration::ZERO,
             rings_for: None,
@@ -82,12 +83,16 @@ impl TurnTime {
 
     /// A turn begins.
     fn begins(&mut self) {
-        self.since = reading(self.clock).unwrap_or_default();
+        self.since = self.now();
         self.is_over = false;
     }
 
+    fn now(&self) -> Duration {
+        self.clock.and_then(reading).unwrap_or_default()
+    }
+
     fn used(&self) -> Duration {
-        reading(self.clock).unwrap_or_default().saturating_sub(self.since)
+        self.now().saturating_sub(self.since)
     }
 
     fn set(&mut self, what: RingsFor, time: Duration) {
@@ -167,7 +172,7 @@ impl Run<'_> {
         let thread = thread.starts(&child, index, process.pid())?;
         self.resources.statistics.threads += 1;
         if self.turn.alarm.is_none() {
-            self.turn.clock = cpu_clock(process.pid())?;
+            self.turn.clock = Some(cpu_clock(process.pid())?);
             self.turn.alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Turn, process.pid())?;
             self.turn.begins();
         }
