@@ -6,6 +6,7 @@ set -euo pipefail
 packages=(
     gcc g++ libc6-dev                                   # guests; also `cc1` as a program under test
     gzip bzip2 xz-utils tar grep sed diffutils coreutils bash
+    pigz pbzip2 lbzip2 zstd                             # with threads
     perl python3 sqlite3 mawk gawk bc jq lua5.4 openssl
     luajit php-cli php-opcache                          # compilers of their own
     less vim-tiny                                       # at a terminal

@@ -11,7 +11,7 @@ use suites::random::Random;
 use suites::run::{Job, Outcome, run};
 use suites::superpin::{Counted, SERIAL, count_with, total_of};
 use suites::switches;
-use suites::workload::{EVERYDAY, WORKLOADS, Workload, named};
+use suites::workload::{EVERYDAY, THREADED, WORKLOADS, Workload, named};
 
 /// The tools to choose from, the cheapest one most often.
 const TOOLS: [&str; 8] = ["icount2", "icount2", "icount2", "icount1", "memaddr", "dcache", "allcache", "bpred"];
@@ -41,7 +41,7 @@ impl Base {
             total_of(&counted, &self.native).map_err(|error| superpins_words(&counted).unwrap_or(error))
         };
         let total = serially()?;
-        let repeats = self.workload.repeats && serially()? == total;
+        let repeats = self.workload.repeats && !self.workload.has_threads() && serially()? == total;
         println!("{}: {tool} {total}{}", self.workload.name, if repeats { "" } else { ", but not always" });
         let total = repeats.then_some(total);
         self.totals.push((tool, total));
@@ -139,7 +139,7 @@ fn soak(args: Vec<String>) -> Result<u64, String> {
         0 => now.max(1),
         given => given,
     };
-    let all = WORKLOADS.iter().chain(EVERYDAY).filter(|workload| workload.program().is_some());
+    let all = WORKLOADS.iter().chain(EVERYDAY).chain(THREADED).filter(|workload| workload.program().is_some());
     let chosen: Vec<&Workload> = match args.get(2..).unwrap_or(&[]) {
         [] => all.collect(),
         names => names.iter().map(|name| named(name)).collect(),

@@ -3,6 +3,7 @@
 use super::everyday::EVERYDAY;
 use super::inputs;
 use super::job::{Workload, job, program, reading};
+use super::threaded::THREADED;
 use crate::guest;
 use crate::run::Job;
 
@@ -103,7 +104,12 @@ pub const WORKLOADS: &[Workload] = &[
 /// # Panics
 /// If there is none.
 pub fn named(name: &str) -> &'static Workload {
-    WORKLOADS.iter().chain(EVERYDAY).find(|w| w.name == name).unwrap_or_else(|| panic!("no program is named {name}"))
+    WORKLOADS
+        .iter()
+        .chain(EVERYDAY)
+        .chain(THREADED)
+        .find(|w| w.name == name)
+        .unwrap_or_else(|| panic!("no program is named {name}"))
 }
 
 #[cfg(test)]
