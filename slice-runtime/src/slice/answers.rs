@@ -11,7 +11,6 @@ use translator::trace::{Instrument, Trace};
 use super::host::{KERNEL, SliceHost};
 use crate::ports::{Asked, SignalChange, grant};
 use crate::slice::end::{deadline, recurrence, xsave_images};
-use crate::slice::replay::{GoesOn, SliceSpace};
 
 impl Instrument for SliceHost {
     fn instrument(&self, trace: &mut Trace) {
@@ -25,75 +24,14 @@ const SYSCALL_LEN: u64 = 2;
 
 impl SliceHost {
     /// The app goes on with this extended state.
-    fn restore(&self, xstate: LaidOut<'_>, cpu: &mut Cpu) {
+    pub(super) fn restore(&self, xstate: LaidOut<'_>, cpu: &mut Cpu) {
         let Some(here) = xstate.load() else {
             self.fail(&"a signal handler returned to registers that this processor doesn't have");
         };
         cpu.xstate = here;
     }
 
-    /// A thread goes on like this: what can be done for it without executing anything is done.
-    pub(super) fn go_on(&mut self, mut how: Result<GoesOn, Flow>, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        loop {
-            match how {
-                Ok(GoesOn::Here) => {
-                    self.arm_if_exhausted(control);
-                    return Flow::Continue;
-                }
-                Ok(GoesOn::InCall(read)) => how = self.make_call(Some(read), cpu, control),
-                Err(flow) => return flow,
-            }
-        }
-    }
-
-    /// The thread whose turn it is makes a call, or has entered it before others had the turn, when that read what `entered` is the hash of. Tells how a thread goes on then: it, or
-    /// another one. As an error: the engine is left.
-    fn make_call(&mut self, entered: Option<u64>, cpu: &mut Cpu, control: &mut dyn Control) -> Result<GoesOn, Flow> {
-        if let Some(goes_on) = self.turn(Some(entered), cpu, control) {
-            return Ok(goes_on);
-        }
-        let (number, args) = (cpu.registers.get(Gpr::Rax), cpu.registers.syscall_args());
-        let (memory, files, program_break) = (self.memory, self.files, &mut self.program_break);
-        let mut space = SliceSpace { memory, files, program_break, control: &mut *control };
-        let mut replayed = self.replaying.replay(|log| log.call_of(entered, &mut cpu.registers, &mut space));
-        let is_end = number as i64 == libc::SYS_exit;
-        if let Ok(Replayed::Done) = replayed
-            && is_end
-        {
-            self.told.ends(&self.thread, args[0], cpu, self.tool.as_ref());
-            self.tool.thread_ends();
-        } else if let Ok(Replayed::Done | Replayed::Restored(_)) = replayed {
-            let Self { images, calls, tool, .. } = self;
-            let result = cpu.registers.get(Gpr::Rax);
-            images.called(number, args, tool.as_ref(), || calls.made(result, tool.as_ref()));
-            (0..self.take_threads()).for_each(|_| self.thread.has_started());
-        }
-        if let Ok(Replayed::Done) = replayed {
-            let mut space =
-                SliceSpace { memory, files, program_break: &mut self.program_break, control: &mut *control };
-            replayed = self.replaying.replay(|log| log.delivery(&mut cpu.registers, &mut space));
-        }
-        match replayed {
-            Ok(Replayed::Done) => {}
-            Ok(Replayed::Restored(xstate)) => {
-                self.restore(xstate, cpu);
-                let pc = cpu.registers.rip;
-                self.tell_of_signal(|_| SignalChange::Return { pc });
-            }
-            Ok(Replayed::Delivered(xstate, origin)) => {
-                self.restore(xstate, cpu);
-                self.tell_of_signal(|memory| SignalChange::at_handler(&cpu.registers, origin, memory));
-            }
-            Ok(Replayed::Exhausted) => return Err(self.call_at_end(cpu, control)),
-            Err(divergence) => self.diverged(&divergence),
-        }
-        match self.turn(None, cpu, control) {
-            None if is_end => self.fail(&"a thread has ended, and the log doesn't say which one goes on"),
-            goes_on => Ok(goes_on.unwrap_or(GoesOn::Here)),
-        }
-    }
-
-    fn tell_of_signal(&self, what: impl FnOnce(&Here) -> SignalChange) {
+    pub(super) fn tell_of_signal(&self, what: impl FnOnce(&Here) -> SignalChange) {
         if self.tool.wants_signals() {
             self.tool.signal(what(&self.memory));
         }
@@ -115,8 +53,7 @@ impl Host for SliceHost {
         }
         let (number, args) = (cpu.registers.get(Gpr::Rax), cpu.registers.syscall_args());
         self.calls.enter(number, args, cpu.registers.rip.wrapping_sub(SYSCALL_LEN), self.tool.as_ref());
-        let outcome = self.make_call(None, cpu, control);
-        self.go_on(outcome, cpu, control)
+        self.makes_call(cpu, control)
     }
 
     fn nondeterministic(&mut self, what: Nondeterministic, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {

@@ -16,9 +16,8 @@ use syscall_replay::{Divergence, Replayed, Replayer};
 use translator::abi::Cpu;
 
 use crate::ports::{AppThread, Calls, Images, OwnSlot, RunningTool, ThreadsTold, signals_behind, stream};
-use crate::slice::end::first_memory::{CheckpointProcess, FirstMemory};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
-use crate::slice::replay::{Cpuid, GoesOn, OtherThreads, ProgramBreak, Replaying, RunFiles, SliceSpace};
+use crate::slice::replay::{Cpuid, OtherThreads, ProgramBreak, Replaying, RunFiles, SliceSpace};
 use crate::slice::start::aliases;
 
 /// What follows from a slice that comes to another place than the app, and only then why that may be.
@@ -48,13 +47,13 @@ pub struct SliceHost {
     pub(super) cpuid: Cpuid,
     pub(super) full_checks: u64,
     pub(super) stack_checks: u64,
-    memory_checks: u64,
+    pub(super) memory_checks: u64,
     /// Whether another process wrote to memory that this slice has looked at, before the slice's end.
     shared_changed: bool,
     /// Whether the last of these found the end to be right.
-    is_verified: bool,
+    pub(super) is_verified: bool,
     /// The last match of the signature that was none of memory.
-    refused: Option<verify::Difference>,
+    pub(super) refused: Option<verify::Difference>,
     /// Of the states at the end's address that were refused for their registers, the one nearest to the end: in what it differed.
     nearest: Option<String>,
     /// After the end: whether the app, going on, comes back to it.
@@ -109,10 +108,7 @@ impl SliceHost {
         if may_be_fast && !self.calls.is_on() {
             self.replaying.shorten(self.slot.log(), engine);
         }
-        engine.with_cpu(|cpu, control| {
-            let how = self.turn(None, cpu, control).unwrap_or(GoesOn::Here);
-            self.go_on(Ok(how), cpu, control)
-        })
+        engine.with_cpu(|cpu, control| self.first_turn(cpu, control))
     }
 
     /// CPU time that the slice may use; zero: as much as it likes.
@@ -222,84 +218,6 @@ impl SliceHost {
         }
     }
 
-    /// If the call at the slice's end was recorded: does what it did, and compares memory with what the next slice
-    /// started with. To be called when the engine was left.
-    pub fn verify_last_call(&mut self, engine: &mut Runner) {
-        let record = self.slot.last_call();
-        if record.is_empty() || self.end.kind == EndKind::Signature || self.slot.successor().is_none() {
-            return;
-        }
-        let mut registers = engine.cpu().registers;
-        let mut control = engine.control();
-        let (memory, files, program_break) = (self.memory, self.files, &mut self.program_break);
-        let mut space = SliceSpace { memory, files, program_break, control: &mut control };
-        if let Err(divergence) = Replayer::new(record).syscall(&mut registers, &mut space) {
-            self.diverged(&divergence);
-        }
-        if let Some(verify::Difference { address, expected }) = self.memory_difference(registers.rsp()) {
-            let got = self.memory.read_u64(address).unwrap_or(0);
-            let lies = if xsave_images::stored().cover(address) {
-                ". The app had the processor store registers there (xsave, fnstenv), of which what isn't in use may be left out"
-            } else {
-                ""
-            };
-            self.fail(&format_args!(
-                "after its last call at {:#x} it has {got:#x} at {address:#x}, where the app's own run has {expected:#x}{lies}",
-                registers.rip.wrapping_sub(2)
-            ));
-        }
-    }
-
-    /// Compares memory with the next slice's first state.
-    fn memory_difference(&mut self, rsp: u64) -> Option<verify::Difference> {
-        let mut next = self.next_first_memory();
-        let apart = verify::Apart {
-            rsp,
-            left_out: self.left_out(),
-            images: xsave_images::stored(),
-            pushed: self.pushed_by_call(rsp),
-        };
-        self.memory_checks += 1;
-        match verify::compare(&mut next, &apart) {
-            Ok(difference) => {
-                self.is_verified |= difference.is_none();
-                difference
-            }
-            Err(error) => self.fail(&format_args!("cannot compare its end with the next slice's start: {error}")),
-        }
-    }
-
-    /// First addresses, and the first behind, of what isn't compared: a signal's frame, and what the kernel writes for calls in which other threads are.
-    fn left_out(&self) -> Vec<[u64; 2]> {
-        let written = self.others.written_by_calls().into_iter();
-        let written = written.map(|range| [range.address & !7, (range.address + range.len).next_multiple_of(8)]);
-        written.chain([self.end.frame]).collect()
-    }
-
-    /// The memory with which the next slice starts: while the app runs, that of the process that keeps it.
-    fn next_first_memory(&self) -> impl FirstMemory + use<> {
-        let Some(checkpoint) = self.slot.successor().and_then(|next| self.slot.checkpoint_of(next)) else {
-            self.fail(
-                &"its end can't be verified: the process that was to keep the next slice's first state was killed, or \
-                  could not be started (ulimit -u)",
-            );
-        };
-        CheckpointProcess::new(checkpoint).unwrap_or_else(|error| {
-            self.fail(&format_args!("cannot compare its end with the next slice's start: {error}"))
-        })
-    }
-
-    /// What an indirect call before which the slice ends stores: where the processor then finds an address that nothing can have, it takes back all
-    /// but that.
-    fn pushed_by_call(&self, rsp: u64) -> Option<verify::Difference> {
-        let pc = self.end.registers.rip;
-        let mut code = [0; isa::MAX_LEN];
-        let len = self.memory.read_prefix(pc, &mut code);
-        let instruction = isa::Instruction::decode(&code[..len], AppPc(pc)).ok()?;
-        (instruction.kind() == isa::Kind::CallIndirect)
-            .then(|| verify::Difference { address: rsp.wrapping_sub(8), expected: instruction.next_pc().0 })
-    }
-
     pub(super) fn missed(&self, came_to: &dyn std::fmt::Display) -> ! {
         let expected = self.end.registers.rip;
         let Some(refused) = self.refused else {
@@ -315,17 +233,6 @@ impl SliceHost {
              the last time with another word than {word:#x} at {address:#x}. {LIKELY}",
             self.memory_checks
         ));
-    }
-
-    /// In what the state differs from the end.
-    pub(super) fn compared_with_end(&self, cpu: &Cpu) -> String {
-        match self.refused {
-            Some(verify::Difference { address, expected }) => {
-                let got = self.memory.read_u64(address).unwrap_or(0);
-                format!("{got:#x} is at {address:#x}, where the app's own run has {expected:#x}")
-            }
-            None => sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory),
-        }
     }
 
     /// Keeps in what the state at the end's address differs, if no other one was nearer.
@@ -345,14 +252,6 @@ impl SliceHost {
         {
             control.require_word(self.end.registers.rsp() + word as u64 * 8, self.end.stack[word]);
         }
-    }
-
-    /// The signature matches: whether the memory does too.
-    pub(super) fn verified(&mut self, cpu: &Cpu, control: &mut dyn Control) -> bool {
-        let Some(difference) = self.memory_difference(cpu.registers.rsp()) else { return true };
-        control.require_word(difference.address, difference.expected);
-        self.refused = Some(difference);
-        false
     }
 
     /// An instruction whose result must be the master's. The supervisor records those that it knows of

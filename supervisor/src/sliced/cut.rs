@@ -20,7 +20,7 @@ use tracee::{Parent, Stop, Stopped, TraceError};
 use super::log;
 use super::phases::Master;
 use super::time::SliceTime;
-use super::turns::TurnTime;
+use super::turn_time::TurnTime;
 use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, note_all, prepare, send};
 use crate::base::{Failure, Moment};
 use crate::command::Settings;

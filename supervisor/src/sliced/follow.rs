@@ -304,7 +304,7 @@ impl Sliced<'_> {
         if self.run.is_after_the_end() {
             return self.after_the_end(stopped, stop);
         }
-        self.run.counts_stop();
+        self.run.turn.counts_stop();
         if let Stop::SyscallEntry { number, .. } = &stop
             && processor::matters_to(*number)
         {

@@ -11,7 +11,7 @@
 //! From what lies below to what lies above:
 //!
 //! ```text
-//!   boundaries, instructions, memory ◄─ slices ◄─ recorder ◄─ master ◄─ phases, time ◄─ turns ◄─ cut ◄─ ends ◄─ follow
+//!   boundaries, instructions, memory ◄─ slices ◄─ recorder ◄─ master ◄─ phases, time, turn_time ◄─ cut ◄─ turns, ends ◄─ follow
 //! ```
 //!
 //! * [`boundaries`]: when and where a slice ends.
@@ -22,8 +22,7 @@
 //! * [`recorder`]: the recorder inside the app.
 //! * [`master`]: what each of the master's stops means.
 //! * `phases`: what the master is doing; letting it go on, or go. `time`: how long a slice works.
-//! * `turns`: which of its threads runs.
-//! * `cut`: the end of one slice and the start of the next. `ends`: how the run ends. `follow`: reports come in here.
+//! * `cut`: the end of one slice and the start of the next. `turns`: which of the master's threads runs; `turn_time`: for how long. `ends`: how the run ends. `follow`: reports come in here.
 
 mod boundaries;
 mod cut;
@@ -37,6 +36,7 @@ mod phases;
 mod recorder;
 mod slices;
 mod time;
+mod turn_time;
 mod turns;
 
 pub use follow::follow;

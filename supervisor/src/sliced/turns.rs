@@ -6,11 +6,9 @@
 //!   log                          turn: 1 goes on                           turn: 0 goes on
 //! ```
 //! So the interleaving is the sequence of turns, and shared memory needs no record. A turn ends at a call that waits or has lasted, at the thread's end, and, if
-//! others want it, behind a call or at the end of a slice after [`QUANTUM`]. What a thread that hasn't the turn comes to is looked at when it has.
+//! others want it, behind a call or at the end of a slice after a quantum (`turn_time`). What a thread that hasn't the turn comes to is looked at when it has.
 //!
 //! A turn is given to another thread only when there is one: who waits alone and goes on has had it all the time.
-
-use std::time::Duration;
 
 use machine::{Here, Status};
 use syscall_replay::threads::Length;
@@ -20,18 +18,9 @@ use tracee::{Change, Mode, Report, Stop, Stopped};
 use super::cut::Run;
 use super::phases::{Master, OtherThread, Phase};
 use super::slices::Recording;
+use super::turn_time::{Rang, TurnIsIn};
 use crate::base::Failure;
-use crate::events::{Alarm, Purpose};
 use crate::follow::JobStops;
-use crate::sliced::boundaries::{cpu_clock, reading};
-use crate::sliced::master::log_end;
-
-/// CPU time after which a thread gives up its turn, if others want it.
-const QUANTUM: Duration = Duration::from_millis(100);
-/// So much longer a thread may have the turn until it comes to a call, where it is given up without the end of a slice.
-const UNTIL_CALL: Duration = Duration::from_millis(5);
-/// After so long a call isn't a short one any more: others have the turn until it is over.
-const SHORT_CALL: Duration = Duration::from_micros(200);
 
 /// What a thread does that gets the turn.
 pub(super) enum Begins {
@@ -39,66 +28,6 @@ pub(super) enum Begins {
     Ready(Stopped),
     /// It has come to a stop.
     At(Stopped, Stop),
-}
-
-/// For how long a thread has had the turn.
-pub(super) struct TurnTime {
-    alarm: Alarm,
-    /// The process's CPU clock, once it has several threads.
-    clock: Option<libc::clockid_t>,
-    /// `-spmsec`, if that is shorter than [`QUANTUM`].
-    quantum: Duration,
-    /// CPU time of the process when the turn began, or was last given up for nothing.
-    since: Duration,
-    /// The alarm will ring: for what.
-    rings_for: Option<RingsFor>,
-    /// The turn is to be given up as soon as that can be.
-    is_over: bool,
-    /// Stops of whoever had the turn.
-    stops: u64,
-}
-
-/// What the alarm is to tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RingsFor {
-    /// That a call has lasted, which began at this stop.
-    Call(u64),
-    /// That the quantum may be over.
-    Quantum,
-}
-
-impl TurnTime {
-    /// Of a slice length.
-    pub(super) fn new(slice: Duration) -> Self {
-        Self {
-            alarm: Alarm::default(),
-            clock: None,
-            quantum: slice.min(QUANTUM),
-            since: Duration::ZERO,
-            rings_for: None,
-            is_over: false,
-            stops: 0,
-        }
-    }
-
-    /// A turn begins.
-    fn begins(&mut self) {
-        self.since = self.now();
-        self.is_over = false;
-    }
-
-    fn now(&self) -> Duration {
-        self.clock.and_then(reading).unwrap_or_default()
-    }
-
-    fn used(&self) -> Duration {
-        self.now().saturating_sub(self.since)
-    }
-
-    fn set(&mut self, what: RingsFor, time: Duration) {
-        self.alarm.set(time.max(SHORT_CALL));
-        self.rings_for = Some(what);
-    }
 }
 
 impl Master {
@@ -167,15 +96,12 @@ impl Run<'_> {
         if self.master.is_let_go() {
             return Ok(child.detach(0)?);
         }
+        tracee::threads_are_traced();
         let (process, thread) = self.master.parts();
         let index = process.thread_begins();
         let thread = thread.starts(&child, index, process.pid())?;
         self.resources.statistics.threads += 1;
-        if self.turn.alarm.is_none() {
-            self.turn.clock = Some(cpu_clock(process.pid())?);
-            self.turn.alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Turn, process.pid())?;
-            self.turn.begins();
-        }
+        self.turn.start(process.pid())?;
         let tid = child.pid();
         self.master.others.insert(tid, OtherThread { thread, phase: Phase::Ready(child) });
         self.master.queue.push_back(tid);
@@ -224,7 +150,7 @@ impl Run<'_> {
         }
         let memory = Here::of(master.process().pid());
         let Some(slice) = self.slices.recorded_mut() else { return Ok(()) };
-        match log_end(master.thread(), slice, &memory) {
+        match master.thread().logs_end(slice, &memory) {
             None => return Ok(()),
             Some(CallExit::Recorded) => {}
             Some(_) => return Err(no_room()),
@@ -238,7 +164,7 @@ impl Run<'_> {
     /// The first thread has come to its end before the others, and stays there.
     pub(super) fn first_ends(&mut self, stopped: Stopped) -> Result<(), Failure> {
         let Some(slice) = self.slices.recorded_mut() else { return Ok(()) };
-        if log_end(self.master.thread(), slice, &stopped) != Some(CallExit::Recorded) {
+        if self.master.thread().logs_end(slice, &stopped) != Some(CallExit::Recorded) {
             return Err(no_room());
         }
         self.master.process().thread_ends();
@@ -338,7 +264,7 @@ impl Run<'_> {
 
     /// Whether the thread at hand is to give up its turn behind the call that it has just made.
     pub(super) fn gives_way(&mut self) -> bool {
-        let is_wanted = !self.master.queue.is_empty() && self.turn.is_over;
+        let is_wanted = !self.master.queue.is_empty() && self.turn.is_over();
         let is_behind_call = self.slices.recorded().is_some_and(|slice| slice.is_behind_call() && !slice.is_due());
         is_wanted && is_behind_call && self.master.thread().may_give_way()
     }
@@ -353,59 +279,48 @@ impl Run<'_> {
 
     /// The first turn of a slice begins: whether the thread at hand is to give it up.
     pub(super) fn gives_way_at_start(&mut self) -> bool {
-        // It need not be a whole one where a slice ends anyway.
-        let is_over = self.turn.is_over || self.turn.used() * 2 >= self.turn.quantum;
-        is_over && !self.master.queue.is_empty() && self.master.thread().may_give_way()
+        self.turn.is_nearly_over() && !self.master.queue.is_empty() && self.master.thread().may_give_way()
     }
 
     /// Sets the alarm, if others want the turn.
     pub(super) fn watch_turn(&mut self) {
-        if self.master.queue.is_empty() || self.master.is_let_go() {
-            return;
+        if self.is_turn_wanted() && matches!(self.master.phase(), Phase::Running(_)) {
+            let is_in = self.turn_is_in();
+            self.turn.watch(is_in);
         }
-        let Phase::Running(_) = self.master.phase() else { return };
-        let is_in_short_call = self.master.thread().length_of_call() == Length::Short;
-        match self.turn.rings_for {
-            Some(RingsFor::Call(_)) => {}
-            _ if is_in_short_call => self.turn.set(RingsFor::Call(self.turn.stops), SHORT_CALL),
-            Some(RingsFor::Quantum) => {}
-            None => self.turn.set(RingsFor::Quantum, self.turn.quantum.saturating_sub(self.turn.used())),
-        }
-    }
-
-    /// Whoever has the turn has come to a stop.
-    pub(super) fn counts_stop(&mut self) {
-        self.turn.stops += 1;
     }
 
     /// The alarm has rung.
     pub(super) fn turn_may_be_over(&mut self) {
-        let rang_for = self.turn.rings_for.take();
-        if self.master.queue.is_empty() || self.master.is_let_go() {
-            return;
-        }
-        let is_in_call = self.master.thread().is_in_call();
-        let has_lasted = rang_for == Some(RingsFor::Call(self.turn.stops));
-        if is_in_call && has_lasted && self.master.thread().length_of_call() == Length::Short {
-            let (process, thread) = self.master.parts();
-            if let Some(call) = thread.waiting_call() {
-                process.lasting().note(call.number, &call.args);
+        let (is_wanted, is_in) = (self.is_turn_wanted(), self.turn_is_in());
+        match self.turn.rings(is_in) {
+            _ if !is_wanted => {}
+            Rang::Nothing | Rang::IsOver => {}
+            Rang::CallLasts => {
+                let (process, thread) = self.master.parts();
+                if let Some(call) = thread.waiting_call() {
+                    process.lasting().note(call.number, &call.args);
+                }
+                thread.lasts();
             }
-            thread.lasts();
-            return;
-        }
-        let used = self.turn.used();
-        if used >= self.turn.quantum {
-            self.turn.is_over = true;
-        }
-        if used >= self.turn.quantum + UNTIL_CALL && !is_in_call {
-            if let Some(slice) = self.slices.recorded_mut() {
-                slice.set_due(true);
+            Rang::EndsSlice => {
+                if let Some(slice) = self.slices.recorded_mut() {
+                    slice.set_due(true);
+                }
+                self.master.interrupt();
             }
-            self.master.interrupt();
         }
-        if self.turn.is_over && !is_in_call {
-            self.turn.set(RingsFor::Quantum, UNTIL_CALL);
+    }
+
+    fn is_turn_wanted(&self) -> bool {
+        !self.master.queue.is_empty() && !self.master.is_let_go()
+    }
+
+    fn turn_is_in(&mut self) -> TurnIsIn {
+        match self.master.thread() {
+            thread if thread.length_of_call() == Length::Short => TurnIsIn::ShortCall,
+            thread if thread.is_in_call() => TurnIsIn::OtherCall,
+            _ => TurnIsIn::Code,
         }
     }
 }

@@ -33,7 +33,7 @@ mod tests;
 pub use attach::{AttachError, Attached, Rseq, attach};
 pub use breakpoint::{BREAKPOINTS, is_breakpoint, is_step};
 pub use fork::Parent;
-pub use kernel::{ExitStatus, Report, TraceError, next_report};
+pub use kernel::{ExitStatus, Report, TraceError, next_report, threads_are_traced};
 pub use launch::{LaunchError, Program, launch};
 pub use remote::{Remote, find_syscall_instruction};
 pub use state::UserRegisters;

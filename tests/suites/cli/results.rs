@@ -120,8 +120,8 @@ fn a_run_that_fails_leaves_the_file_alone_and_says_why_in_its_report() {
     let options = ["-sp", "0", "-report", &report, "-t", "icount2", "-o", &file];
     let killed = superpin(&[&options[..], &["--", "/bin/sh", "-c", "/bin/sh -c 'kill -KILL $PPID'; :"]].concat());
     assert_eq!(stays(killed, "killed by signal 9"), 128 + libc::SIGKILL);
-    let threaded = of_guest(&["-sp", "1", "-report", &report], &["-o", &file], "threads");
-    assert_eq!(stays(threaded, "thread"), 125);
+    let refused = of_guest(&["-sp", "1", "-report", &report], &["-o", &file], "shared_clone");
+    assert_eq!(stays(refused, "shares its memory"), 125);
     let broken = executable(&scratch.beside("broken"), b"#!/nonexistent/interpreter\n");
     let unstarted = superpin(&[&options[..], &["--", &broken]].concat());
     assert_eq!(stays(unstarted, "broken"), 126);

@@ -25,5 +25,4 @@ pub use cpuid::Cpuid;
 pub use fast_path::Replaying;
 pub use program_break::ProgramBreak;
 pub use space::{RunFiles, SliceSpace};
-pub(in crate::slice) use threads::GoesOn;
-pub use threads::OtherThreads;
+pub use threads::{OtherThreads, Waiting};

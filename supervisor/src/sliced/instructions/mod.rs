@@ -8,16 +8,19 @@
 //!
 //! * `clock`: what traps by itself. `counter`: the time stamp counter, computed from a clock.
 //! * `random`, `vsyscall`: what has to be searched for in code.
+//! * `breakpoints`: the processor's, which each thread has for itself.
 //! * `barren`: code in which `random` found nothing.
 //! * `traps`: breakpoints in the app's code, put and lifted.
 
 mod barren;
+mod breakpoints;
 mod clock;
 mod counter;
 pub mod random;
 mod traps;
 pub mod vsyscall;
 
+pub use breakpoints::{AWAITED, Breakpoints};
 pub use clock::{ClockInstruction, Tsc};
 pub use counter::{CLOCK, Counter, FRACTION, Line};
-pub use random::{AWAITED, Breakpoints, RandomInstructions};
+pub use random::RandomInstructions;

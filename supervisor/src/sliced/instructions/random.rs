@@ -21,24 +21,19 @@ use machine::mapping::{self, Answer, Mapping};
 use machine::{AppPc, Gpr, Memory, PAGE};
 use memchr::memmem;
 use syscall_replay::RandomRecord;
-use tracee::{BREAKPOINTS, Stopped, TraceError};
+use tracee::{Stopped, TraceError};
 
 use super::barren::Barren;
+use super::breakpoints::{AWAITED, Breakpoints};
 use super::traps::Traps;
 use super::vsyscall;
-
-/// The breakpoint at which something takes place that has to wait for the end of a repeated string instruction, or of a block. The others are ours.
-pub const AWAITED: usize = BREAKPOINTS - 1;
-
-/// Those that are set in a thread.
-pub type Breakpoints = [Option<u64>; AWAITED];
 
 /// Bytes of a file that are searched at a time.
 const CHUNK: usize = 1 << 20;
 
 /// The breakpoints.
 pub struct RandomInstructions {
-    set: Breakpoints,
+    set: [Option<u64>; AWAITED],
     /// For further places.
     traps: Traps,
     /// Where there are none.
@@ -96,15 +91,7 @@ impl RandomInstructions {
     /// # Errors
     /// If it was killed.
     pub fn set_for(&self, thread: &mut Stopped, has: &mut Breakpoints) -> Result<(), TraceError> {
-        for (n, (wanted, there)) in self.set.iter().zip(has.iter_mut()).enumerate() {
-            match wanted {
-                _ if wanted == there => {}
-                Some(address) => thread.set_breakpoint(n, *address)?,
-                None => thread.clear_breakpoint(n)?,
-            }
-            *there = *wanted;
-        }
-        Ok(())
+        has.become_those(&self.set, thread)
     }
 
     /// Whether the process has executed one and its trap is still to come.

@@ -3,17 +3,15 @@
 use bubble::shared::SharedContents;
 use machine::Gpr;
 use syscall_replay::effects::{Range, View};
-use syscall_replay::table::{self, Class};
+use syscall_replay::table::{self, Class, Special};
 use syscall_replay::threads::{CloneArgs, Length};
 use syscall_replay::{CallExit as Recorded, LogWriter, PendingCall, Recorder, Unrecorded, is_error, is_restart};
 use tracee::{Stop, Stopped};
 
-use super::call::OpenCall;
 use super::check_calls::Before;
 use super::interrupts::await_interrupt;
 use super::process::Process;
-use super::thread::Thread;
-use super::thread_ends::LeftWords;
+use super::thread::{LeftWords, OpenCall, Thread};
 use crate::app::maps_code;
 use crate::base::{Failure, processor};
 use crate::report::Boundary;
@@ -185,8 +183,15 @@ pub(super) fn exit(
         return Ok(Next::GiveUp(stopped, Stop::SyscallExit { result: result as i64 }, error));
     }
     made(process, thread, &mut stopped, &call.pending, result)?;
+    if call.pending.rule.class == Class::Special(Special::StartThread) && !is_error(result) {
+        process.starts_thread(&mut stopped)?;
+        if process.is_asked_for_cpuid() {
+            // It was given its own back for the new thread.
+            thread.processor.keep();
+        }
+    }
     if call.plan == Plan::StartThread && !slice.is_due() {
-        return starts_thread(process, thread, slice, stopped, &call, result);
+        return records_start(process, slice, stopped, &call, result);
     }
     let kind = match call.plan {
         Plan::Record(_) if slice.is_due() => Boundary::Timeout,
@@ -255,9 +260,8 @@ pub(super) fn exit(
 }
 
 /// A call that starts a thread was made, with this result.
-fn starts_thread(
+fn records_start(
     process: &mut Process,
-    thread: &mut Thread,
     slice: &mut Recording,
     stopped: Stopped,
     call: &OpenCall,
@@ -278,10 +282,6 @@ fn starts_thread(
     }
     if !is_error(result) {
         process.records_birth(result as i32);
-    }
-    if process.is_asked_for_cpuid() {
-        // It was given its own back for the new thread.
-        thread.processor.keep();
     }
     Ok(Next::Resume(stopped, 0))
 }

@@ -8,15 +8,12 @@
 //!        ──► Next: go on, cut here, ask again, give up
 //! ```
 //!
-//! * `process`: what its threads share. `thread`: where one stands, and what is its own, with the invariants.
-//! * `thread_ends`: what a thread leaves behind.
-//! * `call`: a system call that it is in. `check_calls`: whether a call did what the table says.
+//! * `process`: what its threads share. [`thread`]: where one stands, and what is its own, with the invariants.
+//! * `check_calls`: whether a call did what the table says.
 //! * `instructions`: those whose results are recorded, and calls of the vsyscall page.
 //! * `block_ends`: the end of a slice whose time is over, or behind a call that was the last thing it did.
-//! * `throttle`: signals that are held back until it has got on.
 
 mod block_ends;
-mod call;
 mod calls;
 mod check_calls;
 mod deliveries;
@@ -27,8 +24,6 @@ mod signals;
 mod stops;
 mod take_back;
 mod thread;
-mod thread_ends;
-mod throttle;
 
 pub(in crate::sliced) use calls::exit_alone;
 pub(in crate::sliced) use deliveries::{enter_handler, frame_elsewhere};
@@ -36,4 +31,3 @@ pub use process::Process;
 pub use stops::{Leave, handle, leave};
 pub use take_back::take_back;
 pub use thread::Thread;
-pub(in crate::sliced) use thread_ends::log_end;

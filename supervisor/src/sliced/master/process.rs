@@ -285,6 +285,17 @@ impl Process {
         self.born = Some(tid);
     }
 
+    /// A thread was started. From here on the recorder inside it isn't of use, and what is set for it is set for the thread at hand, which is the first one if it is set up: it goes.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(super) fn starts_thread(&mut self, stopped: &mut Stopped) -> Result<(), Failure> {
+        match self.in_process.is_set_up() {
+            true => self.in_process.tear_down(stopped, self.prepared.gadget),
+            false => Ok(()),
+        }
+    }
+
     /// Which thread was started by the call that was recorded last, once.
     pub fn take_born(&mut self) -> Option<i32> {
         self.born.take()
@@ -362,7 +373,7 @@ impl Process {
     /// # Errors
     /// If it was killed.
     pub fn arm(&mut self, thread: &Thread, slice: &Recording, stopped: &mut Stopped) -> Result<(), Failure> {
-        // One thread of several would be as good, but its calls may wait for the others.
+        // The recorder knows of one thread: its calls wait for nobody who needs a turn.
         let is_alone = !self.has_threads() && thread.tid() == self.pid;
         if slice.is_due() || !is_alone || !thread.is_free() || !self.memory.may_record_inside() {
             return Ok(());

@@ -11,5 +11,5 @@ mod wait;
 
 pub use error::TraceError;
 pub(crate) use request::request;
-pub use wait::{ExitStatus, Report, next_report};
+pub use wait::{ExitStatus, Report, next_report, threads_are_traced};
 pub(crate) use wait::{report_on, wait_for_stop};

@@ -1,6 +1,8 @@
 //! What the kernel tells about children: the raw reports, unforgeable and each usable once.
 
 use std::io;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,12 +89,23 @@ pub(crate) fn report_on(pid: i32) -> io::Result<Option<Report>> {
     wait(pid, libc::WNOHANG)
 }
 
+/// Whether any process under control has had several threads.
+static HAVE_THREADS: AtomicBool = AtomicBool::new(false);
+
+/// From now on a process under control may have several threads that are, too.
+pub fn threads_are_traced() {
+    HAVE_THREADS.store(true, Relaxed);
+}
+
 /// Waits for the next stop of `pid`. If it ends instead, that is ESRCH, and the report on it stays for [`next_report`].
+///
+/// The end of a process's first thread isn't reported before the reports on all others are taken: if all end together it has to be seen otherwise.
 pub(crate) fn wait_for_stop(pid: i32) -> io::Result<Report> {
     loop {
         // SAFETY: the structure is plain data, for which zero is a value.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL;
+        let at_once = if HAVE_THREADS.load(Relaxed) { libc::WNOHANG } else { 0 };
+        let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL | at_once;
         // SAFETY: `info` is a valid place for the result.
         if unsafe { libc::waitid(libc::P_PID, pid as u32, &mut info, options) } != 0 {
             let error = io::Error::last_os_error();
@@ -102,6 +115,13 @@ pub(crate) fn wait_for_stop(pid: i32) -> io::Result<Report> {
                 _ => return Err(error),
             }
         }
+        // SAFETY: waitid fills in the process, or leaves it zero if there is nothing to report.
+        if at_once != 0 && unsafe { info.si_pid() } == 0 {
+            if !some_child_reports() && has_ended(pid) {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+            continue;
+        }
         if matches!(info.si_code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
@@ -109,6 +129,22 @@ pub(crate) fn wait_for_stop(pid: i32) -> io::Result<Report> {
             return Ok(report);
         }
     }
+}
+
+/// Waits for a while until there is a report on some child. Its signal is taken if it is blocked: whoever waits for that looks for reports before.
+fn some_child_reports() -> bool {
+    let most = libc::timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+    let set = 1_u64 << (libc::SIGCHLD - 1);
+    let nothing = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: set and time are valid, the description isn't asked for.
+    unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, nothing, &raw const most, size_of::<u64>()) > 0 }
+}
+
+/// Whether a thread has ended, though nobody is told of it yet.
+fn has_ended(tid: i32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{tid}/stat")) else { return true };
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    matches!(state, Some('Z' | 'X'))
 }
 
 fn wait(pid: i32, options: i32) -> io::Result<Option<Report>> {

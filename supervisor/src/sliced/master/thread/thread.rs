@@ -17,17 +17,14 @@
 use std::time::Duration;
 
 use bubble::shared::{End, SharedContents};
-use syscall_replay::table::{Class, Special};
-use syscall_replay::threads::{CloneArgs, Length};
-use syscall_replay::{Recorder, TurnEnd, WaitingCall, is_restart, table};
+use syscall_replay::{Recorder, is_restart, table};
 use tracee::{Running, Stop, Stopped, TraceError};
 
 use super::call::OpenCall;
 use super::throttle::{Leaves, Throttle};
-use crate::app::{Delivery, delivery};
 use crate::base::{Failure, Processor};
-use crate::sliced::boundaries::{Reached, call_end, entry_registers};
-use crate::sliced::instructions::{AWAITED, Breakpoints, Tsc};
+use crate::sliced::boundaries::{Reached, call_end};
+use crate::sliced::instructions::{Breakpoints, Tsc};
 use crate::sliced::slices::{Context, Identity};
 
 /// Calls after which other handlers may be set, and those that start a process, with which one may share what it sets.
@@ -35,7 +32,7 @@ const SETS_HANDLERS: [i64; 6] =
     [libc::SYS_rt_sigaction, libc::SYS_execve, libc::SYS_execveat, libc::SYS_clone, libc::SYS_clone3, libc::SYS_vfork];
 
 /// Where a thread stands.
-enum At {
+pub(super) enum At {
     /// In code of its own.
     Outside,
     /// Between a call's entry stop and its exit stop.
@@ -46,11 +43,11 @@ enum At {
 
 /// A call that was broken off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BrokenOff {
+pub(in crate::sliced::master) struct BrokenOff {
     /// Which.
-    pub(super) number: u64,
+    pub(in crate::sliced::master) number: u64,
     /// Not by the kernel: we have put it off, and the master stands at its `syscall` instruction again.
-    pub(super) is_rewound: bool,
+    pub(in crate::sliced::master) is_rewound: bool,
     /// It has failed because of a program that is executed, and is made a second time.
     is_second: bool,
     /// The recorder knows it, and all that it has written.
@@ -59,13 +56,13 @@ pub(super) struct BrokenOff {
 
 impl BrokenOff {
     /// Whether it was broken off still: `rax` is what the kernel has left there.
-    pub(super) fn is_so(self, rax: u64) -> bool {
+    pub(in crate::sliced::master) fn is_so(self, rax: u64) -> bool {
         self.is_rewound || is_restart(rax)
     }
 }
 
 /// What takes place at a breakpoint.
-pub(super) enum Awaited {
+pub(in crate::sliced::master) enum Awaited {
     /// This signal is delivered. It came in the middle of a repeated string instruction, and has waited for its end.
     Signal(libc::siginfo_t),
     /// The slice ends, or will soon.
@@ -75,25 +72,25 @@ pub(super) enum Awaited {
 /// A thread of the master's.
 pub struct Thread {
     /// Who it is.
-    pub(super) identity: Identity,
+    pub(in crate::sliced::master) identity: Identity,
     /// Where it stands while it hasn't the turn, or would if it lost it.
-    pub(super) context: Option<Box<Context>>,
+    pub(in crate::sliced::master) context: Option<Box<Context>>,
     /// It has lost its turn in the call in which it is.
-    is_left_in_call: bool,
+    pub(super) is_left_in_call: bool,
     /// Where it runs.
     pub(in crate::sliced) processor: Processor,
     /// Records its calls.
-    pub(super) recorder: Recorder,
+    pub(in crate::sliced::master) recorder: Recorder,
     /// Breakpoints that are set for what is recorded, see [`RandomInstructions::set_for`].
-    pub(super) breakpoints: Breakpoints,
-    at: At,
-    awaited: Option<Awaited>,
+    pub(in crate::sliced::master) breakpoints: Breakpoints,
+    pub(super) at: At,
+    pub(super) awaited: Option<Awaited>,
     /// An interrupt is on its way, unless another stop has discarded it.
-    interrupt_sent: bool,
+    pub(super) interrupt_sent: bool,
     /// How it reads the time stamp counter.
-    pub(super) tsc: Tsc,
+    pub(in crate::sliced::master) tsc: Tsc,
     /// Its signals that wait until it has got on.
-    pub(super) throttle: Throttle,
+    pub(in crate::sliced::master) throttle: Throttle,
 }
 
 /// Its calls.
@@ -103,7 +100,7 @@ impl Thread {
         Self::with(Identity::first(pid), Tsc::new(), Throttle::none(pid))
     }
 
-    fn with(identity: Identity, tsc: Tsc, throttle: Throttle) -> Self {
+    pub(super) fn with(identity: Identity, tsc: Tsc, throttle: Throttle) -> Self {
         Self {
             processor: Processor::new(identity.tid()),
             identity,
@@ -119,132 +116,13 @@ impl Thread {
         }
     }
 
-    /// The thread that stands at its birth: the call at hand starts it.
-    ///
-    /// # Errors
-    /// If it was killed.
-    pub fn starts(&mut self, child: &Stopped, index: u64, pid: i32) -> Result<Self, TraceError> {
-        let cleared = self
-            .call()
-            .and_then(|call| CloneArgs::of(call.pending.number, &call.pending.args, child).map(|args| args.cleared()));
-        let identity = self.identity.child(index, child.pid(), cleared.unwrap_or(0));
-        let mut thread = Self::with(identity, self.tsc.clone(), Throttle::of_thread(pid, child.pid()));
-        thread.context = Some(Context::here(child)?);
-        Ok(thread)
-    }
-
-    /// The kernel's number of it.
-    pub fn tid(&self) -> i32 {
-        self.identity.tid()
-    }
-
-    /// It has lost its turn in the call in which it is: others may have it, and slices begin and end, before that is over.
-    pub fn is_left_in_call(&self) -> bool {
-        self.is_left_in_call
-    }
-
-    /// It executes a program, and so becomes the first thread of process `pid`, and the only one.
-    pub fn becomes_first(&mut self, pid: i32) {
-        self.identity = Identity::first(pid);
-        self.processor.is_renamed(pid);
-    }
-
-    /// It stands at the entry of the call by which it ends, and stays there. What the kernel would do at its end is done.
-    ///
-    /// # Errors
-    /// If it was killed.
-    pub(super) fn leaves_words_behind(&mut self, stopped: Stopped) -> Result<Stopped, TraceError> {
-        match self.call().and_then(|call| call.left_words.clone()) {
-            Some(words) => words.leave(stopped),
-            None => Ok(stopped),
-        }
-    }
-
-    /// It stands at a border of a call, in which others may have the turn.
-    ///
-    /// # Errors
-    /// If it was killed.
-    pub fn may_lose_turn_in_call(&mut self, stopped: &Stopped) -> Result<(), TraceError> {
-        if let Some(call) = self.waiting_call() {
-            let registers = entry_registers(&stopped.registers()?, call.number);
-            self.context = Some(Context::in_call(stopped, registers, call)?);
-        }
-        Ok(())
-    }
-
-    /// The call in which it is has lasted: others may have the turn.
-    pub fn lasts(&mut self) {
-        self.is_left_in_call = true;
-    }
-
-    /// The call in which it is, as the log tells of it.
-    pub fn waiting_call(&self) -> Option<WaitingCall> {
-        self.call().map(|call| call.pending.waiting())
-    }
-
-    /// The signal by which the call in which it is ends the process, if that is sent to another thread, or may be: which.
-    pub fn kills_by_call(&self) -> Option<(i32, i32)> {
-        let call = self.call().filter(|_| !self.is_left_in_call)?;
-        let (process, args) = (self.throttle.pid(), call.pending.args);
-        let (to, signal) = match call.pending.number as i64 {
-            libc::SYS_kill if args[0] as i32 == process => (process, args[1] as i32),
-            libc::SYS_tkill => (args[0] as i32, args[1] as i32),
-            libc::SYS_tgkill if args[0] as i32 == process => (args[1] as i32, args[2] as i32),
-            _ => return None,
-        };
-        let dispositions = self.throttle.status().dispositions(signal)?;
-        let is_deadly = (1..=64).contains(&signal) && delivery(signal, dispositions) == Delivery::Death;
-        (is_deadly && to != self.tid()).then_some((to, signal))
-    }
-
-    /// Whether it can wait where it stands, which is between two instructions.
-    pub fn may_give_way(&self) -> bool {
-        matches!(self.at, At::Outside) && self.awaited.is_none() && !self.interrupt_sent
-    }
-
-    /// Whether the call in which it is starts a thread.
-    pub fn starts_thread(&self) -> bool {
-        self.call().is_some_and(|call| call.pending.rule.class == Class::Special(Special::StartThread))
-    }
-
-    /// It loses its turn in the call in which it is. Gives how the log tells of that.
-    pub fn loses_turn_in_call(&mut self) -> Option<TurnEnd> {
-        let At::InCall(call) = &mut self.at else { return None };
-        self.is_left_in_call = true;
-        call.outlives_slice();
-        Some(TurnEnd::InCall(call.pending.waiting()))
-    }
-
-    /// Who it is.
-    pub fn identity(&self) -> &Identity {
-        &self.identity
-    }
-
-    /// Where it stands while it hasn't the turn.
-    pub fn context(&self) -> Option<&Context> {
-        self.context.as_deref()
-    }
-
-    /// It loses its turn where it stands, between two instructions.
-    ///
-    /// # Errors
-    /// If it was killed.
-    pub fn loses_turn_here(&mut self, stopped: &Stopped) -> Result<&Context, TraceError> {
-        Ok(self.context.insert(Context::here(stopped)?))
-    }
-
-    /// Whether it may have to wait in the call in which it is, and for how long as a rule: [`Length::Instant`] if it isn't in one that others may have the turn in.
-    pub fn length_of_call(&self) -> Length {
-        self.call().map_or(Length::Instant, OpenCall::length)
-    }
-
     /// Whether it is inside a system call.
     pub fn is_in_call(&self) -> bool {
         self.call().is_some()
     }
 
     /// The call that it is in.
-    pub(super) fn call(&self) -> Option<&OpenCall> {
+    pub(in crate::sliced::master) fn call(&self) -> Option<&OpenCall> {
         match &self.at {
             At::InCall(call) => Some(call),
             At::Outside | At::BrokenOff(_) => None,
@@ -252,12 +130,12 @@ impl Thread {
     }
 
     /// Whether it will make a call once more that was broken off.
-    pub(super) fn is_to_call_again(&self) -> bool {
+    pub(in crate::sliced::master) fn is_to_call_again(&self) -> bool {
         matches!(self.at, At::BrokenOff(_))
     }
 
     /// It comes to the call `number`: nothing is broken off any more. Whether it is one that is made for the second time.
-    pub(super) fn begins_call(&mut self, number: u64) -> bool {
+    pub(in crate::sliced::master) fn begins_call(&mut self, number: u64) -> bool {
         if SETS_HANDLERS.contains(&(number as i64)) {
             self.throttle.status().forget_dispositions();
         }
@@ -265,13 +143,13 @@ impl Thread {
     }
 
     /// It is at the entry of a call that it will make.
-    pub(super) fn enters(&mut self, call: OpenCall) {
+    pub(in crate::sliced::master) fn enters(&mut self, call: OpenCall) {
         self.is_left_in_call = false;
         self.at = At::InCall(Box::new(call));
     }
 
     /// It is out of the call, if it was in one.
-    pub(super) fn leaves_call(&mut self) -> Option<OpenCall> {
+    pub(in crate::sliced::master) fn leaves_call(&mut self) -> Option<OpenCall> {
         self.is_left_in_call = false;
         match std::mem::replace(&mut self.at, At::Outside) {
             At::InCall(call) => Some(*call),
@@ -283,12 +161,12 @@ impl Thread {
     }
 
     /// The kernel has broken a call off. `is_known`: the recorder knows it, and all that it has written.
-    pub(super) fn is_broken_off(&mut self, number: u64, is_known: bool) {
+    pub(in crate::sliced::master) fn is_broken_off(&mut self, number: u64, is_known: bool) {
         self.at = At::BrokenOff(BrokenOff { number, is_rewound: false, is_second: false, is_known });
     }
 
     /// The call that was broken off, if a record of it can be written. `rax`: what the kernel has left there.
-    pub(super) fn known_broken_off(&self, rax: u64) -> Option<u64> {
+    pub(in crate::sliced::master) fn known_broken_off(&self, rax: u64) -> Option<u64> {
         match self.at {
             At::BrokenOff(call) if call.is_known && !call.is_rewound && call.is_so(rax) => Some(call.number),
             _ => None,
@@ -297,7 +175,7 @@ impl Thread {
 
     /// The call will be entered again, unless a signal comes first. To the app it has been made then, and broken off:
     /// its `syscall` instruction has already overwritten rcx and r11.
-    pub(super) fn rewinds(&mut self, number: u64, is_second: bool) {
+    pub(in crate::sliced::master) fn rewinds(&mut self, number: u64, is_second: bool) {
         // A call that the kernel makes again may have another number then.
         let (number, is_second) = match self.at {
             At::BrokenOff(before) => (before.number, is_second || before.is_second),
@@ -324,7 +202,7 @@ impl Thread {
     }
 
     /// A signal is handled: the call that was broken off, if there is one, won't be made again.
-    pub(super) fn gives_call_up(&mut self) -> Option<BrokenOff> {
+    pub(in crate::sliced::master) fn gives_call_up(&mut self) -> Option<BrokenOff> {
         let At::BrokenOff(call) = self.at else { return None };
         self.at = At::Outside;
         Some(call)
@@ -341,12 +219,12 @@ impl Thread {
     }
 
     /// Whether an interrupt may be on its way.
-    pub(super) fn awaits_interrupt(&self) -> bool {
+    pub(in crate::sliced::master) fn awaits_interrupt(&self) -> bool {
         self.interrupt_sent
     }
 
     /// It has arrived, or nobody waits for it any more.
-    pub(super) fn is_interrupted(&mut self) {
+    pub(in crate::sliced::master) fn is_interrupted(&mut self) {
         self.interrupt_sent = false;
     }
 
@@ -356,48 +234,6 @@ impl Thread {
     /// If it was killed.
     pub fn renew_interrupt(&self, stopped: &Stopped) -> Result<(), TraceError> {
         if self.interrupt_sent && !self.is_in_call() { stopped.interrupt() } else { Ok(()) }
-    }
-}
-
-/// What waits for the end of a repeated string instruction, or of a block.
-impl Thread {
-    /// Whether anything does.
-    pub(super) fn awaits(&self) -> bool {
-        self.awaited.is_some()
-    }
-
-    /// Whether it has come to the breakpoint.
-    pub(super) fn has_come(&self, stopped: &Stopped) -> Result<bool, TraceError> {
-        Ok(self.awaited.is_some() && stopped.has_hit(AWAITED)?)
-    }
-
-    /// Lets it go on to `address`, where this is to take place. Gives a signal that has waited before.
-    pub(super) fn lets_wait(
-        &mut self,
-        stopped: &mut Stopped,
-        address: u64,
-        what: Awaited,
-    ) -> Result<Option<libc::siginfo_t>, TraceError> {
-        stopped.set_breakpoint(AWAITED, address)?;
-        Ok(match self.awaited.replace(what) {
-            Some(Awaited::Signal(info)) => Some(info),
-            _ => None,
-        })
-    }
-
-    /// Nothing waits any more. Gives what has.
-    pub(super) fn waits_no_more(&mut self, stopped: &mut Stopped) -> Result<Option<Awaited>, TraceError> {
-        let Some(awaited) = self.awaited.take() else { return Ok(None) };
-        stopped.clear_breakpoint(AWAITED)?;
-        Ok(Some(awaited))
-    }
-
-    /// The same where something else has come first. Gives a signal that has waited.
-    pub(super) fn drops_awaited(&mut self, stopped: &mut Stopped) -> Result<Option<libc::siginfo_t>, TraceError> {
-        Ok(match self.waits_no_more(stopped)? {
-            Some(Awaited::Signal(info)) => Some(info),
-            _ => None,
-        })
     }
 }
 
@@ -477,7 +313,7 @@ impl Thread {
     }
 
     /// Whether the recorder may have it: it executes code of its own, reads the counter as usual, and nothing is about to happen to it.
-    pub(super) fn is_free(&self) -> bool {
+    pub(in crate::sliced::master) fn is_free(&self) -> bool {
         matches!(self.at, At::Outside)
             && self.awaited.is_none()
             && !self.interrupt_sent

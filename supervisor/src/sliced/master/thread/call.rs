@@ -6,48 +6,48 @@ use syscall_replay::PendingCall;
 use syscall_replay::table::{Class, Special};
 use syscall_replay::threads::{Length, length_of};
 
-use super::check_calls::Before;
-use super::thread_ends::LeftWords;
+use super::left_words::LeftWords;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{Plan, Then};
+use crate::sliced::master::check_calls::Before;
 use crate::sliced::memory::FileWrite;
 
 /// A system call that the master is in.
 pub(in crate::sliced) struct OpenCall {
-    pub(super) pending: PendingCall,
-    pub(super) plan: Plan,
+    pub(in crate::sliced::master) pending: PendingCall,
+    pub(in crate::sliced::master) plan: Plan,
     /// What is to be known of a write to a file that is mapped.
-    pub(super) file_write: Option<FileWrite>,
+    pub(in crate::sliced::master) file_write: Option<FileWrite>,
     /// What others have stored meanwhile is recorded with it.
-    pub(super) brings_news: bool,
+    pub(in crate::sliced::master) brings_news: bool,
     /// Memory at entry, if it is to be compared.
-    pub(super) memory: Option<Before>,
+    pub(in crate::sliced::master) memory: Option<Before>,
     /// Registers at entry, where they will be needed or won't be the same at the exit.
-    pub(super) entry: Option<Registers>,
+    pub(in crate::sliced::master) entry: Option<Registers>,
     /// Memory at entry that other processes may write, if the slice is to end at this call.
-    pub(super) shared: SharedContents,
+    pub(in crate::sliced::master) shared: SharedContents,
     /// How the next slice starts, if this call ends one.
-    pub(super) then: Then,
+    pub(in crate::sliced::master) then: Then,
     /// What the thread leaves behind that ends by it.
-    pub(super) left_words: Option<LeftWords>,
+    pub(in crate::sliced::master) left_words: Option<LeftWords>,
     /// It has failed before because of a program that is executed.
-    pub(super) is_second: bool,
+    pub(in crate::sliced::master) is_second: bool,
 }
 
 impl OpenCall {
     /// Whether a handler returns by it.
-    pub(super) fn is_signal_return(&self) -> bool {
+    pub(in crate::sliced::master) fn is_signal_return(&self) -> bool {
         self.pending.rule.class == Class::Special(Special::SignalReturn)
     }
 
     /// Whether its record tells what the table says of it and no more.
-    pub(super) fn is_recorded_alone(&self) -> bool {
+    pub(in crate::sliced::master) fn is_recorded_alone(&self) -> bool {
         let is_replayed = self.pending.rule.class == Class::Replay && self.plan == Plan::Record(None);
         is_replayed && self.file_write.is_none() && !self.brings_news
     }
 
     /// How long it may take, if others may have the turn meanwhile.
-    pub(super) fn length(&self) -> Length {
+    pub(in crate::sliced::master) fn length(&self) -> Length {
         let is_ordinary = matches!(self.plan, Plan::Record(None) | Plan::Cut(_, None)) && self.then == Then::Fork;
         let is_waited_for = matches!(self.pending.rule.class, Class::Replay | Class::Boundary);
         if is_ordinary && is_waited_for && self.file_write.is_none() && !self.is_second {
@@ -57,15 +57,16 @@ impl OpenCall {
         }
     }
 
-    /// The slice in which it was entered may end before it is over: that it was to end at it is forgotten.
-    pub(super) fn outlives_slice(&mut self) {
+    /// Others have the turn before it is over: the slice in which it was entered may end, and memory changes by what they do.
+    pub(in crate::sliced::master) fn outlives_slice(&mut self) {
+        self.memory = None;
         if let Plan::Cut(Boundary::Timeout | Boundary::Records, refused) = self.plan {
             self.plan = Plan::Record(refused);
         }
     }
 
     /// Whether the last slice has ended before it.
-    pub(super) fn is_alone(&self) -> bool {
+    pub(in crate::sliced::master) fn is_alone(&self) -> bool {
         matches!(self.then, Then::Write { .. })
     }
 }

@@ -7,11 +7,7 @@ use std::ops::Range;
 
 use machine::{Gpr, Memory};
 use syscall_replay::effects;
-use syscall_replay::{CallExit, Recorder};
 use tracee::{Mode, Stop, Stopped, TraceError};
-
-use super::thread::Thread;
-use crate::sliced::slices::Recording;
 
 /// Locks that are looked at: the kernel looks at no more.
 const MOST_LOCKS: usize = 2048;
@@ -25,7 +21,7 @@ const OWNER_DIED: u32 = 0x4000_0000;
 
 /// Words that the kernel may write when a thread ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::sliced) struct LeftWords(Vec<Word>);
+pub(in crate::sliced::master) struct LeftWords(Vec<Word>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Word {
@@ -35,7 +31,7 @@ struct Word {
 
 impl LeftWords {
     /// Of the thread that is about to end. `cleared`: the word that it has named.
-    pub(super) fn of(stopped: &Stopped, cleared: u64) -> Self {
+    pub(in crate::sliced::master) fn of(stopped: &Stopped, cleared: u64) -> Self {
         let mut words = Vec::new();
         words.extend(Some(cleared).filter(|word| *word != 0).map(|address| Word { address, is_lock: false }));
         if let Some(list) = robust_list(stopped.pid()) {
@@ -49,7 +45,7 @@ impl LeftWords {
     ///
     /// # Errors
     /// If it was killed.
-    pub(in crate::sliced) fn leave(&self, mut stopped: Stopped) -> Result<Stopped, TraceError> {
+    pub(super) fn leave(&self, mut stopped: Stopped) -> Result<Stopped, TraceError> {
         // None comes on the way: those that are its own are lost with it.
         stopped.set_signal_mask(u64::MAX)?;
         for Word { address, is_lock } in &self.0 {
@@ -63,7 +59,7 @@ impl LeftWords {
         Ok(stopped)
     }
 
-    fn ranges(&self) -> Vec<effects::Range> {
+    pub(super) fn ranges(&self) -> Vec<effects::Range> {
         self.0.iter().map(|word| effects::Range { address: word.address, len: WORD }).collect()
     }
 }
@@ -123,13 +119,6 @@ fn resume_until(mut stopped: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<
             return Ok(stopped);
         }
     }
-}
-
-/// The thread has ended by the call in which it was, and is gone: records that. `memory`: that of the process. `None`: it has not ended by a call of its own.
-pub(in crate::sliced) fn log_end(thread: &mut Thread, slice: &mut Recording, memory: &dyn Memory) -> Option<CallExit> {
-    let words = thread.call()?.left_words.as_ref()?.ranges();
-    let call = thread.leaves_call()?;
-    Some(slice.log(|log| Recorder::thread_changed(&call.pending, 0, memory, &words, log)))
 }
 
 #[cfg(test)]

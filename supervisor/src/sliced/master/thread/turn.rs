@@ -1,0 +1,142 @@
+//! A thread that hasn't the turn, or loses it, and its beginning and end.
+
+use machine::Memory;
+use syscall_replay::table::{Class, Special};
+use syscall_replay::threads::{CloneArgs, Length};
+use syscall_replay::{CallExit, Recorder, TurnEnd, WaitingCall};
+use tracee::{Stopped, TraceError};
+
+use super::call::OpenCall;
+use super::thread::{At, Thread};
+use super::throttle::Throttle;
+use crate::app::{Delivery, delivery};
+use crate::sliced::boundaries::entry_registers;
+use crate::sliced::slices::{Context, Identity, Recording};
+
+impl Thread {
+    /// The thread that stands at its birth: the call at hand starts it.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn starts(&mut self, child: &Stopped, index: u64, pid: i32) -> Result<Self, TraceError> {
+        let cleared = self
+            .call()
+            .and_then(|call| CloneArgs::of(call.pending.number, &call.pending.args, child).map(|args| args.cleared()));
+        let identity = self.identity.child(index, child.pid(), cleared.unwrap_or(0));
+        let mut thread = Self::with(identity, self.tsc.clone(), Throttle::of_thread(pid, child.pid()));
+        thread.context = Some(Context::here(child)?);
+        Ok(thread)
+    }
+
+    /// It executes a program, and so becomes the first thread of process `pid`, and the only one.
+    pub fn becomes_first(&mut self, pid: i32) {
+        self.identity = Identity::first(pid);
+        self.processor.is_renamed(pid);
+    }
+
+    /// It stands at the entry of the call by which it ends, and stays there. What the kernel would do at its end is done.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(in crate::sliced::master) fn leaves_words_behind(&mut self, stopped: Stopped) -> Result<Stopped, TraceError> {
+        match self.call().and_then(|call| call.left_words.clone()) {
+            Some(words) => words.leave(stopped),
+            None => Ok(stopped),
+        }
+    }
+
+    /// It stands at a border of a call, in which others may have the turn.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn may_lose_turn_in_call(&mut self, stopped: &Stopped) -> Result<(), TraceError> {
+        if let Some(call) = self.waiting_call() {
+            let registers = entry_registers(&stopped.registers()?, call.number);
+            self.context = Some(Context::in_call(stopped, registers, call)?);
+        }
+        Ok(())
+    }
+
+    /// The call in which it is has lasted: others may have the turn.
+    pub fn lasts(&mut self) {
+        self.is_left_in_call = true;
+    }
+
+    /// The call in which it is, as the log tells of it.
+    pub fn waiting_call(&self) -> Option<WaitingCall> {
+        self.call().map(|call| call.pending.waiting())
+    }
+
+    /// The signal by which the call in which it is ends the process, if that is sent to another thread, or may be: which.
+    pub fn kills_by_call(&self) -> Option<(i32, i32)> {
+        let call = self.call().filter(|_| !self.is_left_in_call)?;
+        let (process, args) = (self.throttle.pid(), call.pending.args);
+        let (to, signal) = match call.pending.number as i64 {
+            libc::SYS_kill if args[0] as i32 == process => (process, args[1] as i32),
+            libc::SYS_tkill => (args[0] as i32, args[1] as i32),
+            libc::SYS_tgkill if args[0] as i32 == process => (args[1] as i32, args[2] as i32),
+            _ => return None,
+        };
+        let dispositions = self.throttle.status().dispositions(signal)?;
+        let is_deadly = (1..=64).contains(&signal) && delivery(signal, dispositions) == Delivery::Death;
+        (is_deadly && to != self.tid()).then_some((to, signal))
+    }
+
+    /// Whether it can wait where it stands, which is between two instructions.
+    pub fn may_give_way(&self) -> bool {
+        matches!(self.at, At::Outside) && self.awaited.is_none() && !self.interrupt_sent
+    }
+
+    /// Whether the call in which it is starts a thread.
+    pub fn starts_thread(&self) -> bool {
+        self.call().is_some_and(|call| call.pending.rule.class == Class::Special(Special::StartThread))
+    }
+
+    /// It loses its turn in the call in which it is. Gives how the log tells of that.
+    pub fn loses_turn_in_call(&mut self) -> Option<TurnEnd> {
+        let At::InCall(call) = &mut self.at else { return None };
+        self.is_left_in_call = true;
+        call.outlives_slice();
+        Some(TurnEnd::InCall(call.pending.waiting()))
+    }
+
+    /// It has lost its turn in the call in which it is: others may have it, and slices begin and end, before that is over.
+    pub fn is_left_in_call(&self) -> bool {
+        self.is_left_in_call
+    }
+
+    /// Who it is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Where it stands while it hasn't the turn.
+    pub fn context(&self) -> Option<&Context> {
+        self.context.as_deref()
+    }
+
+    /// It loses its turn where it stands, between two instructions.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn loses_turn_here(&mut self, stopped: &Stopped) -> Result<&Context, TraceError> {
+        Ok(self.context.insert(Context::here(stopped)?))
+    }
+
+    /// Whether it may have to wait in the call in which it is, and for how long as a rule: [`Length::Instant`] if it isn't in one that others may have the turn in.
+    pub fn length_of_call(&self) -> Length {
+        self.call().map_or(Length::Instant, OpenCall::length)
+    }
+
+    /// The kernel's number of it.
+    pub fn tid(&self) -> i32 {
+        self.identity.tid()
+    }
+
+    /// It has ended by the call in which it was, and is gone: records that. `memory`: that of the process. `None`: it has not ended by a call of its own.
+    pub(in crate::sliced) fn logs_end(&mut self, slice: &mut Recording, memory: &dyn Memory) -> Option<CallExit> {
+        let words = self.call()?.left_words.as_ref()?.ranges();
+        let call = self.leaves_call()?;
+        Some(slice.log(|log| Recorder::thread_changed(&call.pending, 0, memory, &words, log)))
+    }
+}
