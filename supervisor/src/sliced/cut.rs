@@ -19,8 +19,7 @@ use tracee::{Parent, Stop, Stopped, TraceError};
 
 use super::log;
 use super::phases::Master;
-use super::time::SliceTime;
-use super::turn_time::TurnTime;
+use super::time::{SliceTime, TurnTime};
 use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, note_all, prepare, send};
 use crate::base::{Failure, Moment};
 use crate::command::Settings;

@@ -11,7 +11,7 @@
 //! From what lies below to what lies above:
 //!
 //! ```text
-//!   boundaries, instructions, memory ◄─ slices ◄─ recorder ◄─ master ◄─ phases, time, turn_time ◄─ cut ◄─ turns, ends ◄─ follow
+//!   boundaries, instructions, memory ◄─ slices ◄─ recorder ◄─ master ◄─ phases, time ◄─ cut ◄─ turns, ends ◄─ follow
 //! ```
 //!
 //! * [`boundaries`]: when and where a slice ends.
@@ -21,8 +21,8 @@
 //! * [`slices`]: slices, from their fork to their result.
 //! * [`recorder`]: the recorder inside the app.
 //! * [`master`]: what each of the master's stops means.
-//! * `phases`: what the master is doing; letting it go on, or go. `time`: how long a slice works.
-//! * `cut`: the end of one slice and the start of the next. `turns`: which of the master's threads runs; `turn_time`: for how long. `ends`: how the run ends. `follow`: reports come in here.
+//! * `phases`: what the master is doing; letting it go on, or go. `time`: how long a slice works, and a thread has the turn.
+//! * `cut`: the end of one slice and the start of the next. `turns`: which of the master's threads runs. `ends`: how the run ends. `follow`: reports come in here.
 
 mod boundaries;
 mod cut;
@@ -36,7 +36,6 @@ mod phases;
 mod recorder;
 mod slices;
 mod time;
-mod turn_time;
 mod turns;
 
 pub use follow::follow;

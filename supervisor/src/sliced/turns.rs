@@ -6,7 +6,7 @@
 //!   log                          turn: 1 goes on                           turn: 0 goes on
 //! ```
 //! So the interleaving is the sequence of turns, and shared memory needs no record. A turn ends at a call that waits or has lasted, at the thread's end, and, if
-//! others want it, behind a call or at the end of a slice after a quantum (`turn_time`). What a thread that hasn't the turn comes to is looked at when it has.
+//! others want it, behind a call or at the end of a slice after a quantum (`time`). What a thread that hasn't the turn comes to is looked at when it has.
 //!
 //! A turn is given to another thread only when there is one: who waits alone and goes on has had it all the time.
 
@@ -18,7 +18,7 @@ use tracee::{Change, Mode, Report, Stop, Stopped};
 use super::cut::Run;
 use super::phases::{Master, OtherThread, Phase};
 use super::slices::Recording;
-use super::turn_time::{Rang, TurnIsIn};
+use super::time::{Rang, TurnIsIn};
 use crate::base::Failure;
 use crate::follow::JobStops;
 

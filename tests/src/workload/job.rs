@@ -1,6 +1,5 @@
 //! A program and how to make its job.
 
-use super::threaded::THREADED;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,11 +30,6 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Whether it has threads: how much they execute depends on how they take turns.
-    pub fn has_threads(&self) -> bool {
-        THREADED.iter().any(|threaded| threaded.name == self.name)
-    }
-
     /// The program's path, if it is installed.
     pub fn program(&self) -> Option<PathBuf> {
         match self.program {

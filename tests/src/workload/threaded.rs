@@ -19,6 +19,13 @@ pub const THREADED: &[Workload] = &[
     program("java-interpreted", "java", |p, _| job!(p, "-Xint", "-version")),
 ];
 
+impl Workload {
+    /// Whether it has threads: how much they execute depends on how they take turns.
+    pub fn has_threads(&self) -> bool {
+        THREADED.iter().any(|threaded| threaded.name == self.name)
+    }
+}
+
 const PYTHON: &str = "\
 import sys, threading, queue
 words = open(sys.argv[1], errors='replace').read(300000).split()

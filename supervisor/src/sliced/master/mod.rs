@@ -8,7 +8,7 @@
 //!        ──► Next: go on, cut here, ask again, give up
 //! ```
 //!
-//! * `process`: what its threads share. [`thread`]: where one stands, and what is its own, with the invariants.
+//! * `process`: what its threads share. `threads`: how many there are, and which goes on. [`thread`]: where one stands, and what is its own, with the invariants.
 //! * `check_calls`: whether a call did what the table says.
 //! * `instructions`: those whose results are recorded, and calls of the vsyscall page.
 //! * `block_ends`: the end of a slice whose time is over, or behind a call that was the last thing it did.
@@ -24,6 +24,7 @@ mod signals;
 mod stops;
 mod take_back;
 mod thread;
+mod threads;
 
 pub(in crate::sliced) use calls::exit_alone;
 pub(in crate::sliced) use deliveries::{enter_handler, frame_elsewhere};

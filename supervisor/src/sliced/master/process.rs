@@ -25,7 +25,7 @@ pub struct Process {
     /// Whose child it is.
     parent: Parent,
     /// Syscall gadget and program break.
-    prepared: Prepared,
+    pub(super) prepared: Prepared,
     /// It has executed nothing of its program yet.
     is_new_image: bool,
     /// Slices may open the control process's descriptors by their names, see [`access`].
@@ -43,13 +43,13 @@ pub struct Process {
     /// Records its calls without stops.
     pub(super) in_process: InProcess,
     /// Threads of its that are there.
-    threads: u32,
+    pub(super) threads: u32,
     /// Threads that it has started: the next one's index is one more.
-    started: u64,
+    pub(super) started: u64,
     /// Its calls that have lasted although most of their kind are short.
-    lasting: LastingCalls,
+    pub(super) lasting: LastingCalls,
     /// The thread that the call which was recorded last has started.
-    born: Option<i32>,
+    pub(super) born: Option<i32>,
     /// Passes on to it what superpin is sent.
     passing: Passing,
     /// `-spverify`: calls at the ends of slices are noted, too.
@@ -237,68 +237,6 @@ impl Process {
     pub(super) fn starts_process(&mut self, stopped: &mut Stopped, is_there: bool) -> Result<(), TraceError> {
         self.children += u64::from(is_there);
         self.memory.starts_process(stopped, self.prepared.gadget)
-    }
-}
-
-/// Its threads.
-impl Process {
-    /// Whether there are several.
-    pub fn has_threads(&self) -> bool {
-        self.threads > 1
-    }
-
-    /// Threads that it has started.
-    pub fn started(&self) -> u64 {
-        self.started
-    }
-
-    /// A thread was born. Gives its index.
-    pub fn thread_begins(&mut self) -> u64 {
-        self.threads += 1;
-        self.started += 1;
-        self.started
-    }
-
-    /// The thread, which stands here, has the turn, and goes on.
-    ///
-    /// # Errors
-    /// If it was killed.
-    pub fn gives_turn(&self, thread: &mut Thread, stopped: &mut Stopped) -> Result<(), TraceError> {
-        thread.identity.goes_on();
-        // Another one may have set it otherwise.
-        thread.throttle.status().forget_dispositions();
-        self.random.set_for(stopped, &mut thread.breakpoints)
-    }
-
-    /// A thread has ended.
-    pub fn thread_ends(&mut self) {
-        self.threads -= 1;
-    }
-
-    /// Calls that have lasted.
-    pub fn lasting(&self) -> &LastingCalls {
-        &self.lasting
-    }
-
-    /// The call that has started thread `tid` is recorded.
-    pub(super) fn records_birth(&mut self, tid: i32) {
-        self.born = Some(tid);
-    }
-
-    /// A thread was started. From here on the recorder inside it isn't of use, and what is set for it is set for the thread at hand, which is the first one if it is set up: it goes.
-    ///
-    /// # Errors
-    /// If it was killed.
-    pub(super) fn starts_thread(&mut self, stopped: &mut Stopped) -> Result<(), Failure> {
-        match self.in_process.is_set_up() {
-            true => self.in_process.tear_down(stopped, self.prepared.gadget),
-            false => Ok(()),
-        }
-    }
-
-    /// Which thread was started by the call that was recorded last, once.
-    pub fn take_born(&mut self) -> Option<i32> {
-        self.born.take()
     }
 }
 

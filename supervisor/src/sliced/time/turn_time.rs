@@ -17,7 +17,7 @@ const UNTIL_CALL: Duration = Duration::from_millis(5);
 const SHORT_CALL: Duration = Duration::from_micros(200);
 
 /// For how long a thread has had the turn.
-pub(super) struct TurnTime {
+pub(in crate::sliced) struct TurnTime {
     alarm: Alarm,
     /// The process's CPU clock, once it has several threads.
     clock: Option<libc::clockid_t>,
@@ -44,7 +44,7 @@ enum RingsFor {
 
 /// Where the thread that has the turn is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TurnIsIn {
+pub(in crate::sliced) enum TurnIsIn {
     /// Code of its own.
     Code,
     /// A call that others may have the turn in, if it lasts.
@@ -55,7 +55,7 @@ pub(super) enum TurnIsIn {
 
 /// What follows from the alarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rang {
+pub(in crate::sliced) enum Rang {
     /// Nothing yet.
     Nothing,
     /// The call has lasted.
@@ -68,7 +68,7 @@ pub(super) enum Rang {
 
 impl TurnTime {
     /// With slices of this length.
-    pub(super) fn new(slice: Duration) -> Self {
+    pub(in crate::sliced) fn new(slice: Duration) -> Self {
         Self {
             alarm: Alarm::default(),
             clock: None,
@@ -84,7 +84,7 @@ impl TurnTime {
     ///
     /// # Errors
     /// If it is gone or the kernel has no timers left.
-    pub(super) fn start(&mut self, pid: i32) -> Result<(), Failure> {
+    pub(in crate::sliced) fn start(&mut self, pid: i32) -> Result<(), Failure> {
         if self.clock.is_none() {
             self.clock = Some(cpu_clock(pid)?);
             self.alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Turn, pid)?;
@@ -94,28 +94,28 @@ impl TurnTime {
     }
 
     /// A turn begins.
-    pub(super) fn begins(&mut self) {
+    pub(in crate::sliced) fn begins(&mut self) {
         self.since = self.now();
         self.is_over = false;
     }
 
     /// Whoever has the turn has come to a stop.
-    pub(super) fn counts_stop(&mut self) {
+    pub(in crate::sliced) fn counts_stop(&mut self) {
         self.stops += 1;
     }
 
     /// Whether the turn is to be given up as soon as that can be.
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::sliced) fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// Whether it is given up where a slice ends anyway: it need not be a whole one.
-    pub(super) fn is_nearly_over(&self) -> bool {
+    pub(in crate::sliced) fn is_nearly_over(&self) -> bool {
         self.is_over || self.used() * 2 >= self.quantum
     }
 
     /// Others want the turn: sets the alarm.
-    pub(super) fn watch(&mut self, is_in: TurnIsIn) {
+    pub(in crate::sliced) fn watch(&mut self, is_in: TurnIsIn) {
         match (self.rings_for, is_in) {
             (Some(RingsFor::Call(_)), _) => {}
             (_, TurnIsIn::ShortCall) => self.set(RingsFor::Call(self.stops), SHORT_CALL),
@@ -125,7 +125,7 @@ impl TurnTime {
     }
 
     /// The alarm has rung, and others want the turn.
-    pub(super) fn rings(&mut self, is_in: TurnIsIn) -> Rang {
+    pub(in crate::sliced) fn rings(&mut self, is_in: TurnIsIn) -> Rang {
         let used = self.used();
         let rang = self.rang(is_in, used);
         if matches!(rang, Rang::IsOver | Rang::EndsSlice) {

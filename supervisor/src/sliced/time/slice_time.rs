@@ -12,7 +12,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(1);
 const SLOWDOWN: u32 = 100;
 
 /// The time of the slice that is recorded.
-pub(super) struct SliceTime {
+pub(in crate::sliced) struct SliceTime {
     timer: Timer,
     /// `-spmsec`.
     wanted: Duration,
@@ -22,7 +22,7 @@ pub(super) struct SliceTime {
 
 impl SliceTime {
     /// Before there is a process whose time it is.
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(in crate::sliced) fn new(settings: &Settings) -> Self {
         let [wanted, grace] = [settings.slice_ms, settings.grace_ms].map(Duration::from_millis);
         Self { timer: Timer::default(), wanted, grace }
     }
@@ -31,38 +31,38 @@ impl SliceTime {
     ///
     /// # Errors
     /// If the process is gone or the kernel has no timers left.
-    pub(super) fn begin(&mut self, pid: i32) -> Result<(), Failure> {
+    pub(in crate::sliced) fn begin(&mut self, pid: i32) -> Result<(), Failure> {
         self.timer = Timer::new(pid)?;
         Ok(())
     }
 
     /// A slice begins, or gets as much time once more.
-    pub(super) fn slice_begins(&mut self) {
+    pub(in crate::sliced) fn slice_begins(&mut self) {
         self.timer.slice_begins(self.wanted);
     }
 
     /// The slice could not be cut when its time was over: the signal comes again soon.
-    pub(super) fn ask_again(&self) {
+    pub(in crate::sliced) fn ask_again(&self) {
         self.timer.set(ASK_AGAIN);
     }
 
     /// The signal has come. Whether the slice's time is over; otherwise there will be another signal.
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::sliced) fn is_over(&self) -> bool {
         self.timer.is_over()
     }
 
     /// A new program was loaded.
-    pub(super) fn image_begins(&mut self) {
+    pub(in crate::sliced) fn image_begins(&mut self) {
         self.timer.image_begins();
     }
 
     /// See [`Timer::is_image_young`].
-    pub(super) fn is_image_young(&self) -> bool {
+    pub(in crate::sliced) fn is_image_young(&self) -> bool {
         self.timer.is_image_young()
     }
 
     /// CPU time that the slice which has just ended in the master may use: what the master did, many times over. Zero: as much as it likes.
-    pub(super) fn cpu_bound(&mut self) -> Duration {
+    pub(in crate::sliced) fn cpu_bound(&mut self) -> Duration {
         match self.timer.used() {
             Some(used) if !self.grace.is_zero() => used * SLOWDOWN + self.grace,
             _ => Duration::ZERO,

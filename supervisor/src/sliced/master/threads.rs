@@ -1,0 +1,69 @@
+//! What the master's process knows of its threads.
+
+use syscall_replay::threads::LastingCalls;
+use tracee::{Stopped, TraceError};
+
+use super::process::Process;
+use super::thread::Thread;
+use crate::base::Failure;
+
+impl Process {
+    /// Whether there are several.
+    pub fn has_threads(&self) -> bool {
+        self.threads > 1
+    }
+
+    /// Threads that it has started.
+    pub fn started(&self) -> u64 {
+        self.started
+    }
+
+    /// A thread was born. Gives its index.
+    pub fn thread_begins(&mut self) -> u64 {
+        self.threads += 1;
+        self.started += 1;
+        self.started
+    }
+
+    /// The thread, which stands here, has the turn, and goes on.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn gives_turn(&self, thread: &mut Thread, stopped: &mut Stopped) -> Result<(), TraceError> {
+        thread.identity.goes_on();
+        // Another one may have set it otherwise.
+        thread.throttle.status().forget_dispositions();
+        self.random.set_for(stopped, &mut thread.breakpoints)
+    }
+
+    /// A thread has ended.
+    pub fn thread_ends(&mut self) {
+        self.threads -= 1;
+    }
+
+    /// Calls that have lasted.
+    pub fn lasting(&self) -> &LastingCalls {
+        &self.lasting
+    }
+
+    /// The call that has started thread `tid` is recorded.
+    pub(super) fn records_birth(&mut self, tid: i32) {
+        self.born = Some(tid);
+    }
+
+    /// A thread was started. From here on the recorder inside it isn't of use, and what is set for it is set for the thread at hand, which is the first one if it is set up: it goes.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(super) fn starts_thread(&mut self, stopped: &mut Stopped) -> Result<(), Failure> {
+        match self.in_process.is_set_up() {
+            true => self.in_process.tear_down(stopped, self.prepared.gadget),
+            false => Ok(()),
+        }
+    }
+
+    /// Which thread was started by the call that was recorded last, once.
+    pub fn take_born(&mut self) -> Option<i32> {
+        self.born.take()
+    }
+}
