@@ -21,6 +21,7 @@ use super::slices::Recording;
 use super::time::{Rang, TurnIsIn};
 use crate::base::Failure;
 use crate::follow::JobStops;
+use crate::sliced::boundaries::Amount;
 
 /// What a thread does that gets the turn.
 pub(super) enum Begins {
@@ -224,6 +225,13 @@ impl Run<'_> {
         }
         let turn = Turn { to: self.master.thread().identity().index(), registers_hash: registers, end };
         if let Some(slice) = self.slices.recorded_mut() {
+            let how = match end {
+                TurnEnd::InCall(_) => 0,
+                TurnEnd::Ready if slice.amount() != Amount::default() => 1,
+                TurnEnd::Ready => 2,
+                TurnEnd::Gone => 3,
+            };
+            self.resources.statistics.turns[how] += 1;
             slice.log_turn(&turn).map_err(|_| no_room())?;
         }
         self.turn.begins();
