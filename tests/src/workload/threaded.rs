@@ -11,7 +11,6 @@ pub const THREADED: &[Workload] = &[
     program("pigz", "pigz", |p, i| job!(p, "-n", "-p3", "-b", "32", "-c", &i.text())),
     program("pbzip2", "pbzip2", |p, i| job!(p, "-q", "-p3", "-b1", "-c", &i.text())),
     program("lbzip2", "lbzip2", |p, i| job!(p, "-n3", "-1", "-c", &i.text())),
-    program("sort-threads", "sort", |p, i| job!(p, "--parallel=3", "-S", "64K", "-T", ".", &i.text())),
     program("node", "node", |p, i| job!(p, &i.script("words.js", NODE), &i.text())),
     program("node-workers", "node", |p, i| job!(p, &i.script("workers.js", WORKERS))),
     program("java", "java", |p, i| job!(p, "-XX:TieredStopAtLevel=1", &i.script("Words.java", JAVA), &i.text())),
