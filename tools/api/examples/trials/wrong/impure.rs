@@ -146,7 +146,7 @@ impure_tool!(FoldsByHash, "folds-by-hash", 0, count_blocks, |local| *local, |tot
     total.wrapping_mul(31).wrapping_add(result));
 
 // Rounded before it is added.
-impure_tool!(Rounds, "rounds", 0, count_blocks, |local| local / 100, |total, result| *total += result);
+impure_tool!(Rounds, "rounds", 0, count_blocks, |local| local.next_power_of_two(), |total, result| *total += result);
 
 // Nothing isn't nothing.
 impure_tool!(CountsSlices, "counts-slices", 0, |_, _| (), |local| local + 1, |total, result| *total += result);
