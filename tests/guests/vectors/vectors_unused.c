@@ -1,8 +1,10 @@
 // Vector registers that XRSTOR has taken out of use stay so while nothing uses them (XGETBV and XSAVE tell, on processors that keep count), and all floating-point exceptions
-// are unmasked meanwhile. A thread that the kernel preempts gets them back in use: such a round is done again.
+// are unmasked meanwhile. A thread that the kernel preempts gets them back in use: such a round is done again, and a slice, which is preempted elsewhere, doesn't do the same.
 // build plain: -O1 -mxsave
 // needs: xgetbv1
 // totals: vary
+// refused sliced: superpin: slice
+// counted: by chance
 // rounds: 200 3000
 #include "guest.h"
 
