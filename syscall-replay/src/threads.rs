@@ -21,17 +21,21 @@ pub struct CloneArgs {
     pub pidfd: u64,
 }
 
-/// The words of a `clone_args` that matter here.
-mod word {
+/// Which word of a `clone_args` says what.
+pub mod word {
+    /// `CLONE_…`.
     pub const FLAGS: usize = 0;
-    pub const PIDFD: usize = 1;
-    pub const CHILD_TID: usize = 2;
-    pub const PARENT_TID: usize = 3;
+    pub(super) const PIDFD: usize = 1;
+    pub(super) const CHILD_TID: usize = 2;
+    pub(super) const PARENT_TID: usize = 3;
+    /// Where the stack starts.
     pub const STACK: usize = 5;
+    /// Its size.
     pub const STACK_SIZE: usize = 6;
+    /// Thread-local storage.
     pub const TLS: usize = 7;
-    /// How many there are.
-    pub const COUNT: usize = 8;
+    /// How many matter here.
+    pub(super) const COUNT: usize = 8;
 }
 
 impl CloneArgs {

@@ -8,7 +8,7 @@ use syscall_replay::{NondeterministicKind, Replayed};
 use translator::abi::Cpu;
 use translator::trace::{Instrument, Trace};
 
-use super::host::{KERNEL, SliceHost};
+use super::host::{KERNEL, SYSCALL_LEN, SliceHost};
 use crate::ports::{Asked, SignalChange, grant};
 use crate::slice::end::{deadline, recurrence, xsave_images};
 
@@ -18,9 +18,6 @@ impl Instrument for SliceHost {
         xsave_images::instrument(trace);
     }
 }
-
-/// Length of the `syscall` instruction.
-const SYSCALL_LEN: u64 = 2;
 
 impl SliceHost {
     /// The app goes on with this extended state.

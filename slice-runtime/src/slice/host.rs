@@ -183,7 +183,7 @@ impl SliceHost {
     /// The slice made a system call after its last record.
     pub(super) fn call_at_end(&mut self, cpu: &Cpu, control: &mut dyn Control) -> Flow {
         let name = syscall_replay::table::name(cpu.registers.get(Gpr::Rax));
-        let pc = cpu.registers.rip.wrapping_sub(2);
+        let pc = cpu.registers.rip.wrapping_sub(SYSCALL_LEN);
         if self.end.kind == EndKind::Signature {
             self.missed(&format_args!("{name} at {pc:#x}"));
         }
@@ -285,6 +285,8 @@ impl SliceHost {
     }
 }
 
+/// Length of the `syscall` instruction.
+pub(super) const SYSCALL_LEN: u64 = 2;
 /// Where the kernel's addresses begin, the vsyscall page among them.
 pub(super) const KERNEL: u64 = 1 << 63;
 /// Why an instruction can't be executed again.

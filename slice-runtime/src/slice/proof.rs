@@ -6,7 +6,7 @@ use machine::{AppPc, Memory};
 use syscall_replay::Replayer;
 use translator::abi::Cpu;
 
-use super::host::SliceHost;
+use super::host::{SYSCALL_LEN, SliceHost};
 use crate::slice::end::first_memory::{CheckpointProcess, FirstMemory};
 use crate::slice::end::{verify, xsave_images};
 use crate::slice::replay::SliceSpace;
@@ -35,7 +35,7 @@ impl SliceHost {
             };
             self.fail(&format_args!(
                 "after its last call at {:#x} it has {got:#x} at {address:#x}, where the app's own run has {expected:#x}{lies}",
-                registers.rip.wrapping_sub(2)
+                registers.rip.wrapping_sub(SYSCALL_LEN)
             ));
         }
     }

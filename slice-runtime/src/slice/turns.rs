@@ -5,12 +5,9 @@ use machine::Gpr;
 use syscall_replay::{OtherThread, Replayed, Turn, TurnEnd};
 use translator::abi::Cpu;
 
-use super::host::SliceHost;
+use super::host::{SYSCALL_LEN, SliceHost};
 use crate::ports::{AppThread, SignalChange, SystemCall};
 use crate::slice::replay::{SliceSpace, Waiting};
-
-/// Length of the `syscall` instruction.
-const SYSCALL_LEN: u64 = 2;
 
 /// What becomes of a thread whose turn it is now.
 pub enum GoesOn {

@@ -214,6 +214,20 @@ impl Stopped {
         self.resume(mode, signal)?.wait()
     }
 
+    /// Goes on, and on, until it comes to a stop that is wanted. Signals on the way are dropped.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn resume_until(mut self, wanted: impl Fn(&Stop) -> bool) -> Result<Self, TraceError> {
+        loop {
+            let (stopped, stop) = self.resume_and_wait(Mode::Syscalls, 0)?;
+            self = stopped;
+            if wanted(&stop) {
+                return Ok(self);
+            }
+        }
+    }
+
     /// After [`Stop::Exec`]: goes on to the end of the exec system call, before the new program's first instruction.
     ///
     /// # Errors

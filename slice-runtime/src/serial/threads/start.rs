@@ -6,6 +6,7 @@
 use std::arch::global_asm;
 
 use machine::{Gpr, Memory};
+use syscall_replay::threads::{CloneArgs, word};
 use translator::abi::Cpu;
 
 use super::block::ThreadBlock;
@@ -54,17 +55,6 @@ unsafe extern "C" {
 /// The first function of a thread, which gets its thread block.
 pub type Begin = extern "C" fn(&'static ThreadBlock) -> !;
 
-/// The words of a `clone_args` that matter here.
-mod word {
-    pub const FLAGS: usize = 0;
-    pub const PIDFD: usize = 1;
-    pub const CHILD_TID: usize = 2;
-    pub const PARENT_TID: usize = 3;
-    pub const STACK: usize = 5;
-    pub const STACK_SIZE: usize = 6;
-    pub const TLS: usize = 7;
-}
-
 /// More words than the kernel knows.
 const MOST_WORDS: usize = 16;
 
@@ -85,27 +75,25 @@ impl NewThread {
         let mut cpu = cpu.clone();
         cpu.registers.finish_syscall(0);
         let mut args = Vec::new();
-        let (flags, stack, tls, written) = if call.number as i64 == libc::SYS_clone3 {
+        if call.number as i64 == libc::SYS_clone3 {
             let [address, size, ..] = call.args;
-            let mut bytes = vec![0; size as usize];
-            if size as usize > MOST_WORDS * 8 || size % 8 != 0 || memory.read(address, &mut bytes).is_err() {
+            let is_known = size as usize <= MOST_WORDS * 8 && size % 8 == 0;
+            let mut bytes = vec![0; if is_known { size as usize } else { 0 }];
+            if !is_known || memory.read(address, &mut bytes).is_err() {
                 return None;
             }
             args.extend(bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))));
-            args.get(word::TLS)?;
-            let written = [word::PIDFD, word::CHILD_TID, word::PARENT_TID].map(|at| args[at]);
-            (args[word::FLAGS], args[word::STACK].wrapping_add(args[word::STACK_SIZE]), args[word::TLS], written)
-        } else {
-            let [flags, stack, parent_tid, child_tid, tls, _] = call.args;
-            (flags, stack, tls, [0, child_tid, parent_tid])
-        };
-        if stack != 0 {
-            cpu.registers.set(Gpr::Rsp, stack);
         }
-        if flags & SETTLS != 0 {
-            cpu.registers.fs_base = tls;
+        let asked = CloneArgs::of(call.number, &call.args, memory)?;
+        if asked.stack != 0 {
+            cpu.registers.set(Gpr::Rsp, asked.stack);
         }
-        Some(Self { call: *call, args, cpu, written: written.into_iter().filter(|word| *word != 0).collect() })
+        if asked.flags & SETTLS != 0 {
+            cpu.registers.fs_base = asked.tls;
+        }
+        // Also what it writes at the thread's end.
+        let cleared = Some(asked.cleared()).filter(|word| *word != 0);
+        Some(Self { call: *call, args, cpu, written: asked.written().chain(cleared).collect() })
     }
 
     /// Starts it, on a stack of the runtime's. Gives what the call gives in the thread that makes it. All signals must be blocked: they are in

@@ -9,7 +9,7 @@
 
 use machine::{Gpr, Memory};
 use syscall_replay::{NondeterministicKind, NondeterministicRecord};
-use tracee::{Mode, Remote, Stop, Stopped, TraceError};
+use tracee::{Remote, Stop, Stopped, TraceError};
 
 use super::counter::Counter;
 use crate::base::{ARCH_SET_CPUID, Failure};
@@ -194,23 +194,13 @@ fn open_at_entry(mut process: Stopped, mode: TscMode) -> Result<Stopped, TraceEr
         turned.set(Gpr::Rdi, a);
         turned.set(Gpr::Rsi, b);
         process.set_registers(&turned)?;
-        process = resume_until(process, |stop| matches!(stop, Stop::SyscallExit { .. }))?;
+        process = process.resume_until(|stop| matches!(stop, Stop::SyscallExit { .. }))?;
         process.set_registers(&again)?;
         if number == libc::SYS_prctl {
-            process = resume_until(process, |stop| matches!(stop, Stop::SyscallEntry { .. }))?;
+            process = process.resume_until(|stop| matches!(stop, Stop::SyscallEntry { .. }))?;
         }
     }
     Ok(process)
-}
-
-fn resume_until(mut process: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<Stopped, TraceError> {
-    loop {
-        let (stopped, stop) = process.resume_and_wait(Mode::Syscalls, 0)?;
-        process = stopped;
-        if wanted(&stop) {
-            return Ok(process);
-        }
-    }
 }
 
 fn read(

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use machine::{Gpr, Memory};
 use syscall_replay::effects;
-use tracee::{Mode, Stop, Stopped, TraceError};
+use tracee::{Stop, Stopped, TraceError};
 
 /// Locks that are looked at: the kernel looks at no more.
 const MOST_LOCKS: usize = 2048;
@@ -106,19 +106,9 @@ fn call_at_entry(mut stopped: Stopped, number: i64, args: [u64; 6]) -> Result<St
         turned.set(gpr, value);
     }
     stopped.set_registers(&turned)?;
-    stopped = resume_until(stopped, |stop| matches!(stop, Stop::SyscallExit { .. }))?;
+    stopped = stopped.resume_until(|stop| matches!(stop, Stop::SyscallExit { .. }))?;
     stopped.set_registers(&again)?;
-    resume_until(stopped, |stop| matches!(stop, Stop::SyscallEntry { .. }))
-}
-
-fn resume_until(mut stopped: Stopped, wanted: impl Fn(&Stop) -> bool) -> Result<Stopped, TraceError> {
-    loop {
-        let (next, stop) = stopped.resume_and_wait(Mode::Syscalls, 0)?;
-        stopped = next;
-        if wanted(&stop) {
-            return Ok(stopped);
-        }
-    }
+    stopped.resume_until(|stop| matches!(stop, Stop::SyscallEntry { .. }))
 }
 
 #[cfg(test)]
@@ -143,8 +133,8 @@ mod tests {
         first.next = &raw const second as u64;
         second.next = &raw const head as u64;
         let start = &raw const head as u64;
+        std::hint::black_box((&first, &second));
         let held = held(start..start + 24, 7, &Here::new());
         assert_eq!(held, [&raw const first.word as u64, &raw const pending.word as u64]);
-        assert_eq!((first.next != 0, second.next != 0), (true, true));
     }
 }

@@ -77,9 +77,12 @@ impl Thread {
             libc::SYS_tgkill if args[0] as i32 == process => (args[1] as i32, args[2] as i32),
             _ => return None,
         };
-        let dispositions = self.throttle.status().dispositions(signal)?;
-        let is_deadly = (1..=64).contains(&signal) && delivery(signal, dispositions) == Delivery::Death;
-        (is_deadly && to != self.tid()).then_some((to, signal))
+        // 0 only asks whether the receiver is there.
+        if !(1..=64).contains(&signal) || to == self.tid() {
+            return None;
+        }
+        let is_deadly = delivery(signal, self.throttle.status().dispositions(signal)?) == Delivery::Death;
+        is_deadly.then_some((to, signal))
     }
 
     /// Whether it can wait where it stands, which is between two instructions.
