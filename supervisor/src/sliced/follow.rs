@@ -173,14 +173,6 @@ impl Sliced<'_> {
 
     /// What follows from that slices have got on.
     fn went_on(&mut self, ended: Ended) -> Result<(), Failure> {
-        let outcome = self.slices_got_on(ended);
-        if self.run.master().is_let_go() && self.run.slices().is_empty() {
-            self.run.master().is_looked_at_no_more();
-        }
-        outcome
-    }
-
-    fn slices_got_on(&mut self, ended: Ended) -> Result<(), Failure> {
         while let Some(slot) = self.run.slices().take_next_counted() {
             self.run.resources().collector.put_together(slot)?;
         }
