@@ -246,6 +246,12 @@ impl XState {
         self.set_value(1 << 5, place.range(), place.start + 8 * number, &value.to_le_bytes());
     }
 
+    /// Makes what protection keys forbid (PKRU) this, if the processor has such keys.
+    pub fn set_protection_keys(&mut self, value: u32) {
+        let place = ComponentPlace::own(component::PKRU.trailing_zeros());
+        self.set_value(component::PKRU, place.range(), place.start, &value.to_le_bytes());
+    }
+
     /// Makes the control and status register of SSE this. Bits that there aren't are left out.
     pub fn set_mxcsr(&mut self, value: u32) {
         let mask = u32::from_le_bytes(self.bytes[MXCSR + 4..MXCSR + 8].try_into().expect("four bytes"));

@@ -33,7 +33,8 @@ pub unsafe fn run(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>) -
             machine::proc::look_in(boot.site.proc);
         }
         // From here on it may be another process, which does other things.
-        checkpoint::keep(slot, boot.site.supervisor);
+        let parent = (boot.site.is_traced == 0).then_some(boot.site.supervisor);
+        checkpoint::keep(slot, parent);
     }
     // SAFETY: the bubble is mapped.
     let tool = unsafe { region::around(tool, slot) };

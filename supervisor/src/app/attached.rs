@@ -6,6 +6,7 @@
 //! * Its restartable sequences aren't watched by the kernel: their code would be looked for at addresses where it doesn't run. It finds itself unregistered, as on a kernel that
 //!   doesn't know them, and is registered again at the end.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -15,7 +16,7 @@ use object::LittleEndian;
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, Sym};
 use syscall_replay::{is_restart, restarted_by};
-use tracee::{AttachError, Attached, Remote, Rseq, Stopped, TraceError, attach};
+use tracee::{AttachError, Attached, Remote, Rseq, Stopped, TraceError, attach, attach_others};
 
 use super::entry::{Prepared, gadget_of, reserve};
 use crate::base::Failure;
@@ -44,7 +45,30 @@ const BELOW_RED_ZONE: u64 = 256;
 pub struct Borrowed {
     /// Its vDSO's bytes.
     bytes: Vec<(u64, [u8; JUMP])>,
-    rseq: Option<Rseq>,
+    /// By thread.
+    rseq: BTreeMap<i32, Rseq>,
+}
+
+/// A process that was running by itself: its threads stand still.
+pub struct Standing {
+    /// The first one.
+    pub process: Stopped,
+    /// Whether it was stopped by a stopping signal before.
+    pub is_stopped: bool,
+    /// The others.
+    pub others: Vec<Stopped>,
+}
+
+/// The same, made what a program is that was started.
+pub struct Taken {
+    /// Its first thread.
+    pub process: Stopped,
+    /// The others.
+    pub others: Vec<Stopped>,
+    /// Its `syscall` instruction and program break.
+    pub prepared: Prepared,
+    /// What it is to be given back.
+    pub borrowed: Borrowed,
 }
 
 /// Looks whether a process can be attached to.
@@ -100,22 +124,29 @@ pub fn check_attachable(pid: i32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes the process under control and stops it. It stands outside of its vDSO, and before a call that it waited in.
+/// Takes the process under control and stops it. `may_have_threads`: it may have several.
 ///
 /// # Errors
 /// If that isn't allowed, or it can't be followed. It goes on as before.
-pub fn find_running(pid: i32) -> Result<Attached, Failure> {
+pub fn find_running(pid: i32, may_have_threads: bool) -> Result<Standing, Failure> {
     check_attachable(pid)?;
     surroundings::check()?;
     let attached = attach(pid, surroundings::PATIENCE).map_err(|error| not_attached(pid, error))?;
+    let Attached { process, is_stopped } = attached;
     let threads = fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
-    if threads > 1 {
-        attached.process.detach(0)?;
+    if threads > 1 && !may_have_threads {
+        process.detach(0)?;
         return Err(Failure::Unsupported(format!(
-            "process {pid} has {threads} threads, and superpin attaches to processes of one thread only, yet"
+            "process {pid} has {threads} threads, and serially superpin attaches to processes of one thread only, yet (-sp 1 does)"
         )));
     }
-    Ok(attached)
+    match attach_others(pid, surroundings::PATIENCE) {
+        Ok(others) => Ok(Standing { process, is_stopped, others }),
+        Err(error) => {
+            process.detach(0)?;
+            Err(not_attached(pid, error))
+        }
+    }
 }
 
 fn not_attached(pid: i32, error: AttachError) -> Failure {
@@ -138,37 +169,55 @@ fn not_attached(pid: i32, error: AttachError) -> Failure {
     Failure::Unsupported(format!("cannot attach to process {pid} ({source}): {why}"))
 }
 
-/// Makes a process that was running what a program is that was started: see the page above. If that fails it is as before.
+/// Makes a process that was running what a program is that was started: see the page above. If that fails it is as before. It stands outside of its vDSO, and
+/// before a call that it waited in.
 ///
 /// # Errors
-/// If superpin can't follow it.
-pub fn prepare_running(mut process: Stopped) -> Result<(Stopped, Prepared, Borrowed), (Option<Stopped>, Failure)> {
-    before_call(&mut process).map_err(|error| (None, error.into()))?;
+/// If superpin can't follow it. Gives its threads, unless it was killed.
+pub fn prepare_running(standing: Standing) -> Result<Taken, (Vec<Stopped>, Failure)> {
+    let Standing { process, others, .. } = standing;
     let vdso = vdso_of(process.pid());
-    for step in 0.. {
-        let rip = process.registers().map_err(|error| (None, error.into()))?.rip();
-        let is_inside = vdso.as_ref().is_some_and(|vdso| vdso.contains(&rip));
-        if !is_inside || step == MOST_STEPS {
-            break;
+    let mut threads = Vec::new();
+    for thread in std::iter::once(process).chain(others) {
+        match out_of_vdso(thread, vdso.as_ref()) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => return Err((threads, error.into())),
         }
-        process = process.step().map_err(|error| (None, error.into()))?;
     }
-    let prepared = gadget_of(&process).and_then(|gadget| {
-        reserve(&mut process, gadget)?;
-        Ok(Prepared::of(&mut process, gadget)?)
+    let process = &mut threads[0];
+    let prepared = gadget_of(process).and_then(|gadget| {
+        reserve(process, gadget)?;
+        Ok(Prepared::of(process, gadget)?)
     });
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return Err((Some(process), error)),
+        Err(error) => return Err((threads, error)),
     };
-    let borrowed = borrow(&mut process, prepared.gadget).and_then(|borrowed| {
+    let borrowed = borrow(&mut threads, prepared.gadget).and_then(|borrowed| {
         // What was found before may lie where other bytes are now.
-        Ok((Prepared { gadget: gadget_of(&process)?, ..prepared }, borrowed))
+        Ok((Prepared { gadget: gadget_of(&threads[0])?, ..prepared }, borrowed))
     });
     match borrowed {
-        Ok((prepared, borrowed)) => Ok((process, prepared, borrowed)),
-        Err(error) => Err((None, error)),
+        Ok((prepared, borrowed)) => {
+            let others = threads.split_off(1);
+            let process = threads.remove(0);
+            Ok(Taken { process, others, prepared, borrowed })
+        }
+        Err(error) => Err((Vec::new(), error)),
     }
+}
+
+/// A thread stands before a call that it waited in, and has come out of its vDSO.
+fn out_of_vdso(mut thread: Stopped, vdso: Option<&Range<u64>>) -> Result<Stopped, TraceError> {
+    before_call(&mut thread)?;
+    for _ in 0..MOST_STEPS {
+        let rip = thread.registers()?.rip();
+        if !vdso.is_some_and(|vdso| vdso.contains(&rip)) {
+            break;
+        }
+        thread = thread.step()?;
+    }
+    Ok(thread)
 }
 
 /// A call that the process waits in is one that it is about to make.
@@ -188,17 +237,20 @@ fn before_call(process: &mut Stopped) -> Result<(), TraceError> {
     process.set_registers(&registers)
 }
 
-fn borrow(process: &mut Stopped, gadget: u64) -> Result<Borrowed, Failure> {
-    let pid = process.pid();
-    let failed = |source| TraceError::Memory { pid, source };
+fn borrow(threads: &mut [Stopped], gadget: u64) -> Result<Borrowed, Failure> {
     let mut borrowed = Borrowed::default();
-    if let Some(rseq) = process.rseq() {
-        leave_sequence(process, &rseq)?;
+    for thread in &mut *threads {
+        let Some(rseq) = thread.rseq() else { continue };
+        leave_sequence(thread, &rseq)?;
         const UNREGISTER: u64 = 1;
         let args = [rseq.address, rseq.size.into(), UNREGISTER, rseq.signature.into(), 0, 0];
-        let result = Remote::new(process, gadget)?.call(libc::SYS_rseq, args)?;
-        borrowed.rseq = (result == 0).then_some(rseq);
+        if Remote::new(thread, gadget)?.call(libc::SYS_rseq, args)? == 0 {
+            borrowed.rseq.insert(thread.pid(), rseq);
+        }
     }
+    let process = &mut threads[0];
+    let pid = process.pid();
+    let failed = |source| TraceError::Memory { pid, source };
     let Some(vdso) = vdso_of(pid) else { return Ok(borrowed) };
     let mut image = vec![0; (vdso.end - vdso.start) as usize];
     process.read(vdso.start, &mut image).map_err(failed)?;
@@ -258,12 +310,12 @@ fn symbols(image: &[u8]) -> object::Result<Vec<(u64, i64)>> {
 }
 
 impl Borrowed {
-    /// Gives all back; another `syscall` instruction is to be looked for then.
+    /// Gives back what is a thread's, and what is its process's; another `syscall` instruction is to be looked for then.
     ///
     /// # Errors
     /// If the process was killed.
     pub fn give_back(&mut self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
-        if let Some(rseq) = self.rseq.take() {
+        if let Some(rseq) = self.rseq.remove(&process.pid()) {
             let args = [rseq.address, rseq.size.into(), 0, rseq.signature.into(), 0, 0];
             Remote::new(process, gadget)?.call(libc::SYS_rseq, args)?;
         }
@@ -286,7 +338,7 @@ fn vdso_of(pid: i32) -> Option<Range<u64>> {
     Some(vdso.start..vdso.end)
 }
 
-/// What the kernel knows of a thread that was running, see [`bubble::boot::Site::registered`].
+/// What the kernel knows of a thread that was running, see [`bubble::boot::Site::registered`]: the word that is cleared when it ends comes first.
 ///
 /// # Errors
 /// If it was killed.

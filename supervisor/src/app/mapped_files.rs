@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
+use super::mappings::Mapping;
 use super::places;
 use crate::run_memory::OpenFiles;
 
@@ -175,6 +176,13 @@ impl KeptFiles {
             self.hold(&file);
         }
         writable
+    }
+
+    /// The app has a mapping of a file. Whether that is held: it must not change from now on. Not if somebody may write it, or it can't be found by its name.
+    pub fn hold_mapped(&mut self, map: &Mapping) -> bool {
+        let found =
+            File::open(&map.name).ok().filter(|file| file.metadata().is_ok_and(|metadata| map.is_of(metadata.ino())));
+        found.is_some_and(|file| !map.is_shared_for_writing() && !has_writers(&file) && self.hold(&file).is_some())
     }
 
     /// The app has mapped code of a file at `start`.

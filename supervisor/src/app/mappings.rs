@@ -75,6 +75,16 @@ impl Mapping {
         Self { start, end: start + len, offset: 0, ..self.clone() }
     }
 
+    /// Whether it shows a file, or what was one.
+    pub fn is_file(&self) -> bool {
+        self.name.starts_with('/') && !self.is_anonymous && self.segment.is_none()
+    }
+
+    /// Whether stores to it are the file's.
+    pub fn is_shared_for_writing(&self) -> bool {
+        self.is_shared && self.protection & libc::PROT_WRITE != 0
+    }
+
     /// Whether it may show the file with this inode: the device has another number here than there on some file systems.
     pub fn is_of(&self, inode: u64) -> bool {
         is_inode(&self.object, inode)

@@ -28,7 +28,7 @@ mod notices;
 mod places;
 mod signals;
 
-pub use attached::{Borrowed, check_attachable, find_running, prepare_running, registered};
+pub use attached::{Borrowed, Standing, Taken, check_attachable, find_running, prepare_running, registered};
 pub use company::{Company, Layers, LayersOfObjects, chunks, is_swapping, leaves_locks, write};
 pub use entry::{Prepared, gadget_of, prepare};
 pub use holders::others_have;

@@ -192,7 +192,6 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     if let Some(pid) = parsed.pid {
         let wrong = [
             (!parsed.app.is_empty(), "a program, which would be started"),
-            (parsed.sp, "-sp 1: superpin attaches serially only, yet"),
             (parsed.follow, "-follow 1: what the process starts isn't followed, yet"),
             (parsed.persist.is_some(), "-persist, which needs an app at the same addresses in each run"),
         ];

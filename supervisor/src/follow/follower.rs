@@ -21,6 +21,10 @@ pub trait Follower<'a> {
     fn adopt_thread(&mut self, thread: Stopped) {
         drop(thread.detach(0));
     }
+    /// A process that a slice of it has forked, before its first instruction.
+    fn adopt_slice(&mut self, process: Stopped) {
+        drop(process.detach(0));
+    }
     /// Some other process has ended.
     fn other_ended(&mut self, pid: i32, exit: ExitStatus);
     /// The process is to go on natively for good, and its result to be what there is until then.

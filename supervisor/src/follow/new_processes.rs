@@ -21,6 +21,8 @@ pub enum ProcessKind {
     VforkChild(Company),
     /// It is no process, but a thread of a followed one.
     Thread,
+    /// It is a slice's.
+    Slice,
     /// Nobody follows its parent: nor is it.
     Unfollowed,
 }
@@ -53,8 +55,13 @@ pub enum Origin {
     Image,
     /// A copy of a process, at an instruction of the app's.
     Copy(Box<InheritedState>),
-    /// A process that was running by itself. It stands where it was stopped, and is stopped by a stopping signal if this says so.
-    Running(bool),
+    /// A process that was running by itself. It stands where it was stopped.
+    Running {
+        /// By a stopping signal.
+        is_stopped: bool,
+        /// Its other threads.
+        others: Vec<Stopped>,
+    },
 }
 
 impl InheritedState {

@@ -191,9 +191,9 @@ impl<'a> Processes<'a> {
         let pid = process.pid();
         match new_process.kind {
             ProcessKind::Unfollowed => drop(process.detach(0)),
-            ProcessKind::Thread => {
+            ProcessKind::Thread | ProcessKind::Slice => {
                 if let Some(member) = self.members.iter_mut().find(|member| member.pid == parent) {
-                    member.adopt_thread(process);
+                    member.adopt(process, matches!(new_process.kind, ProcessKind::Slice));
                 }
             }
             kind if !self.settings.follow || has_other_numbers(pid) => {

@@ -91,10 +91,12 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// A new thread of its process, before its first instruction.
-    pub fn adopt_thread(&mut self, thread: Stopped) {
-        if let MemberStage::Follows(follower) = &mut self.stage {
-            follower.adopt_thread(thread);
+    /// A new thread of its process, or a process of a slice of it, before its first instruction.
+    pub fn adopt(&mut self, new: Stopped, is_slice: bool) {
+        match &mut self.stage {
+            MemberStage::Follows(follower) if is_slice => follower.adopt_slice(new),
+            MemberStage::Follows(follower) => follower.adopt_thread(new),
+            MemberStage::Prints(_) | MemberStage::Waits(..) => {}
         }
     }
 

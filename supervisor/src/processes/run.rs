@@ -4,10 +4,10 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use tracee::{Attached, Follows, Program, Stopped};
+use tracee::{Follows, Program, Stopped};
 
 use super::event_loop::Processes;
-use crate::app::{check_attachable, find_running};
+use crate::app::{Standing, check_attachable, find_running};
 use crate::base::Failure;
 use crate::command::{Inherited, Settings, ToolImage, ToolInfo, did_you_mean, own_limits, program, surroundings};
 use crate::events::Events;
@@ -67,11 +67,11 @@ fn run_attached(settings: &Settings, pid: i32, has_begun: &mut bool) -> Result<i
     log::open(&settings.watch)?;
     let processes = Processes::new(settings, &image);
     let resources = Resources::new(settings, &image, None)?;
-    let Attached { process, is_stopped } = find_running(pid)?;
+    let Standing { process, is_stopped, others } = find_running(pid, settings.sliced)?;
     log::watch(settings.watch.addresses(pid)?);
     resources.memory.watch(log::watched());
     *has_begun = true;
-    processes.run(process, Origin::Running(is_stopped), resources, &events)
+    processes.run(process, Origin::Running { is_stopped, others }, resources, &events)
 }
 
 fn check_tool(settings: &Settings, tools: &[ToolInfo]) -> Result<(), Failure> {

@@ -17,7 +17,7 @@ use tracee::{Change, ExitStatus, Mode, Report, Running, Stop, Stopped};
 use super::departure::{self, Departed, Parting};
 use super::patience::{Advice, Patience};
 use super::throttle::Throttle;
-use crate::app::{Borrowed, Company, Kept, MutableFiles, OwnLimits, Prepared, gadget_of, note_all};
+use crate::app::{Borrowed, Company, Kept, MutableFiles, OwnLimits, Prepared, Standing, gadget_of, note_all};
 use crate::base::Failure;
 use crate::events::{ENDING, Passing, Taken};
 use crate::follow::{Follower, InheritedState, JobStop, JobStops, NewProcess, Origin, Outcome, ProcessKind, Resources};
@@ -57,7 +57,7 @@ pub fn follow<'a>(process: Stopped, origin: Origin, resources: Resources<'a>) ->
         match origin {
             Origin::Image => serial.start_image(process, Behind::default()),
             Origin::Copy(inherited) => serial.start_copy(process, *inherited),
-            Origin::Running(is_stopped) => serial.start_running(process, is_stopped),
+            Origin::Running { is_stopped, others } => serial.start_running(Standing { process, is_stopped, others }),
         }
     });
     serial.check(started);
@@ -234,6 +234,7 @@ impl Serial<'_> {
             forked: None,
             signal_area: machine::signal_area::ask()
                 .map_err(|source| Failure::System { action: "find out what a signal frame holds", source })?,
+            is_traced: false,
             registered: self.attached.as_ref().map_or([0; 3], |(_, registered)| *registered),
         };
         let known = takeover::Known {

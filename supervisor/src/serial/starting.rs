@@ -5,7 +5,7 @@ use tracee::{Follows, Mode, Stopped};
 
 use super::departure::Parting;
 use super::serial::Serial;
-use crate::app::{name_of, prepare, prepare_running, registered};
+use crate::app::{Standing, Taken, name_of, prepare, prepare_running, registered};
 use crate::base::Failure;
 use crate::follow::{InheritedState, run_to};
 
@@ -36,14 +36,15 @@ impl Serial<'_> {
         self.start(process, prepared, Behind::default())
     }
 
-    /// An app that was running by itself. `is_stopped`: by a stopping signal, which it stays.
-    pub(super) fn start_running(&mut self, process: Stopped, is_stopped: bool) -> Result<(), Failure> {
+    /// An app that was running by itself. If it was stopped by a stopping signal it stays so.
+    pub(super) fn start_running(&mut self, standing: Standing) -> Result<(), Failure> {
         self.resources.name = name_of(self.pid);
-        let (mut process, prepared, borrowed) = match prepare_running(process) {
-            Ok(prepared) => prepared,
-            Err((process, why)) => {
+        let is_stopped = standing.is_stopped;
+        let Taken { mut process, prepared, borrowed, .. } = match prepare_running(standing) {
+            Ok(taken) => taken,
+            Err((threads, why)) => {
                 // It goes on natively.
-                process.map_or(Ok(()), |process| process.detach(0))?;
+                threads.into_iter().try_for_each(|thread| thread.detach(0))?;
                 self.parting = Parting::Done;
                 self.fail(why);
                 return Ok(());

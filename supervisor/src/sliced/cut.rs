@@ -19,11 +19,12 @@ use tracee::{Parent, Stop, Stopped, TraceError};
 
 use super::log;
 use super::phases::Master;
+use super::slices::TracedSlices;
 use super::time::{SliceTime, TurnTime};
 use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, note_all, prepare, send};
 use crate::base::{Failure, Moment};
 use crate::command::Settings;
-use crate::follow::{Origin, Resources};
+use crate::follow::Resources;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{Cut, Next, Then};
 use crate::sliced::master::{self, enter_handler, frame_elsewhere};
@@ -33,13 +34,17 @@ use crate::takeover::{self, Entered, take_over};
 /// A sliced run: the master, and the slices that are forked from it.
 pub(super) struct Run<'a> {
     pub(super) master: Master,
-    time: SliceTime,
+    pub(super) time: SliceTime,
     pub(super) slices: Slices,
     pub(super) resources: Resources<'a>,
     /// For how long a thread has had the turn.
     pub(super) turn: TurnTime,
     /// The app is to go on without us.
     pub(super) detaches: bool,
+    /// The app was stopped by a stopping signal when it was attached to, and is to stay so.
+    pub(super) stops_again: bool,
+    /// Processes of slices, if those can't be our children: they are traced, which tells of their ends.
+    pub(super) traced: TracedSlices,
 }
 
 impl<'a> Run<'a> {
@@ -48,29 +53,16 @@ impl<'a> Run<'a> {
         let slices = Slices::new(settings.max_running, settings.call_limit, &settings.region);
         let master = Master::new(pid, parent, settings);
         let turn = TurnTime::new(Duration::from_millis(settings.slice_ms));
-        Self { master, time: SliceTime::new(settings), slices, resources, turn, detaches: false }
-    }
-
-    /// The first slice begins with the process as it is, or with its program.
-    pub(super) fn begin(&mut self, mut process: Stopped, origin: Origin) -> Result<(), Failure> {
-        let (master, thread) = self.master.parts();
-        self.time.begin(master.pid())?;
-        master.memory().files().tell(self.resources.memory.files()?);
-        let Resources { kept, memory, statistics, .. } = &mut self.resources;
-        kept.begin(master.pid(), memory, statistics);
-        thread.begin(master.pid())?;
-        let cut = match origin {
-            Origin::Running(_) => return Err(Failure::Unsupported("attaching is serial only, yet".into())),
-            Origin::Image => Cut::new(Boundary::Exec, None, Then::Image),
-            Origin::Copy(inherited) => {
-                self.resources.name.clone_from(&inherited.name);
-                note_all(master.pid(), &self.resources.memory.files()?);
-                master.inherit(&mut process, *inherited)?;
-                thread.inherit(&mut process, master.gadget())?;
-                Cut::new(Boundary::Process, None, Then::Fork)
-            }
-        };
-        self.cut(process, cut, Moment::now())
+        Self {
+            master,
+            time: SliceTime::new(settings),
+            slices,
+            resources,
+            turn,
+            detaches: false,
+            stops_again: false,
+            traced: TracedSlices::default(),
+        }
     }
 
     /// The master.
@@ -98,6 +90,10 @@ impl<'a> Run<'a> {
 
     /// The timer's signal has come. Inside a system call its exit is soon enough; otherwise the master is interrupted.
     pub(super) fn time_is_over(&mut self) {
+        if self.slices.last().is_some() {
+            // What is recorded doesn't matter.
+            return;
+        }
         // If its time was over before, this is to ask again.
         let slice = self.slices.recorded_mut();
         if slice.as_ref().is_some_and(|slice| slice.is_due()) || self.time.is_over() {
@@ -286,6 +282,10 @@ impl<'a> Run<'a> {
         } else {
             let (process, thread) = self.master.parts();
             process.arm(thread, &slice, &mut stopped)?;
+            if std::mem::take(&mut self.stops_again) {
+                // It is in the hands of the kernel still, which stops it at once.
+                stopped.interrupt()?;
+            }
             self.master.resume(stopped, 0)?;
         }
         self.time.slice_begins();
@@ -355,6 +355,7 @@ impl<'a> Run<'a> {
             file_pages: &file_pages,
             snapshot: self.resources.memory.snapshot(),
             signal_area: SignalArea::default(),
+            is_traced: self.traced.are_wanted(),
             registered: [0; 3],
         };
         let known = takeover::Known {
@@ -373,7 +374,7 @@ impl<'a> Run<'a> {
             take_over(&mut copy, start.entered, &state, &site, self.resources.image, &self.resources.memory)
         });
         let taken = taken.map(|steps| recording.is_taken_over_by(steps));
-        if let Err(error) = taken.and_then(|()| copy.detach(0)) {
+        if let Err(error) = taken.and_then(|()| self.traced.release(copy)) {
             kill(pid);
             return Err(Failure::Slice { slice: number, report: error.to_string() });
         }

@@ -3,6 +3,7 @@
 use syscall_replay::is_restart;
 use tracee::{Change, ExitStatus, Parent, Report, Running, Stop, Stopped};
 
+use super::begin_end::no_memory_for_log;
 use super::cut::Run;
 use super::log;
 use super::turns::Begins;
@@ -14,7 +15,7 @@ use crate::sliced::boundaries::{Next, lends_all};
 use crate::sliced::memory::busy_programs;
 use crate::sliced::slices::Ended;
 
-/// Follows a process in slices to its end. `is_first`: it is our child, and not one of a process that is followed.
+/// Follows a process in slices to its end. `is_first`: it isn't one that a followed process has started.
 pub fn follow<'a>(
     process: Stopped,
     origin: Origin,
@@ -23,7 +24,8 @@ pub fn follow<'a>(
     resources: Resources<'a>,
 ) -> impl Follower<'a> + use<'a> {
     let pid = process.pid();
-    let parent = if is_first { Parent::Tracer } else { Parent::Other };
+    let is_child = is_first && !matches!(origin, Origin::Running { .. });
+    let parent = if is_child { Parent::Tracer } else { Parent::Other };
     let mut sliced = Sliced {
         run: Run::new(pid, parent, settings, resources),
         affinity: Affinity::new(),
@@ -58,7 +60,12 @@ impl<'a> Follower<'a> for Sliced<'a> {
     }
 
     fn has_thread(&self, tid: i32) -> bool {
-        self.run.master.has_thread(tid)
+        self.run.master.has_thread(tid) || self.run.traced.has(tid)
+    }
+
+    fn adopt_slice(&mut self, process: Stopped) {
+        // An error means that it was killed.
+        let _ = self.run.traced.release(process);
     }
 
     fn adopt_thread(&mut self, thread: Stopped) {
@@ -200,9 +207,8 @@ impl Sliced<'_> {
                 if let Some(stopped) = self.run.slices().has_stopped_in() {
                     self.run.resources().statistics.stopped_in(stopped);
                 }
-                if let Some(last) = last.filter(|_| !self.follows) {
-                    self.run.slices().forget_behind(last);
-                    if self.ends_app { self.run.master().end() } else { self.run.master().let_go() }
+                if last.is_some() && !self.follows {
+                    self.tool_looks_no_more();
                 }
                 self.run.retry()
             }
@@ -211,6 +217,19 @@ impl Sliced<'_> {
                 Ok(())
             }
             Ended::Other => self.run.retry(),
+        }
+    }
+
+    /// Slices that are yet to come don't matter. Those that look at the app's files want them as they were: until all of them have finished it isn't let go.
+    fn tool_looks_no_more(&mut self) {
+        self.run.slices().let_run();
+        if self.ends_app {
+            self.run.slices().forget_recorded();
+            self.run.master().end();
+        } else if self.run.slices().all_others_have_finished() {
+            self.run.slices().forget_recorded();
+            self.run.master().is_looked_at_no_more();
+            self.run.master().let_go();
         }
     }
 
@@ -224,10 +243,25 @@ impl Sliced<'_> {
         self.run.master().resume(stopped, 0)
     }
 
+    /// A slice's process that is traced has stopped or ended.
+    fn slice_reports(&mut self, report: Report) -> Result<(), Failure> {
+        let pid = report.pid();
+        if let Some(exit) = report.exit() {
+            self.run.traced.ends(pid);
+            return self.ended(pid, exit);
+        }
+        let forked = self.run.traced.stops(report)?;
+        self.new_processes.extend(forked.map(|child| NewProcess { child, kind: ProcessKind::Slice }));
+        Ok(())
+    }
+
     fn look_at(&mut self, report: Report) -> Result<(), Failure> {
         // To ask the time takes a call each time, as long as this process shares a processor with the master.
         let since = self.is_measured.then(Moment::now);
         let tid = report.pid();
+        if self.run.traced.has(tid) {
+            return self.slice_reports(report);
+        }
         if let Some(exit) = report.exit() {
             return match tid == self.run.master().process().pid() {
                 true => self.run.app_ended(exit),
@@ -302,7 +336,7 @@ impl Sliced<'_> {
             return self.run.leave_in_call(stopped, stop, number);
         }
         if self.run.is_after_the_end() {
-            return self.after_the_end(stopped, stop);
+            return self.run.after_the_end(stopped, stop);
         }
         self.run.turn.counts_stop();
         if let Stop::SyscallEntry { number, .. } = &stop
@@ -320,6 +354,7 @@ impl Sliced<'_> {
                     true => self.run.give_way(stopped)?,
                     false => self.run.resume(stopped, signal)?,
                 }
+                self.run.hurries_call();
             }
             Next::Ends(stopped) => self.run.first_ends(stopped)?,
             Next::Stay(stopped) => self.run.master().stay(stopped)?,
@@ -356,24 +391,4 @@ impl Sliced<'_> {
         self.new_processes.push(NewProcess { child, kind });
         self.run.master().resume(stopped, 0)
     }
-
-    /// No slice is recorded any more: the app is on its way out.
-    fn after_the_end(&mut self, stopped: Stopped, stop: Stop) -> Result<(), Failure> {
-        if self.run.detaches() {
-            self.run.master().let_go();
-            return self.run.master().leave(stopped, stop);
-        }
-        match stop {
-            Stop::Signal(info) => self.run.master().resume(stopped, info.si_signo),
-            Stop::Group(_) => self.run.master().stay(stopped),
-            _ => self.run.master().resume(stopped, 0),
-        }
-    }
-}
-
-/// The kernel has refused a page of a log.
-fn no_memory_for_log() -> Failure {
-    let why = "the kernel has no memory for what system calls have read and written (see vm.overcommit_memory and the limits of the \
-               container); -spsysrecs or -spmsec with a smaller number need less at a time";
-    Failure::Unsupported(why.into())
 }

@@ -11,7 +11,7 @@
 //! From what lies below to what lies above:
 //!
 //! ```text
-//!   boundaries, instructions, memory ◄─ slices ◄─ recorder ◄─ master ◄─ phases, time ◄─ cut ◄─ turns, ends ◄─ follow
+//!   boundaries, instructions, memory ◄─ slices ◄─ recorder ◄─ master ◄─ phases, time ◄─ cut ◄─ turns ◄─ begin_end ◄─ follow
 //! ```
 //!
 //! * [`boundaries`]: when and where a slice ends.
@@ -22,11 +22,11 @@
 //! * [`recorder`]: the recorder inside the app.
 //! * [`master`]: what each of the master's stops means.
 //! * `phases`: what the master is doing; letting it go on, or go. `time`: how long a slice works, and a thread has the turn.
-//! * `cut`: the end of one slice and the start of the next. `turns`: which of the master's threads runs. `ends`: how the run ends. `follow`: reports come in here.
+//! * `cut`: the end of one slice and the start of the next. `turns`: which of the master's threads runs. `begin_end`: how the run begins and ends. `follow`: reports come in here.
 
+mod begin_end;
 mod boundaries;
 mod cut;
-mod ends;
 mod follow;
 mod instructions;
 mod log;

@@ -51,6 +51,8 @@ pub(super) struct Master {
     pub(super) first: Option<Stopped>,
     /// The thread that has had the turn last has ended.
     pub(super) thread_is_gone: bool,
+    /// No slice looks at its files any more: whether one had been changed until then.
+    changed_file: Option<Option<String>>,
     /// Whether it is let go for good.
     is_let_go: bool,
     /// Whether nobody traces it any more.
@@ -75,6 +77,7 @@ impl Master {
             queue: VecDeque::new(),
             first: None,
             thread_is_gone: false,
+            changed_file: None,
             is_let_go: false,
             has_parted: false,
             is_ended: false,
@@ -308,6 +311,12 @@ impl Master {
         Ok(())
     }
 
+    /// Nobody traces it any more, and its end won't be reported.
+    pub(super) fn has_left(&mut self) {
+        self.exit.get_or_insert(ExitStatus::Code(0));
+        self.has_parted = true;
+    }
+
     /// Whether nobody traces it any more.
     pub(super) fn has_parted(&self) -> bool {
         self.has_parted
@@ -333,9 +342,17 @@ impl Master {
         }
     }
 
+    /// No slice is left, and none will come, though it goes on: what it does to its files from now on doesn't matter.
+    pub(super) fn is_looked_at_no_more(&mut self) {
+        if self.changed_file.is_none() {
+            self.changed_file = Some(self.process.memory().changed_file());
+        }
+    }
+
     /// What became of it.
     pub(super) fn conclude(mut self) -> Outcome {
-        if let Some(file) = self.process.memory().changed_file() {
+        self.is_looked_at_no_more();
+        if let Some(file) = self.changed_file.take().flatten() {
             // Whatever else went wrong, it probably did for this reason.
             self.failure = Some(Failure::Unsupported(format!(
                 "{file} was changed after the app had mapped it: sliced mode (-sp 1) can't tell what the app saw of that. \

@@ -109,6 +109,20 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// A thread that the app had before it was attached to.
+    pub(super) fn adopt_running(&mut self, mut other: Stopped) -> Result<(), Failure> {
+        tracee::threads_are_traced();
+        let (process, thread) = self.master.parts();
+        let index = process.thread_begins();
+        let thread = thread.has_started(&mut other, index, process.gadget())?;
+        self.resources.statistics.threads += 1;
+        self.turn.start(process.pid())?;
+        let tid = other.pid();
+        self.master.others.insert(tid, OtherThread { thread, phase: Phase::Ready(other) });
+        self.master.queue.push_back(tid);
+        Ok(())
+    }
+
     /// The log tells of a thread whose birth was recorded just now.
     pub(super) fn tell_of_birth(&mut self) -> Result<(), Failure> {
         let Some(tid) = self.master.process().take_born() else { return Ok(()) };

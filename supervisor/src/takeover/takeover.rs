@@ -43,6 +43,8 @@ pub struct Site<'a> {
     pub snapshot: Option<Contents>,
     /// What signal frames hold of the extended state, in a serial run.
     pub signal_area: SignalArea,
+    /// It is no child of ours, and stays traced.
+    pub is_traced: bool,
     /// What the kernel knows of the thread, see [`boot::Site::registered`].
     pub registered: [u64; 3],
 }
@@ -178,6 +180,7 @@ fn boot_block(state: &State, site: &Site<'_>, passed: Option<access::Passed>, ru
             registered: site.registered,
             forked_at: site.forked.map_or(0, Moment::nanoseconds),
             signal_area: site.signal_area,
+            is_traced: site.is_traced.into(),
         },
     })
 }

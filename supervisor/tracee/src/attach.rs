@@ -89,6 +89,37 @@ pub fn attach(pid: i32, patience: Duration) -> Result<Attached, AttachError> {
     }
 }
 
+/// Takes the other threads of a process, whose first one stands still, under control and stops them, each within that time.
+///
+/// # Errors
+/// See [`AttachError`]. Those that were stopped go on.
+pub fn attach_others(pid: i32, patience: Duration) -> Result<Vec<Stopped>, AttachError> {
+    let mut others: Vec<Stopped> = Vec::new();
+    loop {
+        // Those that still run may start others.
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            let tid = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok());
+            found.extend(tid.filter(|tid| *tid != pid && others.iter().all(|other| other.pid() != *tid)));
+        }
+        if found.is_empty() {
+            others.sort_by_key(Stopped::pid);
+            return Ok(others);
+        }
+        for tid in found {
+            match attach(tid, patience) {
+                Ok(attached) => others.push(attached.process),
+                Err(AttachError::Trace(error)) if error.is_gone() => {}
+                Err(error) => {
+                    // Who is gone needs nothing.
+                    others.into_iter().for_each(|other| drop(other.detach(0)));
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
 impl Stopped {
     /// Has what it starts be under control as well. `dies`: whether it dies with its tracer.
     ///

@@ -30,7 +30,7 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
-pub use attach::{AttachError, Attached, Rseq, attach};
+pub use attach::{AttachError, Attached, Rseq, attach, attach_others};
 pub use breakpoint::{BREAKPOINTS, is_breakpoint, is_step};
 pub use fork::Parent;
 pub use kernel::{ExitStatus, Report, TraceError, next_report, threads_are_traced};

@@ -79,6 +79,8 @@ pub struct Site {
     pub forked_at: u64,
     /// In a serial run: what this machine's signal frames hold of the extended state.
     pub signal_area: SignalArea,
+    /// 1: the control process isn't this process's parent, but traces it and those that it forks, which die with it.
+    pub is_traced: u64,
 }
 
 /// The boot block.

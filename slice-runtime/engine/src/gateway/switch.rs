@@ -204,7 +204,7 @@ pub unsafe fn adopt(thread: *mut ThreadState, xcr0: u64) {
         (*thread).reading = (*thread).leave;
         (*thread).leave_by_stub = leave_by_stub_pc();
         (*thread).miss = indirect_miss_pc();
-        (*thread).xsave_mask = machine::component::enabled() & machine::component::KEPT & !machine::component::PKRU;
+        (*thread).xsave_mask = machine::component::enabled() & machine::component::KEPT;
         (*thread).loses_x87 = machine::x87::lost() as u64;
         (*thread).xcr0 = [xcr0 & u64::from(u32::MAX), xcr0 >> 32];
         (*thread).forgets_zeros = machine::in_use::forgets_zeros().into();

@@ -128,7 +128,7 @@ fn prepare(cpu: &Cpu, signals: &Signals, dispositions: bool) {
     launch.registers = cpu.registers;
     launch.xstate = cpu.xstate.clone();
     launch.xstate.forget_notes();
-    launch.xstate_mask = component::enabled() & component::KEPT & !component::PKRU;
+    launch.xstate_mask = component::enabled() & component::KEPT;
     let mut count = 0;
     let mut call = |number: i64, args: [u64; 4]| {
         launch.calls[count] = [number as u64, args[0], args[1], args[2], args[3]];

@@ -1,7 +1,7 @@
 //! From a signal that arrived, or a fault of the app, to the app's handler, and back by `rt_sigreturn`.
 
 use engine::Control;
-use machine::{Here, Memory, XState};
+use machine::{Here, Memory};
 use translator::abi::Cpu;
 
 use super::action::{Action, Consequence, SA_NODEFER, SA_RESTORER};
@@ -9,6 +9,7 @@ use super::actions::Signals;
 use super::arrivals::Arrived;
 use super::frame::{self, Delivery};
 use super::sets::bit;
+use super::xstate_area::at_handler;
 use crate::ports::grow_stack;
 
 /// The app is to end by this signal.
@@ -82,7 +83,7 @@ fn call_handler(
     }
     signals.keep_altstack();
     frame::enter_handler(&mut cpu.registers, &frame, arrived.signal, action.handler);
-    cpu.xstate = XState::initial();
+    cpu.xstate = at_handler();
     let itself = if action.flags & SA_NODEFER == 0 { bit(arrived.signal) } else { 0 };
     signals.set_mask(blocked | action.mask | itself);
     Ok(())

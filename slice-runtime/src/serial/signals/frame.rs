@@ -177,7 +177,6 @@ mod tests {
     use machine::component;
     use machine::signal_area::SignalArea;
     use std::arch::asm;
-    use std::arch::x86_64::__cpuid_count;
     use std::sync::Mutex;
     use std::sync::atomic::AtomicU64;
     use std::sync::atomic::Ordering;
@@ -297,14 +296,7 @@ mod tests {
         assert_eq!(ours.address, kernels.start);
         assert_eq!(ours.bytes.len(), kernels.bytes.len());
         let area = (word(PRETCODE + SIGCONTEXT_AT + FPSTATE * 8) - kernels.start) as usize;
-        // PKRU isn't ours: neither its bit nor its bytes are compared.
-        let (mut kernels, mut ours) = (kernels.bytes, ours.bytes);
-        let pkru = __cpuid_count(0xd, 9);
-        let (pkru_at, pkru_len) = (area + pkru.ebx as usize, pkru.eax as usize);
-        for frame in [&mut kernels, &mut ours] {
-            frame[area + 513] &= !((component::PKRU >> 8) as u8);
-            frame[pkru_at..pkru_at + pkru_len].fill(0);
-        }
+        let (kernels, ours) = (kernels.bytes, ours.bytes);
         let differing = (0..ours.len()).filter(|&at| ours[at] != kernels[at]);
         assert_eq!(differing.collect::<Vec<_>>(), Vec::<usize>::new(), "the area is at {area}");
     }

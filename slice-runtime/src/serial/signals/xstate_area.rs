@@ -14,7 +14,11 @@ const MAGIC2: u32 = 0x4650_5845;
 pub(super) fn put_area(area: &mut [u8], state: &XState, size: usize) {
     let state = explicit(state);
     for (start, end) in written(size) {
-        area[start..end].copy_from_slice(&state.bytes[start..end]);
+        // What lies behind what is kept (tiles' configuration) is in its initial state: zeros.
+        area[start..end].fill(0);
+        if let Some(kept) = state.bytes.get(start..end.min(XSTATE_CAPACITY)) {
+            area[start..start + kept.len()].copy_from_slice(kept);
+        }
     }
     let mut put = |at: usize, bytes: &[u8]| area[at..at + bytes.len()].copy_from_slice(bytes);
     put(464, &MAGIC1.to_le_bytes());
@@ -24,14 +28,14 @@ pub(super) fn put_area(area: &mut [u8], state: &XState, size: usize) {
     put(size, &MAGIC2.to_le_bytes());
 }
 
-/// What is written of an area: x87 and SSE, the software bytes, the header, and each component that it has room for.
+/// What is written of an area: x87 and SSE, the software bytes, the header, and each component that the kernel writes.
 fn written(size: usize) -> Vec<(usize, usize)> {
-    let components = (2..63).filter(|bit| features() >> bit & 1 != 0).map(|bit| {
+    let components = (2..63).filter(|bit| area().written >> bit & 1 != 0).map(|bit| {
         let place = ComponentPlace::own(bit).range();
         (place.start, place.end)
     });
     let legacy = [(0, 416), (464, EXTENDED_AT)];
-    legacy.into_iter().chain(components).filter(|(_, end)| *end <= size.min(XSTATE_CAPACITY)).collect()
+    legacy.into_iter().chain(components).filter(|(_, end)| *end <= size).collect()
 }
 
 /// The same state with x87 and SSE present, and zeros for whatever else isn't.
@@ -78,6 +82,13 @@ pub(super) fn take_area(address: u64, memory: &dyn Memory) -> Result<XState, Mem
     let mxcsr = half(&state, 24) & 0xffff;
     state.bytes[24..28].copy_from_slice(&mxcsr.to_le_bytes());
     Ok(state)
+}
+
+/// The extended state with which a handler begins.
+pub(super) fn at_handler() -> XState {
+    let mut state = XState::initial();
+    state.set_protection_keys(area().protection_keys);
+    state
 }
 
 static AREA: OnceLock<SignalArea> = OnceLock::new();

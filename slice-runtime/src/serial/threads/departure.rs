@@ -66,7 +66,7 @@ impl Leaver {
     /// Leaves. The calling thread must not have the turn.
     pub fn leave(self: Box<Self>) -> ! {
         let Self { xstate, departure } = Box::leak(self);
-        let components = component::enabled() & component::KEPT & !component::PKRU;
+        let components = component::enabled() & component::KEPT;
         // SAFETY: both live for ever, the state is one that this processor can load, and nothing of this thread is used afterwards.
         unsafe { superpin_depart(&raw const *departure, &raw const *xstate, components) }
     }

@@ -16,8 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Forks the checkpoint process, and returns in the slice: now, and in another process each time that the slice is begun again.
-/// Their parent is the control process, which reaps them, and they die with it.
-pub fn keep(slot: OwnSlot, supervisor: i32) {
+/// Their parent is the control process, which reaps them, and they die with it. `supervisor`: it; `None`: it traces them instead.
+pub fn keep(slot: OwnSlot, supervisor: Option<i32>) {
     let attempt = slot.attempt();
     match fork_in_time() {
         Ok(0) => {
@@ -31,7 +31,7 @@ pub fn keep(slot: OwnSlot, supervisor: i32) {
 }
 
 /// Waits for ever. Returns in new slices only.
-fn stay(slot: OwnSlot, supervisor: i32, mut attempt: u32) {
+fn stay(slot: OwnSlot, supervisor: Option<i32>, mut attempt: u32) {
     loop {
         attempt = slot.wait_for_attempt_after(attempt);
         loop {
@@ -88,12 +88,12 @@ fn fork() -> io::Result<i32> {
 }
 
 /// Dies with the control process, and may be looked at by the other slices.
-fn depend_on(supervisor: i32) {
+fn depend_on(supervisor: Option<i32>) {
     // SAFETY: none of these calls takes a pointer. Without Yama the second one fails, and isn't needed.
     unsafe {
         libc::syscall(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
         libc::syscall(libc::SYS_prctl, PR_SET_PTRACER, -1_i64, 0, 0, 0);
-        if libc::syscall(libc::SYS_getppid) != i64::from(supervisor) {
+        if supervisor.is_some_and(|supervisor| libc::syscall(libc::SYS_getppid) != i64::from(supervisor)) {
             exit_now(1);
         }
     }

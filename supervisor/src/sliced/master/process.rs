@@ -8,7 +8,7 @@ use syscall_replay::threads::LastingCalls;
 use tracee::{BREAKPOINTS, Mode, Parent, Stopped, TraceError};
 
 use super::thread::Thread;
-use crate::app::{OwnLimits, Prepared};
+use crate::app::{Borrowed, OwnLimits, Prepared, gadget_of};
 use crate::base::Failure;
 use crate::command::Settings;
 use crate::events::{Passing, Taken};
@@ -26,6 +26,8 @@ pub struct Process {
     parent: Parent,
     /// Syscall gadget and program break.
     pub(super) prepared: Prepared,
+    /// What it is to be given back, if it was running by itself.
+    borrowed: Option<Borrowed>,
     /// It has executed nothing of its program yet.
     is_new_image: bool,
     /// Slices may open the control process's descriptors by their names, see [`access`].
@@ -66,6 +68,7 @@ impl Process {
             pid,
             parent,
             prepared: Prepared { gadget: 0, brk: 0 },
+            borrowed: None,
             is_new_image: false,
             is_by_name: true,
             children: 0,
@@ -99,6 +102,29 @@ impl Process {
         Ok(self.random.inherit(stopped, inherited.file_pages)?)
     }
 
+    /// It was running by itself, and is to be given back what was borrowed from it.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn attach(&mut self, stopped: &mut Stopped, prepared: Prepared, borrowed: Borrowed) -> Result<(), Failure> {
+        (self.prepared, self.borrowed) = (prepared, Some(borrowed));
+        self.see_identity();
+        self.memory.attach(stopped, prepared.gadget)?;
+        Ok(self.random.new_image(stopped)?)
+    }
+
+    /// A thread of it is about to be let go: it is given back what was borrowed from it, if it was running by itself.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(super) fn give_back(&mut self, stopped: &mut Stopped) -> Result<(), Failure> {
+        if let Some(borrowed) = self.borrowed.as_mut() {
+            borrowed.give_back(stopped, self.prepared.gadget)?;
+            self.prepared.gadget = gadget_of(stopped)?;
+        }
+        Ok(())
+    }
+
     /// A program was loaded, and has executed nothing yet.
     ///
     /// # Errors
@@ -106,6 +132,7 @@ impl Process {
     pub fn new_image(&mut self, stopped: &mut Stopped, prepared: Prepared) -> Result<(), Failure> {
         self.random.new_image(stopped)?;
         self.prepared = prepared;
+        self.borrowed = None;
         (self.threads, self.started, self.born) = (1, 0, None);
         self.is_new_image = true;
         self.see_identity();

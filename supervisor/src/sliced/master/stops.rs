@@ -115,11 +115,12 @@ fn clear_memory(process: &mut Process, stopped: &mut Stopped) -> Result<(), Fail
     if process.in_process.is_set_up() {
         process.in_process.tear_down(stopped, gadget)?;
     }
-    let pages = process.file_pages();
-    let mut remote = Remote::new(stopped, gadget)?;
-    for page in pages {
-        remote.call(libc::SYS_madvise, [page, PAGE, libc::MADV_DONTNEED as u64, 0, 0, 0])?;
+    for page in process.file_pages() {
+        let args = [page, PAGE, libc::MADV_DONTNEED as u64, 0, 0, 0];
+        Remote::new(stopped, gadget)?.call(libc::SYS_madvise, args)?;
     }
+    process.give_back(stopped)?;
+    let mut remote = Remote::new(stopped, process.gadget())?;
     remote.call(libc::SYS_munmap, [BUBBLE.start, BUBBLE.size, 0, 0, 0, 0])?;
     Ok(())
 }

@@ -19,7 +19,7 @@ use super::shared_copies::SharedCopies;
 use super::written;
 use crate::app::{
     Company, Kept, KeptFiles, Key, Mapping, MutableFiles, is_kept_for_the_ended, is_reshaped, is_shared_with_children,
-    others_attach, written_by_others,
+    mappings, others_attach, written_by_others,
 };
 use crate::base::Failure;
 use crate::sliced::boundaries::Then;
@@ -98,6 +98,23 @@ impl ProcessMemory {
         self.mutable_files = mutable_files;
         self.files.inherit(kept);
         self.common.inherit(company);
+        if self.has_other_writers { self.common.join(process, gadget) } else { Ok(()) }
+    }
+
+    /// The process, which can make calls for us, was running by itself: what it has mapped is looked at.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn attach(&mut self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+        for map in mappings(self.pid) {
+            // Whoever has opened it may have done so for writing.
+            let may_change = !self.files.hold_mapped(&map);
+            if map.is_file() && may_change {
+                self.mutable_files.insert(&map.object);
+            }
+            self.is_shared |= map.is_shared || map.is_file() && may_change;
+        }
+        self.has_other_writers = self.is_shared && is_shared_with_children(self.pid);
         if self.has_other_writers { self.common.join(process, gadget) } else { Ok(()) }
     }
 

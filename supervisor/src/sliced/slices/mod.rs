@@ -9,13 +9,16 @@
 //! * `recording`: the slice that is being recorded, and its log.
 //! * `passes`: what is run twice, where the tool looks at a part of the run.
 //! * `slices`: all of them.
+//! * `traced`: their processes, where those can't be our children.
 
 mod identity;
 mod passes;
 mod recording;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
 mod slices;
+mod traced;
 
 pub use identity::{Context, Identity};
 pub use recording::{LastCall, Recording};
 pub use slices::{Ended, Slices};
+pub use traced::TracedSlices;

@@ -90,8 +90,7 @@ impl Slices {
 
     /// Whether no slice is left.
     pub fn is_empty(&self) -> bool {
-        let wait = self.passes.as_ref().is_some_and(|passes| !passes.is_empty());
-        self.recording.is_none() && self.due.is_empty() && self.running.is_empty() && !wait
+        self.recording.is_none() && self.all_others_have_finished()
     }
 
     /// Whether none is left, nor any process of one.
@@ -140,8 +139,11 @@ impl Slices {
         }
     }
 
-    /// As many of those that are due run as the limit allows.
+    /// As many of those that are due, and matter, run as the limit allows.
     pub fn let_run(&mut self) {
+        if let Some(last) = self.last() {
+            self.forget_behind(last);
+        }
         while self.running.len() < self.limit
             && let Some((number, slot)) = self.passes.as_mut().and_then(Passes::begin_again)
         {
@@ -173,11 +175,10 @@ impl Slices {
         self.stopped = Some(self.stopped.map_or(number, |stopped| stopped.min(number)));
     }
 
-    /// Slices behind this one don't matter: they end. The first of them keeps its first state for the last one that matters to compare itself with.
-    pub fn forget_behind(&mut self, last: u64) {
-        let is_behind = |recording: &mut Recording| recording.number > last;
+    /// Slices behind this one don't matter: those that aren't recorded end. The first of them keeps its first state for the last one that matters to compare
+    /// itself with.
+    fn forget_behind(&mut self, last: u64) {
         let mut behind: Vec<(u64, ClaimedSlot)> = Vec::new();
-        behind.extend(self.recording.take_if(is_behind).map(|recording| (recording.number, recording.slot)));
         let (due, forgotten): (VecDeque<_>, VecDeque<_>) =
             std::mem::take(&mut self.due).into_iter().partition(|(recording, _)| recording.number <= last);
         self.due = due;
@@ -198,9 +199,18 @@ impl Slices {
             self.ending.insert(checkpoint);
             kill(checkpoint);
         }
-        if self.is_empty() {
-            self.kept.take().iter().for_each(end);
-        }
+    }
+
+    /// Whether all slices have finished but one that is recorded.
+    pub fn all_others_have_finished(&self) -> bool {
+        let wait = self.passes.as_ref().is_some_and(|passes| !passes.is_empty());
+        self.due.is_empty() && self.running.is_empty() && !wait
+    }
+
+    /// The slice that is recorded doesn't matter either: it ends.
+    pub fn forget_recorded(&mut self) {
+        let recorded = self.recording.take().map(|recording| recording.slot);
+        recorded.iter().chain(&self.kept.take()).for_each(end);
     }
 
     /// A process has ended.

@@ -22,6 +22,7 @@ use tracee::{Running, Stop, Stopped, TraceError};
 
 use super::call::OpenCall;
 use super::throttle::{Leaves, Throttle};
+use crate::app::registered;
 use crate::base::{Failure, Processor};
 use crate::sliced::boundaries::{Reached, call_end};
 use crate::sliced::instructions::{Breakpoints, Tsc};
@@ -253,6 +254,16 @@ impl Thread {
     /// # Errors
     /// If it was killed.
     pub fn inherit(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+        self.tsc.see(stopped, gadget)
+    }
+
+    /// It is the first one of a process that was running by itself.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn attach(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+        let [cleared, ..] = registered(stopped, gadget)?;
+        self.identity.clears(cleared);
         self.tsc.see(stopped, gadget)
     }
 

@@ -9,7 +9,7 @@ use tracee::{Stopped, TraceError};
 use super::call::OpenCall;
 use super::thread::{At, Thread};
 use super::throttle::Throttle;
-use crate::app::{Delivery, delivery};
+use crate::app::{Delivery, delivery, registered};
 use crate::sliced::boundaries::entry_registers;
 use crate::sliced::slices::{Context, Identity, Recording};
 
@@ -25,6 +25,22 @@ impl Thread {
         let identity = self.identity.child(index, child.pid(), cleared.unwrap_or(0));
         let mut thread = Self::with(identity, self.tsc.clone(), Throttle::of_thread(pid, child.pid()));
         thread.context = Some(Context::here(child)?);
+        Ok(thread)
+    }
+
+    /// A thread that this one's process had before it was attached to: who has started it isn't known, so that all are this one's.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn has_started(&mut self, other: &mut Stopped, index: u64, gadget: u64) -> Result<Self, TraceError> {
+        let [cleared, ..] = registered(other, gadget)?;
+        let mut identity = self.identity.child(index, other.pid(), cleared);
+        identity.goes_on();
+        let mut tsc = self.tsc.clone();
+        tsc.see(other, gadget)?;
+        let throttle = Throttle::of_thread(self.throttle.pid(), other.pid());
+        let mut thread = Self::with(identity, tsc, throttle);
+        thread.context = Some(Context::here(other)?);
         Ok(thread)
     }
 
