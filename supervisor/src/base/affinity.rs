@@ -31,6 +31,26 @@ pub struct Affinity {
 /// This process's own processors, from before it was first kept on a master's.
 static OWN: OnceLock<CpuSet> = OnceLock::new();
 
+fn own() -> &'static CpuSet {
+    OWN.get_or_init(|| sched_getaffinity(Pid::from_raw(0)).unwrap_or_default())
+}
+
+/// A process that was started for us runs on any processor on which this one may, whatever it inherited.
+pub fn set_free(pid: i32) {
+    // If it isn't allowed (it has another user) it stays where it may be.
+    let _ = sched_setaffinity(Pid::from_raw(pid), own());
+}
+
+/// A process may run on the first `most` of these processors only, and is told so when it asks.
+pub fn restrict(pid: i32, most: usize) {
+    let mut first = CpuSet::new();
+    let own = (0..CpuSet::count()).filter(|&n| own().is_set(n) == Ok(true));
+    if own.take(most).all(|n| first.set(n).is_ok()) {
+        // It fails only if the process is gone.
+        let _ = sched_setaffinity(Pid::from_raw(pid), &first);
+    }
+}
+
 /// Back to where this process may run by itself.
 pub fn leave() {
     if let Some(own) = OWN.get() {
@@ -65,9 +85,8 @@ impl Affinity {
     fn share_processor(masters: &mut Processor) {
         let me = Pid::from_raw(0);
         let Some(processor) = processor_of(masters.tid()) else { return };
-        let own = OWN.get_or_init(|| sched_getaffinity(me).unwrap_or_default());
         let mut one = CpuSet::new();
-        if own.is_set(processor) == Ok(true) && one.set(processor).is_ok() {
+        if own().is_set(processor) == Ok(true) && one.set(processor).is_ok() {
             // It fails only where this process may not run there: then it stays where it is.
             let _ = sched_setaffinity(me, &one);
             trap_counter(true);
@@ -98,6 +117,25 @@ mod tests {
         processor.give_back();
         leave();
         assert!(sched_getaffinity(me).unwrap() == before);
+    }
+
+    #[test]
+    fn a_process_has_as_many_processors_as_it_may_have() {
+        let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
+        let pid = child.id() as i32;
+        let count = || {
+            let its = sched_getaffinity(Pid::from_raw(pid)).unwrap();
+            (0..CpuSet::count()).filter(|&n| its.is_set(n).unwrap()).count()
+        };
+        let all = count();
+        restrict(pid, 1);
+        assert_eq!(count(), 1);
+        set_free(pid);
+        assert_eq!(count(), all);
+        restrict(pid, all + 1);
+        assert_eq!(count(), all);
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

@@ -87,6 +87,9 @@ struct Arguments {
     /// After a serial run of a second or more, say on a terminal how to have it in parallel (1), or not (0)
     #[arg(long = "hints", value_name = "0|1", default_value = "1", value_parser = switch, action = ArgAction::Set)]
     hints: bool,
+    /// Processors that the app may have, and is told of by sched_getaffinity: with 1, most programs with threads (OpenMP, Java, Go) start fewer, and don't spin while they wait [default: all]
+    #[arg(long = "cpus", value_name = "N", value_parser = within(1_u64, 1024))]
+    cpus: Option<u64>,
     /// Ask the kernel for huge pages for the app's large mappings in sliced mode, which makes boundaries cheaper (1), or not (0)
     #[arg(long = "huge-pages", value_name = "0|1", default_value = "1", value_parser = switch, action = ArgAction::Set)]
     huge_pages: bool,
@@ -193,6 +196,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         let wrong = [
             (!parsed.app.is_empty(), "a program, which would be started"),
             (parsed.follow, "-follow 1: what the process starts isn't followed, yet"),
+            (parsed.cpus.is_some(), "-cpus: it has asked how many processors there are"),
             (parsed.persist.is_some(), "-persist, which needs an app at the same addresses in each run"),
         ];
         if let Some((_, what)) = wrong.into_iter().find(|(is_so, _)| *is_so) {
@@ -248,6 +252,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         call_limit: parsed.spsysrecs.map_or(CallLimit::Stops(MOST_STOPS), CallLimit::Calls),
         grace_ms: parsed.spgrace * if parsed.check_tool { CHECKED_TAKES } else { 1 },
         verify_calls: parsed.spverify,
+        processors: parsed.cpus.map(|cpus| cpus as usize),
         huge_pages: parsed.huge_pages,
         follow: parsed.follow,
         record_in_process: parsed.record_in_process,

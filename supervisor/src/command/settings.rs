@@ -66,6 +66,8 @@ pub struct Settings {
     pub grace_ms: u64,
     /// Whether memory is verified at boundaries at system calls as well.
     pub verify_calls: bool,
+    /// Processors that the app may have.
+    pub processors: Option<usize>,
     /// Whether the kernel is asked for huge pages for large memory of the app's.
     pub huge_pages: bool,
     /// Whether the processes that the app starts are followed as well.

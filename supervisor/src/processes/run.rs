@@ -8,7 +8,7 @@ use tracee::{Follows, Program, Stopped};
 
 use super::event_loop::Processes;
 use crate::app::{Standing, check_attachable, find_running};
-use crate::base::Failure;
+use crate::base::{Failure, affinity};
 use crate::command::{Inherited, Settings, ToolImage, ToolInfo, did_you_mean, own_limits, program, surroundings};
 use crate::events::Events;
 use crate::follow::{Origin, Resources};
@@ -109,5 +109,7 @@ fn launch(
         limits,
         inherited: inherited.not_standard(),
     };
-    tracee::launch(&program).map_err(|source| program::not_started(path, source))
+    let process = tracee::launch(&program).map_err(|source| program::not_started(path, source))?;
+    settings.processors.into_iter().for_each(|most| affinity::restrict(process.pid(), most));
+    Ok(process)
 }

@@ -22,7 +22,7 @@ use super::phases::Master;
 use super::slices::TracedSlices;
 use super::time::{SliceTime, TurnTime};
 use crate::app::{Prepared, is_kept_for_the_ended, kill, name_of, note_all, prepare, send};
-use crate::base::{Failure, Moment};
+use crate::base::{Failure, Moment, affinity};
 use crate::command::Settings;
 use crate::follow::Resources;
 use crate::report::Boundary;
@@ -368,6 +368,7 @@ impl<'a> Run<'a> {
         };
         self.resources.statistics.slices_from_snapshot += u64::from(site.snapshot.is_some());
         let pid = copy.pid();
+        affinity::set_free(pid);
         log::forked(number, pid);
         let recording = self.slices.record(start.slice, start.is_slice);
         let taken = takeover::capture(&copy, known).and_then(|state| {

@@ -18,6 +18,14 @@ fn an_app_is_found_by_the_search_path_and_as_a_script() {
 }
 
 #[test]
+fn an_app_has_as_many_processors_as_it_is_given() {
+    for sliced in ["0", "1"] {
+        let outcome = superpin(&["-sp", sliced, "-cpus", "1", "-t", "icount2", "--", "nproc"]);
+        assert_eq!((outcome.status, text(&outcome.stdout).as_str()), (0, "1\n"));
+    }
+}
+
+#[test]
 fn no_such_app() {
     fails(&["-t", "icount2", "--", "/nonexistent/app"], &[127], &["/nonexistent/app"]);
     fails(&["-sp", "1", "-t", "icount2", "--", "no-such-app-anywhere"], &[127], &["no-such-app-anywhere"]);
