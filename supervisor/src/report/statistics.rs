@@ -87,6 +87,8 @@ pub struct Statistics {
     pub threads: u64,
     /// Turns that threads gave up, in slices: in a call, behind one, at the end of a slice, by their ends.
     pub turns: [u64; 4],
+    /// Slices that ended because the thread that had the turn span.
+    pub turns_of_spinners: u64,
     /// Slices that were lost and begun again from their first state.
     pub begun_again: u64,
     /// Slices that had run behind the one in which the tool looked its last.
@@ -137,6 +139,7 @@ impl Statistics {
             children: 0,
             threads: 0,
             turns: [0; 4],
+            turns_of_spinners: 0,
             begun_again: 0,
             discarded: 0,
             slices_from_snapshot: 0,
@@ -259,6 +262,7 @@ impl Statistics {
         line("threads", self.threads.to_string());
         let turns = ["turns_in_calls", "turns_behind_calls", "turns_at_slice_ends", "turns_at_thread_ends"];
         turns.iter().zip(self.turns).for_each(|(name, turns)| line(name, turns.to_string()));
+        line("turns_of_spinners", self.turns_of_spinners.to_string());
         line("slices", self.slices.to_string());
         line("slices_begun_again", self.begun_again.to_string());
         line("slices_discarded", self.discarded.to_string());

@@ -310,6 +310,7 @@ pub mod tests {
             call_limit: CallLimit::Calls(1),
             verify_calls: false,
             huge_pages: false,
+            processors: None,
             record_in_process: false,
             check_calls: false,
             check_tool: false,

@@ -339,6 +339,9 @@ impl Sliced<'_> {
             return self.run.after_the_end(stopped, stop);
         }
         self.run.turn.counts_stop();
+        if matches!(stop, Stop::Interrupted) {
+            self.run.ends_spin(&stopped);
+        }
         if let Stop::SyscallEntry { number, .. } = &stop
             && processor::matters_to(*number)
         {

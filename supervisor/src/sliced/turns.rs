@@ -318,6 +318,7 @@ impl Run<'_> {
         match self.turn.rings(is_in) {
             _ if !is_wanted => {}
             Rang::Nothing | Rang::IsOver => {}
+            Rang::Looks => self.master.interrupt(),
             Rang::CallLasts => {
                 let (process, thread) = self.master.parts();
                 if let Some(call) = thread.waiting_call() {
@@ -331,6 +332,15 @@ impl Run<'_> {
                 }
                 self.master.interrupt();
             }
+        }
+    }
+
+    /// The thread that has the turn was interrupted. If it spins until another one has done something, the slice ends.
+    pub(super) fn ends_spin(&mut self, stopped: &Stopped) {
+        let spins = self.turn.looks_at(|| stopped.registers().ok().map(|registers| registers.app()));
+        if let Some(slice) = self.slices.recorded_mut().filter(|_| spins) {
+            self.resources.statistics.turns_of_spinners += 1;
+            slice.set_due(true);
         }
     }
 

@@ -2,8 +2,13 @@
 //!
 //! One alarm tells, by the wall clock, that it is to be looked: whether a call has lasted, and, by the process's CPU clock, whether the turn has. It is set only while others want
 //! the turn.
+//!
+//! A thread that spins until another one has done something had better not have it for the whole quantum. So one that has had it for a while is looked at twice, one after the other: if it is
+//! still at the same place, with the same registers but one, which counts, its turn ends there.
 
 use std::time::Duration;
+
+use machine::{Gpr, Registers};
 
 use crate::base::Failure;
 use crate::events::{Alarm, Purpose};
@@ -16,6 +21,23 @@ const UNTIL_CALL: Duration = Duration::from_millis(5);
 /// After so long a call isn't a short one any more: others have the turn until it is over.
 const SHORT_CALL: Duration = Duration::from_micros(200);
 
+/// CPU time after which it is looked whether a thread spins.
+const FIRST_LOOK: Duration = Duration::from_millis(3);
+/// And once more.
+const SECOND_LOOK: Duration = Duration::from_micros(3300);
+/// Bytes of code that a loop has at most in which a thread spins.
+const LOOP: u64 = 64;
+
+/// Whether it is looked if a thread spins.
+enum Look {
+    /// Not yet.
+    Not,
+    /// It was found like this.
+    Once(Box<Registers>),
+    /// That is known.
+    Done,
+}
+
 /// For how long a thread has had the turn.
 pub(in crate::sliced) struct TurnTime {
     alarm: Alarm,
@@ -27,8 +49,13 @@ pub(in crate::sliced) struct TurnTime {
     since: Duration,
     /// What the alarm will ring for.
     rings_for: Option<RingsFor>,
+    /// The alarm will ring later than it is to be looked at a turn that begins now.
+    rings_late: bool,
     /// The turn is to be given up as soon as that can be.
     is_over: bool,
+    look: Look,
+    /// The next interrupt is for that.
+    is_to_look: bool,
     /// Stops of whoever had the turn.
     stops: u64,
 }
@@ -60,6 +87,8 @@ pub(in crate::sliced) enum Rang {
     Nothing,
     /// The call has lasted.
     CallLasts,
+    /// It is to be interrupted, for [`TurnTime::looks_at`].
+    Looks,
     /// The turn is to end behind the next call.
     IsOver,
     /// The slice is to end where the thread is.
@@ -75,7 +104,10 @@ impl TurnTime {
             quantum: slice.min(QUANTUM),
             since: Duration::ZERO,
             rings_for: None,
+            rings_late: false,
             is_over: false,
+            look: Look::Not,
+            is_to_look: false,
             stops: 0,
         }
     }
@@ -96,7 +128,26 @@ impl TurnTime {
     /// A turn begins.
     pub(in crate::sliced) fn begins(&mut self) {
         self.since = self.now();
-        self.is_over = false;
+        (self.is_over, self.look, self.is_to_look) = (false, Look::Not, false);
+    }
+
+    /// The thread was interrupted here. Whether it spins, so that its turn is to end.
+    pub(in crate::sliced) fn looks_at(&mut self, registers: impl FnOnce() -> Option<Registers>) -> bool {
+        if !std::mem::take(&mut self.is_to_look) {
+            return false;
+        }
+        let Some(now) = registers() else { return false };
+        match std::mem::replace(&mut self.look, Look::Done) {
+            Look::Not => {
+                self.look = Look::Once(Box::new(now));
+                false
+            }
+            Look::Once(before) => {
+                self.is_over |= spins(&before, &now);
+                self.is_over
+            }
+            Look::Done => false,
+        }
     }
 
     /// Whoever has the turn has come to a stop.
@@ -119,8 +170,9 @@ impl TurnTime {
         match (self.rings_for, is_in) {
             (Some(RingsFor::Call(_)), _) => {}
             (_, TurnIsIn::ShortCall) => self.set(RingsFor::Call(self.stops), SHORT_CALL),
-            (Some(RingsFor::Quantum), _) => {}
-            (None, _) => self.set(RingsFor::Quantum, self.quantum.saturating_sub(self.used())),
+            // To set it anew costs a system call for each of many short turns.
+            (Some(RingsFor::Quantum), _) if !self.rings_late || matches!(self.look, Look::Done) => {}
+            _ => self.set(RingsFor::Quantum, self.next_look().saturating_sub(self.used())),
         }
     }
 
@@ -128,6 +180,7 @@ impl TurnTime {
     pub(in crate::sliced) fn rings(&mut self, is_in: TurnIsIn) -> Rang {
         let used = self.used();
         let rang = self.rang(is_in, used);
+        self.is_to_look = rang == Rang::Looks;
         if matches!(rang, Rang::IsOver | Rang::EndsSlice) {
             self.is_over = true;
             self.set(RingsFor::Quantum, UNTIL_CALL);
@@ -141,8 +194,19 @@ impl TurnTime {
             TurnIsIn::ShortCall if has_lasted => Rang::CallLasts,
             TurnIsIn::Code if used >= self.quantum + UNTIL_CALL => Rang::EndsSlice,
             _ if used >= self.quantum => Rang::IsOver,
+            TurnIsIn::Code if !matches!(self.look, Look::Done) && used >= self.next_look() => Rang::Looks,
             _ => Rang::Nothing,
         }
+    }
+
+    /// How long the turn is when something is to be looked at.
+    fn next_look(&self) -> Duration {
+        let next = match self.look {
+            Look::Not => FIRST_LOOK,
+            Look::Once(_) => SECOND_LOOK,
+            Look::Done => self.quantum,
+        };
+        next.min(self.quantum)
     }
 
     fn now(&self) -> Duration {
@@ -155,13 +219,46 @@ impl TurnTime {
 
     fn set(&mut self, what: RingsFor, time: Duration) {
         self.alarm.set(time.max(SHORT_CALL));
+        self.rings_late = time > FIRST_LOOK;
         self.rings_for = Some(what);
     }
+}
+
+/// Whether a thread goes round in a short loop that does nothing but count.
+fn spins(before: &Registers, now: &Registers) -> bool {
+    let changed = Gpr::ALL.into_iter().filter(|&register| before.get(register) != now.get(register)).count();
+    before.rip.abs_diff(now.rip) < LOOP && changed <= 1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_only_counts_spins() {
+        let at = |rip, rax, rbx| {
+            let mut registers = Registers { rip, ..Registers::default() };
+            registers.set(Gpr::Rax, rax);
+            registers.set(Gpr::Rbx, rbx);
+            Some(registers)
+        };
+        let turn = |first, second| {
+            let mut turn = TurnTime::new(Duration::from_secs(1));
+            assert_eq!(turn.rings(TurnIsIn::Code), Rang::Nothing);
+            assert!(!turn.looks_at(|| unreachable!("nobody is to look")));
+            assert_eq!(turn.rang(TurnIsIn::OtherCall, SECOND_LOOK), Rang::Nothing);
+            for (time, seen) in [(FIRST_LOOK, first), (SECOND_LOOK, second)] {
+                assert_eq!(turn.rang(TurnIsIn::Code, time), Rang::Looks);
+                turn.is_to_look = true;
+                turn.looks_at(|| seen);
+            }
+            assert_eq!(turn.rang(TurnIsIn::Code, SECOND_LOOK), Rang::Nothing, "it is known");
+            turn.is_over()
+        };
+        assert!(turn(at(100, 1, 2), at(110, 9, 2)));
+        assert!(!turn(at(100, 1, 2), at(110, 9, 3)));
+        assert!(!turn(at(100, 1, 2), at(300, 1, 2)));
+    }
 
     #[test]
     fn a_call_lasts_if_nothing_has_happened_since() {
@@ -177,6 +274,7 @@ mod tests {
     #[test]
     fn a_turn_ends_at_a_call_if_one_comes() {
         let mut turn = TurnTime::new(Duration::from_secs(1));
+        turn.look = Look::Done;
         assert_eq!(turn.rang(TurnIsIn::Code, QUANTUM - UNTIL_CALL), Rang::Nothing);
         assert_eq!(turn.rang(TurnIsIn::Code, QUANTUM), Rang::IsOver);
         assert_eq!(turn.rang(TurnIsIn::OtherCall, QUANTUM + UNTIL_CALL), Rang::IsOver);
