@@ -180,9 +180,13 @@ impl KeptFiles {
 
     /// The app has a mapping of a file. Whether that is held: it must not change from now on. Not if somebody may write it, or it can't be found by its name.
     pub fn hold_mapped(&mut self, map: &Mapping) -> bool {
-        let found =
-            File::open(&map.name).ok().filter(|file| file.metadata().is_ok_and(|metadata| map.is_of(metadata.ino())));
-        found.is_some_and(|file| !map.is_shared_for_writing() && !has_writers(&file) && self.hold(&file).is_some())
+        let is_it = |metadata: Metadata| metadata.is_file() && map.is_of(metadata.ino());
+        // What is no file isn't opened: that may do something.
+        if map.is_shared_for_writing() || !std::fs::metadata(&map.name).is_ok_and(is_it) {
+            return false;
+        }
+        let found = File::open(&map.name).ok().filter(|file| file.metadata().is_ok_and(is_it));
+        found.is_some_and(|file| !has_writers(&file) && self.hold(&file).is_some())
     }
 
     /// The app has mapped code of a file at `start`.

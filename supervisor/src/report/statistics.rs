@@ -87,7 +87,7 @@ pub struct Statistics {
     pub threads: u64,
     /// Turns that threads gave up, in slices: in a call, behind one, at the end of a slice, by their ends.
     pub turns: [u64; 4],
-    /// Slices that ended because the thread that had the turn span.
+    /// Slices that ended because the thread that had the turn spun.
     pub turns_of_spinners: u64,
     /// Slices that were lost and begun again from their first state.
     pub begun_again: u64,

@@ -50,7 +50,7 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     /// Of process `pid`, without slices.
     pub(super) fn new(pid: i32, parent: Parent, settings: &Settings, resources: Resources<'a>) -> Self {
-        let slices = Slices::new(settings.max_running, settings.call_limit, &settings.region);
+        let slices = Slices::new(settings.max_running, settings.call_limit, &settings.region, settings.follow);
         let master = Master::new(pid, parent, settings);
         let turn = TurnTime::new(Duration::from_millis(settings.slice_ms));
         Self {
@@ -90,7 +90,7 @@ impl<'a> Run<'a> {
 
     /// The timer's signal has come. Inside a system call its exit is soon enough; otherwise the master is interrupted.
     pub(super) fn time_is_over(&mut self) {
-        if self.slices.last().is_some() {
+        if self.slices.last_of_all().is_some() {
             // What is recorded doesn't matter.
             return;
         }

@@ -30,7 +30,6 @@ pub fn follow<'a>(
         run: Run::new(pid, parent, settings, resources),
         affinity: Affinity::new(),
         is_measured: settings.report.is_some(),
-        follows: settings.follow,
         ends_app: settings.ends_app,
         stops: JobStops::default(),
         new_processes: Vec::new(),
@@ -45,8 +44,6 @@ struct Sliced<'a> {
     affinity: Affinity,
     /// The report will say how long the master stood still.
     is_measured: bool,
-    /// Processes that the app starts are followed: it isn't let go before its end.
-    follows: bool,
     /// The app ends when the tool has looked its last.
     ends_app: bool,
     /// The master's.
@@ -207,7 +204,7 @@ impl Sliced<'_> {
                 if let Some(stopped) = self.run.slices().has_stopped_in() {
                     self.run.resources().statistics.stopped_in(stopped);
                 }
-                if last.is_some() && !self.follows {
+                if self.run.slices().last_of_all().is_some() {
                     self.tool_looks_no_more();
                 }
                 self.run.retry()

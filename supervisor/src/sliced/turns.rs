@@ -16,6 +16,7 @@ use syscall_replay::{CallExit, Turn, TurnEnd, registers_hash};
 use tracee::{Change, Mode, Report, Stop, Stopped};
 
 use super::cut::Run;
+use super::master::Thread;
 use super::phases::{Master, OtherThread, Phase};
 use super::slices::Recording;
 use super::time::{Rang, TurnIsIn};
@@ -101,12 +102,7 @@ impl Run<'_> {
         let (process, thread) = self.master.parts();
         let index = process.thread_begins();
         let thread = thread.starts(&child, index, process.pid())?;
-        self.resources.statistics.threads += 1;
-        self.turn.start(process.pid())?;
-        let tid = child.pid();
-        self.master.others.insert(tid, OtherThread { thread, phase: Phase::Ready(child) });
-        self.master.queue.push_back(tid);
-        Ok(())
+        self.joins(thread, child)
     }
 
     /// A thread that the app had before it was attached to.
@@ -115,10 +111,15 @@ impl Run<'_> {
         let (process, thread) = self.master.parts();
         let index = process.thread_begins();
         let thread = thread.has_started(&mut other, index, process.gadget())?;
+        self.joins(thread, other)
+    }
+
+    /// There is another thread, which wants the turn.
+    fn joins(&mut self, thread: Thread, stopped: Stopped) -> Result<(), Failure> {
         self.resources.statistics.threads += 1;
-        self.turn.start(process.pid())?;
-        let tid = other.pid();
-        self.master.others.insert(tid, OtherThread { thread, phase: Phase::Ready(other) });
+        self.turn.start(self.master.process().pid())?;
+        let tid = stopped.pid();
+        self.master.others.insert(tid, OtherThread { thread, phase: Phase::Ready(stopped) });
         self.master.queue.push_back(tid);
         Ok(())
     }

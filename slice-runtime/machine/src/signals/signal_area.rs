@@ -81,9 +81,12 @@ extern "C" fn look(_: i32, _: *const libc::siginfo_t, context: *const libc::ucon
     if half(0) == MAGIC1 && size >= SHORTEST {
         let is_written = |bit: &u32| {
             let place = ComponentPlace::own(*bit).range();
+            if components >> bit & 1 == 0 || place.end > size as usize {
+                return false;
+            }
             // SAFETY: the area has room for it.
             let bytes = unsafe { std::slice::from_raw_parts(area.add(place.start), place.len()) };
-            components >> bit & 1 != 0 && place.end <= size as usize && bytes.iter().any(|byte| *byte != UNWRITTEN)
+            bytes.iter().any(|byte| *byte != UNWRITTEN)
         };
         let written = (2..63).filter(is_written).fold(0, |all, bit| all | 1 << bit);
         let protection_keys = if components & component::PKRU == 0 { 0 } else { read_protection_keys() };

@@ -108,11 +108,11 @@ impl ProcessMemory {
     pub fn attach(&mut self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
         for map in mappings(self.pid) {
             // Whoever has opened it may have done so for writing.
-            let may_change = !self.files.hold_mapped(&map);
-            if map.is_file() && may_change {
+            let may_change = map.is_file() && !self.files.hold_mapped(&map);
+            if may_change {
                 self.mutable_files.insert(&map.object);
             }
-            self.is_shared |= map.is_shared || map.is_file() && may_change;
+            self.is_shared |= map.is_shared || may_change;
         }
         self.has_other_writers = self.is_shared && is_shared_with_children(self.pid);
         if self.has_other_writers { self.common.join(process, gadget) } else { Ok(()) }

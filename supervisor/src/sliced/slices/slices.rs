@@ -37,6 +37,8 @@ pub enum Ended {
 /// All slices of a run.
 pub struct Slices {
     limit: usize,
+    /// The app is followed to its end, whatever the tool looks at.
+    goes_on: bool,
     call_limit: CallLimit,
     /// The one that is being recorded.
     recording: Option<Recording>,
@@ -62,10 +64,12 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// None yet; at most `limit` will run at a time, and each replays as many calls as `call_limit` allows. The tool looks at `region`.
-    pub fn new(limit: usize, call_limit: CallLimit, region: &Spec) -> Self {
+    /// None yet; at most `limit` will run at a time, and each replays as many calls as `call_limit` allows. The tool looks at `region`. `goes_on`: the app is
+    /// followed behind that as well.
+    pub fn new(limit: usize, call_limit: CallLimit, region: &Spec, goes_on: bool) -> Self {
         Self {
             limit,
+            goes_on,
             call_limit,
             recording: None,
             death_checkpoint: None,
@@ -141,7 +145,7 @@ impl Slices {
 
     /// As many of those that are due, and matter, run as the limit allows.
     pub fn let_run(&mut self) {
-        if let Some(last) = self.last() {
+        if let Some(last) = self.last_of_all() {
             self.forget_behind(last);
         }
         while self.running.len() < self.limit
@@ -163,6 +167,11 @@ impl Slices {
     /// The last slice that matters, if the tool looks at nothing behind it.
     pub fn last(&self) -> Option<u64> {
         self.passes.as_ref().and_then(Passes::last).into_iter().chain(self.stopped).min()
+    }
+
+    /// The same, if the app isn't followed behind it either.
+    pub fn last_of_all(&self) -> Option<u64> {
+        self.last().filter(|_| !self.goes_on)
     }
 
     /// The slice in which the tool has looked its last.
