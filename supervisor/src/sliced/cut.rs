@@ -288,7 +288,7 @@ impl<'a> Run<'a> {
             }
             self.master.resume(stopped, 0)?;
         }
-        self.time.slice_begins();
+        self.turn.slice_begins(self.time.slice_begins());
         self.resources.statistics.held(since.elapsed());
         self.resources.statistics.stopped_time += since.elapsed();
         if let (Some(_), Some(ended)) = (&cut.end, self.slices.recorded()) {

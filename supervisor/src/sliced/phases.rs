@@ -2,7 +2,7 @@
 //!
 //! After a failure the app goes on alone, natively, to its end: its work is the user's. There is then no total.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tracee::{ExitStatus, Mode, Parent, Running, Stop, Stopped};
@@ -13,6 +13,7 @@ use crate::command::Settings;
 use crate::follow::Outcome;
 use crate::sliced::boundaries::{Cut, Then};
 use crate::sliced::master::{self, Leave, Process, Thread};
+use crate::sliced::time::TurnQueue;
 
 /// What a thread of the master's is doing.
 pub(super) enum Phase {
@@ -45,8 +46,8 @@ pub(super) struct Master {
     phase: Phase,
     /// All others that are there.
     pub(super) others: BTreeMap<i32, OtherThread>,
-    /// Those of them that want the turn, in the order in which they came.
-    pub(super) queue: VecDeque<i32>,
+    /// Those of them that want the turn.
+    pub(super) queue: TurnQueue,
     /// The first thread, if it has ended before the others: see [`Next::Ends`](crate::sliced::boundaries::Next::Ends).
     pub(super) first: Option<Stopped>,
     /// The thread that has had the turn last has ended.
@@ -74,7 +75,7 @@ impl Master {
             thread,
             phase,
             others: BTreeMap::new(),
-            queue: VecDeque::new(),
+            queue: TurnQueue::default(),
             first: None,
             thread_is_gone: false,
             changed_file: None,

@@ -60,7 +60,7 @@ impl Master {
                 Phase::Running(stopped.resume(Mode::Syscalls, 0)?)
             }
             stop => {
-                self.queue.push_back(tid);
+                self.queue.comes(tid);
                 Phase::Comes(stopped, stop)
             }
         };
@@ -120,7 +120,7 @@ impl Run<'_> {
         self.turn.start(self.master.process().pid())?;
         let tid = stopped.pid();
         self.master.others.insert(tid, OtherThread { thread, phase: Phase::Ready(stopped) });
-        self.master.queue.push_back(tid);
+        self.master.queue.waits(tid);
         Ok(())
     }
 
@@ -158,7 +158,7 @@ impl Run<'_> {
         let master = &mut self.master;
         if tid != master.thread().tid() {
             // It was ended, by the end of all.
-            master.queue.retain(|other| *other != tid);
+            master.queue.remove(tid);
             if master.others.remove(&tid).is_some() {
                 master.process().thread_ends();
             }
@@ -209,7 +209,7 @@ impl Run<'_> {
         if self.master.is_let_go() || self.slices.recorded().is_none() || !self.master.is_turn_free() {
             return Ok(None);
         }
-        let Some(tid) = self.master.queue.pop_front() else { return Ok(None) };
+        let Some(tid) = self.master.queue.next() else { return Ok(None) };
         if tid == self.master.thread().tid() {
             // The others are gone.
             return Ok(match std::mem::replace(self.master.phase(), Phase::Alone) {
@@ -230,10 +230,11 @@ impl Run<'_> {
             }
         };
         let before = self.master.thread().tid();
+        self.master.queue.had_turn(before, self.turn.used());
         self.master.select(tid);
         self.master.goes_on_for(before);
         if self.master.others.get(&before).is_some_and(|other| matches!(other.phase, Phase::Comes(..))) {
-            self.master.queue.push_back(before);
+            self.master.queue.comes(before);
         }
         if std::mem::take(&mut self.master.thread_is_gone) {
             self.master.others.remove(&before);
@@ -272,7 +273,11 @@ impl Run<'_> {
         if self.slices.recorded().is_none() {
             return false;
         }
-        let Some((to, signal)) = self.master.thread().kills_by_call() else { return false };
+        let Some((to, signal)) = self.master.thread().signals_by_call() else { return false };
+        self.master.queue.is_sent_signal(to);
+        if !self.master.thread().is_deadly(signal) {
+            return false;
+        }
         let blocked = Status::of(to).ok().and_then(|status| status.bits("SigBlk"));
         self.master.has_other(to) && blocked.is_some_and(|blocked| blocked >> (signal - 1) & 1 == 0)
     }
@@ -295,7 +300,7 @@ impl Run<'_> {
     /// It stands here, and waits for its next turn.
     pub(super) fn give_way(&mut self, stopped: Stopped) -> Result<(), Failure> {
         self.master.thread().loses_turn_here(&stopped)?;
-        self.master.queue.push_back(stopped.pid());
+        self.master.queue.waits(stopped.pid());
         *self.master.phase() = Phase::Ready(stopped);
         Ok(())
     }
@@ -309,14 +314,14 @@ impl Run<'_> {
     pub(super) fn watch_turn(&mut self) {
         if self.is_turn_wanted() && matches!(self.master.phase(), Phase::Running(_)) {
             let is_in = self.turn_is_in();
-            self.turn.watch(is_in);
+            self.turn.watch(is_in, self.master.queue.is_urgent());
         }
     }
 
     /// The alarm has rung.
     pub(super) fn turn_may_be_over(&mut self) {
         let (is_wanted, is_in) = (self.is_turn_wanted(), self.turn_is_in());
-        match self.turn.rings(is_in) {
+        match self.turn.rings(is_in, self.master.queue.is_urgent()) {
             _ if !is_wanted => {}
             Rang::Nothing | Rang::IsOver => {}
             Rang::Looks => self.master.interrupt(),

@@ -36,11 +36,16 @@ impl CpuUsage {
         Some(Self { cpu, kernel: Duration::from_millis(number(15)? * 10), faults: number(10)? })
     }
 
+    /// What was spent on copying at most since `start`, by the number of faults.
+    pub(in crate::sliced) fn most_copying(self, start: Self) -> Duration {
+        let faults = self.faults.saturating_sub(start.faults).try_into().unwrap_or(u32::MAX);
+        FAULT.saturating_mul(faults)
+    }
+
     /// More CPU time that a slice is to have which began at `start` and is to do work for `wanted`. `None` if it has had enough.
     pub(in crate::sliced) fn still_wanted(self, start: Self, wanted: Duration) -> Option<Duration> {
         let cpu = self.cpu.saturating_sub(start.cpu);
-        let faults = self.faults.saturating_sub(start.faults).try_into().unwrap_or(u32::MAX);
-        let copying = FAULT.saturating_mul(faults).min(self.kernel.saturating_sub(start.kernel)).min(cpu);
+        let copying = self.most_copying(start).min(self.kernel.saturating_sub(start.kernel)).min(cpu);
         let work = cpu - copying;
         let left = (wanted * MOST).saturating_sub(cpu);
         if work >= wanted || left.is_zero() {

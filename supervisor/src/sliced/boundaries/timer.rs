@@ -88,11 +88,13 @@ impl Timer {
         self.alarm.set(time);
     }
 
-    /// A slice begins that is to work for so long. The signal is sent when it may have done that.
-    pub fn slice_begins(&mut self, wanted: Duration) {
+    /// A slice begins that is to work for so long. The signal is sent when it may have done that. Gives what the one before has spent at most on copying pages.
+    pub fn slice_begins(&mut self, wanted: Duration) -> Duration {
         self.wanted = wanted;
-        self.start = self.usage();
+        let usage = self.usage();
+        let before = std::mem::replace(&mut self.start, usage);
         self.set(wanted);
+        usage.most_copying(before)
     }
 
     /// The signal has come. Whether the slice's time is over; otherwise there will be another signal.

@@ -14,7 +14,7 @@ use tracee::{Stop, Stopped};
 use super::process::Process;
 use super::thread::Thread;
 use crate::app::is_synchronous;
-use crate::base::Failure;
+use crate::base::{Failure, Moment};
 use crate::report::Boundary;
 use crate::sliced::boundaries::{Cut, Next, Then, behind_call, call_end, entry_registers};
 use crate::sliced::slices::{LastCall, Recording};
@@ -81,7 +81,7 @@ pub(super) fn deliver_behind_call(
     stopped: Stopped,
     info: &libc::siginfo_t,
 ) -> Result<Next, Failure> {
-    let (signal, mut info) = (info.si_signo, *info);
+    let (signal, mut info, begun) = (info.si_signo, *info, Moment::now());
     let before = stopped.registers()?;
     let call = slice.take_call().unwrap_or(LastCall { number: 0, room: 0 });
     let (mut stopped, stop) = stopped.enter_handler(signal)?;
@@ -106,7 +106,7 @@ pub(super) fn deliver_behind_call(
         _ => return Err(not_entered()),
     };
     if is_recorded {
-        thread.throttle.begin();
+        thread.throttle.after_delivery(begun.elapsed());
         return Ok(Next::Resume(stopped, 0));
     }
     slice.take_back();

@@ -36,9 +36,9 @@ impl SliceTime {
         Ok(())
     }
 
-    /// A slice begins, or gets as much time once more.
-    pub(in crate::sliced) fn slice_begins(&mut self) {
-        self.timer.slice_begins(self.wanted);
+    /// A slice begins, or gets as much time once more. Gives what the app has spent at most, since the last did, on copying pages.
+    pub(in crate::sliced) fn slice_begins(&mut self) -> Duration {
+        self.timer.slice_begins(self.wanted)
     }
 
     /// The slice could not be cut when its time was over: the signal comes again soon.

@@ -3,6 +3,9 @@
 //! One alarm tells, by the wall clock, that it is to be looked: whether a call has lasted, and, by the process's CPU clock, whether the turn has. It is set only while others want
 //! the turn.
 //!
+//! It is shorter if one of those may be waited for ([`super::TurnQueue`]), but not where what ends it is dear: after a slice's end each page that the app writes to is
+//! copied once.
+//!
 //! A thread that spins until another one has done something had better not have it for the whole quantum. So one that has had it for a while is looked at twice, one after the other: if it is
 //! still at the same place, with the same registers but one, which counts, its turn ends there.
 
@@ -16,6 +19,10 @@ use crate::sliced::boundaries::{cpu_clock, reading};
 
 /// CPU time after which a thread gives up its turn, if others want it.
 const QUANTUM: Duration = Duration::from_millis(100);
+/// The same, at least, if one of them may be waited for by others.
+const URGENT_QUANTUM: Duration = Duration::from_millis(20);
+/// At least so many times what the app spends on copying pages after a slice has begun.
+const COPYING: u32 = 8;
 /// So much longer a thread may have the turn until it comes to a call, where it is given up without the end of a slice.
 const UNTIL_CALL: Duration = Duration::from_millis(5);
 /// After so long a call isn't a short one any more: others have the turn until it is over.
@@ -44,7 +51,11 @@ pub(in crate::sliced) struct TurnTime {
     /// The process's CPU clock, once it has several threads.
     clock: Option<libc::clockid_t>,
     /// The slice length, if that is shorter than [`QUANTUM`].
-    quantum: Duration,
+    most: Duration,
+    /// The same if one of those that want the turn may be waited for by others.
+    urgent: Duration,
+    /// Whether that is so.
+    is_urgent: bool,
     /// CPU time of the process when the turn began.
     since: Duration,
     /// What the alarm will ring for.
@@ -101,7 +112,9 @@ impl TurnTime {
         Self {
             alarm: Alarm::default(),
             clock: None,
-            quantum: slice.min(QUANTUM),
+            most: slice.min(QUANTUM),
+            urgent: slice.min(URGENT_QUANTUM),
+            is_urgent: false,
             since: Duration::ZERO,
             rings_for: None,
             rings_late: false,
@@ -129,6 +142,11 @@ impl TurnTime {
     pub(in crate::sliced) fn begins(&mut self) {
         self.since = self.now();
         (self.is_over, self.look, self.is_to_look) = (false, Look::Not, false);
+    }
+
+    /// A slice has begun. `copying`: what the app has spent on that since the last did.
+    pub(in crate::sliced) fn slice_begins(&mut self, copying: Duration) {
+        self.urgent = URGENT_QUANTUM.max(copying * COPYING).min(self.most);
     }
 
     /// The thread was interrupted here. Whether it spins, so that its turn is to end.
@@ -162,22 +180,26 @@ impl TurnTime {
 
     /// Whether it is given up where a slice ends anyway: it need not be a whole one.
     pub(in crate::sliced) fn is_nearly_over(&self) -> bool {
-        self.is_over || self.used() * 2 >= self.quantum
+        self.is_over || self.used() * 2 >= self.quantum()
     }
 
-    /// Others want the turn: sets the alarm.
-    pub(in crate::sliced) fn watch(&mut self, is_in: TurnIsIn) {
+    /// Others want the turn, and one of them may be waited for: sets the alarm.
+    pub(in crate::sliced) fn watch(&mut self, is_in: TurnIsIn, is_urgent: bool) {
+        let becomes_urgent = is_urgent && !self.is_urgent;
+        self.is_urgent = is_urgent;
         match (self.rings_for, is_in) {
             (Some(RingsFor::Call(_)), _) => {}
             (_, TurnIsIn::ShortCall) => self.set(RingsFor::Call(self.stops), SHORT_CALL),
             // To set it anew costs a system call for each of many short turns.
-            (Some(RingsFor::Quantum), _) if !self.rings_late || matches!(self.look, Look::Done) => {}
+            (Some(RingsFor::Quantum), _)
+                if !becomes_urgent && (!self.rings_late || matches!(self.look, Look::Done)) => {}
             _ => self.set(RingsFor::Quantum, self.next_look().saturating_sub(self.used())),
         }
     }
 
     /// The alarm has rung, and others want the turn.
-    pub(in crate::sliced) fn rings(&mut self, is_in: TurnIsIn) -> Rang {
+    pub(in crate::sliced) fn rings(&mut self, is_in: TurnIsIn, is_urgent: bool) -> Rang {
+        self.is_urgent = is_urgent;
         let used = self.used();
         let rang = self.rang(is_in, used);
         self.is_to_look = rang == Rang::Looks;
@@ -192,8 +214,8 @@ impl TurnTime {
         let has_lasted = self.rings_for.take() == Some(RingsFor::Call(self.stops));
         match is_in {
             TurnIsIn::ShortCall if has_lasted => Rang::CallLasts,
-            TurnIsIn::Code if used >= self.quantum + UNTIL_CALL => Rang::EndsSlice,
-            _ if used >= self.quantum => Rang::IsOver,
+            TurnIsIn::Code if used >= self.quantum() + UNTIL_CALL => Rang::EndsSlice,
+            _ if used >= self.quantum() => Rang::IsOver,
             TurnIsIn::Code if !matches!(self.look, Look::Done) && used >= self.next_look() => Rang::Looks,
             _ => Rang::Nothing,
         }
@@ -204,16 +226,22 @@ impl TurnTime {
         let next = match self.look {
             Look::Not => FIRST_LOOK,
             Look::Once(_) => SECOND_LOOK,
-            Look::Done => self.quantum,
+            Look::Done => self.quantum(),
         };
-        next.min(self.quantum)
+        next.min(self.quantum())
+    }
+
+    /// CPU time after which the turn is given up.
+    fn quantum(&self) -> Duration {
+        if self.is_urgent { self.urgent } else { self.most }
     }
 
     fn now(&self) -> Duration {
         self.clock.and_then(reading).unwrap_or_default()
     }
 
-    fn used(&self) -> Duration {
+    /// CPU time of the process since the turn began.
+    pub(in crate::sliced) fn used(&self) -> Duration {
         self.now().saturating_sub(self.since)
     }
 
@@ -244,7 +272,7 @@ mod tests {
         };
         let turn = |first, second| {
             let mut turn = TurnTime::new(Duration::from_secs(1));
-            assert_eq!(turn.rings(TurnIsIn::Code), Rang::Nothing);
+            assert_eq!(turn.rings(TurnIsIn::Code, false), Rang::Nothing);
             assert!(!turn.looks_at(|| unreachable!("nobody is to look")));
             assert_eq!(turn.rang(TurnIsIn::OtherCall, SECOND_LOOK), Rang::Nothing);
             for (time, seen) in [(FIRST_LOOK, first), (SECOND_LOOK, second)] {
@@ -263,11 +291,11 @@ mod tests {
     #[test]
     fn a_call_lasts_if_nothing_has_happened_since() {
         let mut turn = TurnTime::new(Duration::from_secs(1));
-        turn.watch(TurnIsIn::ShortCall);
+        turn.watch(TurnIsIn::ShortCall, false);
         turn.counts_stop();
         assert_eq!(turn.rang(TurnIsIn::ShortCall, Duration::ZERO), Rang::Nothing, "another call");
-        turn.watch(TurnIsIn::ShortCall);
-        turn.watch(TurnIsIn::Code);
+        turn.watch(TurnIsIn::ShortCall, false);
+        turn.watch(TurnIsIn::Code, false);
         assert_eq!(turn.rang(TurnIsIn::ShortCall, Duration::ZERO), Rang::CallLasts);
     }
 
@@ -279,6 +307,12 @@ mod tests {
         assert_eq!(turn.rang(TurnIsIn::Code, QUANTUM), Rang::IsOver);
         assert_eq!(turn.rang(TurnIsIn::OtherCall, QUANTUM + UNTIL_CALL), Rang::IsOver);
         assert_eq!(turn.rang(TurnIsIn::Code, QUANTUM + UNTIL_CALL), Rang::EndsSlice);
+        turn.is_urgent = true;
+        turn.slice_begins(URGENT_QUANTUM / COPYING * 2);
+        assert_eq!(turn.rang(TurnIsIn::Code, URGENT_QUANTUM + UNTIL_CALL), Rang::Nothing, "too dear");
+        turn.slice_begins(Duration::ZERO);
+        assert_eq!(turn.rang(TurnIsIn::Code, URGENT_QUANTUM), Rang::IsOver);
+        assert_eq!(turn.rang(TurnIsIn::Code, URGENT_QUANTUM + UNTIL_CALL), Rang::EndsSlice);
         let mut short = TurnTime::new(Duration::from_millis(5));
         assert_eq!(short.rang(TurnIsIn::Code, Duration::from_millis(10)), Rang::EndsSlice);
     }

@@ -2,7 +2,7 @@
 //!
 //! Each handled signal ends a slice and stops the master for some hundred microseconds. With a timer of 100 us the next signal is there before
 //! the master has executed an instruction. So after such a boundary the master first runs for as long as the boundary took, half a millisecond at
-//! least. During that time its signals are blocked; the kernel keeps them.
+//! least (a quarter of the time, and 30 us, where the signal came behind a call and needed no boundary). During that time its signals are blocked; the kernel keeps them.
 //!
 //! ```text
 //!     signal → boundary (700 us) → 700 us of the app, blocked → signal → …
@@ -23,6 +23,8 @@ use crate::sliced::boundaries::{cpu_clock, reading};
 
 /// The least CPU time between two boundaries at signals.
 const LEAST: Duration = Duration::from_micros(500);
+/// The same after a signal that was delivered behind a call: without a boundary.
+const LEAST_BEHIND_CALL: Duration = Duration::from_micros(30);
 
 const fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
@@ -130,9 +132,9 @@ impl Throttle {
         }
     }
 
-    /// A signal was delivered without a boundary: that has taken some time, too.
-    pub(in crate::sliced) fn begin(&mut self) {
-        self.hold_back(LEAST);
+    /// A signal was delivered without a boundary: that has held the master up, too, but it has got on by a call.
+    pub(in crate::sliced) fn after_delivery(&mut self, held_up: Duration) {
+        self.hold_back((held_up / 4).max(LEAST_BEHIND_CALL));
     }
 
     /// An alarm that is set already rings earlier, and looks again.

@@ -83,8 +83,8 @@ impl Thread {
         self.call().map(|call| call.pending.waiting())
     }
 
-    /// The signal by which the call in which it is ends the process, if that is sent to another thread, or may be: which.
-    pub fn kills_by_call(&self) -> Option<(i32, i32)> {
+    /// The signal that the call in which it is sends to another thread of its process, or may send to one: to whom, and which.
+    pub fn signals_by_call(&self) -> Option<(i32, i32)> {
         let call = self.call().filter(|_| !self.is_left_in_call)?;
         let (process, args) = (self.throttle.pid(), call.pending.args);
         let (to, signal) = match call.pending.number as i64 {
@@ -94,11 +94,13 @@ impl Thread {
             _ => return None,
         };
         // 0 only asks whether the receiver is there.
-        if !(1..=64).contains(&signal) || to == self.tid() {
-            return None;
-        }
-        let is_deadly = delivery(signal, self.throttle.status().dispositions(signal)?) == Delivery::Death;
-        is_deadly.then_some((to, signal))
+        ((1..=64).contains(&signal) && to != self.tid()).then_some((to, signal))
+    }
+
+    /// Whether that signal ends the process, as far as its handlers are known.
+    pub fn is_deadly(&self, signal: i32) -> bool {
+        let dispositions = self.throttle.status().dispositions(signal);
+        dispositions.is_some_and(|dispositions| delivery(signal, dispositions) == Delivery::Death)
     }
 
     /// Whether it can wait where it stands, which is between two instructions.
