@@ -18,7 +18,7 @@ __attribute__((noinline)) static void work(unsigned rounds)
 {
     for (unsigned n = 0; n < rounds; n++) {
         sum = sum * 31 + n;
-        if (n % 20000 == 0)
+        if (n % 5000 == 0)
             getppid();
     }
 }
@@ -35,7 +35,7 @@ __attribute__((noinline)) static void choose(int way)
 int main(void)
 {
     const char *way = getenv("WAY");
-    work(1000000);
+    work(250000);
     choose(way ? *way : 'l');
     work(1000);
     return 0;

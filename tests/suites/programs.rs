@@ -28,7 +28,10 @@ const THREADED_WAYS: [(&str, &[&str]); 4] = [
 ];
 
 /// In how many successive rounds each program comes in each way once.
-const SHARES: usize = 6;
+const SHARES: usize = 12;
+
+/// The same of programs with threads.
+const THREADED_SHARES: usize = 4;
 
 fn main() -> ExitCode {
     let tests = WORKLOADS.iter().flat_map(|workload| {
@@ -43,7 +46,7 @@ fn main() -> ExitCode {
         let ways = THREADED_WAYS.iter().enumerate();
         ways.map(move |(n, (way, options))| {
             let test = test(way, workload, move || check_threads(workload, options));
-            test.only_if(Selection::asked().has(workload.name, n, 2))
+            test.only_if(Selection::asked().has(workload.name, n, THREADED_SHARES))
         })
     });
     trials::run(tests.chain(threaded).collect(), true)

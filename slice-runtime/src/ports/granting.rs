@@ -12,6 +12,8 @@ use super::{requests, stream};
 pub enum Granted {
     /// The app goes on.
     GoesOn,
+    /// It goes on, and has no calls any more.
+    LooksNoMore,
     /// It is to end.
     Ends,
 }
@@ -46,6 +48,7 @@ pub fn grant(
         if header.keeps_code == 0 {
             requests::make_quiet();
             control.renew(false);
+            return Granted::LooksNoMore;
         }
     }
     Granted::GoesOn

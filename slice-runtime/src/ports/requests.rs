@@ -1,4 +1,4 @@
-//! What routines of a tool's ask for: that their slice ends here, or that nothing more is looked at.
+//! What routines of a tool's ask for: that their slice ends here, or that nothing more is looked at. What was seen is handed in in parts where a warm-up ends, too.
 //!
 //! A routine is in the midst of an instruction, of which other calls may follow. So the engine is interrupted: it goes on to the instruction's end, and there asks its host, who has it done (`granting`). Events that
 //! follow before that aren't told any more by a tool that has looked its last.
@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use bubble::map::RESULT;
-use bubble::values::{LENGTH, MOST_RESULT};
+use bubble::values::{LENGTH, MOST_RESULT, WARMED_UP};
 
 use super::tool::RunningTool;
 
@@ -14,6 +14,8 @@ use super::tool::RunningTool;
 const SLICE: u32 = 1;
 /// All looking ends.
 const ALL: u32 = 2;
+/// What is looked at counts from here on.
+const COUNTS: u32 = 4;
 
 /// Whether there is a run that could be asked for anything.
 static IS_ON: AtomicBool = AtomicBool::new(false);
@@ -38,6 +40,11 @@ pub fn end_slice() {
 /// Has all looking end behind the instruction at hand.
 pub fn stop() {
     ask(ALL);
+}
+
+/// A warm-up is over where the host has been asked: to be granted at once.
+pub(crate) fn end_warm_up() {
+    ASKED.store(ASKED.load(Relaxed) | COUNTS, Relaxed);
 }
 
 // Not in place in translated code, which looks behind calls alone whether it was interrupted.
@@ -76,7 +83,8 @@ pub(super) fn hand_in(tool: &dyn RunningTool) -> Result<Option<bool>, String> {
     if asked == 0 || IS_OVER.load(Relaxed) {
         return Ok(None);
     }
-    HANDED_IN.store(encode(tool)?, Relaxed);
+    let mark = if asked & COUNTS != 0 { WARMED_UP } else { 0 };
+    HANDED_IN.store(encode(tool, mark)?, Relaxed);
     let is_last = asked & ALL != 0;
     if is_last {
         IS_OVER.store(true, Relaxed);
@@ -91,18 +99,18 @@ pub(super) fn make_quiet() {
 
 /// Encodes what is to be handed in, if that isn't done. How many bytes it is.
 pub(super) fn encoded(tool: &dyn RunningTool) -> Result<u64, String> {
-    if IS_OVER.load(Relaxed) { Ok(HANDED_IN.load(Relaxed)) } else { encode(tool) }
+    if IS_OVER.load(Relaxed) { Ok(HANDED_IN.load(Relaxed)) } else { encode(tool, 0) }
 }
 
-/// Encodes the tool's result behind those that were handed in, each with its length before it. How many bytes all are.
-fn encode(tool: &dyn RunningTool) -> Result<u64, String> {
+/// Encodes the tool's result behind those that were handed in, each with its length before it, and this mark in that. How many bytes all are.
+fn encode(tool: &dyn RunningTool, mark: u64) -> Result<u64, String> {
     let at = HANDED_IN.load(Relaxed);
     // SAFETY: RESULT is mapped for this process alone, and no other reference to it exists.
     let out = unsafe { std::slice::from_raw_parts_mut(RESULT.start as *mut u8, MOST_RESULT as usize) };
     let room = out.get_mut(at as usize..).unwrap_or_default();
     let (head, body) = room.split_at_mut_checked(LENGTH).ok_or("all results of a slice don't fit into its memory")?;
     let len = tool.finish(body)?;
-    head.copy_from_slice(&(len as u64).to_le_bytes());
+    head.copy_from_slice(&(len as u64 | mark).to_le_bytes());
     Ok(at + (LENGTH + len) as u64)
 }
 

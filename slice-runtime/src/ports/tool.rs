@@ -15,6 +15,8 @@ pub enum Asked {
     Nearer,
     /// The tool begins to look at the run.
     Begins,
+    /// It has looked already, to warm up: what it has counted is dropped.
+    Counts,
     /// It goes on looking, or not looking, or has looked until here.
     GoesOn,
 }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-use bubble::region::{INSTRUCTIONS, Progress, Spec, counter_of, pass};
+use bubble::region::{INSTRUCTIONS, Looks, Progress, Spec, counter_of, pass};
 use translator::trace::{AnalysisCall, Point, Trace};
 
 use super::counters;
@@ -138,6 +138,7 @@ impl RunningTool for Regioned {
 
     fn asked(&self, pc: u64) -> Asked {
         let looked = self.looks();
+        let warmed_up = looked && self.spec.looks(&self.next.get()) == Looks::WarmsUp;
         let mut now = self.now();
         if self.spec.target(&now).is_none_or(|(counter, target)| now.counts[counter] < target) {
             self.each.set(true);
@@ -154,6 +155,9 @@ impl RunningTool for Regioned {
         // SAFETY: this is a taken-over process.
         if self.pass == pass::ONLY && self.spec.is_over(&now) && unsafe { header() }.ends_app != 0 {
             requests::stop();
+        }
+        if warmed_up && self.spec.looks(&now) == Looks::Looks {
+            return Asked::Counts;
         }
         if looked || !self.looks() {
             return Asked::GoesOn;

@@ -122,14 +122,21 @@ impl Host for SerialHost {
 
     fn asked(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         let asked = self.tool.asked(cpu.registers.rip);
+        if asked == Asked::Counts {
+            requests::end_warm_up();
+            control.renew(false);
+            return match self.grant(cpu, control) {
+                Flow::Continue => self.depart_if_asked(),
+                Flow::Leave => Flow::Leave,
+            };
+        }
         if asked == Asked::Begins {
             self.told.forget();
             self.told.goes_on(&self.thread.0, false, cpu, self.tool.as_ref());
         }
         let flow = self.images.asked(asked, control, self.tool.as_ref());
-        // Without the control process, which has been killed, nobody could take it from there.
-        if self.ends_with_region && self.tool.is_over() && !requests::are_there() && is_traced() {
-            self.slot.set_departs();
+        if self.tool.is_over() && !requests::are_there() {
+            self.departs_if_that_can_be();
             return self.depart_if_asked();
         }
         flow
@@ -140,13 +147,7 @@ impl Host for SerialHost {
             // The signal that interrupted is the one that ends the app.
             return Flow::Leave;
         }
-        let tool = self.tool.as_ref();
-        let granted = grant(self.slot, tool, &mut self.images, control, || {
-            self.told.forget();
-            self.told.goes_on(&self.thread.0, false, cpu, tool);
-        });
-        if granted == Granted::Ends {
-            self.ending = Some(Ending::Exit(0));
+        if self.grant(cpu, control) == Flow::Leave {
             return Flow::Leave;
         }
         self.let_signals_in();
@@ -154,6 +155,33 @@ impl Host for SerialHost {
             Flow::Continue if self.departs() => self.depart_if_asked(),
             Flow::Continue => self.give_turn_if_asked(),
             Flow::Leave => Flow::Leave,
+        }
+    }
+}
+
+impl SerialHost {
+    /// What the tool has asked for is done. Whether the app goes on.
+    fn grant(&mut self, cpu: &Cpu, control: &mut dyn Control) -> Flow {
+        let tool = self.tool.as_ref();
+        let granted = grant(self.slot, tool, &mut self.images, control, || {
+            self.told.forget();
+            self.told.goes_on(&self.thread.0, false, cpu, tool);
+        });
+        match granted {
+            Granted::GoesOn => {}
+            Granted::LooksNoMore => self.departs_if_that_can_be(),
+            Granted::Ends => {
+                self.ending = Some(Ending::Exit(0));
+                return Flow::Leave;
+            }
+        }
+        Flow::Continue
+    }
+
+    /// The tool looks at nothing any more: the app is to go on natively. Without the control process, which has been killed, nobody could take it from there.
+    fn departs_if_that_can_be(&self) {
+        if self.ends_with_region && is_traced() {
+            self.slot.set_departs();
         }
     }
 }

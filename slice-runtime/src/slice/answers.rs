@@ -9,7 +9,7 @@ use translator::abi::Cpu;
 use translator::trace::{Instrument, Trace};
 
 use super::host::{KERNEL, SYSCALL_LEN, SliceHost};
-use crate::ports::{Asked, SignalChange, grant};
+use crate::ports::{Asked, SignalChange, grant, requests};
 use crate::slice::end::{deadline, recurrence, xsave_images};
 
 impl Instrument for SliceHost {
@@ -139,6 +139,12 @@ impl Host for SliceHost {
 
     fn asked(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         let asked = self.tool.asked(cpu.registers.rip);
+        if asked == Asked::Counts {
+            requests::end_warm_up();
+            self.grant(cpu, control);
+            control.renew(false);
+            return Flow::Continue;
+        }
         if asked == Asked::Begins {
             self.told.forget();
             self.told.goes_on(&self.thread, false, cpu, self.tool.as_ref());
@@ -151,11 +157,7 @@ impl Host for SliceHost {
         if self.watch.is_some() {
             return Flow::Leave;
         }
-        let tool = self.tool.as_ref();
-        grant(self.slot, tool, &mut self.images, control, || {
-            self.told.forget();
-            self.told.goes_on(&self.thread, false, cpu, tool);
-        });
+        self.grant(cpu, control);
         let Some(used) = deadline::is_over(self.cpu_bound()) else { return Flow::Continue };
         self.slot.give_up();
         let why = match engine::routines::told(used.as_nanos() as u64) {
@@ -172,5 +174,16 @@ impl Host for SliceHost {
             used.as_secs_f64(),
             cpu.registers.rip
         ))
+    }
+}
+
+impl SliceHost {
+    /// What the tool has asked for is done.
+    fn grant(&mut self, cpu: &Cpu, control: &mut dyn Control) {
+        let tool = self.tool.as_ref();
+        grant(self.slot, tool, &mut self.images, control, || {
+            self.told.forget();
+            self.told.goes_on(&self.thread, false, cpu, tool);
+        });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bubble::region::{Event, Kind, NAME_BYTES, Spec};
+use bubble::region::{Event, Kind, Looks, NAME_BYTES, Spec};
 
 /// Counts at most: sums of some stay far from where numbers wrap round.
 const MOST: u64 = 1 << 60;
@@ -38,6 +38,9 @@ pub struct RegionOptions {
     /// Begin so many instructions later: than the program, or than what a start names
     #[arg(long = "skip", value_name = "N", value_parser = number)]
     skip: Option<u64>,
+    /// Look at so many instructions before that already, to warm up what the tool simulates: what it counts there is dropped
+    #[arg(long = "warm-up", value_name = "N", value_parser = number)]
+    warm_up: Option<u64>,
     /// What becomes of the app when the tool has looked its last: behind the region, or where the tool itself stops
     #[arg(long = "then", value_name = "WHAT", default_value = "go-on")]
     then: Then,
@@ -95,11 +98,11 @@ impl Place {
         Ok(Self::Marker(number.map_err(wrong)?.into(), times))
     }
 
-    fn event(&self, inside: bool) -> Option<Event> {
+    fn event(&self, looks: Looks) -> Option<Event> {
         match self {
-            Self::Address(address, times) => Some(Event::at(Kind::Address, *address, *times, inside)),
-            Self::Marker(number, times) => Some(Event::at(Kind::Marker, *number, *times, inside)),
-            Self::Symbol(name, times) => Event::symbol(name, *times, inside),
+            Self::Address(address, times) => Some(Event::at(Kind::Address, *address, *times, looks)),
+            Self::Marker(number, times) => Some(Event::at(Kind::Marker, *number, *times, looks)),
+            Self::Symbol(name, times) => Event::symbol(name, *times, looks),
         }
     }
 }
@@ -173,20 +176,43 @@ impl RegionOptions {
         if self.trace == Some(0) {
             return Err("the region is empty: -trace 0".into());
         }
-        let skips = self.skip.is_some_and(|skip| skip > 0);
-        let mut chain: Vec<Option<Event>> = starts.iter().map(|(_, place)| place.event(!skips)).collect();
-        match (chain.is_empty(), start) {
-            (true, 0) => {}
-            (true, start) => chain.push(Some(Event::instructions(Kind::Executed, start, true))),
-            (false, _) => {
-                chain.extend(self.skip.filter(|_| skips).map(|skip| Some(Event::instructions(Kind::Later, skip, true))))
-            }
+        let warm_up = self.warm_up.unwrap_or(0);
+        let (kind, from_place) =
+            if starts.is_empty() { (Kind::Executed, start) } else { (Kind::Later, self.skip.unwrap_or(0)) };
+        if warm_up > 0 && from_place == 0 {
+            return Err(
+                "-warm-up has nothing before the region's start to look at: it needs -start-icount or -skip".into()
+            );
         }
-        chain.extend(stops.iter().map(|(_, place)| place.event(false)));
-        chain.extend(self.stop_icount.map(|stop| Some(Event::instructions(Kind::Executed, stop, false))));
-        chain.extend(self.trace.map(|trace| Some(Event::instructions(Kind::Later, trace, false))));
+        if !starts.is_empty() && warm_up > from_place {
+            let name = starts[0].0;
+            return Err(format!(
+                "-warm-up {warm_up} would begin before {name}, at a place that nobody knows then: -skip {warm_up} begins the region later"
+            ));
+        }
+        // At a place itself, where nothing is skipped, or all that is skipped warms up.
+        let at_place = match (from_place, from_place == warm_up) {
+            (0, _) => Looks::Looks,
+            (_, true) => Looks::WarmsUp,
+            (_, false) => Looks::Not,
+        };
+        let mut chain: Vec<Option<Event>> = starts.iter().map(|(_, place)| place.event(at_place)).collect();
+        let before = from_place.saturating_sub(warm_up);
+        if warm_up > 0 && before > 0 {
+            chain.push(Some(Event::instructions(kind, before, Looks::WarmsUp)));
+        }
+        if from_place > 0 {
+            // Since the event before, or since the program began.
+            let count = if kind == Kind::Later && warm_up > 0 { warm_up } else { from_place };
+            chain.push(Some(Event::instructions(kind, count, Looks::Looks)));
+        }
+        chain.extend(stops.iter().map(|(_, place)| place.event(Looks::Not)));
+        chain.extend(self.stop_icount.map(|stop| Some(Event::instructions(Kind::Executed, stop, Looks::Not))));
+        chain.extend(self.trace.map(|trace| Some(Event::instructions(Kind::Later, trace, Looks::Not))));
         let chain: Option<Vec<Event>> = chain.into_iter().collect();
-        chain.and_then(|chain| Spec::new(&chain)).ok_or_else(|| "the region has too many parts".into())
+        let spec = chain.and_then(|chain| Spec::new(&chain)).ok_or("the region has too many parts")?;
+        // From the program's first instruction on.
+        Ok(if starts.is_empty() && warm_up > 0 && before == 0 { spec.warms_up_at_once() } else { spec })
     }
 }
 
@@ -203,7 +229,13 @@ mod tests {
     use super::*;
 
     fn chain(options: &RegionOptions) -> Vec<(Kind, u64, u32)> {
-        options.spec(false).unwrap().events().iter().map(|event| (event.kind, event.count, event.inside)).collect()
+        options
+            .spec(false)
+            .unwrap()
+            .events()
+            .iter()
+            .map(|event| (event.kind, event.count, event.looks as u32))
+            .collect()
     }
 
     #[test]
@@ -217,6 +249,22 @@ mod tests {
         let only_end = RegionOptions { stop_icount: Some(7), ..none };
         assert_eq!(chain(&only_end), [(Kind::Executed, 7, 0)]);
         assert!(only_end.spec(false).unwrap().is_inside(&Default::default()));
+    }
+
+    #[test]
+    fn a_warm_up_lies_before_the_region() {
+        let warm = RegionOptions { warm_up: Some(4), skip: Some(10), trace: Some(5), ..RegionOptions::default() };
+        assert_eq!(chain(&warm), [(Kind::Executed, 6, 2), (Kind::Executed, 10, 1), (Kind::Later, 5, 0)]);
+        let at = RegionOptions { start_symbol: Some(Place::symbol("main:2").unwrap()), ..warm.clone() };
+        assert_eq!(chain(&at), [(Kind::Symbol, 2, 0), (Kind::Later, 6, 2), (Kind::Later, 4, 1), (Kind::Later, 5, 0)]);
+        let all = RegionOptions { warm_up: Some(10), ..at.clone() };
+        assert_eq!(chain(&all), [(Kind::Symbol, 2, 2), (Kind::Later, 10, 1), (Kind::Later, 5, 0)]);
+        let more = RegionOptions { warm_up: Some(11), ..warm.clone() };
+        assert_eq!(chain(&more), [(Kind::Executed, 10, 1), (Kind::Later, 5, 0)]);
+        assert!(more.spec(false).unwrap().looks(&Default::default()) == Looks::WarmsUp);
+        assert!(RegionOptions { warm_up: Some(11), ..at }.spec(false).err().unwrap().contains("before -start-symbol"));
+        let at_once = RegionOptions { skip: None, ..warm };
+        assert!(at_once.spec(false).err().unwrap().contains("nothing before"));
     }
 
     #[test]

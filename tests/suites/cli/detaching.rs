@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use suites::deadline::{output, wait_for, wait_until};
 use suites::guest;
 use suites::run::{Job, Scratch, as_shell};
-use suites::superpin::{binary, command, parse_total};
+use suites::superpin::{binary, command, example, parse_total};
 
 const WAYS: [&[&str]; 3] = [&["-sp", "0"], &["-sp", "1"], &["-sp", "1", "-spmsec", "5", "-record-in-process", "0"]];
 
@@ -131,6 +131,18 @@ fn a_serial_app_goes_on_natively_behind_the_region() {
         fs::hard_link(&told, &kept).unwrap();
         assert_eq!(app.end(), native, "{name}");
         assert_eq!(parse_total(&fs::read_to_string(&kept).unwrap()), Some(total), "{name}");
+    }
+}
+
+#[test]
+fn a_serial_app_goes_on_natively_when_its_tool_has_seen_enough() {
+    for name in ["lives_on", "lives_on_threads"] {
+        let job = guest::named(name).job(3);
+        let native = Waiting::start(&[], &job).end();
+        let stopping = ["-t", "stopping", "--at", "3000", "--"].map(Into::into);
+        let app = Waiting::start(&[], &job.under([example("random").into()].into_iter().chain(stopping)));
+        assert!(app.is_native(), "{name}");
+        assert_eq!(app.end(), native, "{name}");
     }
 }
 

@@ -103,3 +103,14 @@ fn slices_go_on_from_a_snapshot() {
     let (same, _, none) = run(&["-engine", "no-snapshot"]);
     assert_eq!((same, none), (total, 0.0));
 }
+
+/// Behind a region that has ended the app goes on through more boundaries than there are places for slices: with `-follow 1` it stays with superpin to its end.
+#[test]
+fn boundaries_behind_a_region_do_not_fill_the_slots() {
+    let job = guest::named("many_calls").job(2000);
+    for follow in ["0", "1"] {
+        let options = ["-sp", "1", "-spsysrecs", "5", "-follow", follow, "-stop-icount", "100000"];
+        let counted = count_with("icount2", &options, &job).unwrap();
+        assert_eq!((counted.outcome.status, counted.total), (0, Some(100_000)), "{:?}", counted.outcome);
+    }
+}

@@ -112,3 +112,26 @@ fn misses_are_those_of_cachegrind() {
         }
     }
 }
+
+/// What is learnt before a region from the program's start on, and not counted, leaves what the region has of the whole.
+#[test]
+fn a_warm_up_keeps_what_was_learnt_and_drops_what_was_counted() {
+    const START: u64 = 40_000;
+    let job = guest::named("code_pointers_compared.static").job(20);
+    let total = |tool: &str, options: &str| {
+        let options: Vec<_> = options.split(' ').collect();
+        count_with(tool, &options, &job).unwrap().total.unwrap_or_else(|| panic!("{tool} {options:?}"))
+    };
+    for tool in ["dcache --size 1024", "allcache --l1d 2560,5,16", "bpred --conditional gshare,8,8", "icount2"] {
+        let all = total(tool, "-sp 0");
+        let before = total(tool, &format!("-sp 0 -stop-icount {START}"));
+        assert!(0 < before && before < all, "{tool}: {before} of {all}");
+        for way in ["-sp 0", "-sp 1 -spmsec 2", "-sp 1 -spsysrecs 0", "-sp 1 -check-tool 1"] {
+            let warm = total(tool, &format!("{way} -start-icount {START} -warm-up {START}"));
+            assert_eq!(warm, all - before, "{tool} {way}");
+            let less = total(tool, &format!("{way} -skip {START} -warm-up 1k"));
+            let serial = total(tool, &format!("-sp 0 -skip {START} -warm-up 1k"));
+            assert_eq!(less, serial, "{tool} {way}");
+        }
+    }
+}

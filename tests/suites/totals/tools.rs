@@ -43,7 +43,7 @@ const WAYS_OF_THREADS: [&str; 10] = [
 ];
 
 /// Rounds in which each guest comes once.
-const SHARES: usize = 48;
+const SHARES: usize = 96;
 
 fn main() -> ExitCode {
     trials::run(guest::all().iter().filter(|guest| repeats(guest)).map(test).collect(), true)

@@ -76,6 +76,13 @@ impl Seen {
         self.targets.append(next.targets, |_, before| *wrong += u64::from(before == Before::Other));
     }
 
+    fn end_warm_up(&mut self) {
+        self.predictor.end_warm_up();
+        self.targets.end_warm_up();
+        let (predictor, targets) = (std::mem::take(&mut self.predictor), std::mem::take(&mut self.targets));
+        *self = Self { predictor, targets, ..Self::default() };
+    }
+
     fn end(&mut self) {
         std::mem::take(&mut self.predictor).end(count(&mut self.wrong));
         let wrong = &mut self.indirect_wrong.0;
@@ -152,6 +159,10 @@ impl Tool for BranchPredictor {
 
     fn fold(&self, total: &mut Seen, _: SliceInfo, part: Seen) {
         total.append(part);
+    }
+
+    fn warmed_up(&self, total: &mut Seen) {
+        total.end_warm_up();
     }
 
     fn fini(&self, mut total: Seen, out: &mut Out<'_>) -> std::io::Result<()> {

@@ -124,6 +124,10 @@ impl Tool for DCache {
         total.extend(part);
     }
 
+    fn warmed_up(&self, total: &mut Cache) {
+        (total.accesses, total.misses) = (0, 0);
+    }
+
     fn fini(&self, total: Cache, out: &mut Out<'_>) -> std::io::Result<()> {
         writeln!(out, "Accesses: {}", out.total(total.accesses))?;
         let percent = 100.0 * total.misses as f64 / total.accesses.max(1) as f64;

@@ -7,6 +7,8 @@
 //!   -start-icount 3 -stop-icount 5        0   1   2 │ 3   4 │ 5   6 …        instructions by their numbers; between the bars the tool looks
 //! ```
 //!
+//! Before a part that counts the tool may look already, to warm up what it simulates ([`Looks::WarmsUp`]).
+//!
 //! [`Progress`] is all that has to be known of the run before a place: what was executed (the *prefix*), and which event comes next. What a slice executes is counted
 //! before anything is known of the slices before it, and adds up; [`Spec::over`] tells from there whether an event comes in the slice.
 
@@ -35,14 +37,26 @@ pub enum Kind {
     Marker = 4,
 }
 
+/// Whether the tool looks.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Looks {
+    /// It doesn't.
+    Not = 0,
+    /// It does.
+    Looks = 1,
+    /// It does, and what it counts is dropped where [`Self::Looks`] follows: what it has learnt isn't.
+    WarmsUp = 2,
+}
+
 /// An event.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     /// What is waited for.
     pub kind: Kind,
-    /// 1 if the tool looks from there on, 0 if it doesn't.
-    pub inside: u32,
+    /// Whether the tool looks from there on.
+    pub looks: Looks,
     /// How many, or how often; the latter at least once.
     pub count: u64,
     /// Address, or a marker's number.
@@ -55,18 +69,18 @@ pub struct Event {
 
 impl Event {
     /// One that counts instructions.
-    pub const fn instructions(kind: Kind, count: u64, inside: bool) -> Self {
-        Self { kind, inside: inside as u32, count, place: 0, name_len: 0, name: [0; NAME_BYTES] }
+    pub const fn instructions(kind: Kind, count: u64, looks: Looks) -> Self {
+        Self { kind, looks, count, place: 0, name_len: 0, name: [0; NAME_BYTES] }
     }
 
     /// The `count`-th execution of a place.
-    pub const fn at(kind: Kind, place: u64, count: u64, inside: bool) -> Self {
-        Self { place, ..Self::instructions(kind, count, inside) }
+    pub const fn at(kind: Kind, place: u64, count: u64, looks: Looks) -> Self {
+        Self { place, ..Self::instructions(kind, count, looks) }
     }
 
     /// The `count`-th execution of a routine's first instruction. `None` if the name is too long.
-    pub fn symbol(name: &str, count: u64, inside: bool) -> Option<Self> {
-        let mut event = Self::at(Kind::Symbol, 0, count, inside);
+    pub fn symbol(name: &str, count: u64, looks: Looks) -> Option<Self> {
+        let mut event = Self::at(Kind::Symbol, 0, count, looks);
         event.name.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
         event.name_len = name.len() as u64;
         Some(event)
@@ -89,8 +103,8 @@ impl Event {
 pub struct Spec {
     /// Events that there are.
     len: u32,
-    /// 1 if the tool looks from the program's first instruction on.
-    inside: u32,
+    /// Whether the tool looks from the program's first instruction on.
+    looks: Looks,
     /// 1 if the tool is told what was executed before; 2 if it counts things of its own for that, in first passes.
     counted: u32,
     events: [Event; EVENTS],
@@ -121,16 +135,25 @@ pub struct Outlook {
 
 impl Spec {
     /// All of the run.
-    pub const ALL: Spec =
-        Spec { len: 0, inside: 1, counted: 0, events: [Event::instructions(Kind::Executed, 0, true); EVENTS] };
+    pub const ALL: Spec = Spec {
+        len: 0,
+        looks: Looks::Looks,
+        counted: 0,
+        events: [Event::instructions(Kind::Executed, 0, Looks::Looks); EVENTS],
+    };
 
-    /// A chain of events. The tool looks from the start on if the first event isn't one that has it look. `None` if there are too many.
+    /// A chain of events. The tool looks from the start on if no event is one that has it look. `None` if there are too many.
     pub fn new(chain: &[Event]) -> Option<Spec> {
-        let looks = |event: &Event| event.inside != 0;
-        let mut spec = Spec { len: chain.len() as u32, ..Spec::ALL };
-        spec.inside = u32::from(!chain.iter().any(looks));
+        let looks = |event: &Event| event.looks != Looks::Not;
+        let from_start = if chain.iter().any(looks) { Looks::Not } else { Looks::Looks };
+        let mut spec = Spec { len: chain.len() as u32, looks: from_start, ..Spec::ALL };
         spec.events.get_mut(..chain.len())?.copy_from_slice(chain);
         Some(spec)
+    }
+
+    /// The same with a tool that warms up from the start on, until the first event that has it look.
+    pub fn warms_up_at_once(self) -> Spec {
+        Spec { looks: Looks::WarmsUp, ..self }
     }
 
     /// The same for a tool that is told what was executed before.
@@ -169,12 +192,22 @@ impl Spec {
         self.events().get(number).map(|event| (number, event))
     }
 
-    /// Whether the tool looks.
+    /// Whether the tool looks, or warms up.
     pub fn is_inside(&self, progress: &Progress) -> bool {
+        self.looks(progress) != Looks::Not
+    }
+
+    /// Whether the tool looks.
+    pub fn looks(&self, progress: &Progress) -> Looks {
         match progress.event.checked_sub(1) {
-            None => self.inside != 0,
-            Some(last) => self.events[last as usize].inside != 0,
+            None => self.looks,
+            Some(last) => self.events[last as usize].looks,
         }
+    }
+
+    /// Whether there is a part in which the tool warms up.
+    pub fn has_warm_up(&self) -> bool {
+        self.looks == Looks::WarmsUp || self.events().iter().any(|event| event.looks == Looks::WarmsUp)
     }
 
     /// Whether the tool looks at nothing any more.
@@ -263,7 +296,10 @@ mod tests {
 
     #[test]
     fn a_region_by_numbers_is_known_before_it_is_looked_at() {
-        let chain = [Event::instructions(Kind::Executed, 100, true), Event::instructions(Kind::Executed, 250, false)];
+        let chain = [
+            Event::instructions(Kind::Executed, 100, Looks::Looks),
+            Event::instructions(Kind::Executed, 250, Looks::Not),
+        ];
         let spec = Spec::new(&chain).unwrap();
         let mut progress = Progress::default();
         let mut seen = Vec::new();
@@ -282,7 +318,7 @@ mod tests {
 
     #[test]
     fn lengths_count_from_the_event_before() {
-        let chain = [Event::at(Kind::Address, 7, 3, false), Event::instructions(Kind::Later, 10, true)];
+        let chain = [Event::at(Kind::Address, 7, 3, Looks::Not), Event::instructions(Kind::Later, 10, Looks::Looks)];
         let spec = Spec::new(&chain).unwrap();
         let begin = Progress::default();
         assert!(!spec.is_inside(&begin));
@@ -301,7 +337,7 @@ mod tests {
 
     #[test]
     fn the_last_event_at_a_place_needs_no_second_look() {
-        let spec = Spec::new(&[Event::at(Kind::Address, 7, 1, false)]).unwrap();
+        let spec = Spec::new(&[Event::at(Kind::Address, 7, 1, Looks::Not)]).unwrap();
         let begin = Progress::default();
         assert!(spec.is_inside(&begin));
         let outlook = spec.over(&begin, &[50, 1, 0, 0, 0]);
@@ -312,10 +348,29 @@ mod tests {
 
     #[test]
     fn an_end_that_has_passed_comes_at_once() {
-        let chain = [Event::at(Kind::Address, 7, 1, true), Event::instructions(Kind::Executed, 10, false)];
+        let chain = [Event::at(Kind::Address, 7, 1, Looks::Looks), Event::instructions(Kind::Executed, 10, Looks::Not)];
         let spec = Spec::new(&chain).unwrap();
         let at = Progress { counts: [61, 0, 0, 0, 0], ..Progress::default() };
         assert_eq!(spec.target(&spec.comes(&at, |_| false)), Some((0, 61)));
         assert!(Spec::new(&[chain[0]; EVENTS + 1]).is_none());
+    }
+
+    #[test]
+    fn a_warm_up_ends_where_the_region_begins() {
+        let chain = [
+            Event::instructions(Kind::Executed, 70, Looks::WarmsUp),
+            Event::instructions(Kind::Executed, 100, Looks::Looks),
+        ];
+        let spec = Spec::new(&chain).unwrap();
+        let begin = Progress::default();
+        assert!(spec.has_warm_up() && spec.looks(&begin) == Looks::Not);
+        let outlook = spec.over(&begin, &executed(80));
+        let warm = outlook.end.unwrap();
+        assert!(outlook.looks && outlook.watches && spec.is_inside(&warm) && spec.looks(&warm) == Looks::WarmsUp);
+        let inside = spec.over(&warm, &executed(21)).end.unwrap();
+        assert_eq!(spec.looks(&inside), Looks::Looks);
+        let at_once = Spec::new(&chain[1..]).unwrap().warms_up_at_once();
+        assert!(at_once.has_warm_up() && at_once.looks(&begin) == Looks::WarmsUp && !at_once.is_all());
+        assert!(!Spec::new(&chain[1..]).unwrap().has_warm_up());
     }
 }

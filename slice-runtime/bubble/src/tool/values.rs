@@ -12,8 +12,10 @@ use crate::stream::STREAM;
 pub const VALUES: Region = Region { start: STREAM.start - SIZE, size: SIZE };
 /// Bytes of [`RESULT`] that a result may have.
 pub const MOST_RESULT: u64 = VALUES.start - RESULT.start;
-/// Bytes of its length, which stands before each result of a slice: there are several if the tool ends slices by itself.
+/// Bytes of its length, which stands before each result of a slice: there are several if the tool ends slices by itself, or a region begins behind a warm-up.
 pub const LENGTH: usize = 8;
+/// In that word: up to the end of this result the tool has warmed up.
+pub const WARMED_UP: u64 = 1 << 63;
 /// Bytes of the length of values.
 pub const HEAD: u64 = 8;
 /// Bytes that there may be.

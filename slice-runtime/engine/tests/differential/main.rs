@@ -2,7 +2,7 @@
 //! byte of memory must come out the same, and faults must be the same faults at the same instruction.
 //!
 //! `SUPERPIN_SEED` starts the sequence of programs (each failure names its own seed: that program comes first then),
-//! `SUPERPIN_PROGRAMS` says how many are run for each setting: [`ALL`] if `SUITE=all` is in the environment, else half of them.
+//! `SUPERPIN_PROGRAMS` says how many are run for each setting: [`ALL`] if `SUITE=all` is in the environment, else a quarter of them.
 
 mod alone;
 mod arena;
@@ -113,7 +113,7 @@ const ALL: u64 = 400;
 /// The seeds of one in `share` of as many programs as are wanted.
 fn seeds(share: u64) -> Range<u64> {
     let all = std::env::var("SUITE").is_ok_and(|suite| suite == "all");
-    let programs = variable("SUPERPIN_PROGRAMS", if all { ALL } else { ALL / 2 });
+    let programs = variable("SUPERPIN_PROGRAMS", if all { ALL } else { ALL / 4 });
     let first = variable("SUPERPIN_SEED", 1);
     first..first + programs.div_ceil(share)
 }

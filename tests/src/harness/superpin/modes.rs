@@ -99,4 +99,4 @@ pub const MODES: &[Mode] = &[
 ];
 
 /// In how many successive rounds each guest comes in each mode once.
-pub const SHARES: usize = 32;
+pub const SHARES: usize = 64;

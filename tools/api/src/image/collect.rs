@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use bubble::values::WARMED_UP;
 use supervisor::{Output, Worth};
 
 use super::cut::Cut;
@@ -26,6 +27,17 @@ pub trait Collect {
     fn routine(&mut self, line: &str);
     /// Prints the total and what it is worth, under a heading if that isn't empty and there is no file for it alone.
     fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted>;
+}
+
+/// What is asked of a collecting tool.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    /// The number of a process that the app has started: the name of a file gets it, too. 0: it is the app itself.
+    pub process: u32,
+    /// Slices hand in results of parts, too, by which the tool is checked.
+    pub checks: bool,
+    /// The tool looks at something before the region, to warm up.
+    pub warms_up: bool,
 }
 
 /// Why a total isn't where it should be.
@@ -51,6 +63,8 @@ struct Collector<T: Tool> {
     /// `-o FILE` and its name; without one results go to standard error.
     output: Option<(PathBuf, Output)>,
     process: u32,
+    /// What was folded so far was seen to warm up.
+    warms_up: bool,
     compress: bool,
     streams: Option<Streams>,
     /// If the tool is checked.
@@ -59,10 +73,16 @@ struct Collector<T: Tool> {
     routines: Vec<serde_json::Value>,
 }
 
-/// Makes a collecting tool from its options. To the name of a file a process that the app started (`process` isn't 0) adds
-/// its number. `checks`: slices hand in results of parts, too, by which it is checked.
-pub fn collect<T: Tool>(options: &[&OsStr], process: u32, checks: bool) -> Result<Box<dyn Collect>, String> {
+/// Makes a collecting tool from its options.
+pub fn collect<T: Tool>(options: &[&OsStr], asked: Asked) -> Result<Box<dyn Collect>, String> {
+    let Asked { process, checks, warms_up } = asked;
     let Configured { tool, output, json, compress } = configure::<T>(options)?;
+    if warms_up && T::STREAM {
+        return Err(format!(
+            "tool {} writes what it sees, and simulates nothing that -warm-up could warm up: leave it out, or begin earlier",
+            T::NAME
+        ));
+    }
     let open = |path: PathBuf| match Output::check(&path).and_then(|()| Output::open(&path, process)) {
         Ok(output) => Ok((path, output)),
         Err(error) => Err(format!("cannot write {}: {error}", path.display())),
@@ -70,7 +90,7 @@ pub fn collect<T: Tool>(options: &[&OsStr], process: u32, checks: bool) -> Resul
     let output = output.map(open).transpose()?;
     let (total, streams, cut) = (T::Total::default(), None, checks.then(Cut::new));
     let (counted, routines) = (Vec::new(), Vec::new());
-    Ok(Box::new(Collector { tool, total, counted, json, output, process, compress, streams, cut, routines }))
+    Ok(Box::new(Collector { tool, total, counted, json, output, process, warms_up, compress, streams, cut, routines }))
 }
 
 impl<T: Tool> Collect for Collector<T> {
@@ -93,8 +113,9 @@ impl<T: Tool> Collect for Collector<T> {
         }
         let (mut slice, mut results) = (slice, result);
         while let Some((len, rest)) = results.split_first_chunk() {
-            let len = u64::from_le_bytes(*len) as usize;
-            let (mut result, rest) = rest.split_at_checked(len).ok_or("a slice's result is cut off")?;
+            let word = u64::from_le_bytes(*len);
+            let (len, warmed_up) = (word & !WARMED_UP, word & WARMED_UP != 0);
+            let (mut result, rest) = rest.split_at_checked(len as usize).ok_or("a slice's result is cut off")?;
             if let Some(cut) = &mut self.cut {
                 let (whole, parts) = split(result).ok_or("a result of a checked tool isn't one")?;
                 cut.fold(&self.tool, slice, parts)?;
@@ -103,6 +124,9 @@ impl<T: Tool> Collect for Collector<T> {
             let checks = self.cut.is_some();
             fold(&self.tool, &mut self.total, slice, result, checks, false)
                 .map_err(|error| format!("the result of slice {} can't be decoded: {error}", slice.number))?;
+            if warmed_up {
+                self.warmed_up();
+            }
             (slice, results) = (slice.following(), rest);
         }
         Ok(())
@@ -120,6 +144,10 @@ impl<T: Tool> Collect for Collector<T> {
 
     fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted> {
         let lost = |error: io::Error| Unprinted::Lost(format!("tool {} cannot print its result: {error}", T::NAME));
+        if self.warms_up {
+            // The region has never begun.
+            self.warmed_up();
+        }
         let total = std::mem::take(&mut self.total);
         let of_parts = self.cut.as_mut().map(Cut::take_total);
         let of_parts = of_parts.map(|total| self.text(total, told, heading)).transpose().map_err(lost)?;
@@ -164,6 +192,15 @@ impl<T: Tool> Collect for Collector<T> {
 }
 
 impl<T: Tool> Collector<T> {
+    /// What was folded until now was seen to warm up.
+    fn warmed_up(&mut self) {
+        self.warms_up = false;
+        self.tool.warmed_up(&mut self.total);
+        if let Some(cut) = &mut self.cut {
+            cut.warmed_up(&self.tool);
+        }
+    }
+
     /// What is printed of a total.
     fn text(&self, total: T::Total, told: Told<'_>, heading: &str) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();

@@ -29,7 +29,7 @@ use bubble::values::{HEAD, MOST_VALUES, VALUES, values_at};
 use slice_runtime::tool_args;
 use supervisor::Worth;
 
-use super::collect::Unprinted;
+use super::collect::{Asked, Unprinted};
 use super::entry::{Entry, find};
 use super::mapped::Mapped;
 use super::names::Names;
@@ -84,7 +84,8 @@ fn serve(tools: &[Entry], args: &[OsString], commands: &mut dyn BufRead, answers
     let header = memory.header()?;
     let arguments = tool_args(&header);
     let (entry, options) = find(tools, &arguments)?;
-    let mut tool = (entry.collect)(options, header.process, header.checks_tool != 0)?;
+    let (checks, warms_up) = (header.checks_tool != 0, header.region.has_warm_up());
+    let mut tool = (entry.collect)(options, Asked { process: header.process, checks, warms_up })?;
     tool.begin(&memory.descriptor, answers)?;
     let names = Names::start(&memory.descriptor)?;
     loop {

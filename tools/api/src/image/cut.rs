@@ -37,6 +37,11 @@ impl<T: Tool> Cut<T> {
         Ok(())
     }
 
+    /// What was folded until now was seen to warm up.
+    pub fn warmed_up(&mut self, tool: &T) {
+        tool.warmed_up(&mut self.total);
+    }
+
     /// The total of the parts.
     pub fn take_total(&mut self) -> T::Total {
         std::mem::take(&mut self.total)

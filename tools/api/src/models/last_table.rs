@@ -77,6 +77,13 @@ impl LastTable {
         }
     }
 
+    /// For `Tool::warmed_up`: the places keep what they have. What is open is told nobody: before the warm-up they had nothing.
+    pub fn end_warm_up(&mut self) {
+        let mut from_nothing = Self::begin(self.places.len(), SliceInfo { number: 0 });
+        from_nothing.append(std::mem::take(self), |_, _| {});
+        *self = from_nothing;
+    }
+
     /// The execution is over, and it began with nothing: all that is open was `Other`.
     pub fn end(self, mut told: impl FnMut(usize, Before)) {
         let open = self.places.iter().enumerate().filter(|(_, (first, _))| *first != 0);

@@ -169,6 +169,14 @@ pub trait Tool: Sized + 'static {
         self.fold(total, slice, result);
     }
 
+    /// A warm-up is over (`-warm-up`, docs/options.md): what was folded until now is to count no more. A tool that simulates keeps what its model has learnt, and drops its counts, also
+    /// those of accesses whose outcome isn't known: the models' `end_warm_up` does that. All others need nothing of their own: the total begins anew.
+    ///
+    /// Called in the collector, at most once, between two folds: what follows is a slice that begins in the middle.
+    fn warmed_up(&self, total: &mut Self::Total) {
+        *total = Self::Total::default();
+    }
+
     /// Prints the total. Called once, in the collector, after the last fold; not at all if the run failed.
     ///
     /// # Errors

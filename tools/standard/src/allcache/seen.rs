@@ -133,6 +133,14 @@ impl Seen {
         self.caches.append(next.caches, by_level(&mut self.misses));
     }
 
+    /// A warm-up is over.
+    pub fn end_warm_up(&mut self) {
+        self.tlbs.end_warm_up();
+        self.caches.end_warm_up();
+        let (tlbs, caches) = (std::mem::take(&mut self.tlbs), std::mem::take(&mut self.caches));
+        *self = Self { tlbs, caches, ..Self::default() };
+    }
+
     /// The execution is over: nothing is open any more.
     pub fn end(&mut self) {
         std::mem::take(&mut self.tlbs).end(in_one(&mut self.tlb_misses));

@@ -100,6 +100,10 @@ impl Tool for AllCache {
         total.append(part);
     }
 
+    fn warmed_up(&self, total: &mut Seen) {
+        total.end_warm_up();
+    }
+
     fn fini(&self, mut total: Seen, out: &mut Out<'_>) -> std::io::Result<()> {
         total.end();
         for row in self.rows(&total) {

@@ -124,6 +124,10 @@ impl Tool for Reuse {
         total.stack.append(part, |distance| total.distances.add(distance));
     }
 
+    fn warmed_up(&self, total: &mut Total) {
+        total.distances = Distances::default();
+    }
+
     fn fini(&self, total: Total, out: &mut Out<'_>) -> std::io::Result<()> {
         let all = total.distances.accesses();
         let percent = |count: u64| 100.0 * count as f64 / all.max(1) as f64;

@@ -137,9 +137,20 @@ impl<T: Copy + Eq + Hash> Predictor<T> {
 
     /// The execution is over, and it began with all counters 0.
     pub fn end(self, mispredicted: impl FnMut(T, u64)) {
-        if let Some(shape) = self.shape {
-            Self::begin(shape, SliceInfo { number: 0 }).append(self, mispredicted);
-        }
+        self.from_nothing(mispredicted);
+    }
+
+    /// For `Tool::warmed_up`: the counters stay as they are. What is open is told nobody: before the warm-up all were 0.
+    pub fn end_warm_up(&mut self) {
+        *self = std::mem::take(self).from_nothing(|_, _| {});
+    }
+
+    /// The same behind counters that are 0.
+    fn from_nothing(self, mispredicted: impl FnMut(T, u64)) -> Self {
+        let Some(shape) = self.shape else { return self };
+        let mut from_nothing = Self::begin(shape, SliceInfo { number: 0 });
+        from_nothing.append(self, mispredicted);
+        from_nothing
     }
 }
 
