@@ -15,7 +15,7 @@
 //! * [`app_images`]: where programs and libraries were mapped. [`modules`]: what they have in them.
 //! * [`region`]: which part of a run the tool looks at. [`values`]: what it counts of the run before.
 //! * [`events`]: what a run tells those who work on it.
-//! * [`departure`]: how an app leaves the image to live on natively.
+//! * [`departure`]: how an app leaves the image to live on natively. [`adoption`]: how threads come into it.
 //! * [`boot`]: what a taken-over process finds when its image starts. [`behind`]: what the app has just come from there.
 
 pub mod app_images;
@@ -31,5 +31,5 @@ pub mod stream;
 pub mod switches;
 mod tool;
 
-pub use border::{behind, boot, departure};
+pub use border::{adoption, behind, boot, departure};
 pub use tool::{region, routines, values};

@@ -327,6 +327,8 @@ pub struct Slot {
     pub departs: AtomicU32,
     /// Places of its runtime.
     pub places: Places,
+    /// Where the app's other threads come in.
+    pub adoption: crate::adoption::Adoption,
     /// Why the slice failed, in words.
     pub report: [u8; REPORT_BYTES],
     /// Counters.

@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use bubble::adoption::Adoption;
 use bubble::departure::Places;
 use bubble::map::{CONTROL, RECORDS};
 use bubble::region::{Progress, pass};
@@ -248,6 +249,12 @@ impl OwnSlot {
     pub fn places(&self) -> &Places {
         // SAFETY: see `state`; the fields are atomic.
         unsafe { &(*self.slot).places }
+    }
+
+    /// Where further threads come in, to be told to the control process.
+    pub fn adoption(&self) -> &Adoption {
+        // SAFETY: see `state`; the fields are atomic.
+        unsafe { &(*self.slot).adoption }
     }
 
     /// Whether signals are held back, one of [`bubble::shared::held`].

@@ -9,10 +9,10 @@ use machine::Here;
 use translator::abi::Cpu;
 
 use super::host::SerialHost;
-use crate::ports::{OwnSlot, RunningTool, requests};
+use crate::ports::{OwnSlot, RunningTool, raw_syscall, requests};
 use crate::serial::calls::{AppCall, Length, Unmade, interruptible, length_of};
 use crate::serial::signals::{FAULTS, Signals, set_real_mask};
-use crate::serial::threads::{Pause, TURNS, ThreadBlock, of_turn, start};
+use crate::serial::threads::{Pause, TURNS, ThreadBlock, adoption, of_turn, start};
 
 static SHARED_STATE: AtomicPtr<SharedState> = AtomicPtr::new(null_mut());
 
@@ -24,10 +24,32 @@ struct SharedState {
     loaded: Option<&'static ThreadBlock>,
 }
 
-/// Runs the app to its end.
-pub fn run(engine: Box<Runner>, host: SerialHost) -> ! {
+/// Runs the app to its end. `others`: further threads that it has already.
+pub fn run(engine: Box<Runner>, mut host: SerialHost, others: u64) -> ! {
     let me = of_turn();
+    let (slot, blocks) = (host.slot, host.expects_threads(others));
     SHARED_STATE.store(Box::into_raw(Box::new(SharedState { engine, host, loaded: Some(me) })), Ordering::Release);
+    if !blocks.is_empty() {
+        adoption::tell(slot.adoption(), &blocks, run_adopted);
+    }
+    go_on(me)
+}
+
+/// The first function of each thread that the app had before.
+extern "C" fn run_adopted(me: &'static ThreadBlock) -> ! {
+    let altstack = adoption::take_signals(me);
+    let tid = raw_syscall(libc::SYS_gettid as u64, [0; 6]) as i32;
+    me.waiter.tid.store(tid, Ordering::Relaxed);
+    set_real_mask(!FAULTS);
+    TURNS.take(&me.waiter);
+    let (cpu, mask) = adoption::state(me).expect("this processor has the registers that a thread on it has in use");
+    // SAFETY: this thread has the turn.
+    let mut state = unsafe { me.take() }.expect("what isn't known of a thread is filled in");
+    state.cpu = Cpu { thread: state.cpu.thread, ..cpu };
+    (state.signals.mask, state.signals.altstack, state.thread.0.tid) = (mask, altstack, tid);
+    // SAFETY: as above.
+    unsafe { me.put(state) };
+    with_turn(me, |shared| shared.host.signals.set_mask(mask));
     go_on(me)
 }
 

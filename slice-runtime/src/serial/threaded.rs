@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use engine::{Control, Flow, Runner, StoppedIn};
+use machine::{Registers, XState};
 use syscall_replay::is_error;
 use translator::abi::Cpu;
 
@@ -11,7 +12,7 @@ use super::host::SerialHost;
 use crate::serial::calls::{AppCall, Length, Underway, Unmade, interruptible, length_of};
 use crate::serial::memory::memory;
 use crate::serial::signals::{AltStack, FAULTS, InterruptedCall, OfThread, set_real_mask};
-use crate::serial::threads::{Leaver, NewThread, Pause, TURNS, ThreadContext, of_turn};
+use crate::serial::threads::{Leaver, NewThread, Pause, TURNS, ThreadBlock, ThreadContext, of_turn};
 
 impl SerialHost {
     /// Another thread's turn begins: puts its state in, and takes this one's out.
@@ -86,6 +87,26 @@ impl SerialHost {
         if self.threads.departed == self.threads.alive {
             self.hand_in(engine);
         }
+    }
+
+    /// The app has so many further threads already, which come into the image later. Gives a block for each.
+    pub(super) fn expects_threads(&mut self, count: u64) -> Vec<&'static ThreadBlock> {
+        let expect = |_| {
+            let block = self.threads.block();
+            let thread = self.thread.0.child(self.threads.started + 1);
+            self.thread.0.has_started();
+            // What isn't known yet.
+            let cpu = Cpu { thread: thread.number, ..Cpu::new(Registers::default(), XState::initial()) };
+            let signals = OfThread { mask: u64::MAX, altstack: AltStack::NONE, arrivals: &block.arrivals };
+            let (stopped, begun, thread) = (StoppedIn::default(), InterruptedCall::default(), (thread, false));
+            let state = ThreadContext { cpu, stopped, signals, begun, call: None, changed: None, thread };
+            // SAFETY: its thread hasn't come.
+            unsafe { block.put(Box::new(state)) };
+            self.threads.alive += 1;
+            self.threads.started += 1;
+            block
+        };
+        (0..count).map(expect).collect()
     }
 
     /// A call that starts a thread.

@@ -114,7 +114,7 @@ fn run_serial(
     drop(control);
     let host = serial::host(signals, slot, tool, &boot.state, engine.cpu());
     serial::limit_open_files(boot.site.open_files);
-    serial::run(engine, host)
+    serial::run(engine, host, boot.site.others)
 }
 
 fn settings(header: &RunHeader, boot: &BootBlock, pass: u32, tool: &dyn RunningTool) -> Settings {

@@ -124,22 +124,15 @@ pub fn check_attachable(pid: i32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes the process under control and stops it. `may_have_threads`: it may have several.
+/// Takes the process under control and stops it.
 ///
 /// # Errors
 /// If that isn't allowed, or it can't be followed. It goes on as before.
-pub fn find_running(pid: i32, may_have_threads: bool) -> Result<Standing, Failure> {
+pub fn find_running(pid: i32) -> Result<Standing, Failure> {
     check_attachable(pid)?;
     surroundings::check()?;
     let attached = attach(pid, surroundings::PATIENCE).map_err(|error| not_attached(pid, error))?;
     let Attached { process, is_stopped } = attached;
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
-    if threads > 1 && !may_have_threads {
-        process.detach(0)?;
-        return Err(Failure::Unsupported(format!(
-            "process {pid} has {threads} threads, and serially superpin attaches to processes of one thread only, yet (-sp 1 does)"
-        )));
-    }
     match attach_others(pid, surroundings::PATIENCE) {
         Ok(others) => Ok(Standing { process, is_stopped, others }),
         Err(error) => {
@@ -170,16 +163,16 @@ fn not_attached(pid: i32, error: AttachError) -> Failure {
 }
 
 /// Makes a process that was running what a program is that was started: see the page above. If that fails it is as before. It stands outside of its vDSO, and
-/// before a call that it waited in.
+/// before a call that it waited in. `keeps_kernel`: its threads go on natively, so that the kernel still knows for how long a call has waited.
 ///
 /// # Errors
 /// If superpin can't follow it. Gives its threads, unless it was killed.
-pub fn prepare_running(standing: Standing) -> Result<Taken, (Vec<Stopped>, Failure)> {
+pub fn prepare_running(standing: Standing, keeps_kernel: bool) -> Result<Taken, (Vec<Stopped>, Failure)> {
     let Standing { process, others, .. } = standing;
     let vdso = vdso_of(process.pid());
     let mut threads = Vec::new();
     for thread in std::iter::once(process).chain(others) {
-        match out_of_vdso(thread, vdso.as_ref()) {
+        match out_of_vdso(thread, vdso.as_ref(), keeps_kernel) {
             Ok(thread) => threads.push(thread),
             Err(error) => return Err((threads, error.into())),
         }
@@ -208,8 +201,8 @@ pub fn prepare_running(standing: Standing) -> Result<Taken, (Vec<Stopped>, Failu
 }
 
 /// A thread stands before a call that it waited in, and has come out of its vDSO.
-fn out_of_vdso(mut thread: Stopped, vdso: Option<&Range<u64>>) -> Result<Stopped, TraceError> {
-    before_call(&mut thread)?;
+fn out_of_vdso(mut thread: Stopped, vdso: Option<&Range<u64>>, keeps_kernel: bool) -> Result<Stopped, TraceError> {
+    before_call(&mut thread, keeps_kernel)?;
     for _ in 0..MOST_STEPS {
         let rip = thread.registers()?.rip();
         if !vdso.is_some_and(|vdso| vdso.contains(&rip)) {
@@ -220,8 +213,8 @@ fn out_of_vdso(mut thread: Stopped, vdso: Option<&Range<u64>>) -> Result<Stopped
     Ok(thread)
 }
 
-/// A call that the process waits in is one that it is about to make.
-fn before_call(process: &mut Stopped) -> Result<(), TraceError> {
+/// A call that the process waits in is one that it is about to make: what is left of it, if the kernel will still know that then, else all of it.
+fn before_call(process: &mut Stopped, keeps_kernel: bool) -> Result<(), TraceError> {
     let mut registers = process.registers()?;
     let rax = registers.get(Gpr::Rax);
     if registers.syscall_number() < 0 {
@@ -230,7 +223,7 @@ fn before_call(process: &mut Stopped) -> Result<(), TraceError> {
     if is_restart(rax) {
         registers.rewind_syscall();
         let number = registers.get(Gpr::Rax);
-        registers.set(Gpr::Rax, restarted_by(rax, number));
+        registers.set(Gpr::Rax, if keeps_kernel { restarted_by(rax, number) } else { number });
     } else {
         registers.set_syscall_number(-1);
     }

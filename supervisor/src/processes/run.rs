@@ -67,7 +67,7 @@ fn run_attached(settings: &Settings, pid: i32, has_begun: &mut bool) -> Result<i
     log::open(&settings.watch)?;
     let processes = Processes::new(settings, &image);
     let resources = Resources::new(settings, &image, None)?;
-    let Standing { process, is_stopped, others } = find_running(pid, settings.sliced)?;
+    let Standing { process, is_stopped, others } = find_running(pid)?;
     log::watch(settings.watch.addresses(pid)?);
     resources.memory.watch(log::watched());
     *has_begun = true;

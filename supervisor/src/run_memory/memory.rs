@@ -258,6 +258,7 @@ impl RunMemory {
         claimed.slot().held.store(held::NOT, Relaxed);
         claimed.slot().departs.store(0, Relaxed);
         claimed.slot().places.window.store(0, Relaxed);
+        claimed.slot().adoption.stacks.store(0, Relaxed);
         claimed.slot().stopped.store(0, Relaxed);
         claimed.set_pass(pass::ONLY, &Progress::default());
         claimed.slot().state.store(first_state, Release);

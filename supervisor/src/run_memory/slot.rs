@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 
+use bubble::adoption::Adoption;
 use bubble::departure::Places;
 use bubble::map::file;
 use bubble::region::Progress;
@@ -203,6 +204,12 @@ impl ClaimedSlot {
     pub fn places(&self) -> Option<&Places> {
         let places = &self.slot().places;
         (places.window.load(Acquire) != 0).then_some(places)
+    }
+
+    /// Where further threads come into its runtime. `None` before that has told it.
+    pub fn adoption(&self) -> Option<&Adoption> {
+        let adoption = &self.slot().adoption;
+        (adoption.stacks.load(Acquire) != 0).then_some(adoption)
     }
 
     /// Signals that have arrived in a serial run, and how many of them have reached the app's code.

@@ -16,7 +16,7 @@ use syscall_replay::{is_restart, restarted_by};
 use tracee::{Remote, Running, Stop, Stopped, TraceError, UserRegisters};
 
 use crate::app::{Borrowed, gadget_of};
-use crate::base::Failure;
+use crate::base::{Failure, Moment};
 use crate::run_memory::ClaimedSlot;
 
 /// How long threads have to come by themselves before they are interrupted again.
@@ -43,6 +43,8 @@ pub struct Departed {
     threads: BTreeMap<i32, Stopped>,
     /// Those that were moved out of a call. They are on their way; an interrupt would take from the kernel what it knows of the call.
     moved: BTreeSet<i32>,
+    /// When all others were interrupted last.
+    interrupted: Option<Moment>,
 }
 
 impl Departed {
@@ -75,6 +77,15 @@ impl Departed {
         !self.threads.is_empty() && others.into_iter().all(|other| has_ended(other.pid()))
     }
 
+    /// How long until all that are left are to be interrupted; `None`: now. Each interrupt is an event after which this is asked again.
+    pub fn wait_for(&mut self) -> Option<Duration> {
+        let left = self.interrupted.and_then(|since| AGAIN.checked_sub(since.elapsed())).filter(|left| !left.is_zero());
+        if left.is_none() {
+            self.interrupted = Some(Moment::now());
+        }
+        left
+    }
+
     /// Interrupts a thread that is to leave, unless it is on its way.
     pub fn interrupt(&self, thread: &Running) {
         if !self.moved.contains(&thread.pid()) {
@@ -90,6 +101,10 @@ impl Departed {
     pub fn interrupted(&mut self, stopped: &mut Stopped, pid: i32, slot: &ClaimedSlot) -> Result<(), TraceError> {
         let Some(places) = slot.places().filter(|_| !self.moved.contains(&stopped.pid())) else { return Ok(()) };
         let mut registers = stopped.registers()?;
+        if registers.rip() == places.trap.load(Relaxed) {
+            // Its trap comes next. A signal would come after that, and be the app's.
+            return Ok(());
+        }
         if out_of_call(&mut registers, places) {
             self.moved.insert(stopped.pid());
             return stopped.set_registers(&registers);

@@ -6,11 +6,12 @@
 //!   exec, new processes, threads ◄────────┘
 //! ```
 //!
-//! * `serial`: the follower; `starting`: how it takes over.
+//! * `serial`: the follower; `starting`: how it takes over; `adoption`: threads that the app had before.
 //! * `throttle`: signals that are held back until the app has got on.
 //! * `patience`: a tool that doesn't return.
 //! * `departure`: the app goes on natively; `parting`: what the follower does about that.
 
+mod adoption;
 mod departure;
 mod parting;
 mod patience;

@@ -5,7 +5,6 @@
 //! runtime makes it say before it really exits or execs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use bubble::behind::Behind;
@@ -17,10 +16,10 @@ use tracee::{Change, ExitStatus, Mode, Report, Running, Stop, Stopped};
 use super::departure::{self, Departed, Parting};
 use super::patience::{Advice, Patience};
 use super::throttle::Throttle;
-use crate::app::{Borrowed, Company, Kept, MutableFiles, OwnLimits, Prepared, Standing, gadget_of, note_all};
+use crate::app::{Borrowed, Prepared, Standing, note_all};
 use crate::base::Failure;
 use crate::events::{ENDING, Passing, Taken};
-use crate::follow::{Follower, InheritedState, JobStop, JobStops, NewProcess, Origin, Outcome, ProcessKind, Resources};
+use crate::follow::{Follower, JobStop, JobStops, NewProcess, Origin, Outcome, Resources};
 use crate::run_memory::{ClaimedSlot, StepNames};
 use crate::takeover::{self, enter, is_by_name, take_over};
 
@@ -34,6 +33,7 @@ pub fn follow<'a>(process: Stopped, origin: Origin, resources: Resources<'a>) ->
         resources,
         app: None,
         threads,
+        joining: Vec::new(),
         slot: None,
         progress: Progress::default(),
         values: Vec::new(),
@@ -70,6 +70,8 @@ pub(super) struct Serial<'a> {
     pub(super) app: Option<Running>,
     /// Its other threads.
     pub(super) threads: BTreeMap<i32, Running>,
+    /// Those that it had before it was attached to, and that aren't in the image yet.
+    pub(super) joining: Vec<Stopped>,
     pub(super) slot: Option<ClaimedSlot>,
     /// How far the run had come when the program was last replaced by another.
     progress: Progress,
@@ -103,7 +105,8 @@ impl<'a> Follower<'a> for Serial<'a> {
     }
 
     fn has_thread(&self, tid: i32) -> bool {
-        self.threads.contains_key(&tid) || self.departed.has(tid)
+        let joins = self.joining.iter().any(|thread| thread.pid() == tid);
+        self.threads.contains_key(&tid) || self.departed.has(tid) || joins
     }
 
     fn adopt_thread(&mut self, thread: Stopped) {
@@ -151,9 +154,14 @@ impl<'a> Follower<'a> for Serial<'a> {
     }
 
     fn look_again(&mut self) -> Option<Duration> {
+        if let Some(again) = self.adopt_others() {
+            return Some(again);
+        }
         if self.slot.as_ref().is_some_and(ClaimedSlot::departs) {
-            self.interrupt_all();
-            return Some(departure::AGAIN);
+            return Some(self.departed.wait_for().unwrap_or_else(|| {
+                self.interrupt_all();
+                departure::AGAIN
+            }));
         }
         let slot = self.slot.as_ref().filter(|slot| slot.state() < state::FINISHED)?;
         match self.patience.advice(slot.signals()) {
@@ -235,6 +243,7 @@ impl Serial<'_> {
             signal_area: machine::signal_area::ask()
                 .map_err(|source| Failure::System { action: "find out what a signal frame holds", source })?,
             is_traced: false,
+            others: self.joining.len() as u64,
             registered: self.attached.as_ref().map_or([0; 3], |(_, registered)| *registered),
         };
         let known = takeover::Known {
@@ -282,6 +291,7 @@ impl Serial<'_> {
             Stop::Exec => {
                 // It has ended all others.
                 self.threads.clear();
+                self.joining.clear();
                 self.attached.iter_mut().for_each(|(borrowed, registered)| {
                     borrowed.forget();
                     *registered = [0; 3];
@@ -338,30 +348,6 @@ impl Serial<'_> {
             }
             _ => stopped.resume(mode, 0)?,
         })
-    }
-
-    /// What becomes of a process or thread that the app has just started.
-    fn kind_of_child(&self, app: &Stopped, child: &Running, waits: bool) -> Result<ProcessKind, Failure> {
-        if Path::new(&format!("/proc/{}/task/{}", self.pid, child.pid())).exists() {
-            return Ok(ProcessKind::Thread);
-        }
-        let Some(slot) = self.slot.as_ref().filter(|slot| slot.state() < state::FAILED) else {
-            return Ok(ProcessKind::Unfollowed);
-        };
-        if waits {
-            return Ok(ProcessKind::VforkChild(Company::default()));
-        }
-        Ok(ProcessKind::Copy(Box::new(InheritedState {
-            gadget: gadget_of(app)?,
-            shares_memory: false,
-            company: Company::default(),
-            mutable_files: MutableFiles::default(),
-            kept: Kept::new(),
-            limits: OwnLimits::default(),
-            file_pages: Vec::new(),
-            at: slot.child_at(),
-            name: self.resources.name.clone(),
-        })))
     }
 
     /// The program in the slot has ended by itself (`exit`) or has been replaced by another.

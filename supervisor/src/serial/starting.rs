@@ -1,13 +1,18 @@
 //! How a process is taken over: a program before its first instruction, a copy, or one that was running by itself.
 
+use std::path::Path;
+
 use bubble::behind::Behind;
-use tracee::{Follows, Mode, Stopped};
+use bubble::shared::state;
+use tracee::{Follows, Mode, Running, Stopped};
 
 use super::departure::Parting;
 use super::serial::Serial;
-use crate::app::{Standing, Taken, name_of, prepare, prepare_running, registered};
+use crate::app::{
+    Company, Kept, MutableFiles, OwnLimits, Standing, Taken, gadget_of, name_of, prepare, prepare_running, registered,
+};
 use crate::base::Failure;
-use crate::follow::{InheritedState, run_to};
+use crate::follow::{InheritedState, ProcessKind, run_to};
 
 impl Serial<'_> {
     /// A program that was just loaded.
@@ -40,7 +45,9 @@ impl Serial<'_> {
     pub(super) fn start_running(&mut self, standing: Standing) -> Result<(), Failure> {
         self.resources.name = name_of(self.pid);
         let is_stopped = standing.is_stopped;
-        let Taken { mut process, prepared, borrowed, .. } = match prepare_running(standing) {
+        // One of several waits for its turn, by calls that the kernel keeps in the place of the one before.
+        let keeps_kernel = standing.others.is_empty();
+        let Taken { mut process, others, prepared, borrowed } = match prepare_running(standing, keeps_kernel) {
             Ok(taken) => taken,
             Err((threads, why)) => {
                 // It goes on natively.
@@ -51,6 +58,10 @@ impl Serial<'_> {
             }
         };
         process.follow(Follows::Threads, false)?;
+        for mut other in others {
+            other.follow(Follows::Threads, false)?;
+            self.joining.push(other);
+        }
         let registered = registered(&mut process, prepared.gadget)?;
         self.attached = Some((borrowed, registered));
         if is_stopped {
@@ -58,5 +69,29 @@ impl Serial<'_> {
             self.stops_again = true;
         }
         self.start(process, prepared, Behind::default())
+    }
+
+    /// What becomes of a process or thread that the app has just started.
+    pub(super) fn kind_of_child(&self, app: &Stopped, child: &Running, waits: bool) -> Result<ProcessKind, Failure> {
+        if Path::new(&format!("/proc/{}/task/{}", self.pid, child.pid())).exists() {
+            return Ok(ProcessKind::Thread);
+        }
+        let Some(slot) = self.slot.as_ref().filter(|slot| slot.state() < state::FAILED) else {
+            return Ok(ProcessKind::Unfollowed);
+        };
+        if waits {
+            return Ok(ProcessKind::VforkChild(Company::default()));
+        }
+        Ok(ProcessKind::Copy(Box::new(InheritedState {
+            gadget: gadget_of(app)?,
+            shares_memory: false,
+            company: Company::default(),
+            mutable_files: MutableFiles::default(),
+            kept: Kept::new(),
+            limits: OwnLimits::default(),
+            file_pages: Vec::new(),
+            at: slot.child_at(),
+            name: self.resources.name.clone(),
+        })))
     }
 }

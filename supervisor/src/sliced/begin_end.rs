@@ -47,7 +47,7 @@ impl<'a> Run<'a> {
     /// Makes a process that was running what a program is that superpin has started. `None` if it can't be followed: it goes on natively.
     fn takes_running(&mut self, standing: Standing) -> Result<Option<Stopped>, Failure> {
         let is_stopped = standing.is_stopped;
-        let Taken { mut process, others, prepared, borrowed } = match prepare_running(standing) {
+        let Taken { mut process, others, prepared, borrowed } = match prepare_running(standing, true) {
             Ok(taken) => taken,
             Err((threads, why)) => {
                 threads.into_iter().try_for_each(|thread| thread.detach(0))?;

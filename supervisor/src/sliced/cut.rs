@@ -357,6 +357,7 @@ impl<'a> Run<'a> {
             signal_area: SignalArea::default(),
             is_traced: self.traced.are_wanted(),
             registered: [0; 3],
+            others: 0,
         };
         let known = takeover::Known {
             slice: number,

@@ -47,6 +47,8 @@ pub struct Site<'a> {
     pub is_traced: bool,
     /// What the kernel knows of the thread, see [`boot::Site::registered`].
     pub registered: [u64; 3],
+    /// Further threads that it has already, see [`boot::Site::others`].
+    pub others: u64,
 }
 
 /// What only the control process knows of a boundary's state.
@@ -178,6 +180,7 @@ fn boot_block(state: &State, site: &Site<'_>, passed: Option<access::Passed>, ru
             image_data: [0; 2],
             open_files: [0; 2],
             registered: site.registered,
+            others: site.others,
             forked_at: site.forked.map_or(0, Moment::nanoseconds),
             signal_area: site.signal_area,
             is_traced: site.is_traced.into(),

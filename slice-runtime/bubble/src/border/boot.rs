@@ -75,6 +75,8 @@ pub struct Site {
     /// What the kernel knows of the thread, of an app that was running already: the word that it clears at the thread's end, the list of locks that it
     /// unlocks then, and the size of that list's head. Else all 0.
     pub registered: [u64; 3],
+    /// In a serial run: further threads that the app has already, see [`crate::adoption`].
+    pub others: u64,
     /// When the fork was made, on the monotonic clock, in nanoseconds. 0 in a serial run.
     pub forked_at: u64,
     /// In a serial run: what this machine's signal frames hold of the extended state.

@@ -10,11 +10,12 @@
 //! ```
 //!
 //! * `waiter`, `watch`, `turns`: who has the turn.
-//! * `block`: what the runtime keeps for each thread. `start`: its first and its last instructions; `departure`: those before it goes on natively.
+//! * `block`: what the runtime keeps for each thread. `start`: its first and its last instructions; `departure`: those before it goes on natively; `adoption`: of one that was there before.
 //! * `threads`: all of them. `pause`: why one leaves the engine. `arrival`: signals arrive here.
 //!
 //! An app with one thread pays for none of this: it has the turn all the time.
 
+pub mod adoption;
 mod arrival;
 mod block;
 mod departure;

@@ -136,16 +136,16 @@ impl<T: Copy> Hierarchy<T> {
 
     /// The execution is over, and it began with empty caches: `missed` gets what was open up to here.
     pub fn end(self, missed: impl FnMut(usize, T)) {
-        self.from_nothing(missed);
+        self.behind_nothing(missed);
     }
 
     /// For `Tool::warmed_up`: the caches stay as they are. What is open is told nobody: before the warm-up they were empty.
     pub fn end_warm_up(&mut self) {
-        *self = std::mem::take(self).from_nothing(|_, _| {});
+        *self = std::mem::take(self).behind_nothing(|_, _| {});
     }
 
     /// The same behind empty caches.
-    fn from_nothing(self, missed: impl FnMut(usize, T)) -> Self {
+    fn behind_nothing(self, missed: impl FnMut(usize, T)) -> Self {
         let mut from_nothing = Self {
             first: self.first.iter().map(Level::emptied).collect(),
             lower: self.lower.iter().map(Level::emptied).collect(),

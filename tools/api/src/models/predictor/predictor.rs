@@ -137,16 +137,16 @@ impl<T: Copy + Eq + Hash> Predictor<T> {
 
     /// The execution is over, and it began with all counters 0.
     pub fn end(self, mispredicted: impl FnMut(T, u64)) {
-        self.from_nothing(mispredicted);
+        self.behind_nothing(mispredicted);
     }
 
     /// For `Tool::warmed_up`: the counters stay as they are. What is open is told nobody: before the warm-up all were 0.
     pub fn end_warm_up(&mut self) {
-        *self = std::mem::take(self).from_nothing(|_, _| {});
+        *self = std::mem::take(self).behind_nothing(|_, _| {});
     }
 
     /// The same behind counters that are 0.
-    fn from_nothing(self, mispredicted: impl FnMut(T, u64)) -> Self {
+    fn behind_nothing(self, mispredicted: impl FnMut(T, u64)) -> Self {
         let Some(shape) = self.shape else { return self };
         let mut from_nothing = Self::begin(shape, SliceInfo { number: 0 });
         from_nothing.append(self, mispredicted);
