@@ -19,6 +19,7 @@ use dlmalloc::Dlmalloc;
 
 use super::injected::injected;
 use super::small_blocks::{self, Small};
+use crate::ports::OwnSlot;
 
 /// By how much the heap grows at least: few system calls, and mappings that stay one.
 const GRANULE: usize = 1 << 20;
@@ -43,7 +44,7 @@ unsafe impl Sync for ImageHeap {}
 
 impl ImageHeap {
     const fn new() -> Self {
-        let mut bubble = Dlmalloc::new_with_allocator(Pages { used: AtomicU64::new(0) });
+        let mut bubble = Dlmalloc::new_with_allocator(Pages::new());
         assert!(bubble.set_granularity(GRANULE));
         let blocks = Blocks { small: Small::new(), all: bubble };
         Self { locked: AtomicBool::new(false), bubble: UnsafeCell::new(blocks) }
@@ -60,10 +61,35 @@ impl ImageHeap {
     }
 }
 
-/// Bytes of HEAP, from its start, that are accessible.
+/// Bytes of HEAP, from its start, that were handed out.
 pub(crate) fn used() -> u64 {
     ALLOCATOR.with_bubble(|blocks| blocks.all.allocator().used.load(Ordering::Relaxed))
 }
+
+/// Makes so many bytes accessible that weren't handed out, if the kernel allows that: they are there when it doesn't any more.
+pub(crate) fn make_room(bytes: u64) {
+    ALLOCATOR.with_bubble(|blocks| {
+        let pages = blocks.all.allocator();
+        pages.make_accessible(pages.used.load(Ordering::Relaxed) + bytes);
+    });
+}
+
+/// Bytes of HEAP that are accessible.
+pub(crate) fn accessible() -> u64 {
+    ALLOCATOR.with_bubble(|blocks| blocks.all.allocator().accessible.load(Ordering::Relaxed))
+}
+
+/// Ends the run if there is no memory. Whoever would tell of it otherwise allocates for that.
+fn or_fail(block: *mut u8) -> *mut u8 {
+    if block.is_null()
+        && let Some(slot) = OwnSlot::current()
+    {
+        slot.fail_with(NO_MEMORY);
+    }
+    block
+}
+
+const NO_MEMORY: &str = "there is no memory left for the tool and for translations: the app limits its data (RLIMIT_DATA), or the machine has no more (shorter slices need less: -spmsec)";
 
 // SAFETY: both allocators keep the contract; the role never changes, so memory goes back to where it came from.
 unsafe impl GlobalAlloc for ImageHeap {
@@ -73,7 +99,7 @@ unsafe impl GlobalAlloc for ImageHeap {
             return unsafe { System.alloc(layout) };
         }
         // SAFETY: the caller's promises are passed on.
-        self.with_bubble(|blocks| unsafe { blocks.alloc(layout) })
+        or_fail(self.with_bubble(|blocks| unsafe { blocks.alloc(layout) }))
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -82,7 +108,7 @@ unsafe impl GlobalAlloc for ImageHeap {
             return unsafe { System.alloc_zeroed(layout) };
         }
         // SAFETY: the caller's promises are passed on.
-        self.with_bubble(|blocks| unsafe { blocks.alloc_zeroed(layout) })
+        or_fail(self.with_bubble(|blocks| unsafe { blocks.alloc_zeroed(layout) }))
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
@@ -100,7 +126,7 @@ unsafe impl GlobalAlloc for ImageHeap {
             return unsafe { System.realloc(ptr, layout, new_size) };
         }
         // SAFETY: the caller's promises are passed on.
-        self.with_bubble(|blocks| unsafe { blocks.realloc(ptr, layout, new_size) })
+        or_fail(self.with_bubble(|blocks| unsafe { blocks.realloc(ptr, layout, new_size) }))
     }
 }
 
@@ -169,7 +195,36 @@ impl Blocks {
 
 /// The pages of HEAP, in order.
 struct Pages {
+    /// Bytes that were handed out.
     used: AtomicU64,
+    /// Bytes that are accessible: these, and perhaps more.
+    accessible: AtomicU64,
+}
+
+impl Pages {
+    const fn new() -> Self {
+        Self { used: AtomicU64::new(0), accessible: AtomicU64::new(0) }
+    }
+
+    /// Whether so many bytes of HEAP are accessible now.
+    fn make_accessible(&self, bytes: u64) -> bool {
+        let before = self.accessible.load(Ordering::Relaxed);
+        if bytes <= before {
+            return true;
+        }
+        if bytes > HEAP.size {
+            return false;
+        }
+        let (start, protection) = ((HEAP.start + before) as *mut u8, libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: the range lies in HEAP, which is reserved for this heap, and holds nothing yet.
+        let result = engine::check::while_allowed(|| unsafe {
+            libc::mprotect(start.cast(), (bytes - before) as usize, protection)
+        });
+        if result == 0 {
+            self.accessible.store(bytes, Ordering::Relaxed);
+        }
+        result == 0
+    }
 }
 
 // SAFETY: each range is handed out once, is accessible, and is aligned to GRANULE.
@@ -177,16 +232,11 @@ unsafe impl dlmalloc::Allocator for Pages {
     fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
         const NOTHING: (*mut u8, usize, u32) = (std::ptr::null_mut(), 0, 0);
         let used = self.used.load(Ordering::Relaxed);
-        let Some(after) = used.checked_add(size as u64).filter(|&after| after <= HEAP.size) else { return NOTHING };
-        let start = (HEAP.start + used) as *mut u8;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: the range lies in HEAP, which is reserved for this heap, and holds nothing yet.
-        let result = engine::check::while_allowed(|| unsafe { libc::mprotect(start.cast(), size, protection) });
-        if result != 0 {
+        let Some(after) = used.checked_add(size as u64).filter(|&after| self.make_accessible(after)) else {
             return NOTHING;
-        }
+        };
         self.used.store(after, Ordering::Relaxed);
-        (start, size, 0)
+        ((HEAP.start + used) as *mut u8, size, 0)
     }
 
     fn remap(&self, _: *mut u8, _: usize, _: usize, _: bool) -> *mut u8 {
@@ -226,7 +276,7 @@ mod tests {
             libc::mmap(HEAP.start as *mut _, HEAP.size as usize, libc::PROT_NONE, flags, -1, 0)
         };
         assert_eq!(reserved as u64, HEAP.start);
-        let mut heap = Dlmalloc::new_with_allocator(Pages { used: AtomicU64::new(0) });
+        let mut heap = Dlmalloc::new_with_allocator(Pages::new());
         // SAFETY: the sizes and alignments are valid, and each block is freed as it was allocated.
         unsafe {
             let small = heap.malloc(100, 64);
@@ -241,6 +291,10 @@ mod tests {
             assert!(HEAP.contains(again as u64));
             assert_eq!(heap.allocator().used.load(Ordering::Relaxed), used, "freed memory is used again");
             heap.free(small, 100, 64);
+            let pages = heap.allocator();
+            assert!(pages.make_accessible(used + (64 << 20)) && pages.accessible.load(Ordering::Relaxed) > used);
+            assert!(HEAP.contains(heap.malloc(40 << 20, 8) as u64));
+            assert_eq!(heap.allocator().accessible.load(Ordering::Relaxed), used + (64 << 20));
         }
     }
 }

@@ -11,7 +11,7 @@
 //! * `libc_shims`: what the image brings in place of functions of its own libc.
 //! * `snapshot`: what all slices need alike is started once.
 
-mod heap;
+pub mod heap;
 mod injected;
 mod libc_shims;
 mod small_blocks;

@@ -315,7 +315,10 @@ impl OwnSlot {
         if self.state().load(Ordering::Acquire) >= state::FINISHED {
             return;
         }
-        let text = text.to_string();
+        self.report_text(&text.to_string());
+    }
+
+    fn report_text(&self, text: &str) {
         let mut len = text.len().min(REPORT_BYTES);
         while !text.is_char_boundary(len) {
             len -= 1;
@@ -332,6 +335,14 @@ impl OwnSlot {
     /// [`Self::report`], and the end of this process.
     pub fn fail(&self, text: &dyn Display) -> ! {
         self.report(text);
+        exit_now(FAILED_STATUS)
+    }
+
+    /// The same where there is no memory to be had.
+    pub(crate) fn fail_with(&self, text: &'static str) -> ! {
+        if self.state().load(Ordering::Acquire) < state::FINISHED {
+            self.report_text(text);
+        }
         exit_now(FAILED_STATUS)
     }
 

@@ -10,7 +10,7 @@ use translator::abi::Cpu;
 use super::ending::Ending;
 use super::host::SerialHost;
 use crate::serial::calls::{AppCall, Length, Underway, Unmade, interruptible, length_of};
-use crate::serial::memory::memory;
+use crate::serial::memory::{limits, memory};
 use crate::serial::signals::{AltStack, FAULTS, InterruptedCall, OfThread, set_real_mask};
 use crate::serial::threads::{Leaver, NewThread, Pause, TURNS, ThreadBlock, ThreadContext, of_turn};
 
@@ -86,6 +86,7 @@ impl SerialHost {
     pub(crate) fn hand_in_if_all_departed(&self, engine: &Runner) {
         if self.threads.departed == self.threads.alive {
             self.hand_in(engine);
+            limits::give_back();
         }
     }
 

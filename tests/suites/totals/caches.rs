@@ -126,12 +126,31 @@ fn a_warm_up_keeps_what_was_learnt_and_drops_what_was_counted() {
         let all = total(tool, "-sp 0");
         let before = total(tool, &format!("-sp 0 -stop-icount {START}"));
         assert!(0 < before && before < all, "{tool}: {before} of {all}");
-        for way in ["-sp 0", "-sp 1 -spmsec 2", "-sp 1 -spsysrecs 0", "-sp 1 -check-tool 1"] {
+        let serial = total(tool, &format!("-sp 0 -skip {START} -warm-up 1k"));
+        for way in ["-sp 0", "-sp 1 -spmsec 2 -spsysrecs 3", "-sp 1 -check-tool 1"] {
             let warm = total(tool, &format!("{way} -start-icount {START} -warm-up {START}"));
             assert_eq!(warm, all - before, "{tool} {way}");
             let less = total(tool, &format!("{way} -skip {START} -warm-up 1k"));
-            let serial = total(tool, &format!("-sp 0 -skip {START} -warm-up 1k"));
             assert_eq!(less, serial, "{tool} {way}");
         }
     }
+}
+
+/// Each thread's accesses are its core's, however threads take turns (what they miss depends on how); one core has the misses of `allcache`'s first cache for data.
+#[test]
+fn cores_have_caches_of_their_own() {
+    let job = guest::named("threads_in_turns").job(20);
+    let rows = |options: &str| {
+        let printed = printed("cmpcache --l1 4K,2,64 --l2 16K,4,64", options, &job);
+        ["0 ", "1 ", "2 ", "3 "].map(|core| row(&printed, core)[0])
+    };
+    let serial = rows("-sp 0");
+    for options in ["-sp 1 -spmsec 1000", "-sp 1 -spmsec 5", "-sp 1 -spsysrecs 0", "-sp 1 -spmsec 2 -trace-blocks 1"] {
+        assert_eq!(rows(options), serial, "{options}");
+    }
+    let one = guest::named("loops").job(100);
+    let cores = printed("cmpcache --l1 1K,2,64", "-sp 1 -spmsec 5", &one);
+    let all = printed("allcache --l1d 1K,2,64", "-sp 0", &one);
+    let [loads, stores] = ["L1D loads", "L1D stores"].map(|kind| row(&all, kind)[1]);
+    assert_eq!(row(&cores, "0 ")[1], loads + stores, "{cores}{all}");
 }

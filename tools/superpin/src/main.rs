@@ -3,8 +3,8 @@
 #![no_main]
 
 use standard_tools::{
-    AllCache, Bbv, BranchPredictor, Branches, CallTrace, ChampSim, Coverage, DCache, Edges, Footprint, ITrace, Icount1,
-    Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing, Opcodes, Reuse, Strace,
+    AllCache, Bbv, BranchPredictor, Branches, CallTrace, ChampSim, CmpCache, Coverage, DCache, Edges, Footprint,
+    ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing, Opcodes, Reuse, Strace,
 };
 
 mod new_tool;
@@ -31,5 +31,6 @@ superpin_tool::image!(
     Bbv,
     Footprint,
     Reuse,
+    CmpCache,
     Strace
 );

@@ -1,6 +1,7 @@
 //! Limits of the app's memory, against which the image's counts as well.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bubble::map::BUBBLE;
 use machine::Memory;
@@ -8,6 +9,7 @@ use machine::mapping::{self, Mapping};
 use syscall_replay::is_error;
 use syscall_replay::limits::{Limits, address_space, answer};
 
+use crate::image::heap;
 use crate::ports::raw_syscall;
 use crate::serial::calls::AppCall;
 
@@ -17,11 +19,30 @@ pub fn call(call: &AppCall, memory: &mut dyn Memory) -> Option<u64> {
     answer((call.number, call.args), me, memory, |resource, new| {
         let own = match resource {
             libc::RLIMIT_AS => BUBBLE.size,
-            libc::RLIMIT_DATA => own_data() + engine::mapped_later(),
+            libc::RLIMIT_DATA => own_data_now(new.is_some_and(|[soft, _]| soft != libc::RLIM_INFINITY)),
             _ => return None,
         };
-        Some(address_space(new, own, |new| exchange(resource, new)))
+        let old = address_space(new, own, |new| exchange(resource, new));
+        if let (Some(new), Ok(_)) = (new, old) {
+            note(resource, new);
+        }
+        Some(old)
     })
+}
+
+/// What the app has set, without what was added for the image: resource, and soft and hard limit.
+static SET: Mutex<BTreeMap<u32, Limits>> = Mutex::new(BTreeMap::new());
+
+fn note(resource: u32, limits: Limits) {
+    SET.lock().unwrap_or_else(PoisonError::into_inner).insert(resource, limits);
+}
+
+/// The app goes on without the image, and has what it has set.
+pub fn give_back() {
+    for (resource, limits) in std::mem::take(&mut *SET.lock().unwrap_or_else(PoisonError::into_inner)) {
+        // They are lower than those that there are now, which is always allowed.
+        let _ = exchange(resource, Some(limits));
+    }
 }
 
 fn exchange(resource: u32, new: Option<Limits>) -> Result<Limits, i32> {
@@ -39,13 +60,28 @@ pub fn limit_open_files(limits: Limits) {
     }
 }
 
-/// Private, writable memory of the image's before the app runs. To be called first before the app runs: it may leave us no descriptor to
+/// Private, writable memory of the image's before the app runs, and how much of that is heap. To be called first before the app runs: it may leave us no descriptor to
 /// find that out.
-pub fn own_data() -> u64 {
-    static BYTES: OnceLock<u64> = OnceLock::new();
+pub fn own_data() -> [u64; 2] {
+    static BYTES: OnceLock<[u64; 2]> = OnceLock::new();
     let all = || mapping::all("self").unwrap_or_default();
-    *BYTES.get_or_init(|| all().iter().filter(|mapping| is_own_data(mapping)).map(Mapping::size).sum())
+    *BYTES.get_or_init(|| {
+        let bytes = all().iter().filter(|mapping| is_own_data(mapping)).map(Mapping::size).sum();
+        [bytes, heap::accessible()]
+    })
 }
+
+/// The same as it is now. `is_limited`: a limit is set, behind which there is no more: what the tool and translations may need comes first.
+fn own_data_now(is_limited: bool) -> u64 {
+    if is_limited {
+        heap::make_room(ROOM);
+    }
+    let [bytes, heap] = own_data();
+    bytes + engine::mapped_later() + (heap::accessible() - heap)
+}
+
+/// Bytes of heap that an app which limits its data leaves for the image.
+const ROOM: u64 = 64 << 20;
 
 fn is_own_data(mapping: &Mapping) -> bool {
     BUBBLE.contains(mapping.start) && mapping.write && !mapping.shared

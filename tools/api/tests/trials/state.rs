@@ -48,12 +48,13 @@ fn one_version_of_the_calls_is_made() {
 fn records_tell_what_calls_tell() {
     let app = [&["-t", "recording"], &LS[..]].concat();
     let serial = result(&app);
-    let counts = serial.strip_prefix("recording: [0, 0, 0, 0] [").and_then(|rest| rest.strip_suffix("]\n"));
+    let counts = serial.strip_prefix("recording: [0, 0, 0, 0, 0] [").and_then(|rest| rest.strip_suffix("]\n"));
     let counts = counts.unwrap_or_else(|| panic!("{serial}")).split(", ");
     let counts: Vec<u64> = counts.map(|count| count.parse().expect("a number")).collect();
     assert!(counts[..3] == counts[3..6] && counts[..3].iter().all(|count| *count > 1000), "{serial}");
     assert!(counts[2] == counts[7] && counts[7] == counts[8] && counts[7] < counts[6], "{serial}");
     assert!(counts[9] == counts[10] && counts[9] == counts[2], "{serial}");
+    assert!(counts[11] == counts[12] && counts[11] > 1000, "{serial}");
     for options in [
         "-sp 1 -spsysrecs 10",
         "-sp 1 -spmsec 5 -spverify 1 -engine no-inline",

@@ -1,10 +1,11 @@
 //! Tools that add up what was executed and what was accessed.
 //!
 //! * `mix`: instructions by kind and place. `coverage`: blocks, as drcov writes them. `edges`: from where to where the app went, with a `log`. `bbv`: blocks by intervals of the run, for SimPoint.
-//! * `footprint`: memory that was touched. `reuse`: how much else was touched since the last time, a `stack` of lines. Both see `accesses`.
+//! * `footprint`: memory that was touched. `reuse`: how much else was touched since the last time, a `stack` of lines. `cmpcache`: caches of several cores. All three see `accesses`.
 
 mod accesses;
 mod bbv;
+mod cmpcache;
 mod coverage;
 mod edges;
 mod footprint;
@@ -14,6 +15,7 @@ mod reuse;
 mod stack;
 
 pub use bbv::Bbv;
+pub use cmpcache::CmpCache;
 pub use coverage::Coverage;
 pub use edges::Edges;
 pub use footprint::Footprint;

@@ -6,7 +6,7 @@ use superpin_tool::testing::Runs;
 use super::programs::SUPERPIN;
 
 /// Tools with options. Each commit's run has some of them.
-const TOOLS: [&str; 9] = [
+const TOOLS: [&str; 10] = [
     "champsim",
     "calltrace --arguments 2 --returns",
     "malloctrace",
@@ -16,6 +16,7 @@ const TOOLS: [&str; 9] = [
     "bbv --interval 10000",
     "footprint --by-image",
     "reuse",
+    "cmpcache --cores 2 --l1 4K,2,64",
 ];
 
 /// Rounds in which each tool comes once.

@@ -1,11 +1,11 @@
 //! Records of several kinds in the buffer, and what is there only if an instruction takes effect: the same as calls tell.
 
 use superpin_tool::merge::{Merge, Sum};
-use superpin_tool::{Arg, At, Gpr, NoOptions, Out, Records, SliceInfo, Tool, Trace};
+use superpin_tool::{Arg, At, BranchKind, Gpr, NoOptions, Out, Records, SliceInfo, Tool, Trace};
 
 /// How many, and a sum: reads, writes, what takes effect, by calls; the same by records; conditional moves and repeated instructions; those that took effect by
-/// [`Arg::Executing`] in calls and in records; calls by a test that took effect, and what these calls should be.
-type Sums = [(Sum, Sum); 11];
+/// [`Arg::Executing`] in calls and in records; calls by a test that took effect, and what these calls should be; what is there by a condition, by records and by calls.
+type Sums = [(Sum, Sum); 13];
 
 /// The tool.
 pub struct Recording;
@@ -13,6 +13,8 @@ pub struct Recording;
 const READ: u8 = 0;
 const WRITE: u8 = 1;
 const EFFECT: u8 = 2;
+const CHOSEN: u8 = 3;
+const TAKEN: u8 = 4;
 const EXECUTING: u8 = 255;
 
 fn add(sum: &mut (Sum, Sum), value: u64) {
@@ -52,6 +54,19 @@ fn should_be_odd(sums: &mut Sums, value: u64) {
     sums[10].0.0 += 1;
 }
 
+/// Not 0 for every second value, and not always 1.
+fn choice(_: &mut Sums, value: u64) -> u64 {
+    (value >> 4 & 1) << (value >> 5 & 31)
+}
+
+fn chosen(_: &mut Sums, choice: u64) -> bool {
+    choice != 0
+}
+
+fn was_chosen(sums: &mut Sums, pc: u64) {
+    add(&mut sums[12], pc);
+}
+
 impl Tool for Recording {
     const NAME: &'static str = "recording";
     const ABOUT: &'static str = "Check records of several kinds";
@@ -65,6 +80,16 @@ impl Tool for Recording {
     }
 
     fn instrument(&self, trace: &Trace<'_, Sums>) {
+        for block in trace.blocks().filter(|block| block.len() > 1) {
+            let choices = block.tool_register();
+            block.first().call_into(At::Before, choices, choice, (Gpr::Rsp,));
+            block.last().record_if(CHOSEN, choices, (Arg::Pc,));
+            block.last().call_if(At::Before, chosen, (choices,), was_chosen, (Arg::Pc,));
+            if block.last().branch() == Some(BranchKind::Conditional) && block.last().mnemonic().starts_with("jn") {
+                block.last().record_if(TAKEN, Arg::BranchTaken, (Arg::Pc,));
+                block.last().call_if(At::Before, chosen, (Arg::BranchTaken,), was_chosen, (Arg::Pc,));
+            }
+        }
         for instruction in trace.instructions() {
             for (n, operand) in instruction.memory_operands().iter().enumerate() {
                 for (is, kind) in [(operand.read, READ), (operand.write, WRITE)] {
@@ -94,6 +119,7 @@ impl Tool for Recording {
             match (record.kind, record.words) {
                 (READ | WRITE, &[address]) => add(&mut sums[3 + usize::from(record.kind)], address),
                 (EFFECT, &[pc, stack_pointer]) => add(&mut sums[5], pc ^ stack_pointer),
+                (CHOSEN | TAKEN, &[pc]) => add(&mut sums[11], pc),
                 (EXECUTING, &[executing]) => sums[8].0.0 += executing,
                 _ => panic!("another record: {record:?}"),
             }
@@ -107,8 +133,10 @@ impl Tool for Recording {
             sums[n].1.0 = u64::from(sums[n] != sums[n + 3]);
             sums[n + 3].1.0 = 0;
         }
-        let differ = sums[9] != sums[10];
-        (sums[9].1.0, sums[10].1.0) = (differ.into(), 0);
+        for n in [9, 11] {
+            let differ = sums[n] != sums[n + 1];
+            (sums[n].1.0, sums[n + 1].1.0) = (differ.into(), 0);
+        }
         sums
     }
 
@@ -118,7 +146,7 @@ impl Tool for Recording {
 
     fn fini(&self, total: Sums, out: &mut Out<'_>) -> std::io::Result<()> {
         let counts = total.map(|sum| sum.0.0);
-        let differences = [0, 1, 2, 9].map(|n: usize| total[n].1.0);
+        let differences = [0, 1, 2, 9, 11].map(|n: usize| total[n].1.0);
         writeln!(out, "recording: {differences:?} {counts:?}")
     }
 }
