@@ -39,7 +39,8 @@ pub fn command() -> Vec<OsString> {
 
 /// The tool image of an example of `superpin-tool`, brought up to date.
 pub fn example(name: &str) -> PathBuf {
-    cargo_builds(&["--package", "superpin-tool", "--example", name]);
+    // With the features that the whole workspace asks for: `cargo test --workspace` has built it so.
+    cargo_builds(&["--workspace", "--example", name]);
     built_example(name)
 }
 
