@@ -20,17 +20,18 @@ pub fn to_app(limit: u64, reserved: u64) -> u64 {
 /// Soft and hard limit.
 pub type Limits = [u64; 2];
 
-/// Exchanges a limit of the app's address space, or of a part of it: `exchange` does it to the kernel's.
+/// Exchanges a limit of the app's address space, or of a part of it: `exchange` does it to the kernel's. `reserved`: what isn't the app's in the limit that there is, and in the new one.
 ///
 /// # Errors
 /// What `exchange` gives.
 pub fn address_space(
     new: Option<Limits>,
-    reserved: u64,
+    reserved: [u64; 2],
     exchange: impl FnOnce(Option<Limits>) -> Result<Limits, i32>,
 ) -> Result<Limits, i32> {
-    let old = exchange(new.map(|new| new.map(|limit| to_kernel(limit, reserved))))?;
-    Ok(old.map(|limit| to_app(limit, reserved)))
+    let [before, after] = reserved;
+    let old = exchange(new.map(|new| new.map(|limit| to_kernel(limit, after))))?;
+    Ok(old.map(|limit| to_app(limit, before)))
 }
 
 /// Makes the app's call, if it is about a limit of its own: gives its result. `pid` is the app's number. `exchange` is told the resource; it
@@ -88,7 +89,7 @@ mod tests {
         let make = |number: i64, args: [u64; 6]| {
             answer((number as u64, args), 77, &mut Here::new(), |resource, new| {
                 let exchange = |new: Option<Limits>| Ok(kernel.replace(new.unwrap_or(kernel.get())));
-                (resource == libc::RLIMIT_AS).then(|| address_space(new, RESERVED, exchange))
+                (resource == libc::RLIMIT_AS).then(|| address_space(new, [RESERVED; 2], exchange))
             })
         };
         let resource = u64::from(libc::RLIMIT_AS);

@@ -26,7 +26,7 @@ impl OwnLimits {
     pub fn answer(&mut self, master: &mut Stopped, number: u64, args: [u64; 6]) -> Option<i64> {
         let pid = master.pid();
         let result = limits::answer((number, args), pid, master, |resource, new| match resource {
-            libc::RLIMIT_AS => Some(limits::address_space(new, BUBBLE.size, |new| exchange(pid, resource, new))),
+            libc::RLIMIT_AS => Some(limits::address_space(new, [BUBBLE.size; 2], |new| exchange(pid, resource, new))),
             _ if KEPT.contains(&resource) => {
                 Some(self.exchange(resource, new, &|new| exchange(pid, resource, new), &|| may_raise(pid)))
             }

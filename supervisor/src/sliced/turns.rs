@@ -238,6 +238,7 @@ impl Run<'_> {
         }
         if std::mem::take(&mut self.master.thread_is_gone) {
             self.master.others.remove(&before);
+            self.master.queue.remove(before);
         }
         let turn = Turn { to: self.master.thread().identity().index(), registers_hash: registers, end };
         if let Some(slice) = self.slices.recorded_mut() {

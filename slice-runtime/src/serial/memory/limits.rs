@@ -17,31 +17,30 @@ use crate::serial::calls::AppCall;
 pub fn call(call: &AppCall, memory: &mut dyn Memory) -> Option<u64> {
     let me = raw_syscall(libc::SYS_getpid as u64, [0; 6]) as i32;
     answer((call.number, call.args), me, memory, |resource, new| {
-        let own = match resource {
+        let after = match resource {
             libc::RLIMIT_AS => BUBBLE.size,
             libc::RLIMIT_DATA => own_data_now(new.is_some_and(|[soft, _]| soft != libc::RLIM_INFINITY)),
             _ => return None,
         };
-        let old = address_space(new, own, |new| exchange(resource, new));
-        if let (Some(new), Ok(_)) = (new, old) {
-            note(resource, new);
+        let mut added = ADDED.lock().unwrap_or_else(PoisonError::into_inner);
+        // The image may have grown since.
+        let before = added.get(&resource).copied().unwrap_or(after);
+        let old = address_space(new, [before, after], |new| exchange(resource, new));
+        if new.is_some() && old.is_ok() {
+            added.insert(resource, after);
         }
         Some(old)
     })
 }
 
-/// What the app has set, without what was added for the image: resource, and soft and hard limit.
-static SET: Mutex<BTreeMap<u32, Limits>> = Mutex::new(BTreeMap::new());
+/// What was added for the image to the limits that the app has set, by resource.
+static ADDED: Mutex<BTreeMap<u32, u64>> = Mutex::new(BTreeMap::new());
 
-fn note(resource: u32, limits: Limits) {
-    SET.lock().unwrap_or_else(PoisonError::into_inner).insert(resource, limits);
-}
-
-/// The app goes on without the image, and has what it has set.
+/// The app goes on without the image: nothing is added to its limits any more.
 pub fn give_back() {
-    for (resource, limits) in std::mem::take(&mut *SET.lock().unwrap_or_else(PoisonError::into_inner)) {
-        // They are lower than those that there are now, which is always allowed.
-        let _ = exchange(resource, Some(limits));
+    for (resource, added) in std::mem::take(&mut *ADDED.lock().unwrap_or_else(PoisonError::into_inner)) {
+        // To lower them is always allowed.
+        let _ = address_space(None, [added; 2], |_| exchange(resource, None)).map(|own| exchange(resource, Some(own)));
     }
 }
 

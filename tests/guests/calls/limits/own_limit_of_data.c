@@ -1,5 +1,6 @@
 // Limits its data below what it has: what needs more fails in its own run, and doesn't in a slice, which has no such limit.
 // rounds: 0 400
+#define _GNU_SOURCE
 #include "guest.h"
 #include <errno.h>
 #include <sys/mman.h>
@@ -31,6 +32,10 @@ int main(int argc, char **argv)
         for (int i = 0; i < 2000; i++)
             sum = mix(sum, readable[i] + i);
     }
+    // Exchanged, it is what was set, whatever was allocated meanwhile.
+    struct rlimit other = {2 << 20, before.rlim_max}, old;
+    REQUIRE(prlimit(0, RLIMIT_DATA, &other, &old) == 0 && old.rlim_cur == own.rlim_cur && old.rlim_max == own.rlim_max);
+    REQUIRE(getrlimit(RLIMIT_DATA, &old) == 0 && old.rlim_cur == other.rlim_cur);
     REQUIRE(setrlimit(RLIMIT_DATA, &before) == 0);
     REQUIRE(mprotect(readable, size, PROT_READ | PROT_WRITE) == 0);
     readable[5] = 1;
