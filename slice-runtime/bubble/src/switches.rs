@@ -53,6 +53,10 @@ pub enum Optimisation {
     Aside,
     /// What such a routine leaves alone isn't put aside, where its machine code tells. Instead: all is.
     Partly,
+    /// What only the runtime finds out for a routine or a word is asked of it by translated code, with all of the app's state aside. Instead: translated code is left for it.
+    CleanCall,
+    /// Vector and mask registers that a routine or a word is made of are read by translated code. Instead: by the runtime.
+    VectorWords,
     /// Recorded system calls replayed without entering the runtime. Instead: by the runtime.
     FastPath,
     /// Translations of code that others may change compare it themselves. Instead: the runtime does, whenever one is entered.
@@ -63,7 +67,7 @@ pub enum Optimisation {
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 26] = [
+    pub const ALL: [Optimisation; 28] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -87,6 +91,8 @@ impl Optimisation {
         Optimisation::Call,
         Optimisation::Aside,
         Optimisation::Partly,
+        Optimisation::CleanCall,
+        Optimisation::VectorWords,
         Optimisation::FastPath,
         Optimisation::SelfCheck,
         Optimisation::Snapshot,
@@ -118,6 +124,8 @@ impl Optimisation {
             Optimisation::Call => "call",
             Optimisation::Aside => "aside",
             Optimisation::Partly => "partly",
+            Optimisation::CleanCall => "clean-call",
+            Optimisation::VectorWords => "vector-words",
             Optimisation::FastPath => "fast-path",
             Optimisation::SelfCheck => "self-check",
             Optimisation::Snapshot => "snapshot",
@@ -154,10 +162,16 @@ impl Off {
 
     /// The same without what takes instructions that this processor doesn't have.
     pub fn on_this_processor(self) -> Off {
-        if !std::arch::is_x86_feature_detected!("bmi2") {
-            return self.and(Optimisation::Neighbours).and(Optimisation::TargetMap);
+        use std::arch::is_x86_feature_detected as has;
+        let mut off = self;
+        if !has!("bmi2") {
+            off = off.and(Optimisation::Neighbours);
         }
-        if has_slow_extract() { self.and(Optimisation::TargetMap) } else { self }
+        if !has!("bmi2") || has_slow_extract() {
+            off = off.and(Optimisation::TargetMap);
+        }
+        // Without these, a mask register has no instruction that moves all of it.
+        if has!("avx512f") && !has!("avx512bw") { off.and(Optimisation::VectorWords) } else { off }
     }
 
     /// Reads a list as in `no-flag-lookahead,no-shards`; `none` turns all off, and a name without `no-` on again: `none,inline`.

@@ -111,6 +111,28 @@ pub(crate) fn count(routine: u64, call: impl FnOnce() -> u64) -> u64 {
     result
 }
 
+/// One of those that are counted here.
+fn counted_one(routine: u64) -> Option<&'static Counted> {
+    CALLED.iter().find(|one| one.routine.load(Ordering::Relaxed) == routine)
+}
+
+/// A routine is called which translated code has called another one for: it is counted, if there is room.
+pub(crate) fn count_aside(routine: u64) {
+    CURRENT.store(routine, Ordering::Relaxed);
+    if let Some(one) = counted_one(routine).or_else(|| counted_one(0)) {
+        one.routine.store(routine, Ordering::Relaxed);
+        one.way.store(way::ASIDE, Ordering::Relaxed);
+        one.calls.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A call of it that was counted isn't made.
+pub(crate) fn uncount(routine: u64) {
+    if let Some(one) = counted_one(routine).filter(|one| one.calls.load(Ordering::Relaxed) > 0) {
+        one.calls.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Nothing is known of routines that translated code calls by the gateway.
 pub(crate) fn forget_called() {
     for one in &CALLED {

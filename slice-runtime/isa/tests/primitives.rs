@@ -194,3 +194,19 @@ fn nops_have_their_length() {
         assert_eq!(decoded.len(), n.div_ceil(9));
     }
 }
+
+#[test]
+fn vectors_and_masks_are_stored_whole() {
+    for n in 0..32 {
+        assert_eq!(text(|c| c.store_zmm(BASE + 0x1000, n)), format!("vmovdqu64 %zmm{n},0xFF6(%rip)"));
+        if n < 16 {
+            let ymm = text(|c| c.store_ymm(BASE + 0x1000, n));
+            assert_eq!(ymm, format!("vmovdqu %ymm{n},0xFF8(%rip)"));
+        }
+    }
+    for r in Gpr::ALL {
+        for k in 0..8 {
+            assert_eq!(text(|c| c.mov_mask(r, k)), format!("kmovq %k{k},%{}", r.name()));
+        }
+    }
+}

@@ -171,6 +171,7 @@ impl Routines {
             let (way, why) = match way {
                 way::LEAVES if used.why == 0 => ("leaves_the_cache", obstacle()),
                 way::LEAVES => ("leaves_the_cache", used.reasons().join(", ")),
+                way::ASIDE if used.why != 0 => ("is_called_aside", used.reasons().join(", ")),
                 way::ASIDE => ("is_called_aside", obstacle()),
                 way::PARTLY => {
                     let aside = put_aside(offset).unwrap_or_else(|| "it uses vector registers".into());

@@ -104,7 +104,7 @@ fn the_total_follows_the_apps_own_errors() {
             superpin(&["-sp", sliced, "-t", "icount2", "--", "/bin/sh", "-c", "echo out; echo err >&2; exit 9"]);
         let told = text(&outcome.stderr);
         assert_eq!((outcome.status, text(&outcome.stdout).as_str()), (9, "out\n"));
-        assert!(told.starts_with("err\nTotal Count: ") && told.ends_with('\n') && told.lines().count() == 2, "{told}");
+        assert!(told.starts_with("err\nTotal Count: ") && told.ends_with('\n') && told.lines().count() == 3, "{told}");
     }
 }
 

@@ -21,7 +21,7 @@ fn logged(options: &[&str], what: &str) -> (String, String) {
     let outcome = superpin(&[options, &["-log", &target, "-t", "icount2", "--"], &APP].concat());
     let told = text(&outcome.stderr);
     assert_eq!((outcome.status, text(&outcome.stdout).as_str()), (0, "out\n"), "{told}");
-    assert_eq!(told.lines().count(), 1, "only the total: {told}");
+    assert_eq!(told.lines().count(), 2, "only the total, and what repetitions count: {told}");
     (fs::read_to_string(&log).unwrap(), told)
 }
 

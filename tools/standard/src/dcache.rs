@@ -5,7 +5,9 @@
 //! is known when the slices are put together.
 
 use superpin_tool::json::{Value, json};
-use superpin_tool::{Arg, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{Arg, Out, Repeat, SliceInfo, Tool, Trace};
+
+use crate::repeat;
 
 /// The tool.
 pub struct DCache {
@@ -131,7 +133,8 @@ impl Tool for DCache {
     fn fini(&self, total: Cache, out: &mut Out<'_>) -> std::io::Result<()> {
         writeln!(out, "Accesses: {}", out.total(total.accesses))?;
         let percent = 100.0 * total.misses as f64 / total.accesses.max(1) as f64;
-        writeln!(out, "Misses: {} ({percent:.2} %)", out.total(total.misses))
+        writeln!(out, "Misses: {} ({percent:.2} %)", out.total(total.misses))?;
+        repeat::say(Repeat::Once, out)
     }
 
     fn values(&self, total: &Cache) -> Option<Value> {

@@ -1,4 +1,4 @@
-//! The option that says how often an instruction counts that repeats.
+//! How often an instruction counts that repeats: the option, and what results say of it.
 
 use std::io;
 
@@ -13,11 +13,17 @@ pub struct RepeatOption {
 }
 
 impl RepeatOption {
-    /// Says so below a result, if it isn't what it is without the option.
+    /// Says which, below a result.
     pub fn say(self, out: &mut Out<'_>) -> io::Result<()> {
-        match self.repeat {
-            Repeat::Once => Ok(()),
-            Repeat::Each => writeln!(out, "Repetitions: each counts"),
-        }
+        say(self.repeat, out)
     }
+}
+
+/// Says below a result how often an instruction has counted that repeats.
+pub fn say(repeat: Repeat, out: &mut Out<'_>) -> io::Result<()> {
+    let counts = match repeat {
+        Repeat::Once => "only the first counts",
+        Repeat::Each => "each counts",
+    };
+    writeln!(out, "Repetitions: {counts}")
 }

@@ -122,7 +122,7 @@ fn results_are_added_up_and_printed_once() {
     memory.put_result(&[7]);
     assert_eq!(collector.ask("fold 0 1 9"), "ok");
     assert_eq!(collector.ask("fini exact 0"), "ok");
-    assert_eq!(collector.end(), ("Total Count: 307\n".into(), Some(0)));
+    assert_eq!(collector.end(), ("Total Count: 307\nRepetitions: only the first counts\n".into(), Some(0)));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_file_can_be_named_for_the_result() {
     assert_eq!(collector.ask("fini exact 0"), "ok");
     let printed = std::fs::read_to_string(&path);
     std::fs::remove_file(&path).expect("the collector made it");
-    assert_eq!(printed.unwrap(), "Total Count: 300\nResult: exact\n");
+    assert_eq!(printed.unwrap(), "Total Count: 300\nRepetitions: only the first counts\nResult: exact\n");
     assert_eq!(collector.end(), (String::new(), Some(0)));
 }
 
@@ -171,7 +171,11 @@ fn nothing_is_printed_if_the_run_does_not_end_well() {
 #[test]
 fn a_result_says_what_it_is_worth() {
     for (tool, worth, expected) in [
-        ("icount2", "at least", "superpin: it\nTotal Count: at least 300\nResult: at least\n"),
+        (
+            "icount2",
+            "at least",
+            "superpin: it\nTotal Count: at least 300\nRepetitions: only the first counts\nResult: at least\n",
+        ),
         (
             "icount2\0--json",
             "at least",
@@ -201,5 +205,8 @@ fn a_result_that_its_file_does_not_take_is_not_lost() {
     assert_eq!(collector.ask("fold 0 0 10"), "ok");
     let answer = collector.ask("fini exact 0");
     assert!(answer.starts_with("misplaced cannot write /dev/full: No space left"), "{answer}");
-    assert_eq!(collector.end(), ("Total Count: 300\nResult: exact\n".to_owned(), Some(1)));
+    assert_eq!(
+        collector.end(),
+        ("Total Count: 300\nRepetitions: only the first counts\nResult: exact\n".to_owned(), Some(1))
+    );
 }

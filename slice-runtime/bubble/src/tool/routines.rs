@@ -17,7 +17,7 @@ pub mod way {
     pub const PARTLY: u64 = 4;
 }
 
-/// Why translated code is left for a routine: bits.
+/// Why translated code is left for a routine, or the runtime called: bits.
 pub mod why {
     /// The runtime alone finds what it is told.
     pub const TOLD: u64 = 1;

@@ -10,14 +10,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use bubble::routines::way;
 use translator::abi::{Doors, ThreadState};
 
-use super::extended::{gateway_asm, load_extended_state, store_extended_state, store_fs_base};
+use super::clean;
+use super::extended::{gateway_asm, initialise_x87, load_extended_state, store_extended_state, store_fs_base};
 use super::prepare::prepare;
 use super::switch::{leave_by_stub_pc, stub_miss_pc};
 use crate::routines::{self, Counted};
 
 /// The routine in rax is about to be called: r10 = what is counted of it, or 0 if there is no room; its call is counted. Flags, r10 and r11 are free.
 macro_rules! count_call {
-    ($way:literal) => {
+    ($way:literal, or $otherwise:literal) => {
         concat!(
             "mov [rip + {current}], rax\n",
             "mov r10d, eax\n",
@@ -36,8 +37,9 @@ macro_rules! count_call {
             "cmp r10, r11\n",
             "jb 2b\n",
             "xor r10d, r10d\n",
-            "jmp superpin_all_aside\n",
-            "3:\n",
+            "jmp ",
+            $otherwise,
+            "\n3:\n",
             "mov [r10], rax\n",
             "lea r11, [rip + superpin_all_aside]\n",
             "mov [r10 + {through}], r11\n",
@@ -56,15 +58,30 @@ gateway_asm!(
     ".globl superpin_partly",
     ".hidden superpin_partly",
     "superpin_partly:",
-    count_call!("{partly}"),
+    count_call!("{partly}", or "superpin_all_aside"),
     "cmp byte ptr [r10 + {calls}], 1",
     "je superpin_all_aside",
     "jmp [r10 + {through}]",
+    // It is the runtime that makes the call of the routine in rax.
+    ".balign 16",
+    ".globl superpin_clean_call",
+    ".hidden superpin_clean_call",
+    "superpin_clean_call:",
+    count_call!("{aside_way}", or "5f"),
+    "5:",
+    "lea rax, [rip + {call}]",
+    "jmp superpin_all_aside",
+    ".globl superpin_clean_words",
+    ".hidden superpin_clean_words",
+    "superpin_clean_words:",
+    "xor r10d, r10d",
+    "lea rax, [rip + {words}]",
+    "jmp superpin_all_aside",
     ".balign 16",
     ".globl superpin_aside",
     ".hidden superpin_aside",
     "superpin_aside:",
-    count_call!("{aside_way}"),
+    count_call!("{aside_way}", or "superpin_all_aside"),
     // Goes on to the routine in rax with the runtime's extended state and FS, and whatever arguments there are in registers and on the stack; r10 as above.
     ".globl superpin_all_aside",
     ".hidden superpin_all_aside",
@@ -80,8 +97,8 @@ gateway_asm!(
     "wrfsbase rax",
     "push 0x1f80",
     "ldmxcsr [rsp]",
-    "fninit",
     "add rsp, 8",
+    initialise_x87!(),
     "mov rdx, r10",
     "mov rcx, r11",
     "mov rax, gs:[{aside} + 8]",
@@ -133,6 +150,8 @@ gateway_asm!(
     way = const offset_of!(Counted, way),
     partly = const way::PARTLY,
     aside_way = const way::ASIDE,
+    call = sym clean::call,
+    words = sym clean::words,
     begins = sym begins,
     sampled = sym routines::SAMPLED,
     sampled_end = sym routines::end_of_sample,
@@ -141,6 +160,8 @@ gateway_asm!(
 unsafe extern "C" {
     fn superpin_partly();
     fn superpin_aside();
+    fn superpin_clean_call();
+    fn superpin_clean_words();
 }
 
 /// What is counted of the routine that is called with all aside.
@@ -159,6 +180,13 @@ extern "C" fn begins(entry: &Counted) {
 
 /// Addresses that emitted code goes to.
 pub fn doors() -> Doors {
-    let [partly, aside] = [superpin_partly, superpin_aside].map(|door| door as *const () as u64);
-    Doors { leave_by_stub: leave_by_stub_pc(), stub_miss: stub_miss_pc(), aside, partly }
+    let address = |door: unsafe extern "C" fn()| door as *const () as u64;
+    Doors {
+        leave_by_stub: leave_by_stub_pc(),
+        stub_miss: stub_miss_pc(),
+        aside: address(superpin_aside),
+        partly: address(superpin_partly),
+        clean_call: address(superpin_clean_call),
+        clean_words: address(superpin_clean_words),
+    }
 }

@@ -118,6 +118,13 @@ macro_rules! store_extended_state {
     };
 }
 
+/// Makes the x87 unit what a function expects, after its state was stored: it takes longer than all else there, and most apps leave the unit as it was at their start. Changes flags.
+macro_rules! initialise_x87 {
+    () => {
+        "test byte ptr gs:[{xstate} + 512], 1\njz 9f\nfninit\n9:\n"
+    };
+}
+
 /// `global_asm!` with the operands that these instructions name, behind its own.
 macro_rules! gateway_asm {
     ($($asm:tt)*) => {
@@ -138,4 +145,4 @@ macro_rules! gateway_asm {
     };
 }
 
-pub(super) use {gateway_asm, load_extended_state, store_extended_state, store_fs_base};
+pub(super) use {gateway_asm, initialise_x87, load_extended_state, store_extended_state, store_fs_base};

@@ -10,9 +10,10 @@
 //!
 //! `switch` is the context switch, in assembly, with `extended` for the extended state; `aside` calls routines of the tool's without it.
 //! Of most of these it is found out at their first call that little of the app's state must be put aside: `prepare` makes a way to them in machine code, in which `partly` is what is
-//! common to all, with a copy of the routine (`copy`) if it has ways on which all has to be put aside. [`fast_path`] says what a way round the runtime owes to both sides.
+//! common to all, with a copy of the routine (`copy`) if it has ways on which all has to be put aside. `clean` does what only the runtime can, without the run loop. [`fast_path`] says what a way round the runtime owes to both sides.
 
 mod aside;
+mod clean;
 mod copy;
 mod extended;
 pub mod fast_path;
@@ -21,6 +22,7 @@ mod prepare;
 mod switch;
 
 pub use aside::doors;
+pub use clean::{Clean, forget, know};
 pub use fast_path::FastPath;
 pub use prepare::{begin, original};
 pub use switch::{

@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use translator::abi::ThreadState;
 
-use super::extended::{gateway_asm, load_extended_state, store_extended_state};
+use super::extended::{gateway_asm, initialise_x87, load_extended_state, store_extended_state};
 use crate::routines;
 
 gateway_asm!(
@@ -49,8 +49,8 @@ gateway_asm!(
     "wrfsbase rax",
     "push 0x1f80",
     "ldmxcsr [rsp]",
-    "fninit",
     "add rsp, 8",
+    initialise_x87!(),
     "5:",
     "pop rdx",
     "pop rcx",

@@ -2,7 +2,7 @@
 
 use isa::Instruction;
 use machine::{AppPc, CachePc};
-use translator::abi::{CallDescriptor, Cpu, PcSource, SpaceId};
+use translator::abi::{CallDescriptor, Cpu, PcSource, SpaceId, TraceExit};
 use translator::trace::Form;
 
 use super::begun::{Inside, Left};
@@ -13,6 +13,7 @@ use crate::block_counts;
 use crate::cache::{Found, Records};
 use crate::check;
 use crate::coherence::AppCode;
+use crate::gateway::{self, Clean};
 use crate::routines::count;
 
 impl Runner {
@@ -95,6 +96,24 @@ impl Runner {
     pub(super) fn words(&mut self, descriptor: &CallDescriptor, pc: AppPc) -> Vec<u64> {
         let instruction = self.instruction_of(descriptor, pc);
         descriptor.words(self.cpu(), instruction.as_ref())
+    }
+
+    /// From now on translated code can have this done without leaving, where it asks for that.
+    pub(super) fn know_clean(
+        &mut self,
+        space: SpaceId,
+        exit: &TraceExit,
+        first: CallDescriptor,
+        then: Option<CallDescriptor>,
+    ) {
+        if check::is_on() || then.as_ref().is_some_and(|then| then.form().changes()) {
+            return;
+        }
+        let of_then = then.as_ref().and_then(|then| self.instruction_of(then, exit.pc));
+        let instruction = self.instruction_of(&first, exit.pc).or(of_then);
+        // SAFETY: the cache is the runner's, which stays where it is for as long as translated code runs.
+        let counters = unsafe { &*std::ptr::from_ref(self.engine.cache.counters()) };
+        gateway::know(space, exit.argument, Clean { first, then, counters, instruction });
     }
 
     /// The instruction before which a call is, if it looks at that. None is there where a branch has gone.

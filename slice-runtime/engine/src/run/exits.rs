@@ -131,6 +131,8 @@ impl Runner {
         if let Some(changes) = self.make_tested(&first, (space, behind), exit.pc) {
             return self.change(&changes, exit.pc, goes_on);
         }
+        let then = first.is_test().then(|| self.engine.cache.descriptor(space, behind).0);
+        self.know_clean(space, exit, first, then);
         if answers::take() { self.ask_host(host, self.place_of(space, exit)) } else { goes_on }
     }
 
@@ -139,10 +141,11 @@ impl Runner {
         self.engine.stats.entries[4] += 1;
         let (descriptor, _) = self.engine.cache.descriptor(space, exit.argument);
         let words = self.words(&descriptor, exit.pc);
-        if !stream::has_room(words.len()) {
+        self.know_clean(space, exit, descriptor, None);
+        if !stream::put(self.thread(), &words) {
             stream::take(|words| host.drain(words));
+            assert!(stream::put(self.thread(), &words), "words for one instruction that fill the buffer");
         }
-        stream::put(&words);
         self.goes_on(space, exit)
     }
 

@@ -49,6 +49,7 @@ impl Runner {
         // SAFETY: THREADS is mapped and ours.
         unsafe { gateway::adopt(thread, settings.xcr0) };
         gateway::begin();
+        gateway::forget();
         let space = |id, tables, executed, written| {
             // SAFETY: the caller promised the mappings.
             let tables = unsafe { Tables::at(tables, id == SpaceId::Shared) };

@@ -35,19 +35,14 @@ pub(super) fn is_full(fault: &Fault) -> bool {
     fault.trap == TRAP_PAGE_FAULT && BUFFER_GUARD.contains(fault.address) && pointer() > BUFFER.start
 }
 
-/// Whether so many words fit into the buffer.
-pub(super) fn has_room(words: usize) -> bool {
-    BUFFER.end() - pointer() >= words as u64 * WORD
-}
-
-/// Appends words, for which there is room. Only while translated code doesn't run.
-pub(super) fn put(words: &[u64]) {
-    assert!(has_room(words.len()), "words for one instruction that fill the buffer");
-    let end = pointer();
-    // SAFETY: the buffer is mapped up to its end, and translated code, which writes to it, doesn't run.
-    unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), end as *mut u64, words.len()) };
-    // SAFETY: as in `pointer`.
-    unsafe { (*ThreadState::main()).buffer = end + words.len() as u64 * WORD };
+/// Appends words, if there is room for them. Only while translated code doesn't run.
+pub(super) fn put(thread: &mut ThreadState, words: &[u64]) -> bool {
+    let fits = thread.has_room(words.len());
+    if fits {
+        // SAFETY: there is room, and translated code, which writes to the buffer, doesn't run.
+        thread.buffer = unsafe { thread.write_words(words) };
+    }
+    fits
 }
 
 /// Hands over the words in the buffer, and empties it. Only while translated code doesn't run.

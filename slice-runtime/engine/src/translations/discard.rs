@@ -6,7 +6,7 @@ use translator::emit;
 
 use super::engine::Engine;
 use crate::cache::Found;
-use crate::{block_counts, log};
+use crate::{block_counts, gateway, log};
 
 impl Engine {
     /// Makes a trace's entry lead to the dispatcher.
@@ -61,6 +61,7 @@ impl Engine {
     /// Empties this process's own cache.
     pub(crate) fn flush(&mut self) {
         log::flushed();
+        gateway::forget();
         block_counts::retire(&self.cache.own().tables);
         self.cache.flush();
         self.links.clear(self.cache.shared().is_some());

@@ -77,6 +77,9 @@ fn trials(optimisation: Optimisation) -> &'static [Trial] {
         O::Stubs => &[(&[], "counters"), (&[], "words")],
         O::Call | O::Aside => &[(&[], "calls"), (&[], "around")],
         O::Partly => &[(&[], "calls")],
+        O::CleanCall => &[(&[], "tested"), (&[], "words")],
+        // See `whole.rs`.
+        O::VectorWords => &[],
         O::Remember | O::Inherit | O::FastPath | O::SelfCheck | O::Snapshot => &[],
     }
 }

@@ -75,6 +75,15 @@ fn some(pc: AppPc) -> [Arg; 12] {
     [a, b, c, d, e, f, g, h, Arg::Flags, Arg::Mask(mask), segments[0], segments[1]]
 }
 
+/// A word in place of the flags.
+const NO_FLAGS: u64 = u64::MAX;
+
+/// The words for the buffer: the runtime is asked for the flags, and for all words of their instruction then; half of the instructions have only words that translated code finds itself.
+fn buffered(pc: AppPc) -> [Arg; 12] {
+    let asks = pc.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40 & 1 == 0;
+    some(pc).map(|arg| if arg == Arg::Flags && !asks { Arg::Const(NO_FLAGS) } else { arg })
+}
+
 /// The same of a state.
 fn some_of(pc: AppPc, vector: &dyn Fn(usize) -> [u8; 64], rest: [u64; 3], mask: &dyn Fn(usize) -> u64) -> Told {
     let (register, number) = chosen(pc);
@@ -151,6 +160,13 @@ extern "C" fn note_first(_: u64, first: u64) {
     FIRST.lock().unwrap().push(first);
 }
 
+/// Whether the state is one between two steps of an instruction that compares and repeats. Then AMD's processors show the flags of the step before, and Intel's what they were before the instruction.
+fn compares_again(arena: &Arena, states: &[State], n: usize) -> bool {
+    let is_again = n > 0 && states[n - 1].registers.rip == states[n].registers.rip;
+    is_again
+        && at(arena, states[n].registers.rip).is_some_and(|i| i.repetition().is_some_and(|how| how.wanted.is_some()))
+}
+
 /// The same of all states, as single steps found them.
 fn firsts(arena: &Arena, states: &[State]) -> Vec<u64> {
     let is_again = |n: usize| n > 0 && states[n - 1].registers.rip == states[n].registers.rip;
@@ -169,7 +185,7 @@ extern "C" fn note_list(_: u64, words: *const u64, count: usize) {
 fn insert(trace: &mut Trace) {
     for n in 0..trace.instructions.len() {
         let args = some(trace.instructions[n].pc()).to_vec();
-        trace.buffered.push(Buffered { index: n, words: args.clone() });
+        trace.buffered.push(Buffered { index: n, words: buffered(trace.instructions[n].pc()).to_vec() });
         let call = |routine: *const (), form, args| {
             let call = AnalysisCall::new(Point::Before(n), routine as usize, map::LOCAL.start, args);
             AnalysisCall { form, ..call }
@@ -274,7 +290,15 @@ fn run(name: &str, place: Where, settings: Settings, is_interrupted: bool) {
                 _ => translated.run_again(&arena, &program, &start, Interruptions::Steps(number)),
             };
             let [by_state, by_words, by_list] = std::mem::take(&mut *TOLD.lock().unwrap());
-            let differs = by_state.iter().zip(&expected).position(|(told, native)| told != native);
+            let differs = (0..by_state.len().min(expected.len())).find(|&n| {
+                let unsure = if compares_again(&arena, &states, n) { flags::ARITHMETIC } else { 0 };
+                let [told, native] = [&by_state[n], &expected[n]].map(|told| {
+                    let mut told = told.clone();
+                    told[8] &= !unsure;
+                    told
+                });
+                told != native
+            });
             if let Some(at) = differs {
                 let instruction = self::at(&arena, states[at].registers.rip);
                 panic!(
@@ -289,7 +313,9 @@ fn run(name: &str, place: Where, settings: Settings, is_interrupted: bool) {
                 assert_eq!((told.len(), differs), (of_state.len(), None), "{name}, SUPERPIN_SEED={seed}: by {way}");
             }
             let mut stream = translated.stream.clone();
-            stream.chunks_mut(12).for_each(|some| some[8] &= flags::VISIBLE);
+            for (some, state) in stream.chunks_mut(12).zip(&of_state) {
+                some[8] = if some[8] == NO_FLAGS { state[8] } else { some[8] & flags::VISIBLE };
+            }
             let differs = stream.chunks(12).zip(&of_state).position(|(told, state)| told != *state);
             let seen = differs.map(|at| (at, stream.len() / 12, n));
             assert_eq!(seen, None, "{name}, SUPERPIN_SEED={seed}: by the buffer");
@@ -319,6 +345,10 @@ fn the_whole_state_is_what_single_steps_find() {
     run("whole near", Where::Near, SETTINGS, false);
     run("whole far", Where::Far, Settings { max_blocks: 1, exact_faults: false, ..SETTINGS }, false);
     run("whole unoptimised", Where::Near, Settings { off: Off::ALL, ..SETTINGS }, false);
+    for off in [Optimisation::CleanCall, Optimisation::VectorWords] {
+        let settings = Settings { off: Off::default().and(off), ..SETTINGS };
+        run(&format!("whole without {off:?}"), Where::Near, settings, false);
+    }
 }
 
 /// Each step of a repeated string instruction is one of the processor's.

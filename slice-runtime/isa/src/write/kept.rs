@@ -1,8 +1,9 @@
-//! What is kept around a call: vector registers, MXCSR, the base of FS.
+//! What is kept around a call, or told a routine: vector and mask registers, MXCSR, the base of FS.
 
 use machine::{CachePc, Gpr};
 
 use super::code::Code;
+use super::encode::{high, low};
 
 impl Code {
     /// `[address]` = the lower 128 bits of a vector register, RIP-relative.
@@ -13,6 +14,30 @@ impl Code {
     /// The lower 128 bits of a vector register = `[address]`, RIP-relative. Those above them stay.
     pub fn load_vector(&mut self, vector: u8, address: u64) {
         self.with_rip(false, &[0x0f, 0x10], vector, address, 0);
+    }
+
+    /// `[address]` = a register of 256 bits, `ymm0` to `ymm15`, RIP-relative: `vmovdqu`, an instruction of AVX.
+    pub fn store_ymm(&mut self, address: u64, vector: u8) {
+        debug_assert!(vector < 16);
+        // Two-byte VEX prefix: the register's fourth bit inverted, no second source, 256 bits, F3.
+        self.put(&[0xc5, !vector >> 3 << 7 | 0x7e]);
+        self.with_rip(false, &[0x7f], vector & 7, address, 0);
+    }
+
+    /// `[address]` = a register of 512 bits, `zmm0` to `zmm31`, RIP-relative: `vmovdqu64`, an instruction of AVX-512.
+    pub fn store_zmm(&mut self, address: u64, vector: u8) {
+        debug_assert!(vector < 32);
+        // EVEX prefix: the register's fourth and fifth bit inverted, map 0F; W, no second source, F3; 512 bits, no mask.
+        let extended = !vector >> 3 << 7 | 0x60 | (!vector >> 4 & 1) << 4;
+        self.put(&[0x62, extended | 1, 0xfe, 0x48]);
+        self.with_rip(false, &[0x7f], vector & 7, address, 0);
+    }
+
+    /// `dst` = a mask register, `k0` to `k7`: `kmovq`, an instruction of AVX-512BW.
+    pub fn mov_mask(&mut self, dst: Gpr, mask: u8) {
+        debug_assert!(mask < 8);
+        // Three-byte VEX prefix: the register's fourth bit inverted, map 0F; W, no second source, F2.
+        self.put(&[0xc4, !high(dst) << 7 | 0x61, 0xfb, 0x93, 0xc0 | low(dst) << 3 | mask]);
     }
 
     /// `[address]` = MXCSR, RIP-relative.

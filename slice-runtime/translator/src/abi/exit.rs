@@ -99,4 +99,8 @@ pub struct Doors {
     pub aside: u64,
     /// The same of a routine of which it is known that it changes little else, see [`isa::routine::Plan`]: only that is put aside.
     pub partly: u64,
+    /// Has the runtime make a call, with all of the app's state aside.
+    pub clean_call: u64,
+    /// Has it write the words before an instruction.
+    pub clean_words: u64,
 }

@@ -11,7 +11,7 @@ use machine::{Gpr, PAGE};
 
 use super::cpu::Cpu;
 use super::ibl::{INDIRECT_ENTRIES, IndirectTables, LINK_WORDS, Level};
-use super::spill::{QUICK, Reserved, SHARDS, SPILL_SLOTS, WORDS};
+use super::spill::{QUICK, Reserved, SHARDS, SPILL_SLOTS, WORD, WORDS};
 use crate::trace::MAX_LIST;
 
 /// Where in a page those fields begin that translated code uses all the time.
@@ -98,6 +98,8 @@ pub struct ThreadState {
     pub aside: [u64; 2],
     /// See [`IndirectTables`].
     pub indirect: IndirectTables,
+    /// A vector register of which words are read.
+    pub vector: [u64; 8],
     /// What is kept around a call of a routine that changes little, see the engine's `called`: the lower 128 bits of vector registers.
     pub vectors: [[u64; 2]; 16],
     /// MXCSR there.
@@ -128,6 +130,21 @@ impl ThreadState {
             Reserved::CounterRegister => self.shards[0][0] = self.shards[0][0].wrapping_add(held),
             Reserved::BufferPointer => self.buffer = held,
         }
+    }
+
+    /// Whether so many words fit into the buffer.
+    pub fn has_room(&self, words: usize) -> bool {
+        map::BUFFER.end() - self.buffer >= words as u64 * WORD
+    }
+
+    /// Writes words to where the next ones go, and says where that is then. The buffer's position stays.
+    ///
+    /// # Safety
+    /// There is room for them, and nobody else writes to the buffer.
+    pub unsafe fn write_words(&self, words: &[u64]) -> u64 {
+        // SAFETY: the buffer is mapped up to its end.
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), self.buffer as *mut u64, words.len()) };
+        self.buffer + words.len() as u64 * WORD
     }
 
     /// What a quick check that is about to be translated compares with.
@@ -193,6 +210,8 @@ impl ThreadState {
     pub const TARGET: u64 = map::THREADS.start + offset_of!(ThreadState, target) as u64;
     /// Address of `interrupted`.
     pub const INTERRUPTED: u64 = map::THREADS.start + offset_of!(ThreadState, interrupted) as u64;
+    /// Address of `vector`.
+    pub const VECTOR: u64 = map::THREADS.start + offset_of!(ThreadState, vector) as u64;
     /// Address of `buffer`.
     pub const BUFFER_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, buffer) as u64;
 

@@ -303,7 +303,14 @@ mod tests {
         let (counters, known) = (Counters::default(), RoutineFacts::default());
         let live_at = &mut |_| flags::ARITHMETIC;
         let off = Off::default();
-        let doors = Doors { leave_by_stub: pc.0, stub_miss: pc.0, aside: pc.0, partly: pc.0 };
+        let doors = Doors {
+            leave_by_stub: pc.0,
+            stub_miss: pc.0,
+            aside: pc.0,
+            partly: pc.0,
+            clean_call: pc.0,
+            clean_words: pc.0,
+        };
         let rules = Rules {
             off,
             exact_faults: false,

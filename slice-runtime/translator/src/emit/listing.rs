@@ -176,8 +176,9 @@ mod tests {
                 first_counter: 0,
             };
             let (counters, known) = (Counters::default(), RoutineFacts::default());
-            let [leave_by_stub, stub_miss, aside, partly] = [0, 1, 2, 3].map(|n| 0x5554_e000_1000 + n * 0x100);
-            let doors = Doors { leave_by_stub, stub_miss, aside, partly };
+            let [leave_by_stub, stub_miss, aside, partly, clean_call, clean_words] =
+                [0, 1, 2, 3, 4, 5].map(|n| 0x5554_e000_1000 + n * 0x100);
+            let doors = Doors { leave_by_stub, stub_miss, aside, partly, clean_call, clean_words };
             let rules = Rules {
                 off,
                 exact_faults: false,

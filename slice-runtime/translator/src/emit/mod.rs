@@ -4,7 +4,7 @@
 //! the cache must not run (system calls, nondeterministic instructions) becomes an exit, and analysis calls are put between.
 //!
 //! ```text
-//!   emitter ◄─ plan ◄─ registers ◄─ calls ◄─ branches, stream, checks ◄─ instructions ◄─ translate
+//!   emitter ◄─ plan ◄─ registers ◄─ reads ◄─ calls ◄─ branches, stream, checks ◄─ instructions ◄─ translate
 //! ```
 //!
 //! [`translate()`] is the order of all rules: one page. Each room has the rules of one kind, which write to the `emitter`.
@@ -24,6 +24,7 @@ mod emitter;
 mod instructions;
 mod listing;
 mod plan;
+mod reads;
 mod registers;
 mod repetition;
 mod stream;

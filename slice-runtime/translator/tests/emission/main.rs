@@ -201,7 +201,14 @@ fn emission(traces: u64, routines: &Routines) -> Hash {
         // The first kind of call in a group decides what counters and r11 are used for.
         let instrument = Tool { routines, kinds: (group % 4 != 1, group & 1 == 1, group % 4 >= 2) };
         let door = if group.is_multiple_of(3) { FAR_DOOR } else { NEAR_DOOR };
-        let doors = Doors { leave_by_stub: door, stub_miss: door, aside: door, partly: door };
+        let doors = Doors {
+            leave_by_stub: door,
+            stub_miss: door,
+            aside: door,
+            partly: door,
+            clean_call: door,
+            clean_words: door,
+        };
         let program = Generator::new(&catalogue, layout, seed).program(30);
         load(&program);
         let mut pc = CODE;

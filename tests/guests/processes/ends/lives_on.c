@@ -1,5 +1,6 @@
 // What the kernel and the processor know of a program that waits in a read: handlers, an alternate stack, blocked and pending signals, rounding. Where the
 // read gives a `!`, superpin has let the program go meanwhile: then nothing of it is there.
+// rounds: 0 1
 // build plain: -O1
 #define _GNU_SOURCE
 #include "bubble.h"

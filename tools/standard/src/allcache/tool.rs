@@ -5,6 +5,7 @@ use superpin_tool::{Arg, At, Block, MemoryOperand, Out, Property, Repeat, SliceI
 
 use super::options::{Options, Shapes};
 use super::seen::{ByKind, FETCH, KINDS, LOAD, STORE, Seen, access, element, masked};
+use crate::repeat;
 
 /// Simulates TLBs and caches, all with LRU replacement.
 ///
@@ -111,9 +112,7 @@ impl Tool for AllCache {
             let what = format!("{} {}", row.cache, KINDS[row.kind]);
             writeln!(out, "{what:<12} {:>16} {:>14} misses {percent:>7.3} %", row.accesses, row.misses)?;
         }
-        if self.repeat == Repeat::Once {
-            writeln!(out, "Repetitions: only the first accesses memory")?;
-        }
+        repeat::say(self.repeat, out)?;
         let lines = |kinds: &ByKind| kinds.iter().map(|count| count.0).sum::<u64>();
         // A number that depends on all others.
         let all = total.misses.iter().map(lines).sum::<u64>() + lines(&total.tlb_misses);

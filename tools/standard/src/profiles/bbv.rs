@@ -242,7 +242,7 @@ impl Tool for Bbv {
                 let routine = routine.unwrap_or_default();
                 writeln!(out, "{:>8} {address:#18x} {bytes:>6} {instructions:>16}  {routine}", n + 1)?;
             }
-            return Ok(());
+            return self.options.repeat.say(out);
         }
         out.verbatim();
         for (_, vector) in &part.vectors {

@@ -9,6 +9,7 @@ use superpin_tool::serde::{Deserialize, Serialize};
 use superpin_tool::{OnThread, Out, Repeat, SliceInfo, ThreadEvent, Tool, Trace, clap};
 
 use super::accesses::{self, Access};
+use crate::repeat;
 
 /// Cores at most.
 const MOST: usize = 64;
@@ -149,9 +150,7 @@ impl Tool for CmpCache {
             let percent = 100.0 * misses as f64 / accesses as f64;
             writeln!(out, "{core:<6} {accesses:>16} {misses:>14} {percent:>8.3} {below:>14}")?;
         }
-        if self.repeat == Repeat::Once {
-            writeln!(out, "Repetitions: only the first accesses memory")?;
-        }
+        repeat::say(self.repeat, out)?;
         let [_, misses, below] = total.sums();
         // A number that depends on all others.
         writeln!(out, "Misses: {}", out.total(misses + below))

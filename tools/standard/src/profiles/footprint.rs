@@ -11,6 +11,7 @@ use superpin_tool::{
 };
 
 use super::accesses::{self, Access, LOADS, STORES};
+use crate::repeat;
 
 /// Options.
 #[derive(clap::Args)]
@@ -152,9 +153,7 @@ impl Tool for Footprint {
                 writeln!(out, "{fetched:>12} {loaded:>12} {stored:>12}  {image}")?;
             }
         }
-        if self.options.repeat == Repeat::Once {
-            writeln!(out, "Repetitions: only the first touches memory")?;
-        }
+        repeat::say(self.options.repeat, out)?;
         let (_, all) = count(&pages, &[FETCH, LOAD, STORE]);
         writeln!(out, "Lines: {}", out.total(all))
     }

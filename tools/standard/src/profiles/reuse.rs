@@ -7,6 +7,7 @@ use superpin_tool::{Out, Repeat, SliceInfo, Tool, Trace, clap};
 
 use super::accesses::{self, Access};
 use super::stack::{Part, Stack};
+use crate::repeat;
 
 /// Options.
 #[derive(clap::Args)]
@@ -140,9 +141,7 @@ impl Tool for Reuse {
         }
         let first = total.distances.first.0;
         writeln!(out, "{:>12} {first:>16} {:>8.3}", "first", percent(first))?;
-        if self.repeat == Repeat::Once {
-            writeln!(out, "Repetitions: only the first accesses memory")?;
-        }
+        repeat::say(self.repeat, out)?;
         Ok(())
     }
 

@@ -89,8 +89,13 @@ impl Emitter<'_> {
             return in_place;
         }
         self.direct_call(call, spot, descriptor, instructions).unwrap_or_else(|why| {
+            let described = self.add_descriptor(descriptor);
+            if self.may_be_clean(call) {
+                self.rules.known.note(call, way::ASIDE, why);
+                return self.clean_call(call.routine, spot, described);
+            }
             self.rules.known.note(call, way::LEAVES, why);
-            self.call_out_of_line(descriptor, AppPc(spot.pc));
+            self.leave_for_call(AppPc(spot.pc), described);
             let done = self.offset();
             InPlace { begun: done, done }
         })

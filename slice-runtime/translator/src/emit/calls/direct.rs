@@ -19,9 +19,9 @@
 
 use bubble::routines::{way, why};
 use bubble::switches::Optimisation;
+use isa::Condition;
 use isa::routine::Way;
-use isa::{Condition, Segment};
-use machine::{AppPc, Gpr};
+use machine::{AppPc, CachePc, Gpr};
 
 use super::{InPlace, Spot};
 use crate::abi::{CallDescriptor, ExitKind, Saved, ThreadState};
@@ -64,7 +64,8 @@ impl Emitter<'_> {
             return Err(why::TOLD);
         }
         let instruction = &self.facts.trace.instructions[spot.index];
-        if call.form == Form::State || call.args.iter().any(|arg| arg.is_for_runtime(instruction) && !is_cheap(*arg)) {
+        let is_told = |arg: &Arg| self.is_for_runtime(*arg, instruction) && *arg != Arg::Flags;
+        if call.form == Form::State || call.args.iter().any(is_told) {
             return Err(why::TOLD);
         }
         // Shards would have to be added up before.
@@ -76,69 +77,26 @@ impl Emitter<'_> {
         let skipped = if call.predicated { self.skip_without_effect(spot) } else { Vec::new() };
         let named = if call.form == Form::List { LIST } else { values.len().min(IN_REGISTERS) };
         let arguments = ARGUMENTS[..=named].iter().fold(0, |all, &r| all | bit(r));
-        let mut saved = Saved { registers: clobbered | arguments | bit(Gpr::Rax) | bit(Gpr::Rcx), flags: false };
-        saved.registers &= !self.registers.unloaded;
-        for r in registers(saved.registers) {
-            self.out.code.store_field(Field::Called(r), r);
-        }
-        self.out.code.store_field(Field::Called(Gpr::Rsp), Gpr::Rsp);
-        saved.registers |= bit(Gpr::Rsp);
-        self.mark_with(spot.pc, spot.source, saved.packed());
+        let changed = clobbered | arguments | bit(Gpr::Rax) | bit(Gpr::Rcx);
+        let mut saved = self.put_aside(changed & !self.registers.unloaded, spot);
         self.computed_arguments(call, &values, spot, saved);
-        if spot.live_flags != 0 {
-            self.out.code.lahf();
-            self.out.code.seto_al();
-            self.out.code.store_field(Field::CalledFlags, Gpr::Rax);
-            saved.flags = true;
-            self.mark_with(spot.pc, spot.source, saved.packed());
-        }
+        self.put_flags_aside(&mut saved, spot);
         self.put_arguments(call, &values, saved);
-        self.out.code.load_field(Gpr::Rsp, Field::RuntimeRsp);
-        self.out.code.pushfq();
-        self.out.code.test_stack_byte(1, 4);
-        let misaligned = few.is_none().then(|| {
-            // It may depend on accesses that aren't aligned, which are faults with the flag AC.
-            let leaves = self.out.code.jcc_near(Condition::Ne);
-            self.out.code.test_stack_byte(2, 4);
-            leaves
-        });
-        let forward = self.out.code.jcc_near(Condition::E);
-        if let Some(leaves) = misaligned {
-            self.out.code.bind(leaves);
-        }
-        self.give_back_saved(saved, spot);
-        let argument = self.add_descriptor(descriptor);
-        let mut exits = vec![self.leave(ExitKind::Call, AppPc(spot.pc), argument)];
-        self.out.code.bind(forward);
-        self.mark_with(spot.pc, spot.source, saved.packed());
+        let described = self.add_descriptor(descriptor);
+        let (exit, _) = self.onto_runtime_stack(ExitKind::Call, saved, spot, few.is_none(), described);
         self.put_flags(call);
         self.push_arguments(call, &values, saved);
         if few.is_none() {
-            let door = if partly { self.rules.doors.partly } else { self.rules.doors.aside };
-            self.out.code.mov_imm(Gpr::Rax, call.routine as u64);
-            if self.out.code.reaches(door) {
-                self.out.code.call(machine::CachePc(door));
-            } else {
-                self.out.code.mov_imm(Gpr::R11, door);
-                self.out.code.call_reg(Gpr::R11);
-            }
+            let doors = self.rules.doors;
+            self.call_door(if partly { doors.partly } else { doors.aside }, call.routine);
         } else if self.out.code.reaches(call.routine as u64) {
-            self.out.code.call(machine::CachePc(call.routine as u64));
+            self.out.code.call(CachePc(call.routine as u64));
         } else {
             self.out.code.mov_imm(Gpr::Rax, call.routine as u64);
             self.out.code.call_reg(Gpr::Rax);
         }
         let made = self.offset();
-        self.out.code.cmp_field_imm(Field::Interrupted, 0);
-        let go_on = self.out.code.jcc_near(Condition::E);
-        self.give_back_saved(saved, spot);
-        exits.push(self.leave(ExitKind::Interrupted, AppPc(spot.pc), 0));
-        self.out.code.bind(go_on);
-        self.mark_with(spot.pc, spot.source, saved.packed());
-        self.give_back_saved(saved, spot);
-        for exit in exits {
-            self.resume_here(exit);
-        }
+        self.behind_call(exit, saved, spot);
         for skip in skipped {
             self.out.code.bind(skip);
         }
@@ -200,11 +158,13 @@ impl Emitter<'_> {
                     let operand = instruction.memory_operands()[operand];
                     self.out.code.lea_memory(Gpr::Rax, &operand);
                     if let Some(segment) = operand.segment {
-                        self.base_of(segment, Gpr::Rcx);
+                        self.read_base(Gpr::Rcx, segment);
                         self.out.code.lea_sum(Gpr::Rax, Gpr::Rax, Gpr::Rcx);
                     }
                 }
-                (Arg::SegmentBase(segment), _) => self.base_of(segment, Gpr::Rax),
+                (Arg::SegmentBase(segment), _) => self.read_base(Gpr::Rax, segment),
+                (Arg::Vector { register, word }, _) => self.read_vector(Gpr::Rax, register, word),
+                (Arg::Mask(mask), _) => self.read_mask(Gpr::Rax, mask),
                 (Arg::TakesEffect, _) => {
                     let condition = instruction.cmov_condition().expect("nothing else is known so late here");
                     self.out.code.set_condition(condition, Gpr::Rax);
@@ -213,14 +173,6 @@ impl Emitter<'_> {
                 _ => unreachable!("other arguments aren't computed"),
             }
             self.out.code.store_field(Field::CalledArg(n), Gpr::Rax);
-        }
-    }
-
-    /// `r` = the app's base of a segment.
-    fn base_of(&mut self, segment: Segment, r: Gpr) {
-        match segment {
-            Segment::Fs => self.out.code.read_fs_base(r),
-            Segment::Gs => self.out.code.load_gs(r, ThreadState::APP_GS_AT),
         }
     }
 
@@ -250,7 +202,7 @@ impl Emitter<'_> {
     fn put_list(&mut self, call: &AnalysisCall, values: &[Option<u64>], saved: Saved) {
         for (n, arg) in call.args.iter().enumerate() {
             // Flags come later.
-            let is_there = values[n].is_none() && (is_computed(*arg) || is_cheap(*arg));
+            let is_there = values[n].is_none() && (is_computed(*arg) || *arg == Arg::Flags);
             if !is_there {
                 self.put_argument(Gpr::Rax, *arg, n, values[n], saved);
                 self.out.code.store_field(Field::CalledArg(n), Gpr::Rax);
@@ -288,6 +240,81 @@ impl Emitter<'_> {
         }
     }
 
+    /// Saves registers and the app's stack pointer.
+    pub(super) fn put_aside(&mut self, changed: u16, spot: Spot) -> Saved {
+        for r in registers(changed | bit(Gpr::Rsp)) {
+            self.out.code.store_field(Field::Called(r), r);
+        }
+        let saved = Saved { registers: changed | bit(Gpr::Rsp), flags: false };
+        self.mark_with(spot.pc, spot.source, saved.packed());
+        saved
+    }
+
+    /// Saves the flags, as far as they are read, by way of rax.
+    pub(super) fn put_flags_aside(&mut self, saved: &mut Saved, spot: Spot) {
+        if spot.live_flags != 0 {
+            self.out.code.lahf();
+            self.out.code.seto_al();
+            self.out.code.store_field(Field::CalledFlags, Gpr::Rax);
+            saved.flags = true;
+            self.mark_with(spot.pc, spot.source, saved.packed());
+        }
+    }
+
+    /// Goes onto the runtime's stack, with the flags on it; or leaves, if they aren't as a function expects them. Returns the exit, whose `site` is still to be told, and where it leaves.
+    /// `is_aligned`: the function may depend on accesses that aren't aligned, which are faults with the flag AC.
+    pub(super) fn onto_runtime_stack(
+        &mut self,
+        kind: ExitKind,
+        saved: Saved,
+        spot: Spot,
+        is_aligned: bool,
+        described: u32,
+    ) -> (usize, CachePc) {
+        self.out.code.load_field(Gpr::Rsp, Field::RuntimeRsp);
+        self.out.code.pushfq();
+        self.out.code.test_stack_byte(1, 4);
+        let misaligned = is_aligned.then(|| {
+            let leaves = self.out.code.jcc_near(Condition::Ne);
+            self.out.code.test_stack_byte(2, 4);
+            leaves
+        });
+        let forward = self.out.code.jcc_near(Condition::E);
+        if let Some(leaves) = misaligned {
+            self.out.code.bind(leaves);
+        }
+        let leaves = self.out.code.here();
+        self.give_back_saved(saved, spot);
+        let exit = self.leave(kind, AppPc(spot.pc), described);
+        self.out.code.bind(forward);
+        self.mark_with(spot.pc, spot.source, saved.packed());
+        (exit, leaves)
+    }
+
+    /// Calls a function of the engine's gateway, for this routine.
+    pub(super) fn call_door(&mut self, door: u64, routine: usize) {
+        self.out.code.mov_imm(Gpr::Rax, routine as u64);
+        if self.out.code.reaches(door) {
+            self.out.code.call(CachePc(door));
+        } else {
+            self.out.code.mov_imm(Gpr::R11, door);
+            self.out.code.call_reg(Gpr::R11);
+        }
+    }
+
+    /// The call has been made: answers an interruption that came meanwhile, and gives back what is aside. What `exit` leaves for is done behind it.
+    pub(super) fn behind_call(&mut self, exit: usize, saved: Saved, spot: Spot) {
+        self.out.code.cmp_field_imm(Field::Interrupted, 0);
+        let go_on = self.out.code.jcc_near(Condition::E);
+        self.give_back_saved(saved, spot);
+        let interrupted = self.leave(ExitKind::Interrupted, AppPc(spot.pc), 0);
+        self.out.code.bind(go_on);
+        self.mark_with(spot.pc, spot.source, saved.packed());
+        self.give_back_saved(saved, spot);
+        self.resume_here(exit);
+        self.resume_here(interrupted);
+    }
+
     fn give_back_saved(&mut self, saved: Saved, spot: Spot) {
         if saved.flags {
             self.out.code.load_field(Gpr::Rax, Field::CalledFlags);
@@ -303,12 +330,8 @@ impl Emitter<'_> {
 
 /// Whether an argument is computed before others are put into their registers.
 fn is_computed(arg: Arg) -> bool {
-    matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken | Arg::TakesEffect | Arg::SegmentBase(_))
-}
-
-/// Whether an argument that is the runtime's elsewhere is known before a call.
-fn is_cheap(arg: Arg) -> bool {
-    matches!(arg, Arg::Flags | Arg::SegmentBase(_))
+    let is_read = matches!(arg, Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_));
+    is_read || matches!(arg, Arg::MemoryAddress(_) | Arg::BranchTaken | Arg::TakesEffect)
 }
 
 fn registers(bits: u16) -> impl Iterator<Item = Gpr> {

@@ -2,6 +2,7 @@
 
 #[expect(clippy::module_inception, reason = "the order in which the others are tried")]
 mod calls;
+mod clean;
 mod counts;
 mod direct;
 mod inline;

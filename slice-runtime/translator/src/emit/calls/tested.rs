@@ -36,14 +36,20 @@ impl Emitter<'_> {
         let describe = |call: &AnalysisCall| CallDescriptor::new(call, instruction, 1);
         let (described_test, described_call) = (describe(test).as_test(), describe(call));
         let in_place = !self.is_at_end(spot.index) && self.test_in_place(test, call, &described_call, spot).is_some();
-        let (how, why_not) = if in_place { (way::IN_PLACE, 0) } else { (way::LEAVES, why::IS_TEST) };
+        let is_clean = self.may_be_clean(test) && self.may_be_clean(call);
+        let otherwise = if is_clean { way::ASIDE } else { way::LEAVES };
+        let (how, why_not) = if in_place { (way::IN_PLACE, 0) } else { (otherwise, why::IS_TEST) };
         self.rules.known.note(test, how, why_not);
         if !in_place {
-            self.rules.known.note(call, way::LEAVES, why::TESTED);
+            self.rules.known.note(call, otherwise, why::TESTED);
             let argument = self.add_descriptor(&described_test);
             self.add_descriptor(&described_call);
-            self.leave_for_call(pc, argument);
-            let done = self.offset();
+            let done = if is_clean {
+                self.clean_call(test.routine, spot, argument).done
+            } else {
+                self.leave_for_call(pc, argument);
+                self.offset()
+            };
             self.marks.call_marks.push(CallMark {
                 pc: begins(call, pc),
                 block: 0,
@@ -92,6 +98,12 @@ impl Emitter<'_> {
         let mut exits = Vec::new();
         let made = match self.direct_call(&then, spot, described, 1) {
             Ok(InPlace { done, .. }) => {
+                skips.push(self.out.code.jmp_near());
+                done
+            }
+            Err(why) if self.may_be_clean(call) => {
+                self.rules.known.note(call, way::ASIDE, why);
+                let InPlace { done, .. } = self.clean_call(call.routine, spot, descriptor);
                 skips.push(self.out.code.jmp_near());
                 done
             }

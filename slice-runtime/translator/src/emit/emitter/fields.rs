@@ -19,6 +19,8 @@ pub(in crate::emit) enum Field {
     CalledFlags,
     /// An argument of such a call that was computed before it.
     CalledArg(usize),
+    /// A word of the vector register that was stored last to have its words read.
+    Vector(u8),
     /// A word that the tool keeps.
     Kept(u8),
     /// The number of the app's thread.
@@ -44,6 +46,7 @@ impl Field {
             Field::Called(r) => ThreadState::called_address(r),
             Field::CalledFlags => ThreadState::CALLED_FLAGS,
             Field::CalledArg(n) => ThreadState::called_arg_address(n),
+            Field::Vector(n) => ThreadState::VECTOR + u64::from(n) * 8,
             Field::Kept(n) => ThreadState::kept_address(n.into()),
             Field::Thread => ThreadState::THREAD,
             Field::RuntimeRsp => ThreadState::RUNTIME_RSP,

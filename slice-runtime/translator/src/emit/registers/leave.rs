@@ -2,7 +2,7 @@
 
 use machine::AppPc;
 
-use crate::abi::{CallDescriptor, ExitKind, ThreadState, exit_id};
+use crate::abi::{ExitKind, ThreadState, exit_id};
 use crate::emit::emitter::{BOTH, Emitter};
 
 impl Emitter<'_> {
@@ -22,13 +22,7 @@ impl Emitter<'_> {
         exit
     }
 
-    /// Leaves for a call before the instruction at `pc`.
-    pub(in crate::emit) fn call_out_of_line(&mut self, descriptor: &CallDescriptor, pc: AppPc) {
-        let argument = self.add_descriptor(descriptor);
-        self.leave_for_call(pc, argument);
-    }
-
-    /// The same for a descriptor that was added.
+    /// Leaves for a call before the instruction at `pc`, by the descriptor at this offset of the arena.
     pub(in crate::emit) fn leave_for_call(&mut self, pc: AppPc, descriptor: u32) {
         let exit = self.leave(ExitKind::Call, pc, descriptor);
         self.resume_here(exit);

@@ -14,7 +14,7 @@ use bubble::switches::Optimisation;
 use isa::{Condition, Instruction, Kind, MemoryOperand, Segment};
 use machine::{AppPc, Gpr};
 
-use crate::abi::{BufferMark, R11, SLOT_HELD, SLOT_R11, ThreadState, taken};
+use crate::abi::{BufferMark, R11, SLOT_HELD, SLOT_R11, taken};
 use crate::emit::emitter::{Borrowed, Emitter, Field, Fields, Held, bit};
 use crate::trace::{AnalysisCall, Arg, Buffered, Point};
 
@@ -55,7 +55,7 @@ impl Emitter<'_> {
 
     fn write_words(&mut self, here: &[Buffered], index: usize, block: usize) {
         if self.are_for_runtime(here) {
-            return self.leave_for_words(here, index);
+            return self.words_by_runtime(here, index, block);
         }
         let held = match self.words.held {
             Some(held) => held,
@@ -165,9 +165,9 @@ impl Emitter<'_> {
                 Arg::Const(value) => i32::try_from(value as i64).is_err(),
                 Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget | Arg::Kept(_) | Arg::Thread => true,
                 Arg::TakesEffect => instruction.cmov_condition().is_some(),
+                Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => true,
                 // The runtime writes it.
-                Arg::Flags | Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => false,
-                Arg::ElementAddress { .. } | Arg::ElementSize { .. } | Arg::FirstRepetition => false,
+                Arg::Flags | Arg::ElementAddress { .. } | Arg::ElementSize { .. } | Arg::FirstRepetition => false,
             })
         })
     }
@@ -282,6 +282,16 @@ impl Emitter<'_> {
                 self.out.code.load_field(scratch, Field::Thread);
                 return self.out.code.store(pointer, at, scratch);
             }
+            Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => {
+                let scratch = held.scratch_register();
+                match word {
+                    Arg::SegmentBase(segment) => self.read_base(scratch, segment),
+                    Arg::Vector { register, word } => self.read_vector(scratch, register, word),
+                    Arg::Mask(mask) => self.read_mask(scratch, mask),
+                    _ => unreachable!("one of these"),
+                }
+                return self.out.code.store(pointer, at, scratch);
+            }
             Arg::Const(value) => value,
             Arg::BlockInstructions => 1,
             Arg::InstructionPointer => self.facts.trace.instructions[index].pc().0,
@@ -361,16 +371,6 @@ impl Emitter<'_> {
             self.mark(pc);
         }
         scratch
-    }
-}
-
-impl Emitter<'_> {
-    /// `r` = the app's base of a segment.
-    fn read_base(&mut self, r: Gpr, segment: Segment) {
-        match segment {
-            Segment::Fs => self.out.code.read_fs_base(r),
-            Segment::Gs => self.out.code.load_gs(r, ThreadState::APP_GS_AT),
-        }
     }
 }
 
