@@ -147,7 +147,11 @@ fn exp_bbv_counts_the_same_blocks() {
     let options = "-sp 1 -spmsec 5 -t bbv --interval 10000";
     let ours = vectors(&text(options, &folder.cwd(), &app));
     let table = text(&format!("{options} --blocks"), &folder.cwd(), &app);
-    let rows = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let rows = table
+        .lines()
+        .skip(1)
+        .take_while(|line| !line.starts_with("Repetitions"))
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
     let own_address: BTreeMap<u64, u64> =
         rows.filter(|row| row.len() > 3).map(|row| (number(row[0]), hex(row[1]))).collect();
 
