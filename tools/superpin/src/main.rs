@@ -3,7 +3,7 @@
 #![no_main]
 
 use standard_tools::{
-    AllCache, Bbv, BranchPredictor, Branches, CallTrace, ChampSim, CmpCache, Coverage, DCache, Edges, Footprint,
+    AllCache, Bbv, BranchPredictor, Branches, CallTrace, ChampSim, CmpCache, Coverage, DCache, Edges, Footprint, Hot,
     ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing, Opcodes, Reuse, Strace,
 };
 
@@ -26,6 +26,7 @@ superpin_tool::image!(
     CallTrace,
     MallocTrace,
     Mix,
+    Hot,
     Edges,
     Coverage,
     Bbv,

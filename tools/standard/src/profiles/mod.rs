@@ -1,6 +1,6 @@
 //! Tools that add up what was executed and what was accessed.
 //!
-//! * `mix`: instructions by kind and place. `coverage`: blocks, as drcov writes them. `edges`: from where to where the app went, with a `log`. `bbv`: blocks by intervals of the run, for SimPoint.
+//! * `mix`: instructions by kind and place. `hot`: routines, loops and lines, with their `source`. `coverage`: blocks, as drcov writes them. `edges`: from where to where the app went, with a `log`. `bbv`: blocks by intervals of the run, for SimPoint.
 //! * `footprint`: memory that was touched. `reuse`: how much else was touched since the last time, a `stack` of lines. `cmpcache`: caches of several cores. All three see `accesses`.
 
 mod accesses;
@@ -9,9 +9,11 @@ mod cmpcache;
 mod coverage;
 mod edges;
 mod footprint;
+mod hot;
 mod log;
 mod mix;
 mod reuse;
+mod source;
 mod stack;
 
 pub use bbv::Bbv;
@@ -19,5 +21,6 @@ pub use cmpcache::CmpCache;
 pub use coverage::Coverage;
 pub use edges::Edges;
 pub use footprint::Footprint;
+pub use hot::Hot;
 pub use mix::Mix;
 pub use reuse::Reuse;

@@ -6,11 +6,12 @@ use superpin_tool::testing::Runs;
 use super::programs::SUPERPIN;
 
 /// Tools with options. Each commit's run has some of them.
-const TOOLS: [&str; 10] = [
+const TOOLS: [&str; 11] = [
     "champsim",
     "calltrace --arguments 2 --returns",
     "malloctrace",
     "mix --by routine,class --repeat each",
+    "hot --top 0 --code 2",
     "edges --top 0",
     "coverage --text",
     "bbv --interval 10000",

@@ -34,6 +34,8 @@ fn symbol(name: &str) -> String {
 struct Callgrind {
     /// Instructions by function and address.
     executed: BTreeMap<(String, u64), u64>,
+    /// Instructions by function and source line.
+    lines: BTreeMap<(String, u64), u64>,
     /// By the function that is called, calls.
     calls: BTreeMap<String, u64>,
     /// By address, how often a conditional branch jumps.
@@ -63,6 +65,7 @@ impl Callgrind {
             } else if line.starts_with("0x") {
                 let columns: Vec<&str> = line.split(' ').collect();
                 *read.executed.entry((function.clone(), hex(columns[0]))).or_default() += number(columns[2]);
+                *read.lines.entry((function.clone(), number(columns[1]))).or_default() += number(columns[2]);
             }
         }
         read
@@ -101,6 +104,31 @@ fn callgrind_counts_the_same_instructions_calls_and_branches() {
     assert!((start.1..start.1 + 10).contains(&start.0), "{start:?}");
     expected.insert("_start".into(), start.0);
     assert_eq!(ours, expected);
+
+    // By function and source line, and how often loops go round by the source.
+    let hot = text("-sp 1 -spmsec 5 -t hot --top 0 --each 99 --repeat each", &folder.cwd(), &app);
+    let mut lines: BTreeMap<(String, u64), u64> = BTreeMap::new();
+    let mut rounds: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut function = "";
+    for line in hot.lines().skip_while(|line| !line.is_empty()) {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        match columns.as_slice() {
+            [name, "in", ..] => function = name,
+            [.., count, "rounds"] => *rounds.entry(function).or_default() += number(count),
+            [count, _, place, ..] if place.contains("counts.c:") => {
+                let line = number(place.rsplit_once(':').unwrap().1);
+                lines.insert((function.to_owned(), line), number(count));
+            }
+            _ => {}
+        }
+    }
+    let mut expected = theirs.lines.clone();
+    *expected.iter_mut().find(|((function, _), executed)| function == "copies" && **executed > 5000).unwrap().1 -= 10;
+    [&mut lines, &mut expected].iter_mut().for_each(|all| all.retain(|(function, _), _| function != "_start"));
+    assert_eq!(lines, expected);
+    let of = ["fill", "strides", "kinds", "indirect", "fib"].map(|function| rounds.get(function).copied());
+    let strides = (0..6).map(|power| (1 << 16) / 4_u64.pow(power)).sum();
+    assert_eq!(of, [Some(1 << 15), Some(strides), Some(20_000), Some(5_000), None]);
 
     // Entries of functions.
     let trace = text("-sp 1 -spmsec 5 -t calltrace --arguments 0", &folder.cwd(), &app);
