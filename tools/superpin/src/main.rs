@@ -3,8 +3,8 @@
 #![no_main]
 
 use standard_tools::{
-    AllCache, Bbv, BranchPredictor, Branches, CallTrace, ChampSim, CmpCache, Coverage, DCache, Edges, Footprint, Hot,
-    ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing, Opcodes, Reuse, Strace,
+    AllCache, Bbv, Blocks, BranchPredictor, Branches, CallTrace, ChampSim, CmpCache, Coverage, DCache, Edges,
+    Footprint, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing, Opcodes, Reuse, Strace,
 };
 
 mod new_tool;
@@ -27,6 +27,7 @@ superpin_tool::image!(
     MallocTrace,
     Mix,
     Hot,
+    Blocks,
     Edges,
     Coverage,
     Bbv,

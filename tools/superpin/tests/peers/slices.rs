@@ -6,12 +6,13 @@ use superpin_tool::testing::Runs;
 use super::programs::SUPERPIN;
 
 /// Tools with options. Each commit's run has some of them.
-const TOOLS: [&str; 11] = [
+const TOOLS: [&str; 12] = [
     "champsim",
     "calltrace --arguments 2 --returns",
     "malloctrace",
     "mix --by routine,class --repeat each",
     "hot --top 0 --code 2",
+    "blocks --top 0",
     "edges --top 0",
     "coverage --text",
     "bbv --interval 10000",

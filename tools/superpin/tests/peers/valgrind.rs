@@ -130,6 +130,27 @@ fn callgrind_counts_the_same_instructions_calls_and_branches() {
     let strides = (0..6).map(|power| (1 << 16) / 4_u64.pow(power)).sum();
     assert_eq!(of, [Some(1 << 15), Some(strides), Some(20_000), Some(5_000), None]);
 
+    // Executions of blocks: of the instruction that each begins with, unless that lies in another block, too.
+    let table = text("-sp 1 -spmsec 5 -t blocks --top 0", &folder.cwd(), &app);
+    let rows = table.lines().skip(2).take_while(|line| !line.starts_with("Repetitions"));
+    let blocks: Vec<(u64, u64, u64)> = rows
+        .map(|row| row.split_whitespace().collect::<Vec<_>>())
+        .map(|row| (hex(row[3]), number(row[4]), number(row[0])))
+        .collect();
+    let executed: BTreeMap<u64, u64> = theirs.executed.iter().map(|((_, address), times)| (*address, *times)).collect();
+    let mut compared = 0;
+    // callgrind sees nothing of the program's first block.
+    for (address, _, executions) in blocks.iter().filter(|(address, ..)| executed.contains_key(address)) {
+        let holds = |(first, bytes, _): &&(u64, u64, u64)| (*first..first + bytes).contains(address);
+        if blocks.iter().filter(holds).count() == 1 {
+            // An instruction that repeats is one execution for a block, and each repetition one for callgrind.
+            let theirs = if executed[address] == 10 * 513 { 10 } else { executed[address] };
+            assert_eq!(*executions, theirs, "{address:#x}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 20 && compared + 10 > blocks.len(), "{compared} of {}", blocks.len());
+
     // Entries of functions.
     let trace = text("-sp 1 -spmsec 5 -t calltrace --arguments 0", &folder.cwd(), &app);
     let mut entered: BTreeMap<String, u64> = BTreeMap::new();
