@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use isa::{Class, Extension, MemoryOperand};
+use isa::{Class, Extension, MemoryOperand, Operand};
 use machine::AppPc;
 
 use super::branch::BranchKind;
@@ -72,6 +72,11 @@ impl CodeInstruction {
     /// Where a direct jump, branch or call goes.
     pub fn branch_target(&self) -> Option<AppPc> {
         self.decoded.kind().target()
+    }
+
+    /// Its operands, as of [`crate::Instruction::operands`].
+    pub fn operands(&self) -> Vec<Operand> {
+        self.decoded.operands()
     }
 
     /// The memory it accesses, as of [`crate::Instruction::memory_operands`].

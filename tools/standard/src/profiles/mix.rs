@@ -1,11 +1,14 @@
-//! `mix`: executed instructions, added up by what one asks for: mnemonic, class, extension, size, image, routine, line, address, or several of these at once.
+//! `mix`: executed instructions, added up by what one asks for: mnemonic, class, extension, width, length, image, routine, line, address, thread, or several of these at once.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use superpin_tool::json::{Map, Value, json};
 use superpin_tool::merge::Merge;
-use superpin_tool::{AppPc, BlockCounts, Code, CodeInstruction, Images, Out, Repeat, SliceInfo, Tool, Trace};
+use superpin_tool::{
+    AppPc, BlockCounts, Code, CodeInstruction, Images, Operand, OperandKind, Out, Repeat, SliceInfo, ThreadInfo,
+    ThreadPath, Threads, Tool, Trace,
+};
 
 use crate::repeat::RepeatOption;
 
@@ -21,6 +24,8 @@ pub enum Key {
     Class,
     /// CPUID feature
     Extension,
+    /// Bits of the widest register or memory that it names
+    Width,
     /// Bytes of its encoding
     Length,
     /// Program or library
@@ -31,6 +36,8 @@ pub enum Key {
     Line,
     /// Address
     Address,
+    /// Thread: the first is 0, those that it starts are 0.1, 0.2, and so on
+    Thread,
 }
 
 impl Key {
@@ -39,11 +46,13 @@ impl Key {
             Self::Mnemonic => "mnemonic",
             Self::Class => "class",
             Self::Extension => "extension",
+            Self::Width => "width",
             Self::Length => "length",
             Self::Image => "image",
             Self::Routine => "routine",
             Self::Line => "line",
             Self::Address => "address",
+            Self::Thread => "thread",
         }
     }
 }
@@ -64,6 +73,9 @@ pub struct Options {
     repeat: RepeatOption,
 }
 
+/// What each thread has executed, if threads are told apart; else all under the first one.
+type ByThread = BTreeMap<ThreadPath, Code>;
+
 /// The tool.
 pub struct Mix {
     options: Options,
@@ -75,7 +87,7 @@ impl Tool for Mix {
     type Options = Options;
     type Local = BlockCounts;
     type Result = Code;
-    type Total = Code;
+    type Total = ByThread;
 
     fn new(options: Options) -> Result<Self, String> {
         Ok(Self { options })
@@ -83,6 +95,10 @@ impl Tool for Mix {
 
     fn repeat(&self) -> Repeat {
         self.options.repeat.repeat
+    }
+
+    fn threads(&self) -> Threads {
+        if self.options.by.contains(&Key::Thread) { Threads::Each } else { Threads::AnyOrder }
     }
 
     fn instrument(&self, trace: &Trace<'_, BlockCounts>) {
@@ -97,11 +113,15 @@ impl Tool for Mix {
         blocks.executed()
     }
 
-    fn fold(&self, total: &mut Code, _: SliceInfo, executed: Code) {
-        total.merge(executed);
+    fn fold(&self, total: &mut ByThread, _: SliceInfo, executed: Code) {
+        total.entry(ThreadPath::default()).or_default().merge(executed);
     }
 
-    fn fini(&self, total: Code, out: &mut Out<'_>) -> std::io::Result<()> {
+    fn fold_thread(&self, total: &mut ByThread, _: SliceInfo, thread: &ThreadInfo, executed: Code) {
+        total.entry(thread.path.clone()).or_default().merge(executed);
+    }
+
+    fn fini(&self, total: ByThread, out: &mut Out<'_>) -> std::io::Result<()> {
         let rows = self.rows(&total, out.images());
         let all: u64 = rows.iter().map(|(count, _)| count).sum();
         writeln!(out, "Total Count: {}", out.total(all))?;
@@ -125,7 +145,7 @@ impl Tool for Mix {
         self.options.repeat.say(out)
     }
 
-    fn values_with(&self, total: &Code, images: &Images) -> Option<Value> {
+    fn values_with(&self, total: &ByThread, images: &Images) -> Option<Value> {
         let row = |(count, values): (u64, Vec<String>)| {
             let mut row: Map<String, Value> =
                 self.options.by.iter().zip(values).map(|(key, value)| (key.name().into(), value.into())).collect();
@@ -133,20 +153,35 @@ impl Tool for Mix {
             Value::Object(row)
         };
         let rows: Vec<Value> = self.rows(total, images).into_iter().map(row).collect();
-        Some(json!({ "instructions": total.total(), "rows": rows }))
+        let all = total.values().map(Code::total).fold(0, u64::wrapping_add);
+        Some(json!({ "instructions": all, "rows": rows }))
     }
 }
 
 impl Mix {
     /// Counts and what they are counts of, the greatest first.
-    fn rows(&self, total: &Code, images: &Images) -> Vec<(u64, Vec<String>)> {
+    fn rows(&self, total: &ByThread, images: &Images) -> Vec<(u64, Vec<String>)> {
         let mut places = Places { images, routines: HashMap::new() };
-        let by: BTreeMap<Vec<String>, u64> =
-            total.by(|instruction| self.options.by.iter().map(|key| places.value(*key, instruction)).collect());
+        let mut by: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+        for (thread, code) in total {
+            let values = |instruction: &CodeInstruction| {
+                self.options.by.iter().map(|key| places.value(*key, thread, instruction)).collect()
+            };
+            for (values, count) in code.by(values) {
+                *by.entry(values).or_default() += count;
+            }
+        }
         let mut rows: Vec<_> = by.into_iter().map(|(values, count)| (count, values)).collect();
         rows.sort_by(|(one, a), (other, b)| (Reverse(one), a).cmp(&(Reverse(other), b)));
         rows
     }
+}
+
+/// Bits of the widest register or memory that an instruction names, if it names any.
+fn width(instruction: &CodeInstruction) -> Option<u32> {
+    let is_value = |operand: &Operand| matches!(operand.kind, OperandKind::Register(_) | OperandKind::Memory(_));
+    let named = instruction.operands().into_iter().filter(|operand| !operand.implicit && is_value(operand));
+    named.map(|operand| operand.size * 8).max()
 }
 
 /// What addresses are called.
@@ -157,12 +192,13 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    fn value(&mut self, key: Key, instruction: &CodeInstruction) -> String {
+    fn value(&mut self, key: Key, thread: &ThreadPath, instruction: &CodeInstruction) -> String {
         let at = instruction.address();
         match key {
             Key::Mnemonic => instruction.mnemonic().to_owned(),
             Key::Class => instruction.class().to_string(),
             Key::Extension => instruction.extension().to_string(),
+            Key::Width => width(instruction).map_or("-".into(), |bits| format!("{bits:3}")),
             Key::Length => format!("{:2}", instruction.bytes().len()),
             Key::Image => self.images.at(at).map_or("?".into(), |image| image.name().to_owned()),
             Key::Routine => match self.images.routine_at(at) {
@@ -174,6 +210,7 @@ impl Places<'_> {
             },
             Key::Line => self.images.line_at(at).map_or("?".into(), |line| line.to_string()),
             Key::Address => format!("{:#018x}", at.0),
+            Key::Thread => thread.to_string(),
         }
     }
 }

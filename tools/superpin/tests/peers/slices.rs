@@ -10,7 +10,7 @@ const TOOLS: [&str; 12] = [
     "champsim",
     "calltrace --arguments 2 --returns",
     "malloctrace",
-    "mix --by routine,class --repeat each",
+    "mix --by routine,class,width,thread --repeat each",
     "hot --top 0 --code 2",
     "blocks --top 0",
     "edges --top 0",
