@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-use addr2line::Context;
+use addr2line::{Context, Location};
 use gimli::{EndianSlice, LittleEndian, SectionId};
 use object::read::{CompressionFormat, Object, ObjectSection};
 
@@ -49,10 +50,19 @@ impl Lines {
 
     /// That of an address in the file.
     pub fn at(&self, address: u64) -> Option<Line> {
-        let location = self.0.find_location(address).ok()??;
-        let file = location.file?.to_owned();
-        Some(Line { file, line: location.line.unwrap_or(0), column: location.column.unwrap_or(0) })
+        line(&self.0.find_location(address).ok()??)
     }
+
+    /// All in a range of addresses in the file, each with the addresses of its code, by address.
+    pub fn all(&self, range: Range<u64>) -> Vec<(Range<u64>, Line)> {
+        let Ok(found) = self.0.find_location_range(range.start, range.end) else { return Vec::new() };
+        found.filter_map(|(start, len, location)| Some((start..start + len, line(&location)?))).collect()
+    }
+}
+
+fn line(location: &Location<'_>) -> Option<Line> {
+    let file = location.file?.to_owned();
+    Some(Line { file, line: location.line.unwrap_or(0), column: location.column.unwrap_or(0) })
 }
 
 /// A section's bytes: nothing where it isn't there, or compressed in a way that isn't known.

@@ -2,6 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bubble::app_images::{AppImages, Place, module};
@@ -68,13 +69,27 @@ impl Images {
     /// information for it. The first question for an image takes as long as it takes to read that.
     pub fn line_at(&self, address: AppPc) -> Option<Line> {
         let (image, place) = self.with_place(address)?;
+        self.with_lines(place, |lines| lines.at(address.0.wrapping_sub(image.bias())))?
+    }
+
+    /// All source lines that an image's code was made from, executed or not, each with the addresses of a part of its code, by address. Empty if the image has no debug information.
+    pub fn lines_of(&self, image: Image<'_>) -> Vec<(Range<u64>, Line)> {
+        let Some((image, place)) = self.found().iter().find(|(found, _)| *found == image) else { return Vec::new() };
+        let (range, bias) = (image.range(), image.bias());
+        let in_file = range.start.wrapping_sub(bias)..range.end.wrapping_sub(bias);
+        let lines = self.with_lines(place, |lines| lines.all(in_file)).unwrap_or_default();
+        let in_memory = |at: Range<u64>| at.start.wrapping_add(bias)..at.end.wrapping_add(bias);
+        lines.into_iter().map(|(at, line)| (in_memory(at), line)).collect()
+    }
+
+    fn with_lines<R>(&self, place: &Place, work: impl FnOnce(&Lines) -> R) -> Option<R> {
         let library = self.library()?;
         let mut lines = self.lines.borrow_mut();
         let of_file = lines.entry(place.module()).or_insert_with(|| {
             let read = library.file(place)?;
             Lines::of([read.bytes].iter().chain(read.debug.as_ref().map(|debug| &debug.bytes)))
         });
-        of_file.as_ref()?.at(address.0.wrapping_sub(image.bias()))
+        of_file.as_ref().map(work)
     }
 
     fn with_place(&self, address: AppPc) -> Option<Found> {

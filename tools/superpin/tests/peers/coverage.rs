@@ -80,3 +80,55 @@ fn a_reader_of_drcov_finds_what_was_executed() {
     assert!(covered.iter().eq(executed.keys()), "{} covered, {} executed", covered.len(), executed.len());
     assert!(covered.len() > 90 && covered.len() < begins.len(), "{} of {}", covered.len(), begins.len());
 }
+
+/// Executions of source lines, by number.
+fn lines_of_lcov(text: &str) -> BTreeMap<u32, u64> {
+    let line = |line: &str| {
+        let (number, times) = line.strip_prefix("DA:")?.split_once(',')?;
+        Some((number.parse().unwrap(), times.parse().unwrap()))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// The same source, built for gcov and run by itself. gcov counts a function at its head and knows labels, debug information has its braces.
+#[test]
+fn lines_are_executed_as_often_as_gcov_says() {
+    if !is_there("gcov") {
+        return;
+    }
+    let folder = Scratch::new().unwrap();
+    let source = folder.cwd().join("lines.c");
+    std::fs::write(&source, include_str!("lines.c")).unwrap();
+    let build = |options: &[&str], name: &str| {
+        succeeds(Command::new("gcc").args(["-O0", "-o", name]).args(options).arg(&source).current_dir(folder.cwd()));
+        folder.cwd().join(name)
+    };
+    succeeds(Command::new(build(&["--coverage"], "counted")).arg("30").current_dir(folder.cwd()));
+    let told = succeeds(Command::new("gcov").args(["-t", "counted-lines.gcda"]).current_dir(folder.cwd()));
+    let line = |line: &str| {
+        let mut columns = line.split(':').map(str::trim);
+        let (times, number) = (columns.next()?.trim_end_matches('*'), columns.next()?.parse().ok()?);
+        let times = if times.starts_with('#') { 0 } else { times.parse().ok()? };
+        (number > 0).then_some((number, times))
+    };
+    let theirs: BTreeMap<u32, u64> = String::from_utf8(told).unwrap().lines().filter_map(line).collect();
+    let app = [build(&["-g"], "plain").into_os_string(), "30".into()];
+    let written = text("-sp 1 -spmsec 5 -t coverage --lcov", &folder.cwd(), &app);
+    assert_eq!(written, text("-sp 0 -t coverage --lcov", &folder.cwd(), &app));
+    // Libraries may have debug information and sources, too.
+    let of_file =
+        written.split("TN:\n").find(|text| text.lines().next().is_some_and(|file| file.ends_with("/lines.c")));
+    let written = of_file.expect("the program's source");
+    let ours = lines_of_lcov(written);
+    let source: Vec<&str> = include_str!("lines.c").lines().map(str::trim).collect();
+    let text_of = |number: &u32| source[*number as usize - 1];
+    let common = ours.iter().filter(|(number, _)| theirs.contains_key(number)).collect::<Vec<_>>();
+    assert!(common.iter().all(|(number, times)| theirs[number] == **times), "{ours:?}, by gcov {theirs:?}");
+    let rest = ours.keys().filter(|number| !theirs.contains_key(number)).map(text_of);
+    assert!(rest.clone().all(|text| ["{", "}"].contains(&text)), "{:?}", rest.collect::<Vec<_>>());
+    let rest = theirs.keys().filter(|number| !ours.contains_key(number)).map(text_of);
+    assert!(rest.clone().all(|text| text.ends_with([')', ':'])), "{:?}", rest.collect::<Vec<_>>());
+    assert_eq!(common.len(), 25);
+    let functions: Vec<&str> = written.lines().filter_map(|line| line.strip_prefix("FNDA:")).collect();
+    assert_eq!(functions, ["465,collatz", "1,main", "0,never", "30,twice"]);
+}

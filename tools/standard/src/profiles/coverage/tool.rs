@@ -1,4 +1,4 @@
-//! `coverage`: which blocks were executed, as DynamoRIO's drcov writes it: Lighthouse and its like show that beside the code.
+//! `coverage`: which code was executed: blocks as DynamoRIO's drcov writes them, which Lighthouse and its like show beside the code, or source lines as lcov does (see `lcov`).
 //!
 //! ```text
 //!   DRCOV VERSION: 2
@@ -18,18 +18,26 @@ use std::io::{self, Write};
 use superpin_tool::merge::Merge;
 use superpin_tool::{AppPc, BlockCounts, Code, Images, Out, SliceInfo, Tool, Trace};
 
+use super::lcov;
+
 /// Options.
 #[derive(clap::Args)]
-#[command(after_help = "Example: superpin -sp 1 -t coverage -o ls.drcov -- ls")]
+#[command(
+    after_help = "Examples: superpin -sp 1 -t coverage -o ls.drcov -- ls\n          superpin -sp 1 -t coverage --lcov -o app.info -- ./app"
+)]
 pub struct Options {
     /// Write the table of blocks as text, a line for each
     #[arg(long)]
     text: bool,
+    /// Write executions of source lines and functions, for genhtml and editors, of code that was built with -g and whose source is there
+    #[arg(long, conflicts_with = "text")]
+    lcov: bool,
 }
 
 /// The tool.
 pub struct Coverage {
     text: bool,
+    lcov: bool,
 }
 
 /// A block that was executed: module, how far behind its base, bytes.
@@ -37,14 +45,14 @@ type Covered = BTreeSet<(u16, u32, u16)>;
 
 impl Tool for Coverage {
     const NAME: &'static str = "coverage";
-    const ABOUT: &'static str = "Write which blocks were executed, in drcov's format";
+    const ABOUT: &'static str = "Write which code was executed, in drcov's format or lcov's";
     type Options = Options;
     type Local = BlockCounts;
     type Result = Code;
     type Total = Code;
 
     fn new(options: Options) -> Result<Self, String> {
-        Ok(Self { text: options.text })
+        Ok(Self { text: options.text, lcov: options.lcov })
     }
 
     fn instrument(&self, trace: &Trace<'_, BlockCounts>) {
@@ -65,6 +73,9 @@ impl Tool for Coverage {
 
     fn fini(&self, total: Code, out: &mut Out<'_>) -> io::Result<()> {
         out.verbatim();
+        if self.lcov {
+            return lcov::write(&total, out);
+        }
         let images = out.images().all();
         writeln!(out, "DRCOV VERSION: 2")?;
         writeln!(out, "DRCOV FLAVOR: drcov")?;
