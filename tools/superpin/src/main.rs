@@ -3,8 +3,9 @@
 #![no_main]
 
 use standard_tools::{
-    AllCache, Bbv, Blocks, BranchPredictor, Branches, CallTrace, ChampSim, CmpCache, Coverage, DCache, Edges,
-    Footprint, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing, Opcodes, Reuse, Strace,
+    AllCache, Bbv, Blocks, BranchPredictor, Branches, CallTrace, Callgrind, ChampSim, CmpCache, Coverage, DCache,
+    Edges, Footprint, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing, Opcodes, Reuse,
+    Strace,
 };
 
 mod new_tool;
@@ -27,6 +28,7 @@ superpin_tool::image!(
     MallocTrace,
     Mix,
     Hot,
+    Callgrind,
     Blocks,
     Edges,
     Coverage,

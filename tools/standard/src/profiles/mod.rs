@@ -1,11 +1,12 @@
 //! Tools that add up what was executed and what was accessed.
 //!
-//! * `mix`: instructions by kind and place. `hot`: routines, loops and lines, with their `source`. `blocks`: how often each was executed. `coverage`: blocks, as drcov writes them. `edges`: from where to where the app went, with a `log`. `bbv`: blocks by intervals of the run, for SimPoint.
+//! * `mix`: instructions by kind and place. `hot`: routines, loops and lines. `callgrind`: calls, too. `blocks`: how often each was executed. `coverage`: blocks, as drcov writes them. `edges`: from where to where the app went, with a `log`. `bbv`: blocks by intervals of the run, for SimPoint.
 //! * `footprint`: memory that was touched. `reuse`: how much else was touched since the last time, a `stack` of lines. `cmpcache`: caches of several cores. All three see `accesses`.
 
 mod accesses;
 mod bbv;
 mod blocks;
+mod callgrind;
 mod cmpcache;
 mod coverage;
 mod edges;
@@ -14,11 +15,11 @@ mod hot;
 mod log;
 mod mix;
 mod reuse;
-mod source;
 mod stack;
 
 pub use bbv::Bbv;
 pub use blocks::Blocks;
+pub use callgrind::Callgrind;
 pub use cmpcache::CmpCache;
 pub use coverage::Coverage;
 pub use edges::Edges;

@@ -6,13 +6,14 @@ use superpin_tool::testing::Runs;
 use super::programs::SUPERPIN;
 
 /// Tools with options. Each commit's run has some of them.
-const TOOLS: [&str; 12] = [
+const TOOLS: [&str; 13] = [
     "champsim",
     "calltrace --arguments 2 --returns",
     "malloctrace",
     "mix --by routine,class,width,thread --repeat each",
     "hot --top 0 --code 2",
     "blocks --top 0",
+    "callgrind",
     "edges --top 0",
     "coverage --text",
     "bbv --interval 10000",

@@ -38,6 +38,8 @@ struct Callgrind {
     lines: BTreeMap<(String, u64), u64>,
     /// By the function that is called, calls.
     calls: BTreeMap<String, u64>,
+    /// By the address of a call and the function, instructions until that is left.
+    costs: BTreeMap<(u64, String), u64>,
     /// By address, how often a conditional branch jumps.
     jumps: BTreeMap<u64, u64>,
 }
@@ -55,8 +57,8 @@ impl Callgrind {
                 called = symbol(name);
             } else if let Some(calls) = line.strip_prefix("calls=") {
                 *read.calls.entry(called.clone()).or_default() += number(calls.split(' ').next().unwrap());
-                // What it costs.
-                lines.next();
+                let columns: Vec<&str> = lines.next().unwrap().split(' ').collect();
+                *read.costs.entry((hex(columns[0]), called.clone())).or_default() += number(columns[2]);
             } else if let Some(jumps) = line.strip_prefix("jcnd=") {
                 let from = lines.next().unwrap().split(' ').next().unwrap();
                 *read.jumps.entry(hex(from)).or_default() += number(jumps.split('/').next().unwrap());
@@ -150,6 +152,24 @@ fn callgrind_counts_the_same_instructions_calls_and_branches() {
         }
     }
     assert!(compared > 20 && compared + 10 > blocks.len(), "{compared} of {}", blocks.len());
+
+    // All of that by ours, and what calls cost. Recursive calls contain each other, and callgrind names them by their depth.
+    let options = "-spmsec 5 -t callgrind --repeat each";
+    let written = text(&format!("-sp 1 {options}"), &folder.cwd(), &app);
+    assert_eq!(written, text(&format!("-sp 0 {options}"), &folder.cwd(), &app));
+    let mut ours = Callgrind::read(&written);
+    let mut expected = theirs.by_function();
+    *expected.get_mut("copies").unwrap() -= 10;
+    expected.insert("_start".into(), start.0);
+    assert_eq!((ours.by_function(), &ours.calls), (expected, &theirs.calls));
+    let mut costs = theirs.costs.clone();
+    for ((_, function), cost) in &mut costs {
+        *cost -= if function == "copies" { 10 } else { 0 };
+    }
+    let fib_alone = |call: &(u64, String)| call.1 == "fib" && ours.executed.contains_key(&("fib".to_owned(), call.0));
+    costs.retain(|call, _| !fib_alone(call));
+    ours.costs = std::mem::take(&mut ours.costs).into_iter().filter(|(call, _)| !fib_alone(call)).collect();
+    assert_eq!(ours.costs, costs);
 
     // Entries of functions.
     let trace = text("-sp 1 -spmsec 5 -t calltrace --arguments 0", &folder.cwd(), &app);
