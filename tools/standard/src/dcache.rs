@@ -138,7 +138,8 @@ impl Tool for DCache {
     }
 
     fn values(&self, total: &Cache) -> Option<Value> {
-        Some(json!({ "accesses": total.accesses, "misses": total.misses }))
+        let repetitions = Repeat::Once.to_string();
+        Some(json!({ "accesses": total.accesses, "misses": total.misses, "repetitions": repetitions }))
     }
 }
 

@@ -102,6 +102,7 @@ impl Tool for Opcodes {
         let of =
             |mnemonics: &Mnemonics| json!({ "instructions": mnemonics.values().sum::<u64>(), "mnemonics": mnemonics });
         let mut values = of(&by_mnemonic(&total.code));
+        values["repetitions"] = self.repeat.repeat.to_string().into();
         let each = total.threads.iter().map(|(path, mnemonics)| (path.clone(), of(mnemonics)));
         threads::add_to(&mut values, self.threads, each);
         Some(values)

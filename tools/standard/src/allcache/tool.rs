@@ -123,7 +123,8 @@ impl Tool for AllCache {
         let mut total = total.clone();
         total.end();
         let row = |row: Row| json!({ "cache": row.cache, "kind": KINDS[row.kind], "accesses": row.accesses, "misses": row.misses });
-        Some(Value::Array(self.rows(&total).into_iter().map(row).collect()))
+        let caches: Vec<Value> = self.rows(&total).into_iter().map(row).collect();
+        Some(json!({ "caches": caches, "repetitions": self.repeat.to_string() }))
     }
 }
 

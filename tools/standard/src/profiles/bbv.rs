@@ -266,6 +266,7 @@ impl Tool for Bbv {
         };
         Some(json!({
             "interval": self.options.interval,
+            "repetitions": self.options.repeat.repeat.to_string(),
             "blocks": part.blocks.iter().zip(part.sums()).map(block).collect::<Vec<_>>(),
             "vectors": part.vectors.iter().map(vector).collect::<Vec<_>>(),
         }))

@@ -160,6 +160,7 @@ impl Tool for CmpCache {
         let mut total = total.clone();
         total.end();
         let row = |(core, [accesses, misses, below]): (usize, Counts)| json!({ "core": core, "accesses": accesses, "misses": misses, "l2_misses": below });
-        Some(Value::Array(total.rows().map(row).collect()))
+        let cores: Vec<Value> = total.rows().map(row).collect();
+        Some(json!({ "cores": cores, "repetitions": self.repeat.to_string() }))
     }
 }

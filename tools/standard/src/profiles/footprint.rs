@@ -170,6 +170,7 @@ impl Tool for Footprint {
             let images = by_image(&pages, images).into_iter().map(of);
             values.insert("images".into(), images.collect());
         }
+        values.insert("repetitions".into(), self.options.repeat.to_string().into());
         Some(json!(values))
     }
 }

@@ -154,7 +154,8 @@ impl Tool for Mix {
         };
         let rows: Vec<Value> = self.rows(total, images).into_iter().map(row).collect();
         let all = total.values().map(Code::total).fold(0, u64::wrapping_add);
-        Some(json!({ "instructions": all, "rows": rows }))
+        let repetitions = self.options.repeat.repeat.to_string();
+        Some(json!({ "instructions": all, "repetitions": repetitions, "rows": rows }))
     }
 }
 

@@ -150,7 +150,7 @@ impl Tool for Reuse {
         let ranges: Vec<Value> = total.distances.ranges().map(range).collect();
         Some(json!({
             "accesses": total.distances.accesses(), "line": 1u64 << self.line_bits,
-            "distances": ranges, "first": total.distances.first.0,
+            "distances": ranges, "first": total.distances.first.0, "repetitions": self.repeat.to_string(),
         }))
     }
 }
