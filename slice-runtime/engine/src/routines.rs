@@ -79,16 +79,21 @@ pub fn disown(routines: &[u64]) {
     known().own.extend(routines);
 }
 
-/// Makes a call of a routine and counts it.
+/// Makes a call of a routine that translated code was left for, and counts it.
 pub(crate) fn count(routine: u64, call: impl FnOnce() -> u64) -> u64 {
+    count_as(way::LEAVES, routine, call)
+}
+
+/// The same, and counts it among those that are made in this way: what is left for once only is called in another one from then on.
+pub(crate) fn count_as(way: u64, routine: u64, call: impl FnOnce() -> u64) -> u64 {
     let is_sample = {
         let mut known = known();
         if known.own.contains(&routine) {
             drop(known);
             return call();
         }
-        let at = known.uses.iter().position(|used| used.routine == routine).unwrap_or_else(|| {
-            known.uses.push(Away { routine, ..Away::default() });
+        let at = known.uses.iter().position(|used| (used.routine, used.way) == (routine, way)).unwrap_or_else(|| {
+            known.uses.push(Away { routine, way, ..Away::default() });
             known.uses.len() - 1
         });
         let used = &mut known.uses[at];
@@ -104,7 +109,7 @@ pub(crate) fn count(routine: u64, call: impl FnOnce() -> u64) -> u64 {
     if let (Some(looked), Some(started)) = (looked, started) {
         let taken = cpu_ns().saturating_sub(started).saturating_sub(started - looked);
         let mut known = known();
-        if let Some(used) = known.uses.iter_mut().find(|used| used.routine == routine) {
+        if let Some(used) = known.uses.iter_mut().find(|used| (used.routine, used.way) == (routine, way)) {
             used.ns += taken * SAMPLE.min(used.calls);
         }
     }
@@ -169,7 +174,14 @@ fn called() -> impl Iterator<Item = Away> {
 }
 
 fn counted(known: &Known) -> Vec<Away> {
-    known.uses.iter().copied().chain(called()).collect()
+    let mut all = known.uses.clone();
+    for one in called() {
+        match all.iter_mut().find(|used| (used.routine, used.way) == (one.routine, one.way)) {
+            Some(used) => (used.calls, used.ns) = (used.calls + one.calls, used.ns + one.ns),
+            None => all.push(one),
+        }
+    }
+    all
 }
 
 /// How routines are called in this process, the most frequent calls that were counted first. `translated`: what is known of calls that were translated.

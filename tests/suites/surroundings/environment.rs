@@ -92,5 +92,5 @@ fn hints_are_given_only_where_they_help() {
     let mut command = Command::new(binary());
     command.args(switches::options()).args(["-t", "icount2", "--"]).args(LONG);
     let told = String::from_utf8(command.output().unwrap().stderr).unwrap();
-    assert!(parse_total(&told).is_some() && told.lines().count() == 1, "{told}");
+    assert!(parse_total(&told).is_some() && told.lines().count() == 2, "{told}");
 }

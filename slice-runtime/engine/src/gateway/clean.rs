@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bubble::map::CACHE_SHARED;
 use isa::Instruction;
-use machine::{AddressHasher, AppPc, Gpr, component};
+use machine::{AddressHasher, Gpr, component};
 use translator::abi::{CallDescriptor, Counters, Cpu, IN_TARGET, Reserved, SLOT_R11, SpaceId, ThreadState};
 use translator::trace::Form;
 
@@ -60,7 +60,7 @@ fn with_known(id: u64, pc: u64, rflags: u64, failed: u64, work: impl FnOnce(&Cle
         registers.set(Gpr::R11, thread.spill[SLOT_R11]);
     }
     registers.rflags = rflags;
-    registers.rip = if pc == IN_TARGET { thread.target } else { AppPc(pc).0 };
+    registers.rip = if pc == IN_TARGET { thread.target } else { pc };
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let is_done = known.as_ref().and_then(|known| known.get(&id)).is_some_and(|clean| work(clean, thread));
     if !is_done {

@@ -1,5 +1,7 @@
 //! Analysis calls that the runtime makes, and those that it corrects.
 
+use bubble::routines::way;
+use bubble::switches::Optimisation;
 use isa::Instruction;
 use machine::{AppPc, CachePc};
 use translator::abi::{CallDescriptor, Cpu, PcSource, SpaceId, TraceExit};
@@ -14,7 +16,7 @@ use crate::cache::{Found, Records};
 use crate::check;
 use crate::coherence::AppCode;
 use crate::gateway::{self, Clean};
-use crate::routines::count;
+use crate::routines::{count, count_as};
 
 impl Runner {
     /// Makes the tool's state what its routines made of it. Done whenever translated code is left, so that routines which are
@@ -64,9 +66,13 @@ impl Runner {
             return 0;
         }
         let instruction = self.instruction_of(descriptor, pc);
+        // The next time it is a clean call.
+        let off = self.engine.settings.off;
+        let parts = [Optimisation::Call, Optimisation::Aside, Optimisation::CleanCall];
+        let way = if parts.into_iter().all(|part| off.leaves(part)) { way::ASIDE } else { way::LEAVES };
         let cpu = self.cpu();
         if !check::is_checked(descriptor.local()) {
-            return count(descriptor.routine(), || descriptor.call(cpu, instruction.as_ref()));
+            return count_as(way, descriptor.routine(), || descriptor.call(cpu, instruction.as_ref()));
         }
         check::set_place(pc.0);
         let copy = descriptor.instead(check::entry(descriptor.routine()), local);

@@ -67,7 +67,7 @@ impl Emitter<'_> {
         door: u64,
     ) -> (usize, Saved) {
         self.take_r11();
-        // They count as not loaded all the same: where this is executed only at times, they mayn't be behind it.
+        // They count as not loaded all the same: where this is executed only at times, they aren't behind it.
         self.load_homes(BOTH);
         let changed = isa::routine::SCRATCH & !self.registers.unloaded;
         for r in Gpr::ALL.into_iter().filter(|&r| r != Gpr::Rsp && changed & bit(r) == 0) {
