@@ -150,6 +150,11 @@ impl Off {
         self.0 & 1 << optimisation as u32 == 0
     }
 
+    /// Whether translated code calls the runtime for what only that finds out: see [`Optimisation::CleanCall`].
+    pub fn leaves_clean_calls(self) -> bool {
+        [Optimisation::Call, Optimisation::Aside, Optimisation::CleanCall].into_iter().all(|part| self.leaves(part))
+    }
+
     /// The same with another one off.
     pub const fn and(self, optimisation: Optimisation) -> Off {
         Off(self.0 | 1 << optimisation as u32)

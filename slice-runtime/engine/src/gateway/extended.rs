@@ -118,7 +118,7 @@ macro_rules! store_extended_state {
     };
 }
 
-/// Makes the x87 unit what a function expects, after its state was stored: it takes longer than all else there, and most apps leave the unit as it was at their start. Changes flags.
+/// Makes the x87 unit what a function expects, after its state was stored. That takes some fifty cycles, and most apps leave the unit as it was at their start: then nothing is to be done. Changes flags.
 macro_rules! initialise_x87 {
     () => {
         "test byte ptr gs:[{xstate} + 512], 1\njz 9f\nfninit\n9:\n"

@@ -1,7 +1,6 @@
 //! Analysis calls that the runtime makes, and those that it corrects.
 
 use bubble::routines::way;
-use bubble::switches::Optimisation;
 use isa::Instruction;
 use machine::{AppPc, CachePc};
 use translator::abi::{CallDescriptor, Cpu, PcSource, SpaceId, TraceExit};
@@ -67,9 +66,7 @@ impl Runner {
         }
         let instruction = self.instruction_of(descriptor, pc);
         // The next time it is a clean call.
-        let off = self.engine.settings.off;
-        let parts = [Optimisation::Call, Optimisation::Aside, Optimisation::CleanCall];
-        let way = if parts.into_iter().all(|part| off.leaves(part)) { way::ASIDE } else { way::LEAVES };
+        let way = if self.engine.settings.off.leaves_clean_calls() { way::ASIDE } else { way::LEAVES };
         let cpu = self.cpu();
         if !check::is_checked(descriptor.local()) {
             return count_as(way, descriptor.routine(), || descriptor.call(cpu, instruction.as_ref()));
@@ -112,7 +109,8 @@ impl Runner {
         first: CallDescriptor,
         then: Option<CallDescriptor>,
     ) {
-        if check::is_on() || then.as_ref().is_some_and(|then| then.form().changes()) {
+        let is_asked = self.engine.settings.off.leaves_clean_calls() && first.form() != Form::Runtime;
+        if !is_asked || check::is_on() || then.as_ref().is_some_and(|then| then.form().changes()) {
             return;
         }
         let of_then = then.as_ref().and_then(|then| self.instruction_of(then, exit.pc));

@@ -15,7 +15,6 @@
 //! done:
 //! ```
 
-use bubble::switches::Optimisation;
 use machine::Gpr;
 
 use super::{InPlace, Spot};
@@ -26,8 +25,7 @@ use crate::trace::{AnalysisCall, Form};
 impl Emitter<'_> {
     /// Whether the runtime may be called for words.
     pub(in crate::emit) fn calls_runtime(&self) -> bool {
-        let parts = [Optimisation::Call, Optimisation::Aside, Optimisation::CleanCall];
-        parts.into_iter().all(|part| self.rules.off.leaves(part))
+        self.rules.off.leaves_clean_calls()
     }
 
     /// Whether the runtime may be called to make this call, and another one behind it, if that has a test and this is it.

@@ -76,20 +76,20 @@ fn loops(code: &[CodeInstruction]) -> Vec<Loop> {
             branches.insert(head.0, instruction.address().0);
         }
     }
+    let all: BTreeMap<u64, &CodeInstruction> = code.iter().map(|i| (i.address().0, i)).collect();
     let find = |(head, back): (u64, u64)| {
-        let inside = reached(code, head, back);
+        let inside = reached(&all, head, back);
         let last = inside.iter().find(|instruction| instruction.address().0 == back)?;
         let rounds = inside.first()?.executions();
         Some(Loop { head, end: last.next_address().0, total: sum(inside.iter().copied()), rounds })
     };
-    let mut all: Vec<Loop> = branches.into_iter().filter_map(find).collect();
-    all.sort_by_key(|one| (Reverse(one.total), one.head));
-    all
+    let mut loops: Vec<Loop> = branches.into_iter().filter_map(find).collect();
+    loops.sort_by_key(|one| (Reverse(one.total), one.head));
+    loops
 }
 
 /// What is reached from an instruction without leaving the addresses from `first` to `last`, by address. A branch backwards that isn't, as one to a common end of the routine, closes no loop.
-fn reached(code: &[CodeInstruction], first: u64, last: u64) -> Vec<&CodeInstruction> {
-    let all: BTreeMap<u64, &CodeInstruction> = code.iter().map(|i| (i.address().0, i)).collect();
+fn reached<'a>(all: &BTreeMap<u64, &'a CodeInstruction>, first: u64, last: u64) -> Vec<&'a CodeInstruction> {
     let mut found = BTreeMap::new();
     let mut to_do = vec![first];
     while let Some(at) = to_do.pop() {
