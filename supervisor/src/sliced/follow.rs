@@ -350,7 +350,7 @@ impl Sliced<'_> {
         match self.run.next(stopped, stop)? {
             Next::Resume(stopped, signal) => {
                 self.run.tell_of_birth()?;
-                match signal == 0 && self.run.gives_way() {
+                match signal == 0 && self.run.gives_way(&stopped)? {
                     true => self.run.give_way(stopped)?,
                     false => self.run.resume(stopped, signal)?,
                 }

@@ -291,11 +291,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether the thread at hand is to give up its turn behind the call that it has just made.
-    pub(super) fn gives_way(&mut self) -> bool {
-        let is_wanted = !self.master.queue.is_empty() && self.turn.is_over();
-        let is_behind_call = self.slices.recorded().is_some_and(|slice| slice.is_behind_call() && !slice.is_due());
-        is_wanted && is_behind_call && self.master.thread().may_give_way()
+    /// Whether the thread at hand, which stands here, is to give up its turn behind the call that it has just made. An interrupt may have come after that, in the middle of its code.
+    pub(super) fn gives_way(&mut self, stopped: &Stopped) -> Result<bool, Failure> {
+        if self.master.queue.is_empty() || !self.turn.is_over() || !self.master.thread().may_give_way() {
+            return Ok(false);
+        }
+        match self.slices.recorded() {
+            Some(slice) if !slice.is_due() => Ok(slice.is_behind_call(stopped)?),
+            _ => Ok(false),
+        }
     }
 
     /// It stands here, and waits for its next turn.

@@ -5,10 +5,10 @@
 //! and given back when the guard is dropped, early returns included: nothing of a remote call can stay behind in the app.
 //!
 //! While the guard lives all signals are blocked, so that none is delivered on the way. Two things can come anyway:
-//! SIGSTOP, which is held back and sent again at the end, and an outstanding interrupt, which is dropped: after a
-//! remote call there is none.
+//! SIGSTOP, which is held back and sent again at the end, unless SIGCONT has come after it; and an outstanding interrupt,
+//! which is dropped: after a remote call there is none. SIGSTOP may break a call off, which the kernel then makes again.
 
-use machine::{Gpr, Memory};
+use machine::{Gpr, Memory, Status};
 
 use crate::TraceError;
 use crate::state::UserRegisters;
@@ -16,6 +16,9 @@ use crate::stop::Stop;
 use crate::stop::{Mode, Stopped};
 
 const ALL_SIGNALS: u64 = u64::MAX;
+
+/// Results that no program sees: the kernel makes the call again (ERESTARTSYS to ERESTART_RESTARTBLOCK).
+const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
 
 /// A stopped process that executes system calls for us.
 pub struct Remote<'a> {
@@ -65,8 +68,9 @@ impl<'a> Remote<'a> {
             }
         }
         loop {
-            if let Stop::SyscallExit { result } = self.step()? {
-                return Ok(result);
+            match self.step()? {
+                Stop::SyscallExit { result } if !RESTARTS.contains(&result) => return Ok(result),
+                _ => {}
             }
         }
     }
@@ -104,11 +108,19 @@ impl Drop for Remote<'_> {
         // These fail only if the process was killed: then there is nothing to give back.
         let _ = self.process.set_registers(&self.registers);
         let _ = self.process.set_signal_mask(self.signal_mask);
-        for signal in self.held_back.drain(..) {
+        // Sent again, SIGSTOP would undo a SIGCONT that has come since. One that is pending has come after it: SIGSTOP removes those before.
+        let is_continued = !self.held_back.is_empty() && is_pending(self.process.pid(), libc::SIGCONT);
+        for signal in self.held_back.drain(..).filter(|_| !is_continued) {
             // SAFETY: kill has no memory preconditions.
             unsafe { libc::kill(self.process.pid(), signal) };
         }
     }
+}
+
+/// Whether this signal waits for the process, or for its thread, with this number.
+fn is_pending(pid: i32, signal: i32) -> bool {
+    let Ok(status) = Status::of(pid) else { return false };
+    ["SigPnd", "ShdPnd"].into_iter().any(|set| status.bits(set).is_some_and(|bits| bits >> (signal - 1) & 1 == 1))
 }
 
 /// Looks for the bytes of a `syscall` instruction in `start .. start + len`.

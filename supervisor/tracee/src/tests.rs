@@ -1,9 +1,10 @@
 //! Real processes under control. Programs of the base system serve as tracees.
 
 use std::ffi::CString;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use machine::{Gpr, Memory};
+use machine::{Gpr, Memory, Status};
 
 use crate::*;
 
@@ -54,6 +55,11 @@ fn finish(process: Stopped) -> ExitStatus {
             }
         }
     }
+}
+
+fn send(pid: i32, signal: i32) {
+    // SAFETY: kill has no memory preconditions; the process is ours.
+    unsafe { libc::kill(pid, signal) };
 }
 
 fn reap(pid: i32) -> ExitStatus {
@@ -159,6 +165,52 @@ fn a_fork_has_the_same_state_and_memory_of_its_own() {
     // SAFETY: kill has no memory preconditions; the child is ours.
     unsafe { libc::kill(copy_pid, libc::SIGKILL) };
     assert_eq!(reap(copy_pid), ExitStatus::Signal(libc::SIGKILL));
+    assert_eq!(finish(process), ExitStatus::Code(0));
+}
+
+/// SIGSTOP, which can't be blocked, breaks forks off.
+#[test]
+fn a_fork_that_is_broken_off_is_made_again() {
+    let mut process = start("/bin/true", &[]);
+    let (gadget, pid) = (gadget(&process), process.pid());
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                send(pid, libc::SIGSTOP);
+                send(pid, libc::SIGCONT);
+            }
+        });
+        let forks = (0..40).map(|_| process.fork(gadget, Parent::Tracer).map(|(copy, _)| copy.pid()));
+        let forks: Vec<_> = forks.collect();
+        is_done.store(true, Ordering::Relaxed);
+        for copy in forks {
+            let copy = copy.unwrap();
+            send(copy, libc::SIGKILL);
+            assert_eq!(reap(copy), ExitStatus::Signal(libc::SIGKILL));
+        }
+    });
+    assert_eq!(finish(process), ExitStatus::Code(0));
+}
+
+#[test]
+fn a_stop_that_was_held_back_does_not_undo_the_continuation_after_it() {
+    let mut process = start("/bin/true", &[]);
+    let (gadget, pid) = (gadget(&process), process.pid());
+    let mut pending_after = |signals: [i32; 2]| {
+        let mut remote = Remote::new(&mut process, gadget).unwrap();
+        for signal in signals {
+            send(pid, signal);
+            remote.call(libc::SYS_getppid, [0; 6]).unwrap();
+        }
+        drop(remote);
+        let status = Status::of(pid).unwrap();
+        status.bits("ShdPnd").unwrap()
+    };
+    let bit = |signal: i32| 1 << (signal - 1);
+    assert_eq!(pending_after([libc::SIGSTOP, libc::SIGCONT]), bit(libc::SIGCONT));
+    assert_eq!(pending_after([libc::SIGCONT, libc::SIGSTOP]), bit(libc::SIGSTOP));
+    assert_eq!(pending_after([libc::SIGCONT, libc::SIGCONT]), bit(libc::SIGCONT));
     assert_eq!(finish(process), ExitStatus::Code(0));
 }
 

@@ -33,9 +33,8 @@ pub(super) fn is_behind_recorded_call(
     info: &libc::siginfo_t,
 ) -> Result<bool, Failure> {
     let may_go_on = !slice.is_due() && slice.left() > 0;
-    let is_behind = slice.is_behind_call() && !thread.is_to_call_again();
     let comes_from_outside = !is_synchronous(info.si_signo, info.si_code);
-    Ok(may_go_on && is_behind && comes_from_outside && stopped.registers()?.syscall_number() >= 0)
+    Ok(may_go_on && comes_from_outside && !thread.is_to_call_again() && slice.is_behind_call(stopped)?)
 }
 
 /// Records the call that the signal at hand has broken off, if that is possible and the signal has a handler: it has failed then. The master stands behind it

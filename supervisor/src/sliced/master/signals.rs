@@ -122,7 +122,7 @@ fn must_wait(
         return Ok(false);
     }
     // It comes before the first instruction behind a call.
-    if slice.is_behind_call() && !thread.awaits() && stopped.registers()?.syscall_number() >= 0 {
+    if !thread.awaits() && slice.is_behind_call(stopped)? {
         return Ok(false);
     }
     let end = string_end(stopped)?;

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use syscall_replay::{CallExit as Recorded, Delivered, LogFull, LogWriter, Turn, TurnEnd};
+use tracee::{Stopped, TraceError};
 
 use super::identity::{Context, Identity};
 use crate::base::Failure;
@@ -117,9 +118,13 @@ impl Recording {
         self.amount().is_enough_for_readings(self.limit)
     }
 
-    /// Whether the last record is about a call, and nothing came after that.
-    pub fn is_behind_call(&self) -> bool {
-        self.last_call.is_some()
+    /// Whether the last record is about a call, and the thread that stands here has executed nothing since: the kernel's note of a call is gone after the first
+    /// instruction that is interrupted.
+    ///
+    /// # Errors
+    /// If the thread was killed.
+    pub fn is_behind_call(&self, stopped: &Stopped) -> Result<bool, TraceError> {
+        Ok(self.last_call.is_some() && stopped.registers()?.syscall_number() >= 0)
     }
 
     /// That call, once.
