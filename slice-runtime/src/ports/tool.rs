@@ -132,9 +132,10 @@ pub trait RunningTool {
     /// Takes the next words that translated code wrote into the buffer.
     fn drain(&self, words: &[u64]);
 
-    /// A tool is checked, and a slice could end here, before the app's instruction at `pc`, which starts a block. These images are there.
-    fn cut(&self, pc: u64, images: &[AppImage]) {
-        let _ = (pc, images);
+    /// A tool is checked, and a slice could end here, before the app's instruction at `pc`, which starts a block. These images are there, and so many instructions were executed before, if the tool wants
+    /// to know.
+    fn cut(&self, pc: u64, images: &[AppImage], executed: u64) {
+        let _ = (pc, images, executed);
     }
 
     /// What was seen has been handed in: looking begins anew here, in a slice that begins in the middle.

@@ -252,9 +252,9 @@ impl RunningTool for Regioned {
         self.tool.drain(words);
     }
 
-    fn cut(&self, pc: u64, images: &[AppImage]) {
+    fn cut(&self, pc: u64, images: &[AppImage], _: u64) {
         if self.looks() {
-            self.tool.cut(pc, images);
+            self.tool.cut(pc, images, self.now().counts[INSTRUCTIONS]);
         }
     }
 

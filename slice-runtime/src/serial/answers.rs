@@ -31,7 +31,7 @@ impl Host for SerialHost {
     }
 
     fn cut(&mut self, pc: u64) {
-        self.tool.cut(pc, self.images.present());
+        self.tool.cut(pc, self.images.present(), 0);
     }
 
     fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {

@@ -41,7 +41,7 @@ impl Host for SliceHost {
     }
 
     fn cut(&mut self, pc: u64) {
-        self.tool.cut(pc, self.images.present());
+        self.tool.cut(pc, self.images.present(), 0);
     }
 
     fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {

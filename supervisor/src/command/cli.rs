@@ -218,12 +218,6 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     if parsed.stop_slice.is_some() && !parsed.sp {
         return Err("error: -stop-slice stops a slice, of which a serial run has none: it needs -sp 1\n".into());
     }
-    if parsed.check_tool && info.is_some_and(|info| info.wants_prefix) {
-        return Err(
-            "error: -check-tool can't check a tool that is told what was executed before a slice (Tool::PREFIX) yet\n"
-                .into(),
-        );
-    }
     if info.is_some_and(|info| info.changes_app) {
         if parsed.sp {
             return Err(format!(

@@ -63,7 +63,7 @@ fn instrumentation_that_remembers_is_caught() {
 
 #[test]
 fn results_that_do_not_add_up_are_caught() {
-    for tool in ["counts-elsewhere", "folds-by-hash", "rounds", "counts-slices"] {
+    for tool in ["counts-elsewhere", "folds-by-hash", "rounds", "counts-slices", "adds-what-was-before"] {
         is_caught(tool, &[&format!("the results of tool {tool} don't add up"), "cut into", "in line 1", "0x7ff"]);
     }
     is_caught("finishes-twice", &["tool finishes-twice hands in two results for one local state"]);
@@ -93,7 +93,7 @@ fn without_checking_they_have_a_total() {
 #[test]
 fn no_tool_that_is_right_is_accused() {
     let app = ["/bin/ls", "-ln", FOLDER];
-    let tools = "arguments behind blocks executed functions inclusive ordered places routines tested whole rarely-prints keeping reading recording";
+    let tools = "arguments behind blocks executed functions inclusive ordered places routines tested whole rarely-prints keeping reading recording intervals";
     for tool in tools.split(' ') {
         let ordinary = run("-sp 0", tool, &app);
         assert_eq!(ordinary.status, 0, "{tool}: {}", told(&ordinary));

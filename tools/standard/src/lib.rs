@@ -24,6 +24,6 @@ pub use icount::{Icount1, Icount2};
 pub use memaddr::MemAddr;
 pub use none::Nothing;
 pub use opcodes::Opcodes;
-pub use profiles::{Bbv, Blocks, Callgrind, CmpCache, Coverage, Edges, Footprint, Hot, Mix, Reuse};
+pub use profiles::{Bbv, Blocks, Callgrind, CmpCache, Coverage, Edges, Footprint, Hot, Mix, Reuse, SimPoints};
 pub use strace::Strace;
 pub use traces::{CallTrace, ChampSim, ITrace, MallocTrace, MemTrace};

@@ -5,7 +5,7 @@
 use standard_tools::{
     AllCache, Bbv, Blocks, BranchPredictor, Branches, CallTrace, Callgrind, ChampSim, CmpCache, Coverage, DCache,
     Edges, Footprint, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing, Opcodes, Reuse,
-    Strace,
+    SimPoints, Strace,
 };
 
 mod new_tool;
@@ -33,6 +33,7 @@ superpin_tool::image!(
     Edges,
     Coverage,
     Bbv,
+    SimPoints,
     Footprint,
     Reuse,
     CmpCache,

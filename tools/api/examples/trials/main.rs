@@ -72,5 +72,6 @@ superpin_tool::image!(
     wrong::impure::FoldsByHash,
     wrong::impure::Rounds,
     wrong::impure::CountsSlices,
+    wrong::impure::AddsWhatWasBefore,
     wrong::impure::FinishesTwice
 );

@@ -17,7 +17,7 @@ use slice_runtime::{
 use translator::trace::{AnalysisCall, Arg};
 
 use super::asked::Asked;
-use super::injected::{self, Injected, of_call, of_signal, or_fail, tell_of_thread};
+use super::injected::{self, Injected, begins, of_call, of_signal, or_fail, tell_of_thread};
 use super::locals::Locals;
 use super::parts::{self, Encoded, Part, join};
 use crate::names::{self, ImageEvent};
@@ -139,6 +139,18 @@ impl<T: Tool> Checked<T> {
         });
     }
 
+    /// So much was executed before, if the tool wants to know.
+    fn tell_begin(&self, local: *mut T::Local, executed: u64) {
+        if T::PREFIX.is_none() && T::FIRST_PASS.is_none() {
+            return;
+        }
+        let routine = begins::<T> as *const () as usize;
+        name::<T>(routine, "Prefix");
+        let args = [self.tool(), local as u64, executed, 0];
+        // SAFETY: `begins` has these arguments; no routine runs, so nobody else uses the local state.
+        safe_reads::without(|| unsafe { engine::check::call(routine, args) });
+    }
+
     fn encode(&self, locals: &Locals<T>) -> Result<Encoded, String> {
         locals.encode(&self.own.tool)
     }
@@ -150,26 +162,27 @@ impl<T: Tool> Checked<T> {
         encoded
     }
 
-    fn try_cut(&self, pc: u64, images: &[AppImage]) -> Result<(), String> {
+    fn try_cut(&self, pc: u64, images: &[AppImage], executed: u64) -> Result<(), String> {
         let mut cuts = self.cuts.borrow_mut();
         if cuts.parts.len() > parts::MOST - 3 || cuts.parts.iter().map(|part| part.result.len()).sum::<usize>() > MOST {
             return Ok(());
         }
-        self.end_part(&mut cuts, pc, images)?;
+        self.end_part(&mut cuts, pc, images, executed)?;
         if cuts.parts.len() == 1 {
             // A slice in which nothing happens that the tool looks at changes nothing.
-            self.end_part(&mut cuts, pc, images)?;
+            self.end_part(&mut cuts, pc, images, executed)?;
         }
         Ok(())
     }
 
     /// Ends the second local state's part, and begins the next one.
-    fn end_part(&self, cuts: &mut Cuts, pc: u64, images: &[AppImage]) -> Result<(), String> {
+    fn end_part(&self, cuts: &mut Cuts, pc: u64, images: &[AppImage], executed: u64) -> Result<(), String> {
         let result = self.encode_part(cuts)?;
         cuts.parts.push(Part { end: pc, result });
         let next = parts::as_slice(self.slice.get(), cuts.parts.len());
         cuts.told = block_counts::now();
         self.second.begin_again(&self.own.tool, next);
+        self.tell_begin(self.second.place(), executed);
         cuts.threads.clear();
         if let Some(thread) = &cuts.thread {
             cuts.threads.insert(thread.number);
@@ -206,8 +219,9 @@ impl<T: Tool> RunningTool for Checked<T> {
     }
 
     fn begins(&self, executed: u64) {
-        // Parts begin elsewhere: a tool that wants to know isn't checked.
-        self.own.begins(executed);
+        for local in self.both() {
+            self.tell_begin(local, executed);
+        }
     }
 
     fn count(&self, trace: &translator::trace::Trace) -> Vec<AnalysisCall> {
@@ -302,9 +316,9 @@ impl<T: Tool> RunningTool for Checked<T> {
         }
     }
 
-    fn cut(&self, pc: u64, images: &[AppImage]) {
+    fn cut(&self, pc: u64, images: &[AppImage], executed: u64) {
         engine::stream::take(|words| self.drain(words));
-        or_fail(self.try_cut(pc, images));
+        or_fail(self.try_cut(pc, images, executed));
     }
 
     fn begin_anew(&self) {

@@ -142,6 +142,17 @@ pub(super) fn of_signal(what: SignalChange) -> SignalEvent {
     }
 }
 
+/// Tells a tool that asks for it what was executed before, and what was counted, here where a slice begins or a part of the run that it looks at.
+pub(super) extern "C" fn begins<T: Tool>(tool: &T, local: &mut T::Local, executed: u64) {
+    if let Some(on_prefix) = T::PREFIX {
+        on_prefix(tool, local, Prefix::new(executed));
+    }
+    if let Some(pass) = T::FIRST_PASS {
+        let told = pass.tell(tool, local, Prefix::new(executed));
+        told.unwrap_or_else(|why| panic!("tool {}: {why}", T::NAME));
+    }
+}
+
 impl<T: Tool> RunningTool for Injected<T> {
     fn instrument(&self, trace: &mut translator::trace::Trace) {
         let (calls, buffered, counted) = match &self.changes {
@@ -194,16 +205,8 @@ impl<T: Tool> RunningTool for Injected<T> {
     }
 
     fn begins(&self, executed: u64) {
-        if let Some(on_prefix) = T::PREFIX {
-            // SAFETY: `inject` wrote it, and nothing of the tool runs while this is called.
-            let local = unsafe { &mut *Self::LOCAL };
-            safe_reads::without(|| on_prefix(&self.tool, local, Prefix::new(executed)));
-        }
-        if let Some(pass) = T::FIRST_PASS {
-            // SAFETY: as above.
-            let told = pass.tell(&self.tool, unsafe { &mut *Self::LOCAL }, Prefix::new(executed));
-            told.unwrap_or_else(|why| panic!("tool {}: {why}", T::NAME));
-        }
+        // SAFETY: `inject` wrote it, and nothing of the tool runs while this is called.
+        safe_reads::without(|| begins(&self.tool, unsafe { &mut *Self::LOCAL }, executed));
     }
 
     fn count(&self, trace: &translator::trace::Trace) -> Vec<AnalysisCall> {

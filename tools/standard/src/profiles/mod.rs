@@ -1,10 +1,10 @@
 //! Tools that add up what was executed and what was accessed.
 //!
-//! * `mix`: instructions by kind and place. `hot`: routines, loops and lines. `callgrind`: calls, too. `blocks`: how often each was executed. `coverage`: blocks, as drcov writes them. `edges`: from where to where the app went, with a `log`. `bbv`: blocks by intervals of the run, for SimPoint.
+//! * `mix`: instructions by kind and place. `hot`: routines, loops and lines. `callgrind`: calls, too. `blocks`: how often each was executed. `coverage`: blocks, as drcov writes them. `edges`: from where to where the app went, with a `log`. `intervals`: blocks by intervals of the run, for SimPoint (`bbv`), and which intervals stand for the run (`simpoints`).
 //! * `footprint`: memory that was touched. `reuse`: how much else was touched since the last time, a `stack` of lines. `cmpcache`: caches of several cores. All three see `accesses`.
 
 mod accesses;
-mod bbv;
+
 mod blocks;
 mod callgrind;
 mod cmpcache;
@@ -12,12 +12,12 @@ mod coverage;
 mod edges;
 mod footprint;
 mod hot;
+mod intervals;
 mod log;
 mod mix;
 mod reuse;
 mod stack;
 
-pub use bbv::Bbv;
 pub use blocks::Blocks;
 pub use callgrind::Callgrind;
 pub use cmpcache::CmpCache;
@@ -25,5 +25,6 @@ pub use coverage::Coverage;
 pub use edges::Edges;
 pub use footprint::Footprint;
 pub use hot::Hot;
+pub use intervals::{Bbv, SimPoints};
 pub use mix::Mix;
 pub use reuse::Reuse;

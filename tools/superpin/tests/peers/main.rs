@@ -5,6 +5,7 @@ mod coverage;
 mod ltrace;
 mod programs;
 mod reuse;
+mod simpoints;
 mod slices;
 mod strace;
 mod valgrind;

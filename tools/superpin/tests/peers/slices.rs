@@ -6,7 +6,7 @@ use superpin_tool::testing::Runs;
 use super::programs::SUPERPIN;
 
 /// Tools with options. Each commit's run has some of them.
-const TOOLS: [&str; 13] = [
+const TOOLS: [&str; 14] = [
     "champsim",
     "calltrace --arguments 2 --returns",
     "malloctrace",
@@ -17,6 +17,7 @@ const TOOLS: [&str; 13] = [
     "edges --top 0",
     "coverage --text",
     "bbv --interval 10000",
+    "simpoints --interval 10000 --max-k 5",
     "footprint --by-image",
     "reuse",
     "cmpcache --cores 2 --l1 4K,2,64",
@@ -32,8 +33,8 @@ fn tools_agree_with_themselves() {
         let mut words = TOOLS[n].split(' ');
         let tool = words.next().unwrap_or_default();
         let runs = Runs::of(SUPERPIN).tool(tool).options(words).slices_of([2]);
-        // A checked run takes a hundred times as long. What streams have isn't compared in it, and a tool that is told what was before can't be checked yet.
-        let is_short = !matches!(tool, "champsim" | "calltrace" | "malloctrace" | "bbv");
+        // A checked run takes a hundred times as long. What streams have isn't compared in it.
+        let is_short = !matches!(tool, "champsim" | "calltrace" | "malloctrace");
         runs.clone().checked(is_short).over(["/bin/true"]).agree();
         let results =
             runs.checked(false).over(["/bin/gzip", "-c", "Cargo.toml"]).over(["/bin/ls", "-nR", "tests"]).agree();

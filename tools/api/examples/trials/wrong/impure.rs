@@ -2,13 +2,16 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use superpin_tool::{Arg, At, NoOptions, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{Arg, At, NoOptions, OnPrefix, Out, SliceInfo, Tool, Trace};
 
 macro_rules! impure_tool {
     ($tool:ident, $name:literal, $new:expr, $instrument:expr) => {
         impure_tool!($tool, $name, $new, $instrument, |local| *local, |total, result| *total += result);
     };
     ($tool:ident, $name:literal, $new:expr, $instrument:expr, $finish:expr, $fold:expr) => {
+        impure_tool!($tool, $name, $new, $instrument, $finish, $fold, None);
+    };
+    ($tool:ident, $name:literal, $new:expr, $instrument:expr, $finish:expr, $fold:expr, $prefix:expr) => {
         /// A tool that is wrong.
         #[allow(dead_code, reason = "not all of them remember anything")]
         pub struct $tool(AtomicU64);
@@ -16,6 +19,7 @@ macro_rules! impure_tool {
         impl Tool for $tool {
             const NAME: &'static str = $name;
             const ABOUT: &'static str = "Be wrong";
+            const PREFIX: Option<OnPrefix<Self>> = $prefix;
             type Options = NoOptions;
             type Local = u64;
             type Result = u64;
@@ -150,6 +154,17 @@ impure_tool!(Rounds, "rounds", 0, count_blocks, |local| local.next_power_of_two(
 
 // Nothing isn't nothing.
 impure_tool!(CountsSlices, "counts-slices", 0, |_, _| (), |local| local + 1, |total, result| *total += result);
+
+// What was before belongs to those that were before.
+impure_tool!(
+    AddsWhatWasBefore,
+    "adds-what-was-before",
+    0,
+    count_blocks,
+    |local| *local,
+    |total, result| *total += result,
+    Some(|_, local, prefix| *local += prefix.instructions)
+);
 
 impure_tool!(
     FinishesTwice,
