@@ -54,6 +54,8 @@ fn off(settings: &Settings) -> Off {
     // Each process fills a target map for itself. Tables of IBL stubs are kept for the next slice, or the next run.
     let is_short = if settings.sliced { settings.slice_ms < TARGETS_FROM_MS } else { settings.persist.is_some() };
     let off = if is_short { off.and(Optimisation::TargetMap) } else { off };
+    // Who counts things of its own makes calls, before which the runtime's count of instructions would have to be added up each time.
+    let off = if settings.region.has_values() { off.and(Optimisation::Shards) } else { off };
     if !settings.check_tool {
         return off;
     }

@@ -1,11 +1,11 @@
 //! The standard tools, a file for each kind.
 //!
-//! * `profiles`: what was executed and accessed, added up. `traces`: what is written in order.
+//! * `profiles`: what was executed and accessed, added up. `traces`: what is written in order. `heap`: what is allocated.
 
 mod allcache;
-mod bpred;
-mod branches;
+mod branching;
 mod dcache;
+mod heap;
 mod icount;
 mod memaddr;
 mod none;
@@ -17,9 +17,9 @@ mod threads;
 mod traces;
 
 pub use allcache::AllCache;
-pub use bpred::BranchPredictor;
-pub use branches::Branches;
+pub use branching::{BranchPredictor, Branches};
 pub use dcache::DCache;
+pub use heap::HeapProfile;
 pub use icount::{Icount1, Icount2};
 pub use memaddr::MemAddr;
 pub use none::Nothing;

@@ -4,8 +4,8 @@
 
 use standard_tools::{
     AllCache, Bbv, Blocks, BranchPredictor, Branches, CallTrace, Callgrind, ChampSim, CmpCache, Coverage, DCache,
-    Edges, Footprint, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing, Opcodes, Reuse,
-    SimPoints, Strace,
+    Edges, Footprint, HeapProfile, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing,
+    Opcodes, Reuse, SimPoints, Strace,
 };
 
 mod new_tool;
@@ -26,6 +26,7 @@ superpin_tool::image!(
     ChampSim,
     CallTrace,
     MallocTrace,
+    HeapProfile,
     Mix,
     Hot,
     Callgrind,

@@ -195,6 +195,12 @@ impl<T: Default> Heap<T> {
         }
     }
 
+    /// What was noted with the blocks that there are, and with the routines that are to return one.
+    pub fn tags_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let live = self.live.values_mut().flatten().flatten().map(|block| &mut block.tag);
+        live.chain(self.entered.values_mut().flatten().map(|(_, tag)| tag))
+    }
+
     fn leave_open(&mut self, half: Half) {
         let between = std::mem::take(&mut self.balance);
         self.open.push(Open { between, now: self.now, half });

@@ -55,6 +55,11 @@ impl<F> CallStack<F> {
         &self.frames
     }
 
+    /// How far up the app came in this part to where routines may lie that were entered before it: of those that lie above this stack pointer it is still in all. 0 if it came nowhere.
+    pub fn unwound_to(&self) -> u64 {
+        self.unwound.last().map_or(0, |(highest, _)| *highest)
+    }
+
     /// A routine is entered. `left` gets those that were left since, the innermost first, and the time.
     pub fn enter(&mut self, stack_pointer: u64, data: F, left: impl FnMut(Frame<F>, u64)) {
         self.leave(stack_pointer, left);

@@ -8,6 +8,7 @@ use std::hash::{BuildHasher, Hash};
 
 use serde::{Deserialize, Serialize};
 
+use super::call_stack::CallStack;
 use crate::code::Code;
 
 /// A part of a total.
@@ -106,6 +107,13 @@ impl<T> Default for Last<T> {
 impl<T> Merge for Last<T> {
     fn merge(&mut self, next: Self) {
         self.0 = next.0.or(self.0.take());
+    }
+}
+
+/// Where it doesn't matter which routines were left.
+impl<F> Merge for CallStack<F> {
+    fn merge(&mut self, next: Self) {
+        self.append(next, |_, _| {});
     }
 }
 

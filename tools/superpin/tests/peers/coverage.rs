@@ -98,7 +98,7 @@ fn lines_are_executed_as_often_as_gcov_says() {
     }
     let folder = Scratch::new().unwrap();
     let source = folder.cwd().join("lines.c");
-    std::fs::write(&source, include_str!("lines.c")).unwrap();
+    std::fs::write(&source, include_str!("apps/lines.c")).unwrap();
     let build = |options: &[&str], name: &str| {
         succeeds(Command::new("gcc").args(["-O0", "-o", name]).args(options).arg(&source).current_dir(folder.cwd()));
         folder.cwd().join(name)
@@ -120,7 +120,7 @@ fn lines_are_executed_as_often_as_gcov_says() {
         written.split("TN:\n").find(|text| text.lines().next().is_some_and(|file| file.ends_with("/lines.c")));
     let written = of_file.expect("the program's source");
     let ours = lines_of_lcov(written);
-    let source: Vec<&str> = include_str!("lines.c").lines().map(str::trim).collect();
+    let source: Vec<&str> = include_str!("apps/lines.c").lines().map(str::trim).collect();
     let text_of = |number: &u32| source[*number as usize - 1];
     let common = ours.iter().filter(|(number, _)| theirs.contains_key(number)).collect::<Vec<_>>();
     assert!(common.iter().all(|(number, times)| theirs[number] == **times), "{ours:?}, by gcov {theirs:?}");

@@ -2,6 +2,7 @@
 
 mod champsim;
 mod coverage;
+mod heap;
 mod ltrace;
 mod programs;
 mod reuse;

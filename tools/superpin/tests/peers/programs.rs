@@ -9,7 +9,7 @@ use suites::deadline::output;
 /// The tools.
 pub const SUPERPIN: &str = env!("CARGO_BIN_EXE_superpin");
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/apps");
 
 /// Whether there is such a program; says so if not.
 pub fn is_there(program: &str) -> bool {
@@ -20,7 +20,7 @@ pub fn is_there(program: &str) -> bool {
     is_there
 }
 
-/// Compiles a program of this folder into another one.
+/// Compiles a program of `apps` into another folder.
 pub fn compiled(source: &str, options: &[&str], folder: &Path) -> PathBuf {
     let program = folder.join(source.trim_end_matches(".c"));
     let mut command = Command::new("gcc");

@@ -6,7 +6,7 @@ use superpin_tool::testing::Runs;
 use super::programs::SUPERPIN;
 
 /// Tools with options. Each commit's run has some of them.
-const TOOLS: [&str; 14] = [
+const TOOLS: [&str; 15] = [
     "champsim",
     "calltrace --arguments 2 --returns",
     "malloctrace",
@@ -19,6 +19,7 @@ const TOOLS: [&str; 14] = [
     "bbv --interval 10000",
     "simpoints --interval 10000 --max-k 5",
     "footprint --by-image",
+    "heap --top 0",
     "reuse",
     "cmpcache --cores 2 --l1 4K,2,64",
 ];

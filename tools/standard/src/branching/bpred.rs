@@ -54,9 +54,12 @@ fn branches_by_count(seen: &mut Seen, taken: u64) {
     seen.by_count.push_back(taken != 0);
 }
 
+/// No address has it set by itself: so a target is never 0, which is none, also where a program goes to address 0.
+const NOT_NONE: u64 = 1 << 62;
+
 fn goes(seen: &mut Seen, branch: u64, target: u64) {
     seen.indirect.0 += 1;
-    if seen.targets.replace((branch & seen.last_place) as usize, target) == Before::Other {
+    if seen.targets.replace((branch & seen.last_place) as usize, target ^ NOT_NONE) == Before::Other {
         seen.indirect_wrong.0 += 1;
     }
 }
