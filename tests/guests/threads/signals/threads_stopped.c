@@ -8,7 +8,7 @@
 
 enum { THREADS = 3, STOPS = 200 };
 
-static int alive[THREADS];
+static int alive[THREADS], ready[2];
 static long work;
 static uint64_t sums[THREADS];
 
@@ -27,6 +27,7 @@ static void compute(long number)
 static void *thread(void *number)
 {
     live(&alive[(long)number]);
+    give(ready, 1);
     compute((long)number);
     return end_thread(0);
 }
@@ -42,8 +43,11 @@ int main(int argc, char **argv)
         kill(parent, SIGSTOP);
         kill(parent, SIGCONT);
     }
+    REQUIRE(pipe(ready) == 0);
     for (long i = 1; i < THREADS; i++)
         start(thread, i);
+    for (long i = 1; i < THREADS; i++)
+        take(ready);
     compute(0);
     for (int i = 1; i < THREADS; i++)
         wait_for_end(&alive[i]);
