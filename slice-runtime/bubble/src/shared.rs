@@ -98,6 +98,8 @@ pub struct RunHeader {
     pub xcr0: u64,
     /// 1 if the base of FS or GS is zero there after a null selector was loaded.
     pub null_selector_clears_base: u64,
+    /// 1 if a repeated comparison that faults shows the flags from before it there.
+    pub comparisons_keep_flags: u64,
     /// 1 in a sliced run.
     pub sliced: u32,
     /// A bit for each slot whose stream has news, see [`crate::stream`].

@@ -76,6 +76,7 @@ fn small_forms() {
     assert_eq!(text(|c| c.load8(Gpr::Rcx, Gpr::R10, 0)), "movzbl (%r10),%ecx");
     assert_eq!(text(|c| c.lea32(Gpr::R9, Gpr::R9, -5)), "lea -5(%r9),%r9d");
     assert_eq!(text(|c| c.store_gs_imm32(0x20, -1)), "movq $-1,%gs:0x20");
+    assert_eq!(text(|c| c.store_gs_imm64(0x20, 0x5555_8000_0001)), "movl $-0x7FFFFFFF,%gs:0x20; movl $0x5555,%gs:0x24");
     assert_eq!(text(|c| c.jmp_gs(0x20)), "jmpq *%gs:0x20");
     assert_eq!(text(|c| c.extract_bits_gs(Gpr::R9, Gpr::R10, 0x80)), "pext %gs:0x80,%r10,%r9");
     assert_eq!(text(|c| c.extract_bits_gs(Gpr::Rax, Gpr::R15, 0x80)), "pext %gs:0x80,%r15,%rax");

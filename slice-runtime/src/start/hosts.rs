@@ -147,6 +147,7 @@ fn settings(header: &RunHeader, boot: &BootBlock, pass: u32, tool: &dyn RunningT
         each_repetition: tool.wants_each_repetition(),
         xcr0: header.xcr0,
         null_selector_clears_base: header.null_selector_clears_base != 0,
+        comparisons_keep_flags: header.comparisons_keep_flags != 0,
         run_memory: run_memory.zip(cache).map(|((process, descriptor), at)| (process, descriptor, at)),
         watched,
     }

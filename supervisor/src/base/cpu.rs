@@ -1,6 +1,7 @@
 //! What this processor can do, and what it does where processors differ.
 
 use std::arch::asm;
+use std::arch::x86_64::__cpuid;
 
 /// arch_prctl(2): whether `cpuid` is allowed.
 pub const ARCH_SET_CPUID: u64 = 0x1012;
@@ -30,4 +31,12 @@ pub fn null_selector_clears_base() -> bool {
         );
     }
     base == 0
+}
+
+/// Whether a repeated comparison (`repe cmps`, `repne scas`) that faults after some steps shows the flags from before it. Intel's processors do that;
+/// AMD's, and Hygon's that are built like them, show those of the last step.
+pub fn comparisons_keep_flags() -> bool {
+    let name = __cpuid(0);
+    let vendor = [name.ebx, name.edx, name.ecx].map(u32::to_le_bytes);
+    ![b"AuthenticAMD", b"HygonGenuine"].contains(&vendor.as_flattened().try_into().expect("three words of four bytes"))
 }

@@ -26,7 +26,7 @@ use nix::unistd::{Whence, lseek};
 use super::slot::ClaimedSlot;
 use super::step_names::StepNames;
 use super::view::{OpenFiles, View};
-use crate::base::{Doing, Failure, above_standard, cpuid_table, null_selector_clears_base};
+use crate::base::{Doing, Failure, above_standard, comparisons_keep_flags, cpuid_table, null_selector_clears_base};
 use crate::command::{Addresses, Settings};
 use crate::report::log;
 
@@ -195,6 +195,7 @@ impl RunMemory {
             tool_args,
             xcr0: machine::component::enabled(),
             null_selector_clears_base: null_selector_clears_base().into(),
+            comparisons_keep_flags: comparisons_keep_flags().into(),
             sliced: settings.sliced.into(),
             streaming: Default::default(),
             streams: 0.into(),

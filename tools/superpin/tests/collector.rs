@@ -45,6 +45,7 @@ impl RunMemory {
             cpuid: *machine::cpuid::Table::none(),
             xcr0: 0,
             null_selector_clears_base: 1,
+            comparisons_keep_flags: 1,
             sliced: 1,
             streaming: Default::default(),
             streams: 0.into(),

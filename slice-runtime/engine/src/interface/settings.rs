@@ -32,6 +32,8 @@ pub struct Settings {
     pub xcr0: u64,
     /// Whether the base of FS or GS is zero after a null selector was loaded, on the processor on which the app loads it; others leave it alone.
     pub null_selector_clears_base: bool,
+    /// Whether a repeated comparison that faults or is interrupted shows the flags from before it, as on Intel's processors; on AMD's it shows those of its last step.
+    pub comparisons_keep_flags: bool,
     /// The process that has the run memory open, and its descriptor, if it can be opened by its name; and where in it the tables of the shared cache are.
     pub run_memory: Option<(i32, i32, u64)>,
     /// What those who work on superpin asked for.

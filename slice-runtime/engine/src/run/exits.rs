@@ -158,13 +158,14 @@ impl Runner {
     }
 
     fn after_end(&mut self, host: &mut dyn Host, space: SpaceId, exit: &TraceExit) -> Next {
-        self.show_flags();
         if self.engine.takes_stop(exit.pc) {
             log::stop(&self.cpu().registers);
             if !self.engine.points.is_end(exit.pc) {
                 return self.goes_on(space, exit);
             }
         }
+        let rflags = self.show_flags_before();
+        self.show_flags();
         let (cpu, mut control) = self.ask();
         let pc = cpu.registers.rip;
         let flow = host.end_reached(cpu, &mut control);
@@ -181,6 +182,7 @@ impl Runner {
             return Next::Leave;
         }
         let seen: Registers = self.cpu().registers;
+        self.cpu().registers.rflags = rflags;
         let learnt = self.engine.points.end_mut().is_some_and(|end| end.learn(&seen));
         let goes_on = self.goes_on(space, exit);
         if learnt {
@@ -197,6 +199,20 @@ impl Runner {
             let registers = &mut self.cpu().registers;
             registers.rflags ^= (registers.rflags ^ flags) & dead;
         }
+    }
+
+    /// Flags between two steps of a repeated comparison become those that the processor would show. Returns what they were.
+    pub(super) fn show_flags_before(&mut self) -> u64 {
+        let Registers { rip, rflags, .. } = self.cpu().registers;
+        let compares = |instruction: Instruction| instruction.repetition().is_some_and(|how| how.wanted.is_some());
+        if self.engine.settings.comparisons_keep_flags
+            && rip != 0
+            && self.cpu().repeating == rip
+            && compares(self.decode(AppPc(rip)))
+        {
+            self.cpu().registers.rflags = self.cpu().rflags_before();
+        }
+        rflags
     }
 
     fn after_fault(&mut self, host: &mut dyn Host) -> Next {
@@ -217,6 +233,7 @@ impl Runner {
             self.begun.go_on(left);
             return Next::Dispatch;
         }
+        self.show_flags_before();
         self.show_flags();
         let (cpu, mut control) = self.ask();
         let flow = host.fault(&fault, cpu, &mut control);

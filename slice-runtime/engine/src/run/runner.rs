@@ -216,6 +216,7 @@ impl Runner {
             self.begun.go_on_or_enter(left);
         }
         self.thread().interrupted = 0;
+        let rflags = self.show_flags_before();
         let (before, rest) = (self.cpu().registers, self.begun.take_rest());
         let (cpu, control) = self.ask();
         log::interrupted(cpu.registers.rip);
@@ -225,6 +226,8 @@ impl Runner {
         self.begun.put_back(rest.filter(|_| goes_on));
         if !goes_on {
             self.cpu().repeating = 0;
+        } else if flow == Flow::Continue {
+            self.cpu().registers.rflags = rflags;
         }
         match flow {
             Flow::Continue => Next::Dispatch,

@@ -129,6 +129,7 @@ const SETTINGS: Settings = Settings {
     each_repetition: false,
     xcr0: 0,
     null_selector_clears_base: true,
+    comparisons_keep_flags: true,
     run_memory: None,
     watched: engine::Watched::NOTHING,
 };

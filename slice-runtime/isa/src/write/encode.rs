@@ -109,10 +109,14 @@ impl Code {
 
     /// `opcode` with a register and `gs:[offset]`.
     pub(crate) fn with_gs(&mut self, opcode: &[u8], reg: u8, offset: u32) {
-        let displacement = i64::from(i32::try_from(offset).expect("offsets from GS are small"));
-        let address = Address { displacement, segment: Some(Segment::Gs), ..Address::default() };
-        self.with_address(true, opcode, reg, &address);
+        self.with_address(true, opcode, reg, &gs_at(offset));
     }
+}
+
+/// `gs:[offset]`.
+pub(super) fn gs_at(offset: u32) -> Address {
+    let displacement = i64::from(i32::try_from(offset).expect("offsets from GS are small"));
+    Address { displacement, segment: Some(Segment::Gs), ..Address::default() }
 }
 
 fn scale_bits(scale: u8) -> u8 {

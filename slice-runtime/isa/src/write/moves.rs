@@ -3,7 +3,7 @@
 use machine::Gpr;
 
 use super::code::Code;
-use super::encode::{Address, REX, gs_indexed, high, low};
+use super::encode::{Address, REX, gs_at, gs_indexed, high, low};
 
 const REX_W: u8 = REX | 8;
 const LOAD: u8 = 0x8b;
@@ -173,5 +173,13 @@ impl Code {
     pub fn store_gs_imm32(&mut self, offset: u32, value: i32) {
         self.with_gs(&[0xc7], 0, offset);
         self.put_i32(value);
+    }
+
+    /// `gs:[offset] = value`, in two halves.
+    pub fn store_gs_imm64(&mut self, offset: u32, value: u64) {
+        for (at, half) in [(offset, value as i32), (offset + 4, (value >> 32) as i32)] {
+            self.with_address(false, &[0xc7], 0, &gs_at(at));
+            self.put_i32(half);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! The app's state while the code cache is left.
 
-use machine::{Registers, XState};
+use machine::{Registers, XState, flags};
+
+use super::state_map::flags_in;
 
 /// The app's state while the code cache is left.
 #[repr(C)]
@@ -10,8 +12,11 @@ pub struct Cpu {
     pub registers: Registers,
     /// Extended state.
     pub xstate: XState,
-    /// Address of the repeated string instruction that the app is in the middle of, with a step made and others to follow, as far as a tool asks for that; else 0.
+    /// Address of the repeated string instruction that the app is in the middle of, with a step made and others to follow; else 0. Only where a tool looks at each
+    /// repetition, and of those that don't compare only if it asks which is the first.
     pub repeating: u64,
+    /// If that one compares: the arithmetic flags before its first step, as `lahf` and `seto al` put them into rax.
+    pub flags_before: u64,
     /// What a tool has kept since the block that the app is in was entered: see [`KEPT`].
     pub kept: [u64; KEPT],
     /// The same for the second local state of a tool that is checked.
@@ -26,6 +31,11 @@ pub const KEPT: usize = 16;
 impl Cpu {
     /// The app between two instructions.
     pub fn new(registers: Registers, xstate: XState) -> Cpu {
-        Cpu { registers, xstate, repeating: 0, kept: [0; KEPT], kept_by_second: [0; KEPT], thread: 0 }
+        Cpu { registers, xstate, repeating: 0, flags_before: 0, kept: [0; KEPT], kept_by_second: [0; KEPT], thread: 0 }
+    }
+
+    /// The flags that the app had before the repeated comparison that it is in the middle of.
+    pub fn rflags_before(&self) -> u64 {
+        self.registers.rflags & !flags::ARITHMETIC | flags_in(self.flags_before)
     }
 }

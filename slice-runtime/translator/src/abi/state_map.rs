@@ -121,7 +121,7 @@ pub fn borrowed_for_flags(slot: usize) -> u8 {
 }
 
 /// The arithmetic flags that rax holds, see [`WITH_FLAGS`].
-fn flags_in(rax: u64) -> u64 {
+pub(super) fn flags_in(rax: u64) -> u64 {
     let overflow = matches!(rax as u8, 1 | 0x80);
     rax >> 8 & (flags::ARITHMETIC & 0xff) | if overflow { flags::OF } else { 0 }
 }

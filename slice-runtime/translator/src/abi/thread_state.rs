@@ -251,6 +251,8 @@ impl ThreadState {
     pub const XCR0_AT: u32 = offset_of!(ThreadState, xcr0) as u32;
     /// GS offset of [`Cpu::repeating`].
     pub const REPEATING_AT: u32 = (offset_of!(ThreadState, cpu) + offset_of!(Cpu, repeating)) as u32;
+    /// GS offset of [`Cpu::flags_before`].
+    pub const FLAGS_BEFORE_AT: u32 = (offset_of!(ThreadState, cpu) + offset_of!(Cpu, flags_before)) as u32;
     /// GS offset of the app's own GS base.
     pub const APP_GS_AT: u32 =
         (offset_of!(ThreadState, cpu) + offset_of!(Cpu, registers) + offset_of!(machine::Registers, gs_base)) as u32;
