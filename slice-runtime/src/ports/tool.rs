@@ -97,6 +97,9 @@ pub trait RunningTool {
     /// A signal has changed where the app goes on. Words that were written before were taken.
     fn signal(&self, what: SignalChange);
 
+    /// The slice begins with this thread, not with the app's first one. Before anything is executed, and before the tool is told of anything.
+    fn begins_with(&self, thread: &AppThread);
+
     /// What follows is executed by this thread, what was before by another one, which may have ended.
     fn switch(&self, to: &AppThread);
 

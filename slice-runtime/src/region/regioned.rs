@@ -212,6 +212,10 @@ impl RunningTool for Regioned {
         self.tool.signal(what);
     }
 
+    fn begins_with(&self, thread: &AppThread) {
+        self.tool.begins_with(thread);
+    }
+
     fn switch(&self, to: &AppThread) {
         self.tool.switch(to);
     }

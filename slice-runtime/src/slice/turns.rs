@@ -28,6 +28,7 @@ impl SliceHost {
     pub(super) fn begin_threads(&mut self, cpu: &mut Cpu) {
         let Some(own) = self.replaying.take(|log| log.thread()) else { return };
         self.thread = known(&own);
+        self.tool.begins_with(&self.thread);
         cpu.thread = own.index;
         self.calls.exchange(&mut None, own.index);
         self.take_threads();

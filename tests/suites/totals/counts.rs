@@ -58,13 +58,17 @@ fn calls_under_signals(tool: &str) -> Result<(), String> {
 }
 
 /// What each thread has executed.
-fn by_thread(tool: &str, job: &Job, expected: &oracle::Count) -> Result<(), String> {
-    let told = count_with(&format!("{tool} -threads 1"), SERIAL.options, job).map_err(|e| e.to_string())?;
+fn by_thread(tool: &str, mode: &Mode, job: &Job, expected: &oracle::Count) -> Result<(), String> {
+    let told = count_with(&format!("{tool} -threads 1"), mode.options, job).map_err(|e| e.to_string())?;
     let path = |path: &[u32]| path.iter().fold("0".to_owned(), |text, step| format!("{text}.{step}"));
     let lines = expected.threads.iter().map(|(steps, count)| format!("{count:>16} thread {}", path(steps)));
     let (lines, printed): (Vec<String>, _) =
         (lines.collect(), told.printed.lines().filter(|line| line.contains(" thread ")));
-    if lines.iter().eq(printed) { Ok(()) } else { Err(format!("{tool} by thread: {lines:#?}\n{told:?}")) }
+    if lines.iter().eq(printed) {
+        Ok(())
+    } else {
+        Err(format!("{tool} by thread, {}: {lines:#?}\n{told:?}", mode.name))
+    }
 }
 
 fn guest_test(guest: &'static Guest, rounds: u64) -> Test {
@@ -99,7 +103,9 @@ fn check(job: &Job, modes: &[Mode], whole_blocks: bool) -> Result<(), String> {
     }
     if expected.threads.len() > 1 {
         let tools = if whole_blocks { &["icount1", "icount2", "opcodes"][..] } else { &["icount1"] };
-        wrong += &tools.iter().filter_map(|tool| by_thread(tool, job, &expected).err()).collect::<String>();
+        for mode in modes {
+            wrong += &tools.iter().filter_map(|tool| by_thread(tool, mode, job, &expected).err()).collect::<String>();
+        }
     }
     if wrong.is_empty() { Ok(()) } else { Err(format!("single-stepped: {expected:?}\n{wrong}")) }
 }

@@ -270,6 +270,11 @@ impl<T: Tool> RunningTool for Checked<T> {
         }
     }
 
+    fn begins_with(&self, thread: &AppThread) {
+        self.own.begins_with(thread);
+        self.second.begin_with(&self.own.tool, ThreadInfo::of(thread));
+    }
+
     fn switch(&self, to: &AppThread) {
         engine::stream::take(|words| self.drain(words));
         self.own.switch(to);

@@ -265,6 +265,10 @@ impl<T: Tool> RunningTool for Injected<T> {
         on_signal(&self.tool, unsafe { &mut *Self::LOCAL }, of_signal(what));
     }
 
+    fn begins_with(&self, thread: &AppThread) {
+        self.locals.begin_with(&self.tool, ThreadInfo::of(thread));
+    }
+
     fn switch(&self, to: &AppThread) {
         if are_each(&self.tool) {
             engine::stream::take(|words| self.drain(words));

@@ -57,6 +57,18 @@ impl<T: Tool> Locals<T> {
         self.place
     }
 
+    /// The slice begins with this thread, not with the app's first one: nothing was executed yet.
+    pub fn begin_with(&self, tool: &T, thread: ThreadInfo) {
+        let Some(each) = &self.each else { return };
+        let mut each = each.borrow_mut();
+        if each.with_counts {
+            block_counts::switch(None, thread.number);
+        }
+        // SAFETY: `new` has made it; no routine runs, so nobody else uses it.
+        unsafe { *self.place = begin(tool, each.slice, &thread) };
+        each.current = Some(thread);
+    }
+
     /// Another slice begins, in the middle of this one, with the thread that is executed.
     pub fn begin_again(&self, tool: &T, slice: SliceInfo) {
         let Some(each) = &self.each else {
