@@ -286,7 +286,8 @@ impl OwnSlot {
         unsafe {
             (*self.slot).result_len.store(len, Ordering::Relaxed);
             (&raw mut (*self.slot).stats).write(stats);
-            (&raw mut (*self.slot).ends).write(tool.progress().unwrap_or_default());
+            let end = (*self.slot).end.registers.rip;
+            (&raw mut (*self.slot).ends).write(tool.progress(end).unwrap_or_default());
         }
         self.enter(state::FINISHED);
         Ok(())

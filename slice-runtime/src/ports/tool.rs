@@ -63,8 +63,9 @@ pub trait RunningTool {
         Ok(0)
     }
 
-    /// How far the run has come, if that is counted.
-    fn progress(&self) -> Option<Progress> {
+    /// How far the run has come before the instruction at `pc`, if that is counted.
+    fn progress(&self, pc: u64) -> Option<Progress> {
+        let _ = pc;
         None
     }
 

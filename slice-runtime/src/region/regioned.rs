@@ -166,8 +166,10 @@ impl RunningTool for Regioned {
         Asked::Begins
     }
 
-    fn progress(&self) -> Option<Progress> {
-        Some(self.now())
+    fn progress(&self, pc: u64) -> Option<Progress> {
+        let is_at = |number: &usize| self.known.borrow().contains(&(*number, pc));
+        let at = (0..self.spec.events().len()).filter(is_at).fold(0, |at, number| at | 1 << number);
+        Some(Progress { at, ..self.now() })
     }
 
     fn counted(&self, out: &mut [u8]) -> Result<usize, String> {

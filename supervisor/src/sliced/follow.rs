@@ -220,11 +220,16 @@ impl Sliced<'_> {
     /// Slices that are yet to come don't matter. Those that look at the app's files want them as they were: until all of them have finished it isn't let go.
     fn tool_looks_no_more(&mut self) {
         self.run.slices().let_run();
+        let have_finished = self.run.slices().all_others_have_finished();
+        if self.ends_app || have_finished {
+            self.run.slices().forget_recorded();
+        }
+        if have_finished {
+            self.run.slices().forget_kept();
+        }
         if self.ends_app {
-            self.run.slices().forget_recorded();
             self.run.master().end();
-        } else if self.run.slices().all_others_have_finished() {
-            self.run.slices().forget_recorded();
+        } else if have_finished {
             self.run.master().is_looked_at_no_more();
             self.run.master().let_go();
         }

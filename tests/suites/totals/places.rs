@@ -71,3 +71,36 @@ fn places_are_counted_from_the_event_before() {
     // Begun by its number right at a place: that execution isn't one after the start either.
     check("-start-icount 4 -stop-address 0x401027", 4..13);
 }
+
+/// A place that is waited for isn't where some instruction raises a signal, unless it is there.
+#[test]
+fn places_are_told_from_instructions_that_fault() {
+    let job = guest::named("fault_strings").job(1);
+    let total = |mode: &str, region: &str| {
+        let options: Vec<&str> = mode.split(' ').chain(region.split(' ').filter(|word| !word.is_empty())).collect();
+        let counted = count_with("icount2", &options, &job).unwrap();
+        counted.total.unwrap_or_else(|| panic!("{options:?}: {counted:?}"))
+    };
+    let modes = ["-sp 0", "-sp 1 -spmsec 1000", "-sp 1 -spmsec 2", "-sp 1 -spsysrecs 0"];
+    let regions = ["-start-symbol nowhere", "-start-marker 5", "-stop-symbol nowhere", "-start-symbol handler:3"];
+    let serial = regions.map(|region| total("-sp 0", region));
+    assert_eq!(serial[..3], [0, 0, total("-sp 0", "")]);
+    assert!((1..serial[2]).contains(&serial[3]), "{serial:?}");
+    for mode in &modes[1..] {
+        assert_eq!(regions.map(|region| total(mode, region)), serial, "{mode}");
+    }
+}
+
+/// The app is ended while slices that matter are still to be run and to be proved.
+#[test]
+fn an_app_that_is_ended_behind_the_region_takes_nothing_with_it() {
+    let job = guest::named("loops").job(100_000);
+    for mode in ["-sp 0", "-sp 1 -spmsec 200", "-sp 1 -spmsec 20", "-sp 1 -spmsec 3"] {
+        for region in ["-start-icount 50000 -trace 100000", "-skip 3000000 -trace 2000000"] {
+            let options: Vec<&str> = mode.split(' ').chain(region.split(' ')).chain(["-then", "end"]).collect();
+            let counted = count_with("icount2", &options, &job).unwrap();
+            let length = region.rsplit_once(' ').unwrap().1.parse().unwrap();
+            assert_eq!(counted.total, Some(length), "{options:?}: {counted:?}");
+        }
+    }
+}

@@ -120,6 +120,15 @@ pub struct Progress {
     pub base: [u64; COUNTERS],
     /// The event that is waited for.
     pub event: u64,
+    /// Events whose place the instruction behind it is, a bit for each. Known of the end of a slice that counts.
+    pub at: u64,
+}
+
+impl Progress {
+    /// Whether the instruction behind it is the place of this event.
+    pub fn is_at(&self, number: usize) -> bool {
+        self.at >> number & 1 != 0
+    }
 }
 
 /// What comes in a slice.

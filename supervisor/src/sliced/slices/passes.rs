@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bubble::region::{INSTRUCTIONS, Kind, Progress, Spec, pass};
+use bubble::region::{INSTRUCTIONS, Progress, Spec, pass};
 use bubble::shared::{EndStands, SliceStats, state};
 
 use crate::base::Failure;
@@ -131,7 +131,7 @@ impl Passes {
             self.known = outlook.end;
             if slot.end().stands == EndStands::Faults
                 && let Some(end) = &outlook.end
-                && self.comes_at(end, slot.end().registers.rip)
+                && self.comes_before(end, &slot.ends())
             {
                 return Err(Failure::Slice { slice: number, report: AT_FAULT.into() });
             }
@@ -146,13 +146,14 @@ impl Passes {
         Ok(())
     }
 
-    /// Whether the next event comes before the instruction at `pc` that follows.
-    fn comes_at(&self, progress: &Progress, pc: u64) -> bool {
-        let Some((counter, target)) = self.spec.target(progress) else { return false };
-        let is_there =
-            self.spec.next(progress).is_none_or(|(_, event)| event.kind != Kind::Address || event.place == pc);
-        let reached = progress.counts[counter] == target;
-        reached && (counter == INSTRUCTIONS || is_there)
+    /// Whether the next event comes before the instruction that follows. `counted`: what the slice says of its end.
+    fn comes_before(&self, progress: &Progress, counted: &Progress) -> bool {
+        let is_there = |counter| {
+            counter == INSTRUCTIONS || self.spec.next(progress).is_some_and(|(number, _)| counted.is_at(number))
+        };
+        self.spec
+            .target(progress)
+            .is_some_and(|(counter, target)| progress.counts[counter] == target && is_there(counter))
     }
 
     /// A slice that is to be run again, and is begun.

@@ -216,10 +216,19 @@ impl Slices {
         self.due.is_empty() && self.running.is_empty() && !wait
     }
 
-    /// The slice that is recorded doesn't matter either: it ends.
+    /// The slice that is recorded doesn't matter either: it ends. If the last one that matters is still to compare itself with its first state, that is kept.
     pub fn forget_recorded(&mut self) {
-        let recorded = self.recording.take().map(|recording| recording.slot);
-        recorded.iter().chain(&self.kept.take()).for_each(end);
+        let Some(recorded) = self.recording.take() else { return };
+        if self.last_of_all().is_some_and(|last| recorded.number == last + 1) {
+            self.kept = Some(recorded.slot);
+        } else {
+            end(&recorded.slot);
+        }
+    }
+
+    /// The last slice that matters has finished.
+    pub fn forget_kept(&mut self) {
+        self.kept.take().iter().for_each(end);
     }
 
     /// A process has ended.
