@@ -76,7 +76,7 @@ fn an_exact_result_says_so_in_a_file_and_to_programs() {
         let routines = format!("\"routines\":[{{{numbers},\"way\":\"is_in_place\",\"why\":null}}]");
         assert!(result.contains(&routines), "{result}");
     }
-    for tool in ["none", "opcodes", "branches", "bpred", "memaddr", "dcache", "allcache"] {
+    for tool in ["none", "opcodes", "branches", "bpred", "memaddr", "dcache", "allcache", "cache"] {
         let outcome = superpin(&["-t", tool, "--json", "--", "/bin/true"]);
         let told = text(&outcome.stderr);
         let start = r#"{"result":"exact","tool":""#;

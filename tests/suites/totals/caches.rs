@@ -51,6 +51,7 @@ fn real_programs_miss_the_same_however_they_are_cut() {
         ("perl", "bpred --conditional gshare,10,10 --indirect 16 --top 50"),
         ("gunzip", "bpred --conditional gselect,14,7"),
         ("gunzip", "allcache"),
+        ("gunzip", "cache --by line --top 0"),
     ] {
         let job = workload::named(program).job(1);
         let serial = printed(tool, "-sp 0", &job);
@@ -132,6 +133,38 @@ fn a_warm_up_keeps_what_was_learnt_and_drops_what_was_counted() {
             assert_eq!(warm, all - before, "{tool} {way}");
             let less = total(tool, &format!("{way} -skip {START} -warm-up 1k"));
             assert_eq!(less, serial, "{tool} {way}");
+        }
+    }
+}
+
+/// What single instructions miss adds up to what all do, in whichever rows, also of code that changes and of vectors whose elements are accessed one by one.
+#[test]
+fn misses_of_instructions_are_those_of_all() {
+    let sizes = "--itlb 4,4 --dtlb 8,2 --l1i 1K,1,32 --l1d 2560,5,16 --l2 16K,4,64 --llc 64K,2,128";
+    for guest in ["code_pointers_compared.static", "code_rewritten", "string_instructions"] {
+        let job = guest::named(guest).job(2);
+        let all = printed(&format!("allcache {sizes}"), "-sp 0", &job);
+        let misses = |names: &[&str]| names.iter().map(|name| row(&all, name)[1]).sum::<u64>();
+        let expected = [
+            misses(&["ITLB fetches", "DTLB loads", "DTLB stores"]),
+            misses(&["L1I fetches"]),
+            misses(&["L1D loads", "L1D stores"]),
+            misses(&["L2 fetches", "L2 loads", "L2 stores"]),
+            misses(&["LLC fetches", "LLC loads", "LLC stores"]),
+        ];
+        for by in ["routine", "line", "instruction", "image"] {
+            let printed = printed(&format!("cache {sizes} --by {by} --top 0"), "-sp 1 -spmsec 5", &job);
+            let mut rows = printed.lines().skip_while(|line| !line.ends_with("misses, in")).skip(1);
+            let numbers =
+                |row: &str| -> Vec<u64> { row.split_whitespace().map_while(|word| word.parse().ok()).collect() };
+            let sum = numbers(rows.next().unwrap());
+            assert_eq!(sum[3..], expected, "{guest}: {printed}{all}");
+            assert_eq!(sum[0], row(&all, "L1I fetches")[0], "{guest}: {printed}{all}");
+            let mut added = vec![0; sum.len()];
+            for row in rows.take_while(|row| !row.starts_with(|first: char| first.is_alphabetic())) {
+                added.iter_mut().zip(numbers(row)).for_each(|(sum, more)| *sum += more);
+            }
+            assert_eq!(added, sum, "{guest}: {printed}");
         }
     }
 }

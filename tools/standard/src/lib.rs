@@ -1,10 +1,10 @@
 //! The standard tools, a file for each kind.
 //!
-//! * `profiles`: what was executed and accessed, added up. `traces`: what is written in order. `heap`: what is allocated.
+//! * `profiles`: what was executed and accessed, added up. `traces`: what is written in order. `caches`: simulated ones. `heap`: what is allocated. `accesses`: of data, for those who only need addresses.
 
-mod allcache;
+mod accesses;
 mod branching;
-mod dcache;
+mod caches;
 mod heap;
 mod icount;
 mod memaddr;
@@ -16,14 +16,13 @@ mod strace;
 mod threads;
 mod traces;
 
-pub use allcache::AllCache;
 pub use branching::{BranchPredictor, Branches};
-pub use dcache::DCache;
+pub use caches::{AllCache, CacheProfile, CmpCache, DCache};
 pub use heap::HeapProfile;
 pub use icount::{Icount1, Icount2};
 pub use memaddr::MemAddr;
 pub use none::Nothing;
 pub use opcodes::Opcodes;
-pub use profiles::{Bbv, Blocks, Callgrind, CmpCache, Coverage, Edges, Footprint, Hot, Mix, Reuse, SimPoints};
+pub use profiles::{Bbv, Blocks, Callgrind, Coverage, Edges, Footprint, Hot, Mix, Reuse, SimPoints};
 pub use strace::Strace;
 pub use traces::{CallTrace, ChampSim, ITrace, MallocTrace, MemTrace};

@@ -2,8 +2,8 @@
 //! made the same accesses in the same order.
 //!
 //! Each memory operand of each executed instruction is one access, implicit ones (of push, call, string instructions …) included; one that is
-//! read and written counts once. A REP instruction counts its operands once, at the address of the first step, or, with `--repeat each`, at each step; a gather or
-//! scatter counts once, at its base address.
+//! read and written counts once. A REP instruction counts its operands once, at the address of the first step, or, with `--repeat each`, at each step, and once also if rcx is 0; a gather or
+//! scatter counts once, at its base address, whatever its mask says. One word for an access is what makes it cheap; `memtrace` and `dcache` see what is really accessed.
 
 use std::arch::x86_64::{__m256i, _mm256_add_epi64, _mm256_loadu_si256, _mm256_setzero_si256};
 use std::mem::transmute;
@@ -103,7 +103,7 @@ impl Merge for Stream {
 impl Tool for MemAddr {
     const NAME: &'static str = "memaddr";
     const ABOUT: &'static str =
-        "Addresses of all memory accesses: their number, and a checksum that depends on the order";
+        "Addresses of all memory operands that are executed: their number, and a checksum that depends on the order";
     type Options = RepeatOption;
     type Local = Stream;
     type Result = [u64; 3];

@@ -3,8 +3,8 @@
 #![no_main]
 
 use standard_tools::{
-    AllCache, Bbv, Blocks, BranchPredictor, Branches, CallTrace, Callgrind, ChampSim, CmpCache, Coverage, DCache,
-    Edges, Footprint, HeapProfile, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing,
+    AllCache, Bbv, Blocks, BranchPredictor, Branches, CacheProfile, CallTrace, Callgrind, ChampSim, CmpCache, Coverage,
+    DCache, Edges, Footprint, HeapProfile, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing,
     Opcodes, Reuse, SimPoints, Strace,
 };
 
@@ -21,6 +21,7 @@ superpin_tool::image!(
     MemAddr,
     DCache,
     AllCache,
+    CacheProfile,
     ITrace,
     MemTrace,
     ChampSim,

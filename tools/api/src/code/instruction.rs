@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use isa::{Class, Extension, MemoryOperand, Operand};
+use isa::{Class, Extension, MemoryOperand, Operand, Property};
 use machine::AppPc;
 
 use super::branch::BranchKind;
@@ -82,6 +82,19 @@ impl CodeInstruction {
     /// The memory it accesses, as of [`crate::Instruction::memory_operands`].
     pub fn memory_operands(&self) -> Vec<MemoryOperand> {
         self.decoded.memory_operands().to_vec()
+    }
+
+    /// How many elements a memory operand has, as of [`crate::Instruction::elements`].
+    ///
+    /// # Panics
+    /// If there is no such operand.
+    pub fn elements(&self, operand: usize) -> usize {
+        usize::from(self.decoded.elements(operand).count)
+    }
+
+    /// Whether it has a property, as of [`crate::Instruction::is`].
+    pub fn is(&self, property: Property) -> bool {
+        self.decoded.is(property)
     }
 
     /// Whether it is a string instruction that repeats. It counts as one instruction, however often it repeats.

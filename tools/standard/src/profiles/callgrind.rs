@@ -8,10 +8,11 @@ use std::io;
 
 use superpin_tool::merge::{Merge, Sum};
 use superpin_tool::{
-    AppPc, At, BlockCounts, BranchKind, CallStack, Code, CodeInstruction, CountsBlocks, Frame, Gpr, Images, Out,
-    Repeat, SliceInfo, ThreadInfo, ThreadPath, Threads, Tool, Trace, memory,
+    AppPc, At, BlockCounts, BranchKind, CallStack, Code, CodeInstruction, CountsBlocks, Frame, Gpr, Out, Repeat,
+    SliceInfo, ThreadInfo, ThreadPath, Threads, Tool, Trace, memory,
 };
 
+use super::places::Places;
 use crate::repeat::RepeatOption;
 
 /// Options.
@@ -152,9 +153,11 @@ impl Tool for Callgrind {
         if let Some(main) = out.images().all().iter().find(|image| image.is_main()) {
             writeln!(out, "cmd: {}", main.path().display())?;
         }
+        write!(out, "desc: ")?;
+        self.options.repeat.say(out)?;
         writeln!(out, "positions: instr line\nevents: Ir\nsummary: {}\n", code.total())?;
         let images = out.images();
-        let mut places = Places { images, known: HashMap::new() };
+        let mut places = Places::new(images);
         let (mut written, mut of_file) = (None, String::new());
         for instruction in code.instructions() {
             let place = places.of(instruction.address());
@@ -188,35 +191,4 @@ fn calls_at<'a>(
 ) -> impl Iterator<Item = &'a (u64, u64, u64)> {
     let is_call = matches!(instruction.branch(), Some(BranchKind::Call | BranchKind::IndirectCall));
     calls.get(&instruction.next_address().0).filter(|_| is_call).into_iter().flatten()
-}
-
-/// Where code is from.
-#[derive(Clone, PartialEq, Eq)]
-struct Place {
-    image: String,
-    routine: String,
-    line: Option<(String, u32)>,
-}
-
-impl Place {
-    fn line(&self) -> (&str, u32) {
-        self.line.as_ref().map_or(("???", 0), |(file, line)| (file, *line))
-    }
-}
-
-struct Places<'a> {
-    images: &'a Images,
-    /// Names as people write them, by the routine's address.
-    known: HashMap<u64, String>,
-}
-
-impl Places<'_> {
-    fn of(&mut self, address: AppPc) -> Place {
-        let image = self.images.at(address).map_or("???".into(), |image| image.path().display().to_string());
-        let routine = self.images.routine_at(address).map_or("???".into(), |routine| {
-            self.known.entry(routine.address().0).or_insert_with(|| routine.demangled()).clone()
-        });
-        let line = self.images.line_at(address).map(|line| (line.file, line.line));
-        Place { image, routine, line }
-    }
 }

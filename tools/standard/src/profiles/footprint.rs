@@ -10,7 +10,7 @@ use superpin_tool::{
     AddressHasher, AppPc, BlockCounts, Code, CountsBlocks, Images, Out, Repeat, SliceInfo, Tool, Trace, clap,
 };
 
-use super::accesses::{self, Access, LOADS, STORES};
+use crate::accesses::{self, Access, LOADS, STORES};
 use crate::repeat;
 
 /// Options.

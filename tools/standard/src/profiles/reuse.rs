@@ -5,8 +5,8 @@ use superpin_tool::merge::{Merge, Sum};
 use superpin_tool::serde::{Deserialize, Serialize};
 use superpin_tool::{Out, Repeat, SliceInfo, Tool, Trace, clap};
 
-use super::accesses::{self, Access};
 use super::stack::{Part, Stack};
+use crate::accesses::{self, Access};
 use crate::repeat;
 
 /// Options.

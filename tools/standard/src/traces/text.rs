@@ -1,15 +1,31 @@
 //! `itrace` and `memtrace`: what was executed, and which memory was accessed, as text in order, in the form of Pin's examples `itrace` and `pinatrace`.
 //!
-//! A REP instruction has one line, and one for each operand, at the address of the first step; a gather or scatter one, at its base address. An access of a conditional move has a line whether its
-//! condition holds or not.
+//! Of a REP instruction the first step has lines, or each with `--repeat each`; with rcx 0 it accesses nothing. Of a gather or scatter each element that its mask leaves in has one, of
+//! a masked move all that lie side by side together. An access of a conditional move has a line whether its condition holds or not: it is made in both cases.
 
-use superpin_tool::{Arg, NoOptions, Out, Stream, Tool, Trace};
+use std::io;
+
+use superpin_tool::{Arg, Out, Repeat, Stream, Tool, Trace};
+
+use crate::accesses::{self, Access, LOADS, STORES};
+use crate::repeat::RepeatOption;
 
 /// `itrace`.
-pub struct ITrace;
+pub struct ITrace {
+    repeat: RepeatOption,
+}
 
 /// `memtrace`.
-pub struct MemTrace;
+pub struct MemTrace {
+    repeat: RepeatOption,
+}
+
+/// The last lines, which aren't of what was executed.
+fn ends(repeat: RepeatOption, out: &mut Out<'_>) -> io::Result<()> {
+    write!(out, "#")?;
+    repeat.say(out)?;
+    writeln!(out, "#eof")
+}
 
 /// Lines that are put together before they are appended.
 const TOGETHER: usize = 1024;
@@ -25,11 +41,15 @@ impl Tool for ITrace {
     const NAME: &'static str = "itrace";
     const ABOUT: &'static str = "Write the addresses of all executed instructions, in order";
     const STREAM: bool = true;
-    type Options = NoOptions;
+    type Options = RepeatOption;
     superpin_tool::auto_merge!(Stream);
 
-    fn new(_: NoOptions) -> Result<Self, String> {
-        Ok(Self)
+    fn new(repeat: RepeatOption) -> Result<Self, String> {
+        Ok(Self { repeat })
+    }
+
+    fn repeat(&self) -> Repeat {
+        self.repeat.repeat
     }
 
     fn instrument(&self, trace: &Trace<'_, Stream>) {
@@ -50,52 +70,53 @@ impl Tool for ITrace {
         }
     }
 
-    fn fini(&self, _: Stream, out: &mut Out<'_>) -> std::io::Result<()> {
-        writeln!(out, "#eof")
+    fn fini(&self, _: Stream, out: &mut Out<'_>) -> io::Result<()> {
+        ends(self.repeat, out)
     }
 }
-
-/// In the second word of an access.
-const IS_WRITE: u64 = 1 << 30;
 
 impl Tool for MemTrace {
     const NAME: &'static str = "memtrace";
     const ABOUT: &'static str = "Write the addresses and sizes of all memory accesses, in order";
     const STREAM: bool = true;
-    type Options = NoOptions;
+    type Options = RepeatOption;
     superpin_tool::auto_merge!(Stream);
 
-    fn new(_: NoOptions) -> Result<Self, String> {
-        Ok(Self)
+    fn new(repeat: RepeatOption) -> Result<Self, String> {
+        Ok(Self { repeat })
+    }
+
+    fn repeat(&self) -> Repeat {
+        self.repeat.repeat
     }
 
     fn instrument(&self, trace: &Trace<'_, Stream>) {
         for instruction in trace.instructions() {
-            let operands = instruction.memory_operands();
-            let reads = operands.iter().enumerate().filter(|(_, operand)| operand.read).map(|of| (of, 0));
-            let writes = operands.iter().enumerate().filter(|(_, operand)| operand.write).map(|of| (of, IS_WRITE));
-            for ((n, operand), kind) in reads.chain(writes) {
-                instruction.buffer((Arg::Pc, kind | u64::from(operand.size), Arg::MemoryAddress(n)));
+            for [address, what, last] in [LOADS, STORES].iter().flat_map(|kinds| accesses::words(&instruction, *kinds))
+            {
+                instruction.buffer((Arg::Pc, address, what, last));
             }
         }
     }
 
     fn drain(&self, stream: &mut Stream, words: &[u64]) {
         let mut lines = Vec::with_capacity(TOGETHER * 48);
-        for some in words.as_chunks::<3>().0.chunks(TOGETHER) {
+        for some in words.as_chunks::<4>().0.chunks(TOGETHER) {
             lines.clear();
-            for &[pc, kind, address] in some {
-                append_hex(&mut lines, pc);
-                lines.extend_from_slice(if kind & IS_WRITE != 0 { b": W " } else { b": R " });
-                append_hex(&mut lines, address);
-                lines.extend_from_slice(format!(" {}\n", kind & (IS_WRITE - 1)).as_bytes());
+            for &[pc, address, what, last] in some {
+                accesses::of(&[address, what, last], |Access { address, size, kinds }| {
+                    append_hex(&mut lines, pc);
+                    lines.extend_from_slice(if kinds == STORES { b": W " } else { b": R " });
+                    append_hex(&mut lines, address);
+                    lines.extend_from_slice(format!(" {size}\n").as_bytes());
+                });
             }
             stream.write(&lines);
         }
     }
 
-    fn fini(&self, _: Stream, out: &mut Out<'_>) -> std::io::Result<()> {
-        writeln!(out, "#eof")
+    fn fini(&self, _: Stream, out: &mut Out<'_>) -> io::Result<()> {
+        ends(self.repeat, out)
     }
 }
 

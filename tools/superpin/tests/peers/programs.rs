@@ -22,7 +22,7 @@ pub fn is_there(program: &str) -> bool {
 
 /// Compiles a program of `apps` into another folder.
 pub fn compiled(source: &str, options: &[&str], folder: &Path) -> PathBuf {
-    let program = folder.join(source.trim_end_matches(".c"));
+    let program = folder.join(source.rsplit_once('.').map_or(source, |(name, _)| name));
     let mut command = Command::new("gcc");
     command.args(["-O1", "-g", "-no-pie", "-fcf-protection=none", "-fno-stack-protector"]).args(options);
     succeeds(command.arg("-o").arg(&program).arg(Path::new(FOLDER).join(source)));

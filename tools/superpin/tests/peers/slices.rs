@@ -6,7 +6,7 @@ use superpin_tool::testing::Runs;
 use super::programs::SUPERPIN;
 
 /// Tools with options. Each commit's run has some of them.
-const TOOLS: [&str; 15] = [
+const TOOLS: [&str; 16] = [
     "champsim",
     "calltrace --arguments 2 --returns",
     "malloctrace",
@@ -22,6 +22,7 @@ const TOOLS: [&str; 15] = [
     "heap --top 0",
     "reuse",
     "cmpcache --cores 2 --l1 4K,2,64",
+    "cache --processor zen4 --by instruction --top 0",
 ];
 
 /// Rounds in which each tool comes once.

@@ -1,19 +1,21 @@
 //! `dcache`: accesses and misses of a data cache with one line for each set.
 //!
-//! An access is what it is for [`crate::MemAddr`]; one that reaches into a second line counts twice. A slice can't know what the cache holds
+//! An access that reaches into a second line counts twice. A slice can't know what the cache holds
 //! when it begins. So it notes for each set the line that it used first, and the last one: whether the first was a miss
 //! is known when the slices are put together.
 
 use superpin_tool::json::{Value, json};
-use superpin_tool::{Arg, Out, Repeat, SliceInfo, Tool, Trace};
+use superpin_tool::{Out, Repeat, SliceInfo, Tool, Trace};
 
-use crate::repeat;
+use crate::accesses::{self, Access};
+use crate::repeat::RepeatOption;
 
 /// The tool.
 pub struct DCache {
     /// Bits of an address that tell a place in a line.
     line_bits: u32,
     sets: usize,
+    repeat: RepeatOption,
 }
 
 /// The cache's shape.
@@ -25,6 +27,8 @@ pub struct Shape {
     /// Bytes of a line, a power of two
     #[arg(long, value_name = "BYTES", default_value_t = 64)]
     line: u64,
+    #[command(flatten)]
+    repeat: RepeatOption,
 }
 
 /// A line's number, plus 1; 0 if there was none yet.
@@ -93,15 +97,15 @@ impl Tool for DCache {
         if sets > 1 << 24 {
             return Err("a cache has at most 16777216 lines".into());
         }
-        Ok(Self { line_bits: shape.line.trailing_zeros(), sets: sets as usize })
+        Ok(Self { line_bits: shape.line.trailing_zeros(), sets: sets as usize, repeat: shape.repeat })
+    }
+
+    fn repeat(&self) -> Repeat {
+        self.repeat.repeat
     }
 
     fn instrument(&self, trace: &Trace<'_, Cache>) {
-        for instruction in trace.instructions() {
-            for (n, operand) in instruction.memory_operands().iter().enumerate() {
-                instruction.buffer((Arg::MemoryAddress(n), operand.size.max(1)));
-            }
-        }
+        trace.instructions().for_each(|instruction| accesses::buffer(&instruction));
     }
 
     fn begin(&self, _: SliceInfo) -> Cache {
@@ -109,13 +113,13 @@ impl Tool for DCache {
     }
 
     fn drain(&self, cache: &mut Cache, words: &[u64]) {
-        for &[address, size] in words.as_chunks::<2>().0 {
+        accesses::each(words, |Access { address, size, .. }| {
             let (first, last) = (address >> self.line_bits, address.wrapping_add(size - 1) >> self.line_bits);
             cache.access(first + 1);
             if last != first {
                 cache.access(last + 1);
             }
-        }
+        });
     }
 
     fn finish(&self, cache: &Cache) -> Self::Result {
@@ -134,11 +138,11 @@ impl Tool for DCache {
         writeln!(out, "Accesses: {}", out.total(total.accesses))?;
         let percent = 100.0 * total.misses as f64 / total.accesses.max(1) as f64;
         writeln!(out, "Misses: {} ({percent:.2} %)", out.total(total.misses))?;
-        repeat::say(Repeat::Once, out)
+        self.repeat.say(out)
     }
 
     fn values(&self, total: &Cache) -> Option<Value> {
-        let repetitions = Repeat::Once.to_string();
+        let repetitions = self.repeat.repeat.to_string();
         Some(json!({ "accesses": total.accesses, "misses": total.misses, "repetitions": repetitions }))
     }
 }

@@ -1,9 +1,8 @@
-//! Sizes of TLBs and caches.
+//! Sizes of TLBs and caches, as options write them.
 
 use std::str::FromStr;
 
 use superpin_tool::models::{CacheShape, HierarchyShape};
-use superpin_tool::{Repeat, clap};
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
@@ -25,7 +24,7 @@ impl FromStr for Tlb {
 
 /// A cache, or none.
 #[derive(Clone, Copy, Debug)]
-pub struct Lower(Option<CacheShape>);
+pub struct Lower(pub Option<CacheShape>);
 
 impl FromStr for Lower {
     type Err = String;
@@ -33,32 +32,6 @@ impl FromStr for Lower {
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "none" { Ok(Self(None)) } else { text.parse().map(|shape| Self(Some(shape))) }
     }
-}
-
-/// The options.
-#[derive(clap::Args, Clone, Debug)]
-pub struct Options {
-    /// TLB for instructions, of pages of 4 KB
-    #[arg(long, value_name = "ENTRIES,WAYS", default_value = "128,8")]
-    itlb: Tlb,
-    /// TLB for data
-    #[arg(long, value_name = "ENTRIES,WAYS", default_value = "64,4")]
-    dtlb: Tlb,
-    /// First cache for instructions
-    #[arg(long, value_name = "SIZE,WAYS,LINE", default_value = "32K,8,64")]
-    l1i: CacheShape,
-    /// First cache for data
-    #[arg(long, value_name = "SIZE,WAYS,LINE", default_value = "32K,8,64")]
-    l1d: CacheShape,
-    /// Second cache, for what these two miss; or none
-    #[arg(long, value_name = "SIZE,WAYS,LINE", default_value = "1M,16,64")]
-    l2: Lower,
-    /// Last cache; or none
-    #[arg(long, value_name = "SIZE,WAYS,LINE", default_value = "8M,16,64")]
-    llc: Lower,
-    /// Whether a string instruction that repeats (REP) accesses memory with each repetition, or is followed in its first one only
-    #[arg(long, value_enum, default_value_t = Repeat::Each)]
-    pub repeat: Repeat,
 }
 
 /// A TLB or cache, as it is printed.
@@ -81,8 +54,25 @@ pub struct Shapes {
     pub fetched: u64,
 }
 
-impl Options {
-    /// What they ask for.
+/// The sizes that are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// TLB for instructions.
+    pub itlb: Tlb,
+    /// TLB for data.
+    pub dtlb: Tlb,
+    /// First cache for instructions.
+    pub l1i: CacheShape,
+    /// First cache for data.
+    pub l1d: CacheShape,
+    /// Second cache, for what these two miss.
+    pub l2: Lower,
+    /// Last cache.
+    pub llc: Lower,
+}
+
+impl Sizes {
+    /// What they come to.
     ///
     /// # Errors
     /// A text for the user, if there are no such caches.

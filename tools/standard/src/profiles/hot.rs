@@ -5,7 +5,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::Merge;
@@ -13,7 +12,8 @@ use superpin_tool::{
     AppPc, BlockCounts, BranchKind, Code, CodeInstruction, Images, Out, Repeat, SliceInfo, Tool, Trace,
 };
 
-use super::source::Sources;
+use super::places::shown;
+use super::sources::Sources;
 use crate::repeat::RepeatOption;
 
 /// Options.
@@ -172,10 +172,6 @@ impl Hot {
     ) -> io::Result<()> {
         let images = out.images();
         let place = |address| images.line_at(AppPc(address)).map(|line| line.to_string());
-        let here = std::env::current_dir().unwrap_or_default();
-        // Below the folder where superpin was started the rest of the path is enough.
-        let shown =
-            |path: &str| Path::new(path).strip_prefix(&here).map_or(path.to_owned(), |rest| rest.display().to_string());
         writeln!(out, "\n{} in {}: {:.2} %", routine.name, routine.image, percent(routine.total, all))?;
         for Loop { head, end, total, rounds } in loops(&routine.code).into_iter().take(self.options.each) {
             let from = place(head).map_or(String::new(), |line| format!(", from {}", shown(&line)));

@@ -1,11 +1,41 @@
-//! What is instrumented, and what is printed.
+//! `allcache`: the instruction and data TLBs and the caches of a processor, in three levels.
 
 use superpin_tool::json::{Value, json};
-use superpin_tool::{Arg, At, Block, MemoryOperand, Out, Property, Repeat, SliceInfo, Tool, Trace};
+use superpin_tool::models::CacheShape;
+use superpin_tool::{Arg, At, Out, Repeat, SliceInfo, Tool, Trace, clap};
 
-use super::options::{Options, Shapes};
-use super::seen::{ByKind, FETCH, KINDS, LOAD, STORE, Seen, access, element, masked};
+use super::seen::{ByKind, Seen as SeenBy, Totals};
+use super::shapes::{Lower, Shapes, Sizes, Tlb};
+use super::words::{self, FETCH, KINDS, LOAD, STORE};
 use crate::repeat;
+
+type Seen = SeenBy<Totals>;
+
+/// Options.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Options {
+    /// TLB for instructions, of pages of 4 KB
+    #[arg(long, value_name = "ENTRIES,WAYS", default_value = "128,8")]
+    itlb: Tlb,
+    /// TLB for data
+    #[arg(long, value_name = "ENTRIES,WAYS", default_value = "64,4")]
+    dtlb: Tlb,
+    /// First cache for instructions
+    #[arg(long, value_name = "SIZE,WAYS,LINE", default_value = "32K,8,64")]
+    l1i: CacheShape,
+    /// First cache for data
+    #[arg(long, value_name = "SIZE,WAYS,LINE", default_value = "32K,8,64")]
+    l1d: CacheShape,
+    /// Second cache, for what these two miss; or none
+    #[arg(long, value_name = "SIZE,WAYS,LINE", default_value = "1M,16,64")]
+    l2: Lower,
+    /// Last cache; or none
+    #[arg(long, value_name = "SIZE,WAYS,LINE", default_value = "8M,16,64")]
+    llc: Lower,
+    /// Whether a string instruction that repeats (REP) accesses memory with each repetition, or is followed in its first one only
+    #[arg(long, value_enum, default_value_t = Repeat::Each)]
+    repeat: Repeat,
+}
 
 /// Simulates TLBs and caches, all with LRU replacement.
 ///
@@ -17,49 +47,7 @@ pub struct AllCache {
 }
 
 fn executed(seen: &mut Seen, instructions: u64) {
-    let fetches = &mut seen.accesses[FETCH as usize].0;
-    *fetches = fetches.wrapping_add(instructions);
-}
-
-impl AllCache {
-    /// Fetches by the first instruction of a line, after another line in this block: of what follows in that line nothing else was fetched since.
-    fn instrument_block(&self, block: &Block<'_, Seen>) {
-        let line_bits = self.shapes.fetched.trailing_zeros();
-        let mut last = None;
-        for instruction in block.instructions() {
-            let (first, end) = (instruction.address().0, instruction.next_address().0 - 1);
-            let lines = (first >> line_bits, end >> line_bits);
-            if last != Some(lines.0) || lines.0 != lines.1 {
-                instruction.buffer((Arg::Pc, access(FETCH, end - first + 1)));
-            }
-            last = Some(lines.1);
-            if instruction.is(Property::Prefetch) {
-                continue;
-            }
-            for (n, operand) in instruction.memory_operands().iter().enumerate() {
-                let kind = kind(operand);
-                let elements = instruction.elements(n);
-                if elements == 1 && !operand.inexact {
-                    instruction.buffer((Arg::MemoryAddress(n), access(kind, operand.size.max(1).into())));
-                    continue;
-                }
-                if let Some((register, bytes)) = instruction.opmask(n) {
-                    let shape = elements as u64 | u64::from(bytes) << 8;
-                    instruction.buffer((Arg::MemoryAddress(n), masked(kind), Arg::Mask(register), shape));
-                    continue;
-                }
-                for element_number in 0..elements {
-                    let address = Arg::ElementAddress { operand: n, element: element_number };
-                    let size = Arg::ElementSize { operand: n, element: element_number };
-                    instruction.buffer((address, element(kind), size));
-                }
-            }
-        }
-    }
-}
-
-fn kind(operand: &MemoryOperand) -> u64 {
-    if operand.read { LOAD } else { STORE }
+    seen.executed(instructions);
 }
 
 impl Tool for AllCache {
@@ -71,7 +59,8 @@ impl Tool for AllCache {
     type Total = Seen;
 
     fn new(options: Options) -> Result<Self, String> {
-        Ok(Self { shapes: options.shapes()?, repeat: options.repeat })
+        let Options { itlb, dtlb, l1i, l1d, l2, llc, repeat } = options;
+        Ok(Self { shapes: Sizes { itlb, dtlb, l1i, l1d, l2, llc }.shapes()?, repeat })
     }
 
     fn repeat(&self) -> Repeat {
@@ -81,7 +70,7 @@ impl Tool for AllCache {
     fn instrument(&self, trace: &Trace<'_, Seen>) {
         for block in trace.blocks() {
             block.call(At::Anywhere, executed, (Arg::BlockInstructions,));
-            self.instrument_block(&block);
+            words::instrument(&block, self.shapes.fetched, |_| 0);
         }
     }
 
@@ -115,7 +104,7 @@ impl Tool for AllCache {
         repeat::say(self.repeat, out)?;
         let lines = |kinds: &ByKind| kinds.iter().map(|count| count.0).sum::<u64>();
         // A number that depends on all others.
-        let all = total.misses.iter().map(lines).sum::<u64>() + lines(&total.tlb_misses);
+        let all = total.misses.caches.iter().map(lines).sum::<u64>() + lines(&total.misses.tlbs);
         writeln!(out, "Misses: {}", out.total(all))
     }
 
@@ -142,12 +131,12 @@ impl AllCache {
         let mut push = |cache, kind: usize, accesses: &ByKind, misses: &ByKind| {
             rows.push(Row { cache, kind, accesses: accesses[kind].0, misses: misses[kind].0 });
         };
-        let fetch = FETCH as usize;
-        push("ITLB", fetch, &seen.accesses, &seen.tlb_misses);
-        [LOAD, STORE].into_iter().for_each(|kind| push("DTLB", kind as usize, &seen.tlb_accesses, &seen.tlb_misses));
-        push("L1I", fetch, &seen.accesses, &seen.misses[0]);
-        [LOAD, STORE].into_iter().for_each(|kind| push("L1D", kind as usize, &seen.accesses, &seen.misses[0]));
-        for (lower, levels) in self.shapes.lower.iter().zip(seen.misses.windows(2)) {
+        let caches = &seen.misses.caches;
+        push("ITLB", FETCH, &seen.accesses, &seen.misses.tlbs);
+        [LOAD, STORE].into_iter().for_each(|kind| push("DTLB", kind, &seen.tlb_accesses, &seen.misses.tlbs));
+        push("L1I", FETCH, &seen.accesses, &caches[0]);
+        [LOAD, STORE].into_iter().for_each(|kind| push("L1D", kind, &seen.accesses, &caches[0]));
+        for (lower, levels) in self.shapes.lower.iter().zip(caches.windows(2)) {
             (0..KINDS.len()).for_each(|kind| push(lower.name, kind, &levels[0], &levels[1]));
         }
         rows

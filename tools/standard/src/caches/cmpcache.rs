@@ -8,7 +8,7 @@ use superpin_tool::models::{CacheShape, Hierarchy, HierarchyShape};
 use superpin_tool::serde::{Deserialize, Serialize};
 use superpin_tool::{OnThread, Out, Repeat, SliceInfo, ThreadEvent, Tool, Trace, clap};
 
-use super::accesses::{self, Access};
+use crate::accesses::{self, Access};
 use crate::repeat;
 
 /// Cores at most.

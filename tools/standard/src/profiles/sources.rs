@@ -33,7 +33,7 @@ mod tests {
     fn lines_of_files_that_are_there_have_a_text() {
         let mut sources = Sources::default();
         assert_eq!(sources.line(file!().rsplit_once('/').unwrap().1, 1), None);
-        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/src/profiles/hot/source.rs");
+        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/src/profiles/sources.rs");
         assert_eq!(sources.line(here, 3).as_deref(), Some("use std::collections::HashMap;"));
         assert_eq!((sources.line(here, 0), sources.line(here, 1 << 20), sources.line("/", 1)), (None, None, None));
     }

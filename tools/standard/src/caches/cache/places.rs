@@ -1,0 +1,83 @@
+//! Misses by instruction.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use superpin_tool::AddressHasher;
+use superpin_tool::merge::Merge;
+use superpin_tool::serde::{Deserialize, Serialize};
+
+use crate::caches::seen::{LEVELS, Missed, Misses};
+use crate::caches::words::{Access, KINDS};
+
+/// What is counted of an instruction while it is executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(crate = "superpin_tool::serde")]
+pub struct Counts {
+    /// Accesses of which there may be another number each time, by kind. All others follow from how often it was executed.
+    pub counted: [u64; KINDS.len()],
+    /// Misses of TLBs, by kind.
+    pub tlbs: [u64; KINDS.len()],
+    /// Misses of caches, by level and kind.
+    pub caches: [[u64; KINDS.len()]; LEVELS],
+}
+
+impl Merge for Counts {
+    fn merge(&mut self, next: Self) {
+        let mut all = self.counted.iter_mut().chain(&mut self.tlbs).chain(self.caches.as_flattened_mut());
+        let more = next.counted.iter().chain(&next.tlbs).chain(next.caches.as_flattened());
+        all.by_ref().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
+    }
+}
+
+/// By the instruction's address. Of most there is nothing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(crate = "superpin_tool::serde", from = "Vec<(u64, Counts)>", into = "Vec<(u64, Counts)>")]
+pub struct ByPlace(HashMap<u64, Counts, BuildHasherDefault<AddressHasher>>);
+
+impl From<Vec<(u64, Counts)>> for ByPlace {
+    fn from(counts: Vec<(u64, Counts)>) -> Self {
+        Self(counts.into_iter().collect())
+    }
+}
+
+impl From<ByPlace> for Vec<(u64, Counts)> {
+    fn from(ByPlace(counts): ByPlace) -> Self {
+        let mut counts: Self = counts.into_iter().collect();
+        counts.sort_unstable_by_key(|(address, _)| *address);
+        counts
+    }
+}
+
+impl Merge for ByPlace {
+    fn merge(&mut self, next: Self) {
+        for (address, counts) in next.0 {
+            self.0.entry(address).or_default().merge(counts);
+        }
+    }
+}
+
+/// Bits of a kind in a tag.
+const KIND_BITS: u32 = 2;
+
+impl Misses for ByPlace {
+    /// Address and kind.
+    type Tag = u64;
+
+    #[inline(always)]
+    fn tag(&mut self, access: &Access) -> u64 {
+        if access.is_counted {
+            self.0.entry(access.place).or_default().counted[usize::from(access.kind)] += 1;
+        }
+        access.place << KIND_BITS | u64::from(access.kind)
+    }
+
+    fn count(&mut self, tag: u64, missed: Missed) {
+        let counts = self.0.entry(tag >> KIND_BITS).or_default();
+        let kinds = match missed {
+            Missed::Tlb => &mut counts.tlbs,
+            Missed::Cache(level) => &mut counts.caches[level],
+        };
+        kinds[tag as usize & ((1 << KIND_BITS) - 1)] += 1;
+    }
+}
