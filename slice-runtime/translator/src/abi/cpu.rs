@@ -2,8 +2,6 @@
 
 use machine::{Registers, XState, flags};
 
-use super::state_map::flags_in;
-
 /// The app's state while the code cache is left.
 #[repr(C)]
 #[derive(Clone)]
@@ -38,4 +36,10 @@ impl Cpu {
     pub fn rflags_before(&self) -> u64 {
         self.registers.rflags & !flags::ARITHMETIC | flags_in(self.flags_before)
     }
+}
+
+/// The arithmetic flags that rax holds, as `lahf` and `seto al` put them there. OF may have been taken from it already, which changes al.
+pub(super) fn flags_in(rax: u64) -> u64 {
+    let overflow = matches!(rax as u8, 1 | 0x80);
+    rax >> 8 & (flags::ARITHMETIC & 0xff) | if overflow { flags::OF } else { 0 }
 }

@@ -8,6 +8,7 @@ use std::fmt;
 
 use machine::{Gpr, Registers, flags};
 
+use super::cpu::flags_in;
 use super::spill::{HOME_R9, HOME_R10, HOMES, SLOT_HELD, SLOT_R11, SPILL_SLOTS};
 use super::step::{behind_step, stepped_at};
 use super::thread_state::ThreadState;
@@ -118,12 +119,6 @@ pub fn borrowed(r: Gpr, slot: usize) -> u8 {
 /// Packs rax, whose value is in a slot while it holds the flags.
 pub fn borrowed_for_flags(slot: usize) -> u8 {
     borrowed(Gpr::Rax, slot | WITH_FLAGS)
-}
-
-/// The arithmetic flags that rax holds, see [`WITH_FLAGS`].
-pub(super) fn flags_in(rax: u64) -> u64 {
-    let overflow = matches!(rax as u8, 1 | 0x80);
-    rax >> 8 & (flags::ARITHMETIC & 0xff) | if overflow { flags::OF } else { 0 }
 }
 
 impl MapEntry {
