@@ -64,9 +64,39 @@ fn known() -> MutexGuard<'static, Known> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes what people call a routine. Its address is that of code of the image.
+/// In [`INSERTING`]: the tool looks at code, and inserts no routine now.
+const INSTRUMENTS: u64 = u64::MAX;
+/// The routine that the tool inserts now, or [`INSTRUMENTS`]; 0: it doesn't look at code.
+static INSERTING: AtomicU64 = AtomicU64::new(0);
+
+/// Has the tool look at code. A message about what fails meanwhile says so.
+pub fn while_instrumenting<R>(look: impl FnOnce() -> R) -> R {
+    INSERTING.store(INSTRUMENTS, Ordering::Relaxed);
+    let seen = look();
+    INSERTING.store(0, Ordering::Relaxed);
+    seen
+}
+
+/// The routine that was named last is inserted.
+pub fn was_inserted() {
+    INSERTING.store(INSTRUMENTS, Ordering::Relaxed);
+}
+
+/// What the tool does now in `instrument`, for people: what is to stand behind its name.
+pub fn instrumenting() -> Option<String> {
+    match INSERTING.load(Ordering::Relaxed) {
+        0 => None,
+        INSTRUMENTS => Some("in its function instrument".into()),
+        routine => Some(format!("where it inserts {}", named(routine))),
+    }
+}
+
+/// Notes what people call a routine that is about to be inserted. Its address is that of code of the image.
 pub fn name(routine: usize, name: &'static str) {
     known().names.entry(routine).or_insert(name);
+    if INSERTING.load(Ordering::Relaxed) != 0 {
+        INSERTING.store(routine as u64, Ordering::Relaxed);
+    }
 }
 
 /// The same, of a name that is made for it. It stays for as long as the process lives.

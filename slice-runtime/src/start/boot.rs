@@ -113,10 +113,15 @@ fn pages_of_copy(copy: Range<u64>) -> Option<Range<u64>> {
 fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
     if let Some(slot) = OwnSlot::current() {
         engine::check::give_up();
-        match engine::routines::current() {
-            Some(routine) => slot.fail(&format_args!("{routine} failed: {info}")),
-            None => slot.fail(&format_args!("the tool or the runtime failed: {info}")),
+        if let Some(routine) = engine::routines::current() {
+            slot.fail(&format_args!("{routine} failed: {info}"));
         }
+        if let Some(doing) = engine::routines::instrumenting() {
+            // SAFETY: this is a taken-over process.
+            let name = tool_args(unsafe { header() }).first().map_or("".into(), |name| name.to_string_lossy());
+            slot.fail(&format_args!("the tool {name} failed {doing}: {info}"));
+        }
+        slot.fail(&format_args!("the tool or the runtime failed: {info}"));
     }
     // Nothing can unwind through translated code.
     std::process::abort();

@@ -15,6 +15,10 @@ const USAGE: &str = "superpin detach PID: a process that superpin follows goes o
 
 /// How often it is looked whether it has been let go.
 const LOOK: Duration = Duration::from_millis(5);
+/// How often at most whether a superpin follows the process by now.
+const MOST_LOOKS: u32 = 400;
+/// How often at least.
+const FEW_LOOKS: u32 = 10;
 
 /// Reads what is behind the word, asks for it, and waits until it is done.
 ///
@@ -26,22 +30,57 @@ pub fn detach(args: &[OsString]) -> Result<(), Failure> {
         _ => None,
     };
     let pid = pid.ok_or_else(|| Failure::Unsupported(USAGE.into()))?;
-    let gone = || Failure::Unsupported(format!("there is no process {pid}"));
-    let status = Status::of(pid).map_err(|_| gone())?;
-    let tracer = status.number::<i32>("TracerPid").filter(|tracer| *tracer != 0);
-    let parent = status.number::<i32>("PPid").filter(|parent| *parent != 0);
-    let (superpin, pid) = match (tracer, parent) {
-        (Some(tracer), _) if is_superpin(tracer) => (tracer, pid),
-        _ if is_superpin(pid) => (pid, pid),
-        // One of the slices, which look like the app.
-        (_, Some(parent)) if is_superpin(parent) => (parent, parent),
-        _ => return Err(Failure::Unsupported(format!("superpin doesn't follow process {pid}"))),
+    let mut looks = 0;
+    let (superpin, process) = loop {
+        if let Some(found) = who_follows(pid)? {
+            break found;
+        }
+        // One that has been told to attach does soon, unless it has let the process go already. One that has just been started hasn't its arguments yet.
+        if looks == MOST_LOOKS || looks >= FEW_LOOKS && !is_attaching_to(pid) {
+            return Err(Failure::Unsupported(format!("superpin doesn't follow process {pid}")));
+        }
+        std::thread::sleep(LOOK);
+        looks += 1;
     };
-    ask_to_detach(superpin, pid).map_err(|source| Failure::System { action: "ask superpin to let it go", source })?;
-    while tracer.is_some() && Status::of(pid).is_ok_and(|status| status.number("TracerPid") == tracer) {
+    ask_to_detach(superpin, process)
+        .map_err(|source| Failure::System { action: "ask superpin to let it go", source })?;
+    while Status::of(pid).is_ok_and(|status| tracer_in(&status) == Some(superpin)) {
         std::thread::sleep(LOOK);
     }
     Ok(())
+}
+
+/// The superpin that follows a process, and the number by which it is to be asked. `None` if none does.
+///
+/// # Errors
+/// If there is no such process.
+fn who_follows(pid: i32) -> Result<Option<(i32, i32)>, Failure> {
+    let gone = |_| Failure::Unsupported(format!("there is no process {pid}"));
+    let status = Status::of(pid).map_err(gone)?;
+    let parent = status.number::<i32>("PPid").filter(|parent| *parent != 0);
+    Ok(match (tracer_in(&status), parent) {
+        (Some(tracer), _) if is_superpin(tracer) => Some((tracer, pid)),
+        _ if is_superpin(pid) => Some((pid, pid)),
+        // One of the slices, which look like the app.
+        (_, Some(parent)) if is_superpin(parent) => Some((parent, parent)),
+        _ => None,
+    })
+}
+
+fn tracer_in(status: &Status) -> Option<i32> {
+    status.number("TracerPid").filter(|tracer| *tracer != 0)
+}
+
+/// Whether a superpin has been started with `-pid` and this process.
+fn is_attaching_to(pid: i32) -> bool {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
+    let numbers = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let asks = |superpin: &i32| {
+        let words = std::fs::read(format!("/proc/{superpin}/cmdline")).unwrap_or_default();
+        let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
+        words.windows(2).any(|pair| pair == [b"-pid", pid.to_string().as_bytes()])
+    };
+    numbers.filter(asks).any(is_superpin)
 }
 
 /// Whether a process runs superpin, or a tool image.

@@ -32,10 +32,7 @@ impl Selection {
         *ASKED.get_or_init(|| match env::var("SUITE").as_deref() {
             Ok("all") => Self::All,
             Ok(other) if !other.is_empty() => panic!("SUITE={other}: there is only `all`"),
-            _ => Self::Round(match env::var("SUITE_ROUND") {
-                Ok(number) => number.parse().unwrap_or_else(|_| panic!("SUITE_ROUND={number} is not a number")),
-                Err(_) => round_of_commit(),
-            }),
+            _ => Self::Round(round()),
         })
     }
 
@@ -80,6 +77,17 @@ fn mixed(number: u64) -> u64 {
     let b = (a ^ (a >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let c = (b ^ (b >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (c ^ (c >> 31)) >> 32
+}
+
+/// The round's number, also where everything comes.
+///
+/// # Panics
+/// If `SUITE_ROUND` isn't a number.
+pub fn round() -> u64 {
+    match env::var("SUITE_ROUND") {
+        Ok(number) => number.parse().unwrap_or_else(|_| panic!("SUITE_ROUND={number} is not a number")),
+        Err(_) => round_of_commit(),
+    }
 }
 
 /// The number of commits; for a clone that has only some of them the commit's own number, and for a copy without any always the same.

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use crate::guest::Guest;
 use crate::run::{Outcome, Scratch, run};
+use crate::selection;
 use crate::superpin::example;
 use crate::switches;
 
@@ -17,14 +18,14 @@ pub struct Watched<'a> {
     pub rounds: u64,
     /// A native run of it, which all others are to be like.
     pub native: &'a Outcome,
-    /// The seed of what the tool `random` looks at: `SEED` of the environment, or 1.
+    /// The seed of what the tool `random` looks at: `SEED` of the environment, or the round.
     pub seed: u64,
 }
 
 impl<'a> Watched<'a> {
     /// With the seed that this run of the suite has.
     pub fn new(guest: &'a Guest, rounds: u64, native: &'a Outcome) -> Self {
-        let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+        let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(selection::round);
         Self { guest, rounds, native, seed }
     }
 

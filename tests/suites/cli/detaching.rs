@@ -238,6 +238,23 @@ fn is_attached_to_and_let_go(name: &str, options: &[&str], most: u64) {
 }
 
 #[test]
+fn a_process_is_let_go_that_is_about_to_be_attached_to() {
+    let job = guest::named("lives_on").job(1);
+    let native = Waiting::start(&[], &job).end();
+    let scratch = Scratch::new().unwrap();
+    let told = scratch.beside("told");
+    for options in [MODES, MODES].concat() {
+        let app = Waiting::start(&[], &job);
+        let mut superpin = attach(app.pid, options, &told);
+        detach(app.pid);
+        let status = as_shell(wait_for(&mut superpin).unwrap());
+        assert_eq!(status, 0, "{}", fs::read_to_string(&told).unwrap());
+        assert!(app.is_native(), "{options:?}");
+        assert_eq!(app.end(), native, "{options:?}");
+    }
+}
+
+#[test]
 fn what_an_attached_process_does_is_counted_once() {
     let scratch = Scratch::new().unwrap();
     let told = scratch.beside("told");

@@ -1,7 +1,7 @@
 //! What a tool sees doesn't depend on where slices end, where traces are cut, what is optimised, or what an earlier run has kept: random tools
 //! (`tools/api/examples/random`) over all guests, each way compared with a serial run.
 //!
-//! `SEED=N` draws other tools. `cargo test -p suites --test tools -- /loops` runs one guest.
+//! Each round draws other tools; `SEED=N` draws those of seed N. `cargo test -p suites --test tools -- /loops` runs one guest.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -50,7 +50,8 @@ const WAYS_OF_THREADS: [&str; 10] = [
 const SHARES: usize = 96;
 
 fn main() -> ExitCode {
-    trials::run(guest::all().iter().filter(|guest| repeats(guest)).map(test).collect(), true)
+    let of_guests = guest::all().iter().filter(|guest| repeats(guest)).map(test);
+    trials::run(of_guests.chain(FOUND.map(found_test)).collect(), true)
 }
 
 /// Whether two runs of it see the same at all.
@@ -77,7 +78,8 @@ fn check(guest: &'static Guest) -> Result<(), Stop> {
     let rounds = if executed > MOST { (rounds * MOST / executed).max(1) } else { rounds };
     let native = guest.natively(rounds)?;
     let watched = Watched::new(guest, rounds, &native);
-    let mut serial = None;
+    // What all threads have seen, and each.
+    let mut serial = [None, None];
     let ways = if has_threads(guest) { &WAYS_OF_THREADS[..] } else { &WAYS };
     for &way in ways {
         let scratch = Scratch::new().map_err(|e| e.to_string())?;
@@ -89,31 +91,50 @@ fn check(guest: &'static Guest) -> Result<(), Stop> {
                 seen(&watched, &way)?
             }
         };
-        let expected = serial.get_or_insert_with(|| seen.clone());
-        if let Some(difference) = differs(expected, &seen) {
-            return Err(format!("SEED={}, {way}: {difference}", watched.seed).into());
+        let (threads, all): (Seen, Seen) = seen.into_iter().partition(|(key, _)| key.starts_with("thread"));
+        for (expected, seen) in serial.iter_mut().zip([all, threads]).filter(|(_, seen)| !seen.is_empty()) {
+            if let Some(difference) = differs(expected.get_or_insert_with(|| seen.clone()), &seen) {
+                return Err(format!("SEED={}, {way}: {difference}", watched.seed).into());
+            }
         }
     }
     Ok(())
 }
 
-/// What the tool prints, line by line: kind and block, and what was seen there.
-fn seen(watched: &Watched<'_>, way: &str) -> Result<BTreeMap<String, String>, String> {
+/// What was once seen differently, whatever the round: guests, seeds, and how much they do.
+const FOUND: [(&str, u64, u64); 1] = [("threads_paths", 610, 300)];
+
+fn found_test((name, seed, rounds): (&'static str, u64, u64)) -> Test {
+    Test::new(format!("found/{name}.{seed}"), move || {
+        let guest = guest::named(name);
+        guest.runs_here()?;
+        let native = guest.natively(rounds)?;
+        let watched = Watched { seed, ..Watched::new(guest, rounds, &native) };
+        let difference = differs(&seen(&watched, "-sp 0")?, &seen(&watched, "-sp 1 -spmsec 5")?);
+        difference.map_or(Ok(()), |difference| Err(Stop::from(difference)))
+    })
+}
+
+/// Kind and block, or a thread, and what was seen there.
+type Seen = BTreeMap<String, String>;
+
+/// What the tool prints, line by line.
+fn seen(watched: &Watched<'_>, way: &str) -> Result<Seen, String> {
     let (options, threads) = way.split_once(" --threads ").unwrap_or((way, "0"));
     let text = watched.seen(&format!("random --threads {threads}"), options)?;
     let line = |line: &str| {
-        let at = if line.starts_with("word") { 2 } else { 3 };
+        let at = if line.starts_with("word") || line.starts_with("thread") { 2 } else { 3 };
         let split = line.match_indices(' ').nth(at - 1).map_or(line.len(), |(place, _)| place);
         (line[..split].to_owned(), line[split..].to_owned())
     };
     // What can be read behind an address depends on what other threads have mapped by then.
     let is_compared = |line: &&str| !(has_threads(watched.guest) && line.starts_with("22 "));
-    let seen: BTreeMap<String, String> = text.lines().filter(is_compared).map(line).collect();
+    let seen: Seen = text.lines().filter(is_compared).map(line).collect();
     if seen.len() < 4 { Err(format!("{way}: it has seen nothing")) } else { Ok(seen) }
 }
 
 /// The first things that two runs have seen differently.
-fn differs(serial: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Option<String> {
+fn differs(serial: &Seen, other: &Seen) -> Option<String> {
     let keys: std::collections::BTreeSet<&String> = serial.keys().chain(other.keys()).collect();
     let differ = keys.into_iter().filter(|key| serial.get(*key) != other.get(*key));
     let told = |key: &String| format!("{key}: serially {:?}, here {:?}", serial.get(key), other.get(key));

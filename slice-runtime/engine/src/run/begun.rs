@@ -102,9 +102,10 @@ impl Begun {
         self.rest = left.inside.map(Inside::before);
     }
 
-    /// The same after an interruption: a block of which nothing was executed is entered.
+    /// The same after an interruption: a block of which nothing was executed is entered. Where a trace has been left that finished an instruction, the app goes on behind that.
     pub(super) fn go_on_or_enter(&mut self, left: Left) {
-        self.rest = left.inside.filter(|inside| inside.pc != inside.block.start).map(Inside::before);
+        let Some(inside) = left.inside else { return };
+        self.rest = (inside.pc != inside.block.start).then(|| inside.before());
     }
 
     /// Where the app goes on in a block. It is forgotten.

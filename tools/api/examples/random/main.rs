@@ -1,7 +1,8 @@
 //! A tool that instruments by chance: what is put where is drawn from a seed and the code's addresses, so it is a pure function of the code.
 //! What it prints must be the same wherever slices end and traces are cut, and whatever is optimised.
 //!
-//! One line for each kind of thing that it saw at a block, with the block's addresses, how often, and the sum of what came with it.
+//! One line for each kind of thing that it saw at a block, with the block's addresses, how often, and the sum of what came with it. Where each thread is seen by itself, a line for
+//! each besides, with a number that depends on all that it was seen to do.
 #![no_main]
 
 mod numbered;
@@ -10,8 +11,8 @@ mod stopping;
 use std::collections::BTreeMap;
 
 use superpin_tool::{
-    Arg, At, Block, Gpr, Instruction, Out, Record, Records, SliceInfo, Threads, Tool, ToolRegister, Trace, clap,
-    memory, serde,
+    Arg, At, Block, Gpr, Instruction, Out, Record, Records, SliceInfo, ThreadInfo, ThreadPath, Threads, Tool,
+    ToolRegister, Trace, clap, memory, serde,
 };
 
 superpin_tool::image!(RandomTool, numbered::Numbered, stopping::Stopping);
@@ -50,6 +51,28 @@ struct Local {
 struct Seen {
     seen: Vec<(What, (u64, u64))>,
     words: [u64; WORDS],
+}
+
+/// The kind of what is read from memory, which depends on what other threads have mapped by then.
+const READ: u64 = 22;
+
+impl Seen {
+    /// A number for all of it. Those of two parts add up to that of both.
+    fn digest(&self) -> u64 {
+        let of_words = self.words.iter().zip(1..).map(|(word, n)| hash(n, 0).wrapping_mul(*word));
+        let of_seen = self.seen.iter().filter(|(what, _)| what.0 != READ).map(|(what, (times, value))| {
+            let place = hash(hash(what.0, what.1), what.2);
+            place.wrapping_mul(*times).wrapping_add(hash(place, 1).wrapping_mul(*value))
+        });
+        of_words.chain(of_seen).fold(0, u64::wrapping_add)
+    }
+}
+
+/// What all have seen, and a number for each thread.
+#[derive(Default)]
+struct Total {
+    all: Local,
+    threads: BTreeMap<ThreadPath, u64>,
 }
 
 fn see(local: &mut Local, kind: u64, begin: u64, end: u64, value: u64) {
@@ -220,7 +243,7 @@ impl Tool for RandomTool {
     type Options = Options;
     type Local = Local;
     type Result = Seen;
-    type Total = Local;
+    type Total = Total;
 
     fn new(options: Options) -> Result<Self, String> {
         let threads = [Threads::OneStream, Threads::AnyOrder, Threads::Each][options.threads as usize];
@@ -258,7 +281,13 @@ impl Tool for RandomTool {
         Seen { seen: local.seen.iter().map(|(what, seen)| (*what, *seen)).collect(), words: local.words }
     }
 
-    fn fold(&self, total: &mut Local, _: SliceInfo, result: Seen) {
+    fn fold_thread(&self, total: &mut Total, slice: SliceInfo, thread: &ThreadInfo, result: Seen) {
+        let digest = total.threads.entry(thread.path.clone()).or_default();
+        *digest = digest.wrapping_add(result.digest());
+        self.fold(total, slice, result);
+    }
+
+    fn fold(&self, Total { all: total, .. }: &mut Total, _: SliceInfo, result: Seen) {
         for (what, (times, value)) in result.seen {
             let seen = total.seen.entry(what).or_default();
             *seen = (seen.0.wrapping_add(times), seen.1.wrapping_add(value));
@@ -268,7 +297,10 @@ impl Tool for RandomTool {
         }
     }
 
-    fn fini(&self, total: Local, out: &mut Out<'_>) -> std::io::Result<()> {
+    fn fini(&self, Total { all: total, threads }: Total, out: &mut Out<'_>) -> std::io::Result<()> {
+        for (path, digest) in threads {
+            writeln!(out, "thread {path} {digest:x}")?;
+        }
         for (n, word) in total.words.iter().enumerate() {
             writeln!(out, "word {n} {word:x}")?;
         }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 
 use bubble::map::{FIRST_PASS, LOCAL, PREFIX};
 use engine::block_counts::{self, Told};
-use engine::safe_reads;
+use engine::{routines, safe_reads};
 use machine::AppPc;
 use slice_runtime::{
     AppImage, AppThread, CallChange, Happened, OwnSlot, RunningTool, SignalArrival, SignalChange, SystemCall,
@@ -63,7 +63,7 @@ impl<T: Tool> Injected<T> {
 /// Has a tool look at a trace: what it inserts.
 pub fn inserted<T: Tool>(tool: &T, trace: &translator::trace::Trace) -> (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>) {
     let view = view_of(tool, trace, T::READS_FLAGS);
-    safe_reads::without(|| tool.instrument(&view));
+    routines::while_instrumenting(|| safe_reads::without(|| tool.instrument(&view)));
     view.into_inserted()
 }
 

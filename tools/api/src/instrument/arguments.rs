@@ -37,7 +37,7 @@ pub enum Arg {
     /// Whether a branch is taken: 1 or 0. It is 1 for jumps, calls and returns, and 0 for what never branches.
     BranchTaken,
     /// Whether the instruction takes effect (Pin's `IARG_EXECUTING`): 0 for a conditional move whose condition doesn't hold and a REP instruction with rcx 0, else 1. Before it only.
-    /// Of a REP instruction words in the buffer leave the cache for it.
+    /// Of a REP instruction words in the buffer cost a call for it.
     Executing,
     /// Where a branch, call or return goes if it is taken. Of an indirect one only for calls [`crate::At::Taken`]: before it the target may not be readable.
     BranchTarget,
@@ -47,13 +47,13 @@ pub enum Arg {
     Tool(ToolRegister),
     /// The flags (`rflags`), as `pushf` would store them. Only in tools that say [`crate::Tool::READS_FLAGS`].
     ///
-    /// A routine that is called from the cache finds it there; words in the buffer leave the cache for it.
+    /// A routine that is called from the cache finds it there; words in the buffer cost a call for it.
     Flags,
     /// The base of a segment: that of FS or GS, and zero for others. As costly as flags.
     SegmentBase(SegmentRegister),
     /// 64 bits of a vector register. Zero where the processor doesn't have them.
     ///
-    /// Like all that follow it makes the call leave the code cache, and words in the buffer too: about as much as a system call.
+    /// It is read by translated code: some nanoseconds.
     Vector {
         /// The register's number, 0 to 31: of xmm3, ymm3 and zmm3 it is 3.
         register: u8,
@@ -154,8 +154,8 @@ pub trait Arguments {
 /// likes with the local state, allocate included: the heap and everything else of the tool's lives apart from the
 /// app. It must not make system calls: no printing, no files, no clock, no threads. And it should not panic: that ends
 /// the run as a failure. A small one, without loops and calls, is copied into the translated code, where it
-/// costs a few instructions. One that uses neither vectors nor thread-local storage and can't panic is called for a few nanoseconds; any other
-/// costs about as much as a system call.
+/// costs a few instructions. One that uses neither vectors nor thread-local storage and can't panic is called for a few nanoseconds, any other with more of the app's state
+/// aside, which takes up to some tenths of a microsecond: the report (`-report`) says how each is called, and why.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be called with the local state `{L}` and the arguments `{A}`",
     label = "must be a `fn(&mut {L}, u64, …)` with one `u64` for each argument, and capture nothing",

@@ -97,6 +97,7 @@ impl<'a, L: 'static> Block<'a, L> {
     /// If `at` is [`At::After`] or [`At::Taken`].
     #[track_caller]
     pub fn call<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A) {
+        let routine = routine.named_address();
         match at {
             At::Before => {
                 let args = args.into_args();
@@ -105,7 +106,7 @@ impl<'a, L: 'static> Block<'a, L> {
                 for arg in &args {
                     self.first().check(At::Before, *arg);
                 }
-                self.insert(self.first().point(at), routine.named_address(), &args);
+                self.insert(self.first().point(at), routine, &args);
             }
             At::Anywhere => {
                 let args = args.into_args();
@@ -117,7 +118,7 @@ impl<'a, L: 'static> Block<'a, L> {
                     self.first().check_convention(at, *arg);
                     self.first().check(At::Before, *arg);
                 }
-                self.insert(Point::Anywhere(self.index), routine.named_address(), &args);
+                self.insert(Point::Anywhere(self.index), routine, &args);
             }
             At::After | At::Taken => panic!("calls At::{at:?} belong to an instruction: the block's last(), say"),
         }

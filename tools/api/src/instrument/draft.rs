@@ -93,6 +93,7 @@ impl<'t> Draft<'t> {
 
     /// Inserts a call behind those that are there.
     pub fn insert(&self, call: AnalysisCall) {
+        engine::routines::was_inserted();
         self.calls.borrow_mut().push(call);
     }
 

@@ -176,7 +176,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
 
     #[track_caller]
     fn insert<A: Arguments, R: Routine<L, A>>(&self, at: At, routine: R, args: A, predicated: bool) {
-        let args = args.into_args();
+        let (routine, args) = (routine.named_address(), args.into_args());
         assert!(
             !predicated || self.is_before(at),
             "a predicated call At::{at:?}: what is predicated is the instruction"
@@ -184,7 +184,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
         for arg in &args {
             self.check(at, *arg);
         }
-        let call = self.draft.call(self.point(at), routine.named_address(), &args);
+        let call = self.draft.call(self.point(at), routine, &args);
         self.draft.insert(AnalysisCall { predicated, ..call });
     }
 
@@ -282,6 +282,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
         (routine, args): (R, B),
         predicated: bool,
     ) {
+        let (test, routine) = (test.named_address(), routine.named_address());
         let (test_args, args) = (test_args.into_args(), args.into_args());
         let counts = test_args.contains(&Arg::BlockInstructions) || args.contains(&Arg::BlockInstructions);
         assert!(!counts, "a call that a test decides about can't count with Arg::BlockInstructions");
@@ -290,8 +291,8 @@ impl<'a, L: 'static> Instruction<'a, L> {
             self.check(at, *arg);
         }
         let test_args = test_args.into_iter().map(Arg::to_engine).collect();
-        let test = translator::trace::Test { routine: test.named_address(), args: test_args };
-        let call = self.draft.call(self.point(at), routine.named_address(), &args);
+        let test = translator::trace::Test { routine: test, args: test_args };
+        let call = self.draft.call(self.point(at), routine, &args);
         self.draft.insert(AnalysisCall { test: Some(test), predicated, ..call });
     }
 

@@ -60,13 +60,14 @@ impl<L: 'static> Instruction<'_, L> {
     /// If there is no such place or argument at this instruction, see [`At`] and [`Arg`]; if the list is longer.
     #[track_caller]
     pub fn call_with<R: ListRoutine<L>>(&self, at: At, routine: R, args: &[Arg]) {
+        let routine = routine.list_address();
         assert!(args.len() <= MAX_LIST, "a list of {} arguments at `{self}`: {MAX_LIST} at most", args.len());
         let counts = args.contains(&Arg::BlockInstructions);
         assert!(!counts, "a list can't count with Arg::BlockInstructions: what it has counted isn't taken back");
         for arg in args {
             self.check(at, *arg);
         }
-        self.insert_as(at, Form::List, routine.list_address(), args);
+        self.insert_as(at, Form::List, routine, args);
     }
 
     /// Inserts a call of `routine` with the local state and the app's whole [`State`], to be read. What it doesn't ask for costs nothing.
@@ -77,8 +78,9 @@ impl<L: 'static> Instruction<'_, L> {
     /// If there is no such place at this instruction, see [`At`]; if the tool doesn't say so.
     #[track_caller]
     pub fn call_with_state<R: StateRoutine<L>>(&self, at: At, routine: R) {
+        let routine = routine.state_address();
         self.check(at, Arg::Flags);
-        self.insert_as(at, Form::State, routine.state_address(), &[]);
+        self.insert_as(at, Form::State, routine, &[]);
     }
 
     #[track_caller]

@@ -111,6 +111,7 @@ impl<L: 'static> Instruction<'_, L> {
     /// As [`Self::keep`]; and if an argument is [`Arg::BlockInstructions`]: what was kept isn't taken back.
     #[track_caller]
     pub fn call_into<A: Arguments, R: ValueRoutine<L, A>>(&self, at: At, register: ToolRegister, routine: R, args: A) {
+        let routine = routine.value_address();
         self.check_block(register);
         let args = args.into_args();
         let counts = args.contains(&Arg::BlockInstructions);
@@ -120,7 +121,7 @@ impl<L: 'static> Instruction<'_, L> {
         }
         let args = [&[Arg::Const(register.address())], &args[..]].concat();
         let point = self.point(at);
-        self.draft().insert(self.draft().call(point, routine.value_address(), &args));
+        self.draft().insert(self.draft().call(point, routine, &args));
         self.draft().kept.borrow_mut().put(register, point);
     }
 
