@@ -60,10 +60,15 @@ impl<T: Tool> Injected<T> {
     }
 }
 
+/// Has a tool look at code: no memory of the app's is to be read.
+fn instrumenting(look: impl FnOnce()) {
+    routines::while_instrumenting(|| safe_reads::without(look));
+}
+
 /// Has a tool look at a trace: what it inserts.
 pub fn inserted<T: Tool>(tool: &T, trace: &translator::trace::Trace) -> (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>) {
     let view = view_of(tool, trace, T::READS_FLAGS);
-    routines::while_instrumenting(|| safe_reads::without(|| tool.instrument(&view)));
+    instrumenting(|| tool.instrument(&view));
     view.into_inserted()
 }
 
@@ -159,7 +164,7 @@ impl<T: Tool> RunningTool for Injected<T> {
             None => inserted(&self.tool, trace),
             Some(changes) => {
                 let view = view_of(&self.tool, trace, true);
-                safe_reads::without(|| {
+                instrumenting(|| {
                     self.tool.instrument(&view);
                     (changes.instrument)(&self.tool, &TraceMut::new(&view));
                 });
