@@ -10,7 +10,7 @@ use crate::base::Failure;
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
 use crate::follow::{Follower, JobStop, JobStops, NewProcess, Origin, Resources};
-use crate::report::{Worth, report};
+use crate::report::{Worth, report, unreached};
 use crate::{serial, sliced};
 
 /// CPU time of a serial run from which on slices would be felt.
@@ -281,6 +281,9 @@ impl Printing<'_> {
         if worth != Worth::Exact {
             let status = if is_right { "" } else { " The exit status is 125; with -ambiguous accept it is the app's." };
             tell!("superpin: {of}result: {worth}: {}{status}", statistics.reasons());
+        }
+        if let Some(why) = unreached(&settings.region, statistics.progress.as_ref()) {
+            tell!("superpin: {of}{why}");
         }
         report(settings, statistics, None, process)?;
         if settings.hints && process.is_none() && self.gains_by_slices(settings) && std::io::stderr().is_terminal() {

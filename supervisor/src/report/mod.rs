@@ -9,15 +9,18 @@
 //! * `worth`: whether the number is right, and if not, what is known of it.
 //! * `output`: files that results and reports go to.
 //! * `log`: what those who work on superpin are told.
+//! * `unreached`: a region that never began.
 //! * `write`: the report, to where it was asked for.
 
 pub mod log;
 mod output;
 mod statistics;
+mod unreached;
 mod worth;
 mod write;
 
 pub use output::Output;
 pub use statistics::{Boundary, Statistics};
+pub use unreached::unreached;
 pub use worth::Worth;
 pub use write::{check_report, report};

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use bubble::region::Progress;
 use bubble::shared::{End, EndKind, SliceStats};
 
 use super::worth::{Doubts, Worth};
@@ -105,6 +106,8 @@ pub struct Statistics {
     pub kept_saved: u64,
     /// Why translations weren't kept.
     pub kept_not: Option<String>,
+    /// How far the run has come, where the tool looks at a part of it.
+    pub progress: Option<Progress>,
     /// How each slice ended, if that was asked for.
     ends: Option<BTreeMap<u64, String>>,
     boundaries: [u64; BOUNDARIES.len()],
@@ -148,6 +151,7 @@ impl Statistics {
             kept_loaded: 0,
             kept_saved: 0,
             kept_not: None,
+            progress: None,
             ends: list_ends.then(BTreeMap::new),
             boundaries: [0; BOUNDARIES.len()],
             slice: SliceStats::default(),

@@ -357,6 +357,7 @@ impl Serial<'_> {
         match (slot.state(), exit) {
             (state::FINISHED, _) => {
                 self.progress = slot.ends();
+                self.resources.statistics.progress = Some(self.progress);
                 self.values = slot.values()?;
                 self.has_stopped |= slot.has_stopped();
                 self.resources.statistics.finished(&slot.stats(), slot.result_len());

@@ -92,6 +92,7 @@ impl<'a> Run<'a> {
 
     /// How it went.
     pub(super) fn conclude(mut self) -> (Outcome, Resources<'a>) {
+        self.resources.statistics.progress = self.slices.progress();
         self.slices.kill();
         self.resources.statistics.children = self.master.process().children();
         self.resources.statistics.shared_bytes_compared = self.master.process().memory().compared();

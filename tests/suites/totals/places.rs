@@ -91,6 +91,27 @@ fn places_are_told_from_instructions_that_fault() {
     }
 }
 
+#[test]
+fn a_region_that_never_begins_is_told() {
+    let job = guest::named("regions").job(1);
+    for mode in MODES {
+        for (region, why) in [
+            ("-start-symbol work:4", "the function work was executed 3 times, 4 are waited for"),
+            ("-start-marker 0x111:9 -trace 3", "the marker 0x111 was executed 3 times, 9 are waited for"),
+            ("-start-icount 500", "31 instructions were executed, 500 are waited for"),
+        ] {
+            let options: Vec<&str> = mode.split(' ').chain(region.split(' ')).collect();
+            let counted = count_with("icount2", &options, &job).unwrap();
+            let told = String::from_utf8_lossy(&counted.outcome.stderr).into_owned();
+            assert!(told.contains(&format!("superpin: the region never began: {why}")), "{options:?}: {told}");
+            assert_eq!(counted.total, Some(0), "{options:?}");
+        }
+        let options: Vec<&str> = mode.split(' ').chain(["-start-icount", "5"]).collect();
+        let counted = count_with("icount2", &options, &job).unwrap();
+        assert!(counted.outcome.stderr.is_empty(), "{:?}", counted.outcome);
+    }
+}
+
 /// The app is ended while slices that matter are still to be run and to be proved.
 #[test]
 fn an_app_that_is_ended_behind_the_region_takes_nothing_with_it() {

@@ -48,6 +48,11 @@ impl Passes {
         })
     }
 
+    /// How far the run has come before the first slice of which nothing was decided, if that is known.
+    pub fn progress(&self) -> Option<Progress> {
+        self.known
+    }
+
     /// The last slice that matters, if that is known: the tool looks at nothing behind it.
     pub fn last(&self) -> Option<u64> {
         let is_over = self.known.as_ref().is_some_and(|progress| self.spec.is_over(progress));

@@ -179,6 +179,11 @@ impl Slices {
         self.stopped
     }
 
+    /// How far the run has come, as far as that is known and counted.
+    pub fn progress(&self) -> Option<Progress> {
+        self.passes.as_ref().and_then(Passes::progress)
+    }
+
     /// The tool has looked its last in this slice.
     pub fn stopped_in(&mut self, number: u64) {
         self.stopped = Some(self.stopped.map_or(number, |stopped| stopped.min(number)));
