@@ -130,8 +130,11 @@ pub(crate) fn count_as(way: u64, routine: u64, call: impl FnOnce() -> u64) -> u6
         used.calls += 1;
         used.calls % SAMPLE == 1
     };
-    // What looking at the clock takes is subtracted.
-    let looked = is_sample.then(cpu_ns);
+    // What looking at the clock takes is subtracted, when it has been looked at just before: the first time takes longer.
+    let looked = is_sample.then(|| {
+        cpu_ns();
+        cpu_ns()
+    });
     let started = is_sample.then(cpu_ns);
     CURRENT.store(routine, Ordering::Relaxed);
     let result = call();
@@ -144,6 +147,20 @@ pub(crate) fn count_as(way: u64, routine: u64, call: impl FnOnce() -> u64) -> u6
         }
     }
     result
+}
+
+/// Has the tool take words of the buffer by its function `drain`, which is told of as a routine.
+pub fn takes_words(drain: u64, take: impl FnOnce()) {
+    let started = cpu_ns();
+    take();
+    let taken = cpu_ns().saturating_sub(started);
+    let mut known = known();
+    let at = known.uses.iter().position(|used| used.way == way::TAKES_WORDS).unwrap_or_else(|| {
+        known.uses.push(Away { routine: drain, way: way::TAKES_WORDS, ..Away::default() });
+        known.uses.len() - 1
+    });
+    let used = &mut known.uses[at];
+    (used.calls, used.ns) = (used.calls + 1, used.ns + taken);
 }
 
 /// One of those that are counted here.
@@ -177,6 +194,8 @@ pub(crate) fn forget_called() {
 
 /// A call begins whose time is taken.
 pub(crate) fn sample(entry: &Counted) {
+    // The first time takes longer than those that follow at once.
+    cpu_ns();
     let looked = cpu_ns();
     let started = cpu_ns();
     STARTED.store(started + (started - looked), Ordering::Relaxed);
@@ -214,7 +233,7 @@ fn counted(known: &Known) -> Vec<Away> {
     all
 }
 
-/// How routines are called in this process, the most frequent calls that were counted first. `translated`: what is known of calls that were translated.
+/// How routines are called in this process, those first whose calls take most. `translated`: what is known of calls that were translated.
 pub fn most(translated: Vec<Away>) -> [Away; AWAY] {
     let known = known();
     let mut uses = counted(&known);
@@ -224,7 +243,9 @@ pub fn most(translated: Vec<Away>) -> [Away; AWAY] {
             None => uses.push(one),
         }
     }
-    uses.sort_by_key(|used| std::cmp::Reverse((used.calls, used.places)));
+    uses.sort_by_key(|used| {
+        std::cmp::Reverse((used.ns + used.calls * way::detour_ns(used.way), used.calls, used.places))
+    });
     let mut most = [Away::default(); AWAY];
     for (to, used) in most.iter_mut().zip(uses) {
         *to = used;

@@ -164,10 +164,13 @@ impl Routines {
     /// For each, those first whose calls take most, what is to be said. `cpu_ns`: all time of the slices.
     pub fn described(&self, cpu_ns: u64) -> Vec<Described> {
         let mut all: Vec<_> = self.0.iter().collect();
-        all.sort_by_key(|(_, used)| std::cmp::Reverse((used.ns, used.calls, used.places)));
+        let taken = |way: u64, used: &Used| used.ns + used.calls * way::detour_ns(way);
+        all.sort_by_key(|((_, way), used)| std::cmp::Reverse((taken(*way, used), used.calls, used.places)));
         let one = |(&(offset, way), used): (&(u64, u64), &Used)| {
             let name = used.name.clone().unwrap_or_else(|| named(&format!("{MARK}{offset:x}")));
+            let name = if way == way::TAKES_WORDS { of_type(&name) } else { name };
             let obstacle = || obstacle(offset).unwrap_or_else(|| "it changes more than general registers".into());
+            let taken = taken(way, used);
             let (way, why) = match way {
                 way::LEAVES if used.why == 0 => ("leaves_the_cache", obstacle()),
                 way::LEAVES => ("leaves_the_cache", used.reasons().join(", ")),
@@ -177,15 +180,23 @@ impl Routines {
                     let aside = put_aside(offset).unwrap_or_else(|| "it uses vector registers".into());
                     ("is_called_partly_aside", aside)
                 }
+                way::TAKES_WORDS => ("takes_words", String::new()),
                 way::CALLED => ("is_called", "it is too long to be in place, calls, loops or uses the stack".into()),
                 _ => ("is_in_place", String::new()),
             };
             let is_counted = !["is_called", "is_in_place"].contains(&way);
-            let share = 100.0 * used.ns as f64 / cpu_ns.max(1) as f64;
+            let share = (100.0 * taken as f64 / cpu_ns.max(1) as f64).min(100.0);
             Described { name, way, counted: is_counted.then_some((used.calls, share)), places: used.places, why }
         };
         all.into_iter().map(one).collect()
     }
+}
+
+/// The name of a trait's function, without the trait: `Tool::drain` of `my::Tool` is `my::Tool::drain`.
+fn of_type(name: &str) -> String {
+    let parts = name.split_once('<').and_then(|(_, rest)| rest.split_once(" as "));
+    let parts = parts.and_then(|(own, rest)| Some((own, rest.rsplit_once(">::")?.1.trim_end_matches(')'))));
+    parts.map_or_else(|| name.to_owned(), |(own, function)| format!("{own}::{function}"))
 }
 
 /// What people are told of a routine.
@@ -193,7 +204,7 @@ pub struct Described {
     name: String,
     /// How it is called: the end of a line's name.
     pub way: &'static str,
-    /// Its calls, and the share of the time in it, in percent, where they are counted.
+    /// Its calls, and the share of the time in it and on the way there, in percent, where they are counted.
     counted: Option<(u64, f64)>,
     places: u64,
     why: String,
@@ -204,7 +215,7 @@ impl Described {
     pub fn text(&self) -> String {
         let Self { name, places, why, .. } = self;
         let numbers = match self.counted {
-            Some((calls, share)) => format!("{name}, {calls} calls, {share:.1} % of the time in it"),
+            Some((calls, share)) => format!("{name}, {calls} calls, {share:.1} % of the time"),
             None => format!("{name}, at {places} places"),
         };
         if why.is_empty() { numbers } else { format!("{numbers}: {why}") }
@@ -223,6 +234,13 @@ impl Described {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_of_traits_are_called_by_their_types() {
+        let told = "image+0x4cf3d0 (<my::caches::All as superpin_tool::tool::Tool>::drain)";
+        assert_eq!(of_type(told), "my::caches::All::drain");
+        assert_eq!(of_type("image+0x4cf3d0"), "image+0x4cf3d0");
+    }
 
     #[test]
     fn functions_of_this_program_have_names() {

@@ -325,7 +325,7 @@ fn the_report_says_how_routines_are_called() {
             let line = line.unwrap_or_else(|| panic!("{printed}"));
             let (calls, rest) = line.split_once(" calls, ").expect("calls");
             assert_eq!(calls, total(&printed), "{printed}");
-            assert!(rest.contains(" % of the time in it: "), "{line}");
+            assert!(rest.contains(" % of the time: "), "{line}");
             assert!(rest.contains(why), "{line}");
             assert!(!printed.contains("routine_2"), "{printed}");
         }
@@ -333,7 +333,12 @@ fn the_report_says_how_routines_are_called() {
         let printed = text(&run(&["-sp", mode, "-report", "-", "-t", "tested", "--", "/bin/true"]).stderr);
         assert!(printed.contains("_is_in_place: trials::state::tested::collect, at "), "{printed}");
         assert!(printed.contains("_is_called: trials::state::tested::compare, at "), "{printed}");
-        assert!(printed.contains("% of the time in it: a test is put in place or "), "{printed}");
+        assert!(printed.contains("% of the time: a test is put in place or "), "{printed}");
+        // What takes words of the buffer.
+        let printed = text(&run(&["-sp", mode, "-report", "-", "-t", "recording", "--", "/bin/true"]).stderr);
+        let takes =
+            printed.lines().find(|line| line.contains("_takes_words: trials::state::recording::Recording::drain, "));
+        assert!(takes.is_some_and(|line| line.ends_with(" % of the time")), "{printed}");
     }
 }
 

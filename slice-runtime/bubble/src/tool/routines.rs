@@ -15,6 +15,18 @@ pub mod way {
     pub const IN_PLACE: u64 = 3;
     /// By translated code, with those vector registers aside that it changes.
     pub const PARTLY: u64 = 4;
+    /// By the runtime, which hands over words of the buffer.
+    pub const TAKES_WORDS: u64 = 5;
+
+    /// Nanoseconds that the way to such a routine and back takes, as measured on some processors (docs/report.md). It isn't in [`Away::ns`](super::Away::ns).
+    pub const fn detour_ns(way: u64) -> u64 {
+        match way {
+            LEAVES => 400,
+            ASIDE => 250,
+            PARTLY => 10,
+            _ => 0,
+        }
+    }
 }
 
 /// Why translated code is left for a routine, or the runtime called: bits.

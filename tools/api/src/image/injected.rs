@@ -29,6 +29,8 @@ pub struct Injected<T: Tool> {
     pub(super) slice: SliceInfo,
     /// Blocks that were counted before the slice's last part began.
     pub(super) told: RefCell<Told>,
+    /// The address of its `drain`, which is told of like a routine.
+    pub(super) drain: u64,
     /// What it changes, if it is a tool that changes the app.
     pub changes: Option<Changes<T>>,
 }
@@ -101,7 +103,8 @@ pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo, first: &AppT
     }
     // SAFETY: the region is mapped, large and aligned enough, and nothing else lives at its start.
     let locals = unsafe { Locals::new(&tool, Injected::<T>::LOCAL, slice, ThreadInfo::of(first), true) };
-    Ok(Injected { tool, locals, slice, told: RefCell::default(), changes: None })
+    let drain = T::drain as *const () as u64;
+    Ok(Injected { tool, locals, slice, drain, told: RefCell::default(), changes: None })
 }
 
 /// Has a function of the tool's told what became of a thread, if that is for this tool.
@@ -305,7 +308,8 @@ impl<T: Tool> RunningTool for Injected<T> {
 
     fn drain(&self, words: &[u64]) {
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
-        safe_reads::without(|| self.tool.drain(unsafe { &mut *Self::LOCAL }, words));
+        let take = || self.tool.drain(unsafe { &mut *Self::LOCAL }, words);
+        routines::takes_words(self.drain, || safe_reads::without(take));
     }
 
     fn begin_anew(&self) {
