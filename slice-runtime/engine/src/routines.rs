@@ -11,6 +11,8 @@ use bubble::routines::{AWAY, Away, way};
 
 /// Of so many calls the time of one is taken.
 const SAMPLE: u64 = 256;
+/// The same of times that words of the buffer are taken, which are fewer and longer.
+const DRAINS: u64 = 8;
 /// A call in so many nanoseconds is what a slice spends its time with: the way there and back takes from one to four microseconds.
 const OFTEN_NS: u64 = 5000;
 
@@ -151,16 +153,27 @@ pub(crate) fn count_as(way: u64, routine: u64, call: impl FnOnce() -> u64) -> u6
 
 /// Has the tool take words of the buffer by its function `drain`, which is told of as a routine.
 pub fn takes_words(drain: u64, take: impl FnOnce()) {
+    let drains = |known: &mut Known| {
+        known.uses.iter().position(|used| used.way == way::TAKES_WORDS).unwrap_or_else(|| {
+            known.uses.push(Away { routine: drain, way: way::TAKES_WORDS, ..Away::default() });
+            known.uses.len() - 1
+        })
+    };
+    let calls = {
+        let mut known = known();
+        let at = drains(&mut known);
+        known.uses[at].calls += 1;
+        known.uses[at].calls
+    };
+    if calls % DRAINS != 1 {
+        return take();
+    }
     let started = cpu_ns();
     take();
     let taken = cpu_ns().saturating_sub(started);
     let mut known = known();
-    let at = known.uses.iter().position(|used| used.way == way::TAKES_WORDS).unwrap_or_else(|| {
-        known.uses.push(Away { routine: drain, way: way::TAKES_WORDS, ..Away::default() });
-        known.uses.len() - 1
-    });
-    let used = &mut known.uses[at];
-    (used.calls, used.ns) = (used.calls + 1, used.ns + taken);
+    let at = drains(&mut known);
+    known.uses[at].ns += taken * DRAINS.min(calls);
 }
 
 /// One of those that are counted here.

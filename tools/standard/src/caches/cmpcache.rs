@@ -124,10 +124,10 @@ impl Tool for CmpCache {
 
     fn drain(&self, seen: &mut Seen, words: &[u64]) {
         let Seen { caches, counts, core } = seen;
-        accesses::each(words, |Access { address, size, .. }| {
+        for Access { address, size, .. } in accesses::of(words) {
             let lines = caches.access(usize::from(*core), address, size, *core, missed(counts));
             counts[usize::from(*core)][0] += lines;
-        });
+        }
     }
 
     fn finish(&self, seen: &Seen) -> Seen {

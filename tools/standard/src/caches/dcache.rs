@@ -113,13 +113,13 @@ impl Tool for DCache {
     }
 
     fn drain(&self, cache: &mut Cache, words: &[u64]) {
-        accesses::each(words, |Access { address, size, .. }| {
+        for Access { address, size, .. } in accesses::of(words) {
             let (first, last) = (address >> self.line_bits, address.wrapping_add(size - 1) >> self.line_bits);
             cache.access(first + 1);
             if last != first {
                 cache.access(last + 1);
             }
-        });
+        }
     }
 
     fn finish(&self, cache: &Cache) -> Self::Result {

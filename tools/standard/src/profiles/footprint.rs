@@ -113,7 +113,7 @@ impl Tool for Footprint {
     }
 
     fn drain(&self, local: &mut Local, words: &[u64]) {
-        accesses::each(words, |Access { address, size, kinds }| {
+        for Access { address, size, kinds } in accesses::of(words) {
             lines(address, size, |page, line| {
                 let (of, touched) = &mut local.recent[(page ^ page >> 9) as usize % PLACES];
                 if *of != page {
@@ -125,7 +125,7 @@ impl Tool for Footprint {
                 touched[LOAD] |= line * u64::from(kinds & LOADS != 0);
                 touched[STORE] |= line * u64::from(kinds & STORES != 0);
             });
-        });
+        }
     }
 
     fn finish(&self, local: &Local) -> Touched {

@@ -106,14 +106,14 @@ impl Tool for Reuse {
     }
 
     fn drain(&self, local: &mut Local, words: &[u64]) {
-        accesses::each(words, |Access { address, size, .. }| {
+        for Access { address, size, .. } in accesses::of(words) {
             for line in address >> self.line_bits..=address.saturating_add(size - 1) >> self.line_bits {
                 match local.stack.touch(line) {
                     None => local.first.push(line),
                     known => local.distances.add(known),
                 }
             }
-        });
+        }
     }
 
     fn finish(&self, local: &Local) -> Self::Result {

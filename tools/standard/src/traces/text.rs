@@ -92,27 +92,33 @@ impl Tool for MemTrace {
 
     fn instrument(&self, trace: &Trace<'_, Stream>) {
         for instruction in trace.instructions() {
-            for [address, what, last] in [LOADS, STORES].iter().flat_map(|kinds| accesses::words(&instruction, *kinds))
-            {
-                instruction.buffer((Arg::Pc, address, what, last));
+            for pairs in [LOADS, STORES].into_iter().flat_map(|kinds| accesses::pairs(&instruction, kinds)) {
+                instruction.buffer((Arg::Pc, 0_u64));
+                pairs.into_iter().for_each(|pair| instruction.buffer(pair));
             }
         }
     }
 
     fn drain(&self, stream: &mut Stream, words: &[u64]) {
         let mut lines = Vec::with_capacity(TOGETHER * 48);
-        for some in words.as_chunks::<4>().0.chunks(TOGETHER) {
-            lines.clear();
-            for &[pc, address, what, last] in some {
-                accesses::of(&[address, what, last], |Access { address, size, kinds }| {
-                    append_hex(&mut lines, pc);
-                    lines.extend_from_slice(if kinds == STORES { b": W " } else { b": R " });
-                    append_hex(&mut lines, address);
-                    lines.extend_from_slice(format!(" {size}\n").as_bytes());
-                });
+        let mut rest = words;
+        while let [pc, _, of @ ..] = rest
+            && let [_, what, ..] = of
+        {
+            let (access, behind) = of.split_at(2 * accesses::pairs_of(*what));
+            rest = behind;
+            for Access { address, size, kinds } in accesses::of(access) {
+                append_hex(&mut lines, *pc);
+                lines.extend_from_slice(if kinds == STORES { b": W " } else { b": R " });
+                append_hex(&mut lines, address);
+                lines.extend_from_slice(format!(" {size}\n").as_bytes());
             }
-            stream.write(&lines);
+            if lines.len() > TOGETHER * 40 {
+                stream.write(&lines);
+                lines.clear();
+            }
         }
+        stream.write(&lines);
     }
 
     fn fini(&self, _: Stream, out: &mut Out<'_>) -> io::Result<()> {
