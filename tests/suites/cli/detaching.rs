@@ -173,9 +173,14 @@ fn what_cannot_be_let_go_is_told() {
 
 /// Attaches to a process.
 fn attach(pid: i32, options: &[&str], told: &std::path::Path) -> Child {
+    attach_with(&["icount2"], pid, options, told)
+}
+
+/// The same with another tool.
+fn attach_with(tool: &[&str], pid: i32, options: &[&str], told: &std::path::Path) -> Child {
     let words = command();
     let mut superpin = Command::new(&words[0]);
-    superpin.args(&words[1..]).args(["-pid", &pid.to_string()]).args(options).args(["-t", "icount2"]);
+    superpin.args(&words[1..]).args(["-pid", &pid.to_string()]).args(options).arg("-t").args(tool);
     superpin.stderr(File::create(told).unwrap()).spawn().unwrap()
 }
 
@@ -251,6 +256,43 @@ fn a_process_is_let_go_that_is_about_to_be_attached_to() {
         assert_eq!(status, 0, "{}", fs::read_to_string(&told).unwrap());
         assert!(app.is_native(), "{options:?}");
         assert_eq!(app.end(), native, "{options:?}");
+    }
+}
+
+/// By number and by time, with several tools.
+#[test]
+fn a_busy_process_is_let_go_behind_a_region() {
+    let scratch = Scratch::new().unwrap();
+    let told = scratch.beside("told");
+    let job = guest::named("loops").job(10_000_000);
+    let mut command = Command::new(&job.argv[0]);
+    let mut app = Busy(command.args(&job.argv[1..]).stdout(Stdio::null()).spawn().unwrap());
+    let pid = app.0.id() as i32;
+    for mode in MODES {
+        for tool in [&["icount2"][..], &["opcodes"], &["icount2", "-threads", "1"], &["hot"]] {
+            let region = [mode, &["-skip", "1000", "-trace", "3000000"]].concat();
+            let mut superpin = attach_with(tool, pid, &region, &told);
+            let status = as_shell(wait_for(&mut superpin).unwrap());
+            let text = fs::read_to_string(&told).unwrap();
+            assert_eq!((status, parse_total(&text)), (0, Some(3_000_000)), "{mode:?} {tool:?}: {text}");
+            assert!(!is_traced(pid), "{mode:?} {tool:?}");
+        }
+        let mut superpin = attach(pid, &[mode, &["-detach-after", "0.1"]].concat(), &told);
+        let status = as_shell(wait_for(&mut superpin).unwrap());
+        let text = fs::read_to_string(&told).unwrap();
+        assert!(status == 0 && parse_total(&text).is_some_and(|total| total > 0), "{mode:?}: {text}");
+    }
+    assert!(app.0.try_wait().unwrap().is_none(), "it lives");
+}
+
+/// A process that would go on for long.
+struct Busy(Child);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        // It has ended if these fail.
+        _ = self.0.kill();
+        _ = self.0.wait();
     }
 }
 
