@@ -282,7 +282,10 @@ impl Printing<'_> {
             let status = if is_right { "" } else { " The exit status is 125; with -ambiguous accept it is the app's." };
             tell!("superpin: {of}result: {worth}: {}{status}", statistics.reasons());
         }
-        if let Some(why) = unreached(&settings.region, statistics.progress.as_ref()) {
+        // Of processes that the app has started many may be too short for it.
+        if process.is_none()
+            && let Some(why) = unreached(&settings.region, statistics.progress.as_ref())
+        {
             tell!("superpin: {of}{why}");
         }
         report(settings, statistics, None, process)?;

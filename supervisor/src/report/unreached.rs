@@ -7,8 +7,9 @@ pub fn unreached(spec: &Spec, progress: Option<&Progress>) -> Option<String> {
     let progress = progress?;
     let (number, event) = spec.next(progress)?;
     let passed = &spec.events()[..number];
-    let looks = |event: &Event| event.looks != Looks::Not;
-    let has_looked = passed.iter().any(looks) || spec.is_inside(&Progress::default());
+    // What it has seen to warm up isn't the region.
+    let looks = |event: &Event| event.looks == Looks::Looks;
+    let has_looked = passed.iter().any(looks) || spec.looks(&Progress::default()) == Looks::Looks;
     if has_looked || !spec.events().iter().any(looks) {
         return None;
     }
@@ -40,6 +41,12 @@ mod tests {
         assert_eq!(unreached(&spec, None), None);
         let until = Spec::new(&[Event::at(Kind::Address, 7, 1, Looks::Not)]).unwrap();
         assert_eq!(unreached(&until, Some(&Progress::default())), None);
+        let warm = [
+            Event::instructions(Kind::Executed, 50, Looks::WarmsUp),
+            Event::instructions(Kind::Executed, 90, Looks::Looks),
+        ];
+        let told = unreached(&Spec::new(&warm).unwrap(), Some(&Progress { event: 1, ..progress })).unwrap();
+        assert_eq!(told, "the region never began: 70 instructions were executed, 90 are waited for");
         assert_eq!(unreached(&Spec::ALL, Some(&Progress::default())), None);
     }
 }
