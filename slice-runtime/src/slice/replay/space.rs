@@ -214,6 +214,8 @@ fn system_call(number: u32, args: [u64; 6]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use bubble::files::FILES_END;
 
     use super::*;
@@ -228,19 +230,12 @@ mod tests {
         }
 
         fn before_write(&mut self, _start: u64, _len: u64) {}
-
         fn call_begins(&mut self, _start: u64, _len: u64) {}
-
         fn call_ends(&mut self, _start: u64, _len: u64) {}
-
         fn look_again(&mut self) {}
-
         fn file_may_change(&mut self, _inode: u64) {}
-
         fn shared_memory_may_change(&mut self) {}
-
         fn arm(&mut self, _registers: &machine::Registers, _stands: bubble::shared::EndStands) {}
-
         fn require_word(&mut self, _address: u64, _word: u64) {}
         fn require_vector(&mut self, _quadword: u8, _value: u64) {}
 
@@ -265,10 +260,14 @@ mod tests {
         Remap { number: number as u32, args, arity: 6, result, source: None }
     }
 
-    /// Three pages that nobody uses; they stay reserved, so that no other test gets them.
+    /// Three pages that nobody uses, with free ones behind them. No other test gets them, even when
+    /// they are unmapped: they are far below where the kernel looks for room.
     fn free_range() -> u64 {
-        let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
-        system_call(libc::SYS_mmap as u32, [0, PAGES, 0, flags, u64::MAX, 0])
+        static NEXT: AtomicU64 = AtomicU64::new(0x1000_0000_0000);
+        let at = NEXT.fetch_add(2 * PAGES, Ordering::Relaxed);
+        let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE) as u64;
+        assert_eq!(system_call(libc::SYS_mmap as u32, [at, PAGES, 0, flags, u64::MAX, 0]), at);
+        at
     }
 
     #[test]
