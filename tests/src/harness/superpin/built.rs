@@ -20,13 +20,13 @@ pub fn artifacts() -> PathBuf {
 }
 
 /// The `superpin` to test: the one that the variable SUPERPIN names, else this workspace's, brought up to date first
-/// (cargo builds a package's programs only for that package's own tests).
+/// (a test of one package alone doesn't build it).
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| match env::var_os("SUPERPIN") {
         Some(path) => fs::canonicalize(&path).unwrap_or_else(|e| panic!("SUPERPIN={}: {e}", path.display())),
         None => {
-            build("superpin");
+            cargo_builds(&["--bin", "superpin"]);
             artifacts().join("superpin")
         }
     })
@@ -39,8 +39,7 @@ pub fn command() -> Vec<OsString> {
 
 /// The tool image of an example of `superpin-tool`, brought up to date.
 pub fn example(name: &str) -> PathBuf {
-    // With the features that the whole workspace asks for: `cargo test --workspace` has built it so.
-    cargo_builds(&["--workspace", "--example", name]);
+    cargo_builds(&["--example", name]);
     built_example(name)
 }
 
@@ -49,15 +48,13 @@ pub fn built_example(name: &str) -> PathBuf {
     artifacts().join("examples").join(name)
 }
 
-fn build(package: &str) {
-    cargo_builds(&["--package", package]);
-}
-
+/// With the features that the whole workspace asks for: `cargo test --workspace` has built it so, and with others all would be
+/// built once more.
 fn cargo_builds(what: &[&str]) {
     let profile = if artifacts().ends_with("debug") { "dev" } else { "release" };
     let target = artifacts().ancestors().nth(2).expect("TARGET/TRIPLE/PROFILE").to_owned();
     let status = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()))
-        .args(["build", "--quiet", "--profile", profile, "--target-dir"])
+        .args(["build", "--quiet", "--workspace", "--profile", profile, "--target-dir"])
         .arg(target)
         .args(what)
         .current_dir(env!("CARGO_MANIFEST_DIR"))

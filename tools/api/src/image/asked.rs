@@ -29,7 +29,7 @@ impl Asked {
         let first = (trace.calls.clone(), trace.buffered.clone(), trace.counted.clone());
         let (instructions, block_ends) = (trace.instructions.clone(), trace.block_ends.clone());
         let bare = Trace { instructions, block_ends, files: trace.files, ..Trace::default() };
-        compare::<T>(&bare, &first, &inserted(tool, &bare), "at once")?;
+        compare(T::NAME, &bare, &first, &inserted(tool, &bare), "at once")?;
         let is_full = {
             let mut waiting = self.waiting.borrow_mut();
             waiting.push((bare, first));
@@ -43,16 +43,18 @@ impl Asked {
     /// # Errors
     /// What differs.
     pub fn look_back<T: Tool>(&self, other: &T) -> Result<(), String> {
+        self.compare_all(T::NAME, &|trace| inserted(other, trace))
+    }
+
+    fn compare_all(&self, tool: &str, look: &dyn Fn(&Trace) -> Inserted) -> Result<(), String> {
         let waiting = self.waiting.take();
-        let look = |(trace, first): &(Trace, Inserted)| {
-            compare::<T>(trace, first, &inserted(other, trace), "by another tool of the same options, in another order")
-        };
-        waiting.iter().rev().try_for_each(look)
+        let how = "by another tool of the same options, in another order";
+        waiting.iter().rev().try_for_each(|(trace, first)| compare(tool, trace, first, &look(trace), how))
     }
 }
 
 /// Whether both have inserted the same.
-fn compare<T: Tool>(trace: &Trace, first: &Inserted, second: &Inserted, how: &str) -> Result<(), String> {
+fn compare(tool: &str, trace: &Trace, first: &Inserted, second: &Inserted, how: &str) -> Result<(), String> {
     if first == second {
         return Ok(());
     }
@@ -73,9 +75,8 @@ fn compare<T: Tool>(trace: &Trace, first: &Inserted, second: &Inserted, how: &st
     let text = |all: &[(usize, String)]| all.get(differs).map_or(nothing.clone(), |(_, text)| text.clone());
     let index = one.get(differs).or_else(|| two.get(differs)).map_or(0, |(index, _)| *index);
     Err(format!(
-        "tool {} instruments the same code in two ways: at {} it asked for {}, and when it was asked again, {how}, for {}. \
+        "tool {tool} instruments the same code in two ways: at {} it asked for {}, and when it was asked again, {how}, for {}. \
          `instrument` must be a pure function of the code and of the tool's options (see docs/tools.md, \"What makes the sliced result exact\")",
-        T::NAME,
         place_of(trace.instructions[index].pc().0),
         text(&one),
         text(&two),

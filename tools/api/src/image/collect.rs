@@ -9,25 +9,9 @@ use std::path::PathBuf;
 use bubble::values::WARMED_UP;
 use supervisor::{Output, Worth};
 
-use super::cut::Cut;
-use super::locals::fold;
-use super::parts::split;
 use super::streams::Streams;
+use super::totals::{Totals, Typed};
 use crate::tool::{Configured, Out, SliceInfo, Told, Tool, configure, packed};
-
-/// A tool that collects, without its types.
-pub trait Collect {
-    /// Takes what slices write from now on, out of the run memory. Errors that are found meanwhile are written to `answers`.
-    fn begin(&mut self, memory: &OwnedFd, answers: &File) -> Result<(), String>;
-    /// The next slice has counted this in its first pass. Gives what was counted before it; both are encoded.
-    fn before(&mut self, counted: &[u8]) -> Result<Vec<u8>, String>;
-    /// Folds one encoded result, and what the slice in that slot has written.
-    fn fold(&mut self, slice: SliceInfo, slot: usize, result: &[u8]) -> Result<(), String>;
-    /// Notes how a routine was called, as [`super::collector`] says.
-    fn routine(&mut self, line: &str);
-    /// Prints the total and what it is worth, under a heading if that isn't empty and there is no file for it alone.
-    fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted>;
-}
 
 /// What is asked of a collecting tool.
 #[derive(Clone, Copy)]
@@ -54,9 +38,13 @@ impl From<String> for Unprinted {
     }
 }
 
-struct Collector<T: Tool> {
-    tool: T,
-    total: T::Total,
+/// A tool that collects.
+pub struct Collector {
+    /// The tool's name.
+    name: &'static str,
+    /// Whether slices write a stream.
+    stream: bool,
+    totals: Box<dyn Totals>,
     /// What first passes have counted, encoded.
     counted: Vec<u8>,
     json: bool,
@@ -67,47 +55,48 @@ struct Collector<T: Tool> {
     warms_up: bool,
     compress: bool,
     streams: Option<Streams>,
-    /// If the tool is checked.
-    cut: Option<Cut<T>>,
     /// How routines were called, for JSON.
     routines: Vec<serde_json::Value>,
 }
 
 /// Makes a collecting tool from its options.
-pub fn collect<T: Tool>(options: &[&OsStr], asked: Asked) -> Result<Box<dyn Collect>, String> {
+pub fn collect<T: Tool>(options: &[&OsStr], asked: Asked) -> Result<Collector, String> {
     let Asked { process, checks, warms_up } = asked;
     let Configured { tool, output, json, compress } = configure::<T>(options)?;
-    if warms_up && T::STREAM {
+    let (name, stream) = (T::NAME, T::STREAM);
+    if warms_up && stream {
         return Err(format!(
-            "tool {} writes what it sees, and simulates nothing that -warm-up could warm up: leave it out, or begin earlier",
-            T::NAME
+            "tool {name} writes what it sees, and simulates nothing that -warm-up could warm up: leave it out, or begin earlier",
         ));
     }
+    let totals = Box::new(Typed::new(tool, checks));
     let open = |path: PathBuf| match Output::check(&path).and_then(|()| Output::open(&path, process)) {
         Ok(output) => Ok((path, output)),
         Err(error) => Err(format!("cannot write {}: {error}", path.display())),
     };
     let output = output.map(open).transpose()?;
-    let (total, streams, cut) = (T::Total::default(), None, checks.then(Cut::new));
-    let (counted, routines) = (Vec::new(), Vec::new());
-    Ok(Box::new(Collector { tool, total, counted, json, output, process, warms_up, compress, streams, cut, routines }))
+    let (counted, streams, routines) = (Vec::new(), None, Vec::new());
+    Ok(Collector { name, stream, totals, counted, json, output, process, warms_up, compress, streams, routines })
 }
 
-impl<T: Tool> Collect for Collector<T> {
-    fn begin(&mut self, memory: &OwnedFd, answers: &File) -> Result<(), String> {
-        let Some(output) = self.output.take_if(|_| T::STREAM) else { return Ok(()) };
+impl Collector {
+    /// Takes what slices write from now on, out of the run memory. Errors that are found meanwhile are written to `answers`.
+    pub fn begin(&mut self, memory: &OwnedFd, answers: &File) -> Result<(), String> {
+        let Some(output) = self.output.take_if(|_| self.stream) else { return Ok(()) };
         let begin = || Streams::begin(output, memory.try_clone()?, answers.try_clone()?);
         self.streams = Some(begin().map_err(|error| format!("cannot take what slices write: {error}"))?);
         Ok(())
     }
 
-    fn before(&mut self, counted: &[u8]) -> Result<Vec<u8>, String> {
+    /// The next slice has counted this in its first pass. Gives what was counted before it; both are encoded.
+    pub fn before(&mut self, counted: &[u8]) -> Result<Vec<u8>, String> {
         let before = self.counted.clone();
-        T::FIRST_PASS.map_or(Ok(()), |pass| pass.fold(&mut self.counted, counted))?;
+        self.totals.count(&mut self.counted, counted)?;
         Ok(before)
     }
 
-    fn fold(&mut self, slice: SliceInfo, slot: usize, result: &[u8]) -> Result<(), String> {
+    /// Folds one encoded result, and what the slice in that slot has written.
+    pub fn fold(&mut self, slice: SliceInfo, slot: usize, result: &[u8]) -> Result<(), String> {
         if let Some(streams) = &self.streams {
             streams.fold(slot)?;
         }
@@ -115,15 +104,8 @@ impl<T: Tool> Collect for Collector<T> {
         while let Some((len, rest)) = results.split_first_chunk() {
             let word = u64::from_le_bytes(*len);
             let (len, warmed_up) = (word & !WARMED_UP, word & WARMED_UP != 0);
-            let (mut result, rest) = rest.split_at_checked(len as usize).ok_or("a slice's result is cut off")?;
-            if let Some(cut) = &mut self.cut {
-                let (whole, parts) = split(result).ok_or("a result of a checked tool isn't one")?;
-                cut.fold(&self.tool, slice, parts)?;
-                result = whole;
-            }
-            let checks = self.cut.is_some();
-            fold(&self.tool, &mut self.total, slice, result, checks, false)
-                .map_err(|error| format!("the result of slice {} can't be decoded: {error}", slice.number))?;
+            let (result, rest) = rest.split_at_checked(len as usize).ok_or("a slice's result is cut off")?;
+            self.totals.fold(slice, result)?;
             if warmed_up {
                 self.warmed_up();
             }
@@ -132,7 +114,8 @@ impl<T: Tool> Collect for Collector<T> {
         Ok(())
     }
 
-    fn routine(&mut self, line: &str) {
+    /// Notes how a routine was called, as [`super::collector`] says.
+    pub fn routine(&mut self, line: &str) {
         let parts: Vec<&str> = line.split('\t').collect();
         let [way, name, calls, share, places, why] = parts[..] else { return };
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -142,19 +125,20 @@ impl<T: Tool> Collect for Collector<T> {
         }));
     }
 
-    fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted> {
-        let lost = |error: io::Error| Unprinted::Lost(format!("tool {} cannot print its result: {error}", T::NAME));
+    /// Prints the total and what it is worth, under a heading if that isn't empty and there is no file for it alone.
+    pub fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted> {
+        let name = self.name;
+        let lost = |error: io::Error| Unprinted::Lost(format!("tool {name} cannot print its result: {error}"));
         if self.warms_up {
             // The region has never begun.
             self.warmed_up();
         }
-        let total = std::mem::take(&mut self.total);
-        let of_parts = self.cut.as_mut().map(Cut::take_total);
-        let of_parts = of_parts.map(|total| self.text(total, told, heading)).transpose().map_err(lost)?;
-        let text = self.text(total, told, heading).map_err(lost)?;
-        if let Some(cut) = &self.cut
-            && let Some(why) = cut.difference(&of_parts.unwrap_or_default(), &text)
-        {
+        let of_parts = match self.totals.is_checked() {
+            true => self.text(true, told, heading).map_err(lost)?,
+            false => Vec::new(),
+        };
+        let text = self.text(false, told, heading).map_err(lost)?;
+        if let Some(why) = self.totals.difference(&of_parts, &text) {
             return Err(Unprinted::Lost(why));
         }
         if let Some(streams) = &self.streams {
@@ -189,27 +173,22 @@ impl<T: Tool> Collect for Collector<T> {
             }
         })
     }
-}
 
-impl<T: Tool> Collector<T> {
     /// What was folded until now was seen to warm up.
     fn warmed_up(&mut self) {
         self.warms_up = false;
-        self.tool.warmed_up(&mut self.total);
-        if let Some(cut) = &mut self.cut {
-            cut.warmed_up(&self.tool);
-        }
+        self.totals.warmed_up();
     }
 
-    /// What is printed of a total.
-    fn text(&self, total: T::Total, told: Told<'_>, heading: &str) -> io::Result<Vec<u8>> {
+    /// What is printed of the total, or of that of the parts.
+    fn text(&mut self, of_parts: bool, told: Told<'_>, heading: &str) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
         if self.json {
-            self.print_json(&total, told, heading, &mut text)?;
+            self.print_json(of_parts, told, heading, &mut text)?;
             return Ok(text);
         }
         let mut out = Out::new(&mut text, told);
-        self.tool.fini(total, &mut out)?;
+        self.totals.print(of_parts, &mut out)?;
         if out.is_verbatim() {
             if told.worth != Worth::Exact {
                 writeln!(io::stderr(), "Result: {}", told.worth)?;
@@ -224,11 +203,10 @@ impl<T: Tool> Collector<T> {
     }
 
     /// One line, whatever comes to be told besides.
-    fn print_json(&self, total: &T::Total, told: Told<'_>, heading: &str, text: &mut Vec<u8>) -> io::Result<()> {
+    fn print_json(&mut self, of_parts: bool, told: Told<'_>, heading: &str, text: &mut Vec<u8>) -> io::Result<()> {
         let worth = told.worth;
-        let values =
-            self.tool.values_with(total, told.images).ok_or_else(|| io::Error::other("it has no JSON form"))?;
-        let mut object = serde_json::json!({ "tool": T::NAME, "result": worth.name(), "values": values });
+        let values = self.totals.values(of_parts, told).ok_or_else(|| io::Error::other("it has no JSON form"))?;
+        let mut object = serde_json::json!({ "tool": self.name, "result": worth.name(), "values": values });
         if !heading.is_empty() {
             object["process"] = heading.into();
         }

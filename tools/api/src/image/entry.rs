@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use slice_runtime::{AppThread, RunningTool};
 
 use super::checked;
-use super::collect::{Asked, Collect, collect};
+use super::collect::{Asked, Collector, collect};
 use super::injected::{self, Changes, Injected};
 use crate::tool::{SerialTool, SliceInfo, Tool, check, help, identity};
 
@@ -28,7 +28,7 @@ pub struct Entry {
     pub(crate) changes_app: bool,
     /// Safe to call in a taken-over process only, and once.
     pub(crate) inject: unsafe fn(&[&OsStr], SliceInfo, &AppThread) -> Made<dyn RunningTool>,
-    pub(crate) collect: fn(&[&OsStr], Asked) -> Made<dyn Collect>,
+    pub(crate) collect: fn(&[&OsStr], Asked) -> Result<Collector, String>,
 }
 
 impl Entry {

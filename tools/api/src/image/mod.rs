@@ -8,9 +8,9 @@
 //!
 //! * `main`: which role this process plays.
 //! * `entry`: the image's tools, without their types.
-//! * `injected`: a tool in a taken-over process. `collect`: a tool that collects.
+//! * `injected`: a tool in a taken-over process. `collect`: a tool that collects; `totals`: what it collects, with its types.
 //! * `locals`: its local states, one or one for each thread, and how their results are folded.
-//! * `checked`: a tool that is checked: `asked`, that it asks for the same at the same code, and `cut`, that its results add up however they are cut. `parts`: how these travel.
+//! * `checked`: a tool that is checked: `asked`, that it asks for the same at the same code, and `totals`, that its results add up however they are cut. `parts`: how these travel.
 //! * `names`: what the collector knows of the app's files. `streams`: what slices write meanwhile. `mapped`: the run memory, as it sees it.
 //! * `collector`: the process that collects, and the commands that it takes.
 
@@ -18,7 +18,6 @@ mod asked;
 mod checked;
 mod collect;
 mod collector;
-mod cut;
 mod entry;
 mod injected;
 mod locals;
@@ -27,6 +26,7 @@ mod mapped;
 mod names;
 mod parts;
 mod streams;
+mod totals;
 
 pub use entry::{Entry, Listed, ListedSerialTool, ListedTool};
 pub use main::main;

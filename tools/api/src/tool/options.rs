@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::OsStringValueParser;
 use clap::builder::TypedValueParser;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
 use supervisor::Output;
 
 use super::tool::Tool;
@@ -17,10 +17,10 @@ use crate::threads::Threads;
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct NoOptions {}
 
-/// What stands between the tool's name and `--`.
+/// The options that every tool has.
 #[derive(Parser)]
 #[command(no_binary_name = true, disable_version_flag = true)]
-struct CommandLine<O: Args> {
+struct Common {
     /// Print the result to this file instead of standard error
     #[arg(short = 'o', long = "output", value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     output: Option<PathBuf>,
@@ -30,8 +30,17 @@ struct CommandLine<O: Args> {
     /// Compress the output (zstd)
     #[arg(short = 'z', long = "compress")]
     compress: bool,
-    #[command(flatten)]
-    own: O,
+}
+
+/// What must be known of a tool to read what stands between its name and `--`, without its types: they would make this code once more
+/// for each tool.
+#[derive(Clone, Copy)]
+struct Untyped {
+    name: &'static str,
+    about: &'static str,
+    stream: bool,
+    /// Adds its own options.
+    augment: fn(clap::Command) -> clap::Command,
 }
 
 /// A tool with the options that every tool has.
@@ -46,29 +55,78 @@ pub struct Configured<T> {
     pub compress: bool,
 }
 
+impl Untyped {
+    const fn of<T: Tool>() -> Self {
+        Self { name: T::NAME, about: T::ABOUT, stream: T::STREAM, augment: T::Options::augment_args }
+    }
+
+    fn command(self) -> clap::Command {
+        let usage = format!("superpin [RUN OPTIONS] -t {} [OPTIONS] -- APP [ARGS]", self.name);
+        let command = (self.augment)(Common::command()).name(self.name).about(self.about).override_usage(usage);
+        let command = command.mut_arg("compress", |arg| arg.hide(!self.stream));
+        // A value may be `-5`, which is then told to be wrong, if it is.
+        command.mut_args(|arg| match arg.get_action().takes_values() && !arg.is_positional() {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        })
+    }
+
+    fn matches(self, args: &[&OsStr]) -> clap::error::Result<ArgMatches> {
+        let command = self.command();
+        let args = with_two_dashes(&command, args);
+        command.try_get_matches_from(args)
+    }
+
+    /// What can be wrong with the options that every tool has.
+    fn common(self, matches: &ArgMatches, threads: Threads) -> Result<Common, String> {
+        let common = Common::from_arg_matches(matches).map_err(|error| error.to_string())?;
+        let name = self.name;
+        if self.stream && common.output.is_none() {
+            return Err(format!("tool {name} writes while the app runs: -o FILE says where to"));
+        }
+        if self.stream && threads != Threads::OneStream {
+            return Err(format!(
+                "tool {name} writes a stream, which has one order, and so sees threads as one stream: its author is to leave out `Tool::threads`",
+            ));
+        }
+        if common.compress && !self.stream {
+            return Err(format!("tool {name} has nothing to compress: -z is for tools that write while the app runs"));
+        }
+        Ok(common)
+    }
+
+    fn identity(self, args: &[&OsStr]) -> String {
+        let Ok(matches) = self.matches(args) else { return String::new() };
+        let ids = matches.ids().filter(|id| !["output", "json", "compress"].contains(&id.as_str()));
+        let mut values: Vec<String> = ids.map(|id| format!("{id} {:?}", matches.get_raw(id.as_str()))).collect();
+        values.sort();
+        values.join("\n")
+    }
+
+    /// Whether the result can be written there.
+    fn check(self, output: &Path, follow: bool) -> Result<(), String> {
+        if self.stream && follow && Output::is_shared(output) && output != Path::new("/dev/null") {
+            return Err(format!(
+                "with -follow 1 tool {} writes a stream for each process, which would mix in {}: -o has to name a file, to whose name other processes add their numbers",
+                self.name,
+                output.display()
+            ));
+        }
+        Output::check(output).map_err(|error| format!("cannot write the result to {}: {error}", output.display()))
+    }
+}
+
 /// Makes a tool from its options.
 ///
 /// # Errors
 /// A text for the user: what is wrong with the options, or their help if they ask for it.
 pub fn configure<T: Tool>(args: &[&OsStr]) -> Result<Configured<T>, String> {
-    let command = command::<T>();
-    let args = with_two_dashes(&command, args);
-    let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;
-    let line = CommandLine::<T::Options>::from_arg_matches(&matches).map_err(|error| error.to_string())?;
-    let tool = T::new(line.own).map_err(|error| format!("tool {}: {error}", T::NAME))?;
-    if T::STREAM && line.output.is_none() {
-        return Err(format!("tool {} writes while the app runs: -o FILE says where to", T::NAME));
-    }
-    if T::STREAM && tool.threads() != Threads::OneStream {
-        return Err(format!(
-            "tool {} writes a stream, which has one order, and so sees threads as one stream: its author is to leave out `Tool::threads`",
-            T::NAME
-        ));
-    }
-    if line.compress && !T::STREAM {
-        return Err(format!("tool {} has nothing to compress: -z is for tools that write while the app runs", T::NAME));
-    }
-    Ok(Configured { tool, output: line.output, json: line.json, compress: line.compress })
+    let untyped = Untyped::of::<T>();
+    let matches = untyped.matches(args).map_err(|error| error.to_string())?;
+    let own = T::Options::from_arg_matches(&matches).map_err(|error| error.to_string())?;
+    let tool = T::new(own).map_err(|error| format!("tool {}: {error}", T::NAME))?;
+    let Common { output, json, compress } = untyped.common(&matches, tool.threads())?;
+    Ok(Configured { tool, output, json, compress })
 }
 
 /// Checks all that can be known of the options before the app starts. `follow`: each process that it starts has a result.
@@ -80,26 +138,12 @@ pub fn check<T: Tool>(args: &[&OsStr], follow: bool) -> Result<(), String> {
     if json && tool.values_with(&T::Total::default(), &Images::none()).is_none() {
         return Err(format!("tool {} has no result in JSON (its author can give it one: `Tool::values`)", T::NAME));
     }
-    let Some(path) = output else { return Ok(()) };
-    if T::STREAM && follow && Output::is_shared(&path) && path != Path::new("/dev/null") {
-        return Err(format!(
-            "with -follow 1 tool {} writes a stream for each process, which would mix in {}: -o has to name a file, to whose name other processes add their numbers",
-            T::NAME,
-            path.display()
-        ));
-    }
-    Output::check(&path).map_err(|error| format!("cannot write the result to {}: {error}", path.display()))
+    output.map_or(Ok(()), |path| Untyped::of::<T>().check(&path, follow))
 }
 
 /// What the options say, but for where to print: runs of which this is the same instrument alike. Empty if the options are wrong.
 pub fn identity<T: Tool>(args: &[&OsStr]) -> String {
-    let command = command::<T>();
-    let args = with_two_dashes(&command, args);
-    let Ok(matches) = command.try_get_matches_from(args) else { return String::new() };
-    let ids = matches.ids().filter(|id| !["output", "json", "compress"].contains(&id.as_str()));
-    let mut values: Vec<String> = ids.map(|id| format!("{id} {:?}", matches.get_raw(id.as_str()))).collect();
-    values.sort();
-    values.join("\n")
+    Untyped::of::<T>().identity(args)
 }
 
 /// Long options may be written with one dash, as everywhere in superpin.
@@ -115,16 +159,5 @@ fn with_two_dashes(command: &clap::Command, args: &[&OsStr]) -> Vec<OsString> {
 
 /// Help on a tool's options.
 pub fn help<T: Tool>() -> String {
-    command::<T>().render_help().to_string()
-}
-
-fn command<T: Tool>() -> clap::Command {
-    let usage = format!("superpin [RUN OPTIONS] -t {} [OPTIONS] -- APP [ARGS]", T::NAME);
-    let command = CommandLine::<T::Options>::command().name(T::NAME).about(T::ABOUT).override_usage(usage);
-    let command = command.mut_arg("compress", |arg| arg.hide(!T::STREAM));
-    // A value may be `-5`, which is then told to be wrong, if it is.
-    command.mut_args(|arg| match arg.get_action().takes_values() && !arg.is_positional() {
-        true => arg.allow_negative_numbers(true),
-        false => arg,
-    })
+    Untyped::of::<T>().command().render_help().to_string()
 }
