@@ -26,7 +26,8 @@ pub fn binary() -> &'static Path {
     BINARY.get_or_init(|| match env::var_os("SUPERPIN") {
         Some(path) => fs::canonicalize(&path).unwrap_or_else(|e| panic!("SUPERPIN={}: {e}", path.display())),
         None => {
-            cargo_builds(&["--bin", "superpin"]);
+            // Only where something is built for tests do the features count that tests ask for.
+            cargo_builds(&["--bin", "superpin", "--test", "collector"]);
             artifacts().join("superpin")
         }
     })
@@ -48,8 +49,8 @@ pub fn built_example(name: &str) -> PathBuf {
     artifacts().join("examples").join(name)
 }
 
-/// With the features that the whole workspace asks for: `cargo test --workspace` has built it so, and with others all would be
-/// built once more.
+/// With the features that the whole workspace and its tests ask for: `cargo test --workspace` has built it so, and with others
+/// nearly all would be built once more.
 fn cargo_builds(what: &[&str]) {
     let profile = if artifacts().ends_with("debug") { "dev" } else { "release" };
     let target = artifacts().ancestors().nth(2).expect("TARGET/TRIPLE/PROFILE").to_owned();
