@@ -16,7 +16,6 @@
 
 mod decode;
 mod facts;
-#[cfg(feature = "random")]
 pub mod random;
 pub mod routine;
 mod write;

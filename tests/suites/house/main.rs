@@ -11,6 +11,7 @@
 //! ```
 
 mod crates;
+mod features;
 mod files;
 mod findings;
 mod guests;

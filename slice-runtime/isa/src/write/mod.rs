@@ -16,6 +16,5 @@ mod moves;
 mod rewrite;
 
 pub use code::{Code, Fixup};
-#[cfg(feature = "random")]
 pub(crate) use rewrite::is_moffs;
 pub(crate) use rewrite::register_64;
