@@ -28,10 +28,10 @@ const THREADED_WAYS: [(&str, &[&str]); 4] = [
 ];
 
 /// In how many successive rounds each program comes in each way once.
-const SHARES: usize = 12;
+const SHARES: usize = 24;
 
 /// The same of programs with threads.
-const THREADED_SHARES: usize = 4;
+const THREADED_SHARES: usize = 8;
 
 fn main() -> ExitCode {
     let tests = WORKLOADS.iter().flat_map(|workload| {

@@ -21,7 +21,7 @@ use suites::switches;
 
 use processes::{Kind, Process, catches};
 use running::{
-    ENDLESS, LONG, LONG_SLICES, Running, SECOND, SERIAL, SLICED, failed_with_the_app_finished, native, shared_memory,
+    ENDLESS, LONG, LONG_SLICES, Running, SERIAL, SHORT, SLICED, failed_with_the_app_finished, native, shared_memory,
 };
 
 /// Rounds of `signal_in_string` whose one instruction takes about a second natively.
@@ -167,8 +167,8 @@ fn one_of_a_family_is_killed() {
 #[test]
 fn an_undisturbed_run_leaves_nothing() {
     for options in [SLICED, SERIAL] {
-        let ended = Running::start(options, SECOND).end();
-        assert_eq!((ended.status.code(), ended.stdout.as_bytes()), (Some(0), native(SECOND).stdout.as_slice()));
+        let ended = Running::start(options, SHORT).end();
+        assert_eq!((ended.status.code(), ended.stdout.as_bytes()), (Some(0), native(SHORT).stdout.as_slice()));
         assert!(parse_total(&ended.stderr).is_some());
     }
 }

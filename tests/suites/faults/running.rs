@@ -14,18 +14,18 @@ use suites::superpin::{command, parse_total};
 
 use super::processes::{Kind, Process, group};
 
-/// Rounds of `loops` that take about a second natively.
-pub const SECOND: u64 = 80_000;
+/// Rounds of `loops` that take about half a second natively.
+pub const SHORT: u64 = 40_000;
 
 /// Rounds for runs in which something happens before their end: some forty slices.
-pub const LONG: u64 = 2 * SECOND;
+pub const LONG: u64 = 2 * SHORT;
 
 /// Rounds for runs that are ended in the middle, however slowly the test itself gets on.
-pub const ENDLESS: u64 = 100 * SECOND;
+pub const ENDLESS: u64 = 200 * SHORT;
 
-pub const SLICED: &[&str] = &["-sp", "1", "-spmsec", "50", "-spmp", "4"];
+pub const SLICED: &[&str] = &["-sp", "1", "-spmsec", "25", "-spmp", "4"];
 /// With slices that take so long that each is seen several times, even by a test that seldom gets to run.
-pub const LONG_SLICES: &[&str] = &["-sp", "1", "-spmsec", "500", "-spmp", "4"];
+pub const LONG_SLICES: &[&str] = &["-sp", "1", "-spmsec", "250", "-spmp", "4"];
 pub const SERIAL: &[&str] = &["-sp", "0"];
 
 /// A run under superpin that is still going on.

@@ -23,6 +23,9 @@
 //! nothing can be read there is a fault behind it, which costs about a microsecond in slices and eight in a serial run, where superpin is told of each fault.
 
 use engine::safe_reads;
+use machine::AppPc;
+
+use crate::instrument::REGISTER_ARGUMENTS;
 
 /// Reads memory of the app's from `address` on. Returns how many bytes were read: all of `into`, or those before the first one that the app couldn't read.
 /// The rest of `into` stays as it is.
@@ -35,6 +38,29 @@ pub fn read(address: u64, into: &mut [u8]) -> usize {
 #[inline]
 pub fn read_word(address: u64) -> Option<u64> {
     safe_reads::read_word(address)
+}
+
+/// The address that a routine returns to, and so who has called it: for routines that are called At::Before its first instruction
+/// ([`crate::Instruction::enters`]) with `Gpr::Rsp`. Where a loop of the app's routine comes back to its first instruction, the stack's top is something else. `None` if it can't be
+/// read.
+#[inline]
+pub fn return_address(stack_pointer: u64) -> Option<AppPc> {
+    read_word(stack_pointer).map(AppPc)
+}
+
+/// An integer or pointer argument of a call of the app's that is passed on the stack, `number` being 6 or more: those below it are passed in registers, see [`crate::Arg::Argument`]. For
+/// routines that are called At::Before the first instruction of the routine that gets it ([`crate::Instruction::enters`]) with `Gpr::Rsp`.
+///
+/// By the convention of System V: whether the routine has that argument nobody knows, and arguments that are no integers, pointers or in vector registers take room between them.
+/// `None` if it can't be read.
+///
+/// # Panics
+/// If that argument is passed in a register.
+#[inline]
+pub fn stack_argument(stack_pointer: u64, number: u8) -> Option<u64> {
+    let behind = number.checked_sub(REGISTER_ARGUMENTS).expect("Arg::Argument has those that are passed in registers");
+    // The return address comes first.
+    read_word(stack_pointer.checked_add(8 + 8 * u64::from(behind))?)
 }
 
 /// Reads a string of C's: the bytes from `address` to the first zero, which isn't among them, or the first `most` bytes if there is none. `None` if memory that can't be read comes

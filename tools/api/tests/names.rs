@@ -212,7 +212,9 @@ fn functions_are_given_and_return_what_the_program_says() {
         let sum: i64 = String::from_utf8(printed).unwrap().trim().parse().unwrap();
         for mode in ["-sp 0", "-sp 0 -engine none", "-sp 1 -spmsec 5", "-sp 1 -spsysrecs 3"] {
             let told = result(mode, "functions", &[text(&program), "50"], 0);
-            let expected = format!("at calls 5000\nentries 50\nreturns 50\nsecond 5000\nvalues {sum}\n");
+            let expected = format!(
+                "at calls 5000\neighth 9800\nentries 50\nfrom main 50\nhalves 600\nreturns 50\nsecond 5000\nvalues {sum}\n"
+            );
             assert_eq!(told, expected, "{flags}, {mode}");
         }
     }

@@ -281,7 +281,7 @@ fn a_failing_tool_prints_no_result() {
         ("opens", "the tool's routine trials::wrong::failing::opens made system call 257 (openat)"),
         ("starts-a-thread", "the tool's routine trials::wrong::failing::starts_a_thread started a thread, which"),
         ("crashes", "the tool's routine trials::wrong::failing::crashes failed: panicked at "),
-        ("crashes", "thunk), address 0x8"),
+        ("crashes", "), address 0x8"),
         ("panic-in-instrument", "the tool panic-in-instrument failed in its function instrument: panicked at "),
         ("wrong-operand", "the tool wrong-operand failed where it inserts the tool's routine trials::wrong::"),
         ("uses-unkept", "the tool uses-unkept failed where it inserts the tool's routine "),

@@ -140,9 +140,15 @@ fn quoted(path: &Path) -> String {
     format!("{:?}", path.to_string_lossy())
 }
 
+/// Packages of superpin's workspace that are no part of a tool: cargo would warn of profiles for them.
+const OTHERS: [&str; 3] = ["suites", "superpin", "syn"];
+
 fn manifest(name: &str, sources: &Path, workspace: &str) -> String {
     // Up to the next table of another sort.
+    let is_others =
+        |table: &str| OTHERS.iter().any(|name| table.starts_with(&format!("profile.release.package.{name}]")));
     let tables = workspace.split("\n[").filter(|table| table.starts_with("profile.") && !table.contains("inherits"));
+    let tables = tables.filter(|table| !is_others(table));
     let profiles: Vec<String> = tables.map(|table| format!("[{}", table.trim_end())).collect();
     let profiles: Vec<&str> = profiles.iter().flat_map(|table| table.lines()).filter(|l| !l.starts_with('#')).collect();
     let profiles = profiles.join("\n").replace("\n[", "\n\n[");

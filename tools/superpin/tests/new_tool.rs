@@ -42,6 +42,7 @@ fn what_it_makes_is_built_and_tested_without_the_net() {
     let run = cargo(&["run", "--release", "--quiet", "--", "-sp", "1", "-t", "my-tool", "--", "ls"]);
     let told = text(&run.stderr);
     assert!(run.status.success() && told.lines().any(|line| line.starts_with("Total Count: ")), "{told}");
+    assert!(!told.contains("did not match any packages"), "{told}");
     assert!(text(&run.stdout).contains("Cargo.toml"), "{}", text(&run.stdout));
 
     let tested = cargo(&["test", "--release", "--quiet"]);

@@ -83,7 +83,8 @@ impl Collector {
     /// Takes what slices write from now on, out of the run memory. Errors that are found meanwhile are written to `answers`.
     pub fn begin(&mut self, memory: &OwnedFd, answers: &File) -> Result<(), String> {
         let Some(output) = self.output.take_if(|_| self.stream) else { return Ok(()) };
-        let begin = || Streams::begin(output, memory.try_clone()?, answers.try_clone()?);
+        let compress = self.compress;
+        let begin = || Streams::begin(output, memory.try_clone()?, answers.try_clone()?, compress);
         self.streams = Some(begin().map_err(|error| format!("cannot take what slices write: {error}"))?);
         Ok(())
     }

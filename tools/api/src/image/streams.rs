@@ -1,13 +1,14 @@
 //! The collector's side of streams ([`bubble::stream`]): what slices write meanwhile goes to a file for each slot, and when a slice's turn has come behind what is before it. The first slice's
-//! file becomes the output's: a serial run's isn't copied, and those of others are by the kernel, without a second copy where the file system can share. A pipe gets each slice's bytes when its turn
+//! file becomes the output's: a serial run's isn't copied, and those of others are by the kernel. Where the file system can have the same blocks in two files (xfs, btrfs), what is compressed isn't copied: zeroes
+//! that no reader looks at fill the last block of what is there, so that the next slice's begins with a block. A pipe gets each slice's bytes when its turn
 //! has come, and in a serial run at once.
 //!
 //! A thread takes bytes out of the rings. Nobody waits for a slice that comes before: so none waits for long.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Seek, Write};
-use std::os::fd::OwnedFd;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +36,8 @@ struct State {
     output: Output,
     /// What is in order, if that isn't written to a pipe.
     whole: Option<File>,
+    /// What slices write is compressed.
+    is_compressed: bool,
     /// It is written to a pipe at once, since nothing comes before or is begun again.
     at_once: bool,
 }
@@ -46,16 +49,21 @@ struct Slot {
 }
 
 impl Streams {
-    /// Begins to take what slices write. `memory`: the run memory; `answers`: where an error is told.
+    /// Begins to take what slices write. `memory`: the run memory; `answers`: where an error is told; `is_compressed`: what they write is (zstd).
     ///
     /// # Errors
     /// If the run memory can't be mapped, or there can't be a thread.
-    pub fn begin((path, mut output): (PathBuf, Output), memory: OwnedFd, answers: File) -> io::Result<Self> {
+    pub fn begin(
+        (path, mut output): (PathBuf, Output),
+        memory: OwnedFd,
+        answers: File,
+        is_compressed: bool,
+    ) -> io::Result<Self> {
         let control = Mapped::writable(&memory, file::CONTROL_AT, CONTROL.size as usize)?;
         // SAFETY: the header starts CONTROL; this word of it was written before there was a collector.
         let serial = unsafe { (*control.start().cast::<RunHeader>()).sliced } == 0;
         let at_once = serial && output.as_stream().is_some();
-        let state = Mutex::new(State { memory, slots: BTreeMap::new(), output, whole: None, at_once });
+        let state = Mutex::new(State { memory, slots: BTreeMap::new(), output, whole: None, is_compressed, at_once });
         let shared = Arc::new(Shared { control, path, state });
         let taking = shared.clone();
         std::thread::Builder::new().name("streams".into()).spawn(move || taking.take_all(answers))?;
@@ -145,12 +153,17 @@ impl State {
         if self.at_once {
             return Ok(());
         }
-        let Some(whole) = self.output.as_stream().or(self.whole.as_mut()) else {
+        let stream = self.output.as_stream();
+        let is_file = stream.is_none();
+        let Some(whole) = stream.or(self.whole.as_mut()) else {
             self.whole = self.slots.remove(&slot).map(|part| part.file);
             return Ok(());
         };
         if let Some(part) = self.slots.get_mut(&slot) {
             part.file.rewind()?;
+            if is_file && self.is_compressed {
+                share(&mut part.file, whole)?;
+            }
             io::copy(&mut part.file, whole)?;
             part.forget()?;
         }
@@ -168,6 +181,41 @@ impl State {
         whole.write_all(text)?;
         self.output.take(whole)
     }
+}
+
+/// Has the file system put the whole blocks of `part` behind what is in `whole`, without copying them, if it can; what is compressed there begins with a frame that readers skip then. Both files
+/// stand behind what was put there.
+fn share(part: &mut File, whole: &mut File) -> io::Result<()> {
+    /// What file systems share are multiples of this, or it can't be done.
+    const BLOCK: u64 = 4096;
+    /// Less than that is copied in no time.
+    const LEAST: u64 = 16 * BLOCK;
+    /// Of the format of zstd: a number that says so, and the length of what follows.
+    const SKIPPED: u32 = 0x184d_2a50;
+    const HEAD_OF_SKIPPED: u64 = 8;
+    let len = part.metadata()?.len();
+    if len < LEAST {
+        return Ok(());
+    }
+    let end = whole.stream_position()?;
+    let gap = end.next_multiple_of(BLOCK) - end;
+    let gap = if (1..HEAD_OF_SKIPPED).contains(&gap) { gap + BLOCK } else { gap };
+    let (blocks, to) = (len - len % BLOCK, end + gap);
+    let range =
+        libc::file_clone_range { src_fd: part.as_raw_fd().into(), src_offset: 0, src_length: blocks, dest_offset: to };
+    // SAFETY: the kernel reads the range, and both files are open.
+    if unsafe { libc::ioctl(whole.as_raw_fd(), libc::FICLONERANGE, &raw const range) } != 0 {
+        // They are copied.
+        return Ok(());
+    }
+    if gap > 0 {
+        let head = [SKIPPED.to_le_bytes(), ((gap - HEAD_OF_SKIPPED) as u32).to_le_bytes()].concat();
+        whole.write_all(&head)?;
+        whole.write_all(&vec![0; (gap - HEAD_OF_SKIPPED) as usize])?;
+    }
+    whole.seek(SeekFrom::Start(to + blocks))?;
+    part.seek(SeekFrom::Start(blocks))?;
+    Ok(())
 }
 
 impl Slot {
@@ -233,4 +281,53 @@ fn futex(word: &AtomicU32, operation: i32, value: u32) {
     let no_timeout = std::ptr::null::<libc::timespec>();
     // SAFETY: the word outlives the call. Not FUTEX_PRIVATE: the other side is another process.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_timeout) };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+    use crate::tool::packed;
+
+    /// Compressed bytes that don't compress, of so many bytes.
+    fn compressed(len: usize, seed: u64) -> (Vec<u8>, Vec<u8>) {
+        let mut state = seed;
+        let mut byte = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        let bytes: Vec<u8> = (0..len).map(|_| byte()).collect();
+        let packed = packed(&bytes);
+        (bytes, packed)
+    }
+
+    /// Whether blocks were shared or copied, which is up to the file system.
+    #[test]
+    fn what_is_put_together_is_what_was_compressed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut whole =
+            File::options().create_new(true).read(true).write(true).open(folder.path().join("whole")).unwrap();
+        let mut all = Vec::new();
+        for (n, len) in [300, 200_000, 70_001, 5, 4096 * 40, 100_003].into_iter().enumerate() {
+            let (bytes, packed) = compressed(len, n as u64);
+            all.extend(bytes);
+            let mut part = File::options()
+                .create_new(true)
+                .read(true)
+                .write(true)
+                .open(folder.path().join(n.to_string()))
+                .unwrap();
+            part.write_all(&packed).unwrap();
+            part.rewind().unwrap();
+            share(&mut part, &mut whole).unwrap();
+            io::copy(&mut part, &mut whole).unwrap();
+        }
+        let mut together = Vec::new();
+        whole.rewind().unwrap();
+        whole.read_to_end(&mut together).unwrap();
+        let mut unpacked = Vec::with_capacity(all.len() + (1 << 20));
+        ruzstd::decoding::FrameDecoder::new().decode_all_to_vec(&together, &mut unpacked).unwrap();
+        assert!(unpacked == all);
+    }
 }

@@ -27,7 +27,8 @@ pub enum Arg {
     /// Value of an app register: before the instruction, or after it for calls [`crate::At::After`] and [`crate::At::Taken`].
     Register(Gpr),
     /// An integer or pointer argument of a call of the app's, from 0 to 5: at the first instruction of a routine ([`crate::Instruction::enters`]), or at a call
-    /// instruction. By the convention of System V, which C, C++ and Rust (`extern "C"`) follow: whether the routine has that argument nobody knows.
+    /// instruction. By the convention of System V, which C, C++ and Rust (`extern "C"`) follow: whether the routine has that argument nobody knows. Of those that are `float` or
+    /// `double` the first eight are in [`Self::Vector`], word 0 of registers 0 to 7, as bits; of integers those from the seventh on are on the stack, see [`crate::memory::stack_argument`].
     Argument(u8),
     /// The integer or pointer that a routine returns: at a return instruction ([`crate::Instruction::returns_from`]).
     ReturnValue,
@@ -156,6 +157,30 @@ pub trait Arguments {
 /// the run as a failure. A small one, without loops and calls, is copied into the translated code, where it
 /// costs a few instructions. One that uses neither vectors nor thread-local storage and can't panic is called for a few nanoseconds, any other with more of the app's state
 /// aside, which takes up to some tenths of a microsecond: the report (`-report`) says how each is called, and why.
+///
+/// What doesn't fit doesn't compile: another number of arguments,
+///
+/// ```compile_fail,E0277
+/// # use superpin_tool::{Arg, At, Trace};
+/// fn touches(sum: &mut u64, address: u64) {
+///     *sum += address;
+/// }
+/// fn instrument(trace: &Trace<'_, u64>) {
+///     trace.instructions().for_each(|instruction| instruction.call(At::Before, touches, (Arg::Pc, 1)));
+/// }
+/// ```
+///
+/// and another local state than the tool's.
+///
+/// ```compile_fail,E0277
+/// # use superpin_tool::{Arg, At, Trace};
+/// fn touches(sum: &mut i32, address: u64) {
+///     *sum += address as i32;
+/// }
+/// fn instrument(trace: &Trace<'_, u64>) {
+///     trace.instructions().for_each(|instruction| instruction.call(At::Before, touches, (Arg::Pc,)));
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be called with the local state `{L}` and the arguments `{A}`",
     label = "must be a `fn(&mut {L}, u64, …)` with one `u64` for each argument, and capture nothing",

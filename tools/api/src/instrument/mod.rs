@@ -36,6 +36,7 @@ pub use instruction::{
     SegmentRegister, mnemonic_name,
 };
 pub use repeat::Repeat;
+pub(crate) use routines::REGISTER_ARGUMENTS;
 pub use tool_register::ToolRegister;
 pub use trace::Trace;
 pub use translator::abi::{Access, State};

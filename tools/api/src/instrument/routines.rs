@@ -31,7 +31,7 @@ impl<'a, L: 'static> Instruction<'a, L> {
             Arg::Argument(number) => {
                 assert!(
                     number < REGISTER_ARGUMENTS,
-                    "there is no {arg:?}: the first {REGISTER_ARGUMENTS} integer arguments are passed in registers, and others can't be had"
+                    "there is no {arg:?}: the first {REGISTER_ARGUMENTS} integer arguments are passed in registers, and others on the stack: memory::stack_argument reads them in the analysis routine"
                 );
                 assert!(
                     before && (self.is_call() || self.enters().is_some()),

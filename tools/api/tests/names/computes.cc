@@ -22,6 +22,12 @@ long Square::area(int times) const {
 }
 } // namespace shapes
 
+extern "C" __attribute__((noinline)) long many(long a, long b, long c, long d, long e, long f, long g, long h, double x) {
+    return a ^ b ^ c ^ d ^ e ^ f ^ g ^ h ^ (long)x;
+}
+
+static volatile long kept;
+
 static int descending(const void *a, const void *b) { return *(const int *)b - *(const int *)a; }
 
 int main(int argc, char **argv) {
@@ -36,6 +42,7 @@ int main(int argc, char **argv) {
         std::sort(numbers.begin(), numbers.end());
         counted();
         sum += shapes::Square{numbers[9]}.area(100);
+        kept = many(1, 2, 3, 4, 5, 6, 7 * round, 8 * round, 0.5 * round);
         getppid();
     }
     printf("%ld\n", sum);
