@@ -7,6 +7,7 @@
 //!
 //! * `statistics`: what is counted, and its text.
 //! * `worth`: whether the number is right, and if not, what is known of it.
+//! * `processors`: what the run would take on more processors.
 //! * `output`: files that results and reports go to.
 //! * `log`: what those who work on superpin are told.
 //! * `unreached`: a region that never began.
@@ -14,6 +15,7 @@
 
 pub mod log;
 mod output;
+mod processors;
 mod statistics;
 mod unreached;
 mod worth;

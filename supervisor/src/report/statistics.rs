@@ -11,6 +11,7 @@ use std::time::Duration;
 use bubble::region::Progress;
 use bubble::shared::{End, EndKind, SliceStats};
 
+use super::processors::{Measured, PROCESSORS};
 use super::worth::{Doubts, Worth};
 use crate::base::{Described, Moment, Routines};
 
@@ -112,6 +113,9 @@ pub struct Statistics {
     ends: Option<BTreeMap<u64, String>>,
     boundaries: [u64; BOUNDARIES.len()],
     slice: SliceStats,
+    measured: Measured,
+    /// [`Self::stopped_time`] when the last slice ended in the master.
+    stopped_before: Duration,
     routines: Routines,
     /// Nanoseconds from each fork until its slice was ready for its first instruction.
     boots: Vec<u64>,
@@ -155,6 +159,8 @@ impl Statistics {
             ends: list_ends.then(BTreeMap::new),
             boundaries: [0; BOUNDARIES.len()],
             slice: SliceStats::default(),
+            measured: Measured::default(),
+            stopped_before: Duration::ZERO,
             routines: Routines::default(),
             boots: Vec::new(),
         }
@@ -205,11 +211,20 @@ impl Statistics {
     /// Slices were run that are run again: with the tool.
     pub fn counted(&mut self, stats: &SliceStats) {
         self.slice.add(stats);
+        self.measured.have_counted(Duration::from_nanos(stats.cpu_ns));
+    }
+
+    /// The master has come to the end of a slice, with so much CPU time in it.
+    pub fn recorded(&mut self, slice: u64, cpu: Duration) {
+        let stopped = self.stopped_time - std::mem::replace(&mut self.stopped_before, self.stopped_time);
+        self.measured.recorded(slice, cpu, stopped);
     }
 
     /// A slice ended there.
     pub fn ended_at(&mut self, slice: u64, end: &End, stats: &SliceStats, recurs: bool) {
         let pc = end.registers.rip;
+        let fixed = stats.boot_cpu_ns + stats.engine.translate_ns;
+        self.measured.has_run(slice, Duration::from_nanos(stats.cpu_ns), Duration::from_nanos(fixed));
         if recurs {
             self.doubts.recurring.push(pc);
             self.doubts.recurring_in.push(slice);
@@ -299,6 +314,12 @@ impl Statistics {
         line("slice_boot_longest_us", (boots.last().unwrap_or(&0) / 1000).to_string());
         line("slice_boot_cpu_ms", ms(Duration::from_nanos(self.slice.boot_cpu_ns)));
         line("slice_cpu_ms", ms(Duration::from_nanos(self.slice.cpu_ns)));
+        for processors in PROCESSORS {
+            let Some(expected) = self.measured.expected(processors) else { break };
+            line(&format!("on_{processors}_processors_ms"), ms(expected.wall));
+            line(&format!("on_{processors}_processors_spmp"), expected.limit.to_string());
+            line(&format!("on_{processors}_processors_spmsec"), expected.length.to_string());
+        }
         line("translate_ms", ms(Duration::from_nanos(self.slice.engine.translate_ns)));
         line("traces", self.slice.engine.traces.to_string());
         line("trace_instructions", self.slice.engine.instructions.to_string());

@@ -61,9 +61,14 @@ impl SliceTime {
         self.timer.is_image_young()
     }
 
-    /// CPU time that the slice which has just ended in the master may use: what the master did, many times over. Zero: as much as it likes.
-    pub(in crate::sliced) fn cpu_bound(&mut self) -> Duration {
-        match self.timer.used() {
+    /// CPU time of the slice which has just ended in the master. `None`: the process is gone.
+    pub(in crate::sliced) fn used(&mut self) -> Option<Duration> {
+        self.timer.used()
+    }
+
+    /// CPU time that a slice may use for which the master has used so much: many times that. Zero: as much as it likes.
+    pub(in crate::sliced) fn cpu_bound(&self, used: Option<Duration>) -> Duration {
+        match used {
             Some(used) if !self.grace.is_zero() => used * SLOWDOWN + self.grace,
             _ => Duration::ZERO,
         }

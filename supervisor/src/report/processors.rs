@@ -1,0 +1,201 @@
+//! What more processors would give: the slices of a run, as they were measured, run once more on so many.
+//!
+//! ```text
+//!   app      ──1──┬──2──┬──3──┐              a slice is due when the app has come to its end,
+//!   slice 1       └═══════┐                  and costs what it has cost
+//!   slice 2             └═══════┐
+//!   slice 3                   └══════╡       the last one ends the run
+//! ```
+//!
+//! All that run at a time share the processors evenly, and the app waits where it would: before a slice for which there is no room (`-spmp`). What is left out: that processors
+//! share caches, memory and clock rates; that the app waits for something else than a processor; what the control process does beside the app.
+
+use std::time::Duration;
+
+/// For so many processors the report has lines.
+pub const PROCESSORS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
+/// Slices at a time that are tried.
+const LIMITS: [usize; 12] = [1, 2, 3, 4, 5, 6, 8, 12, 16, 20, 24, 32];
+
+/// Lengths of slices that are tried, in milliseconds.
+const LENGTHS: [u64; 7] = [50, 100, 200, 500, 1000, 2000, 5000];
+
+/// Less than that share of the time is no reason for more slices at a time, or shorter ones.
+const MATTERS: f64 = 0.01;
+
+/// What a slice has cost, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slice {
+    /// Of the app, up to where it ends: its CPU time, and what it stood still for.
+    app: f64,
+    /// Of the slice itself.
+    own: f64,
+}
+
+/// The slices of a run.
+#[derive(Default)]
+pub struct Measured {
+    slices: Vec<Slice>,
+    /// Of slices that are to run again.
+    counted: f64,
+    /// Of [`Slice::own`], what comes with each slice however long it is.
+    fixed: f64,
+    /// Of [`Slice::app`], the same.
+    stopped: f64,
+}
+
+/// What to expect.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expected {
+    /// From the app's start to the last slice's end.
+    pub wall: Duration,
+    /// The fewest slices at a time with which it takes no longer than that.
+    pub limit: usize,
+    /// The longest slices, in milliseconds, with which it takes the least time.
+    pub length: u64,
+}
+
+impl Measured {
+    /// The app has come to the end of slice `number`, with so much CPU time and standing still in it.
+    pub fn recorded(&mut self, number: u64, cpu: Duration, stopped: Duration) {
+        self.slice(number).app += (cpu + stopped).as_secs_f64();
+        self.stopped += stopped.as_secs_f64();
+    }
+
+    /// Slices have run once to count, for so long; they will run again.
+    pub fn have_counted(&mut self, cpu: Duration) {
+        self.counted += cpu.as_secs_f64();
+    }
+
+    /// Slice `number` has run, with so much CPU time, `fixed` of which doesn't depend on its length.
+    pub fn has_run(&mut self, number: u64, cpu: Duration, fixed: Duration) {
+        let counted = std::mem::take(&mut self.counted);
+        self.slice(number).own += counted + cpu.as_secs_f64();
+        self.fixed += fixed.as_secs_f64();
+    }
+
+    fn slice(&mut self, number: u64) -> &mut Slice {
+        let number = number as usize;
+        if self.slices.len() <= number {
+            self.slices.resize(number + 1, Slice::default());
+        }
+        &mut self.slices[number]
+    }
+
+    /// With so many processors. `None`: there were no slices.
+    pub fn expected(&self, processors: u32) -> Option<Expected> {
+        if self.slices.is_empty() {
+            return None;
+        }
+        let limits = LIMITS.into_iter().filter(|limit| *limit <= processors as usize + 1);
+        let (limit, time) = least(limits.map(|limit| (limit, wall(&self.slices, processors, limit))))?;
+        let lengths = LENGTHS.into_iter().rev();
+        let (length, _) = least(lengths.map(|length| (length, wall(&self.of_length(length), processors, limit))))?;
+        Some(Expected { wall: Duration::from_secs_f64(time), limit, length })
+    }
+
+    /// The same work in slices of this length.
+    fn of_length(&self, milliseconds: u64) -> Vec<Slice> {
+        let n = self.slices.len() as f64;
+        let sum = |of: fn(&Slice) -> f64| self.slices.iter().map(of).sum::<f64>();
+        let (app, own) = (sum(|slice| slice.app) - self.stopped, sum(|slice| slice.own) - self.fixed);
+        let count = (app * 1000.0 / milliseconds as f64).ceil().max(1.0);
+        let slice = Slice { app: app.max(0.0) / count + self.stopped / n, own: own.max(0.0) / count + self.fixed / n };
+        vec![slice; count as usize]
+    }
+}
+
+/// The first with a time that isn't much longer than the least.
+fn least<T>(all: impl Iterator<Item = (T, f64)>) -> Option<(T, f64)> {
+    let all: Vec<(T, f64)> = all.collect();
+    let least = all.iter().map(|(_, time)| *time).reduce(f64::min)?;
+    all.into_iter().find(|(_, time)| *time <= least * (1.0 + MATTERS))
+}
+
+/// How long the run takes in seconds, if `limit` slices may run at a time.
+fn wall(slices: &[Slice], processors: u32, limit: usize) -> f64 {
+    // What is left of the app up to the end of a slice, and of the slices that run.
+    let (mut next, mut app) = (0, slices.first().map_or(0.0, |slice| slice.app));
+    let mut running: Vec<f64> = Vec::new();
+    let mut now = 0.0;
+    loop {
+        running.retain(|left| *left > 0.0);
+        while next < slices.len() && app <= 0.0 && running.len() < limit {
+            running.extend(Some(slices[next].own).filter(|own| *own > 0.0));
+            next += 1;
+            app = slices.get(next).map_or(0.0, |slice| slice.app);
+        }
+        let all = running.len() + usize::from(app > 0.0);
+        if all == 0 {
+            return now;
+        }
+        let rate = (f64::from(processors) / all as f64).min(1.0);
+        let step = running.iter().copied().chain(Some(app).filter(|app| *app > 0.0)).fold(f64::INFINITY, f64::min);
+        now += step / rate;
+        running.iter_mut().for_each(|left| *left -= step);
+        app -= step;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(slices: u64, app_ms: u64, own_ms: u64) -> Measured {
+        let mut measured = Measured::default();
+        for number in 0..slices {
+            measured.recorded(number, Duration::from_millis(app_ms), Duration::ZERO);
+            measured.has_run(number, Duration::from_millis(own_ms), Duration::ZERO);
+        }
+        measured
+    }
+
+    fn wall_ms(measured: &Measured, processors: u32, limit: usize) -> u64 {
+        (wall(&measured.slices, processors, limit) * 1000.0).round() as u64
+    }
+
+    #[test]
+    fn one_processor_does_all_of_it() {
+        assert_eq!(wall_ms(&run(10, 100, 300), 1, 1), 4000);
+        assert_eq!(wall_ms(&run(10, 100, 300), 1, 8), 4000);
+    }
+
+    #[test]
+    fn with_enough_of_them_the_last_slice_comes_behind_the_app() {
+        assert_eq!(wall_ms(&run(10, 100, 300), 4, 8), 1300);
+        assert_eq!(wall_ms(&run(10, 100, 300), 32, 8), 1300);
+    }
+
+    /// As in the paper: with too few slices at a time the app sleeps.
+    #[test]
+    fn the_app_waits_where_there_is_no_room() {
+        // One at a time: they run one behind the other, the first behind the app's first.
+        assert_eq!(wall_ms(&run(10, 100, 300), 4, 1), 3100);
+        assert_eq!(wall_ms(&run(10, 100, 300), 4, 2), 1700);
+    }
+
+    #[test]
+    fn processors_are_shared() {
+        // 4 s of work on two of them; alone is who comes first and last.
+        let wall = wall_ms(&run(10, 100, 300), 2, 8);
+        assert!((2000..2200).contains(&wall), "{wall}");
+    }
+
+    #[test]
+    fn no_more_is_advised_than_helps() {
+        let expected = run(100, 100, 300).expected(32).unwrap();
+        assert_eq!(expected.limit, 3, "{expected:?}");
+        assert_eq!(Measured::default().expected(4), None);
+    }
+
+    #[test]
+    fn slices_are_as_long_as_what_comes_with_each_makes_them() {
+        let with_fixed = |fixed| {
+            let mut measured = run(10, 1000, 2000);
+            (0..10).for_each(|n| measured.has_run(n, Duration::from_millis(fixed), Duration::from_millis(fixed)));
+            measured.expected(16).unwrap().length
+        };
+        assert!(with_fixed(1) < with_fixed(500), "{} {}", with_fixed(1), with_fixed(500));
+    }
+}
