@@ -337,7 +337,10 @@ impl Process {
     ///
     /// # Errors
     /// If it was killed.
-    pub fn arm(&mut self, thread: &Thread, slice: &Recording, stopped: &mut Stopped) -> Result<(), Failure> {
+    pub fn arm(&mut self, thread: &mut Thread, slice: &Recording, stopped: &mut Stopped) -> Result<(), Failure> {
+        if self.in_process.is_worth_while() && !thread.is_in_call() {
+            thread.throttle.ends_if_free(stopped)?;
+        }
         // The recorder knows of one thread: its calls wait for nobody who needs a turn.
         let is_alone = !self.has_threads() && thread.tid() == self.pid;
         if slice.is_due() || !is_alone || !thread.is_free() || !self.memory.may_record_inside() {

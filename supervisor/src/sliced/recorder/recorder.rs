@@ -140,7 +140,8 @@ impl InProcess {
         if !self.is_wanted {
             return;
         }
-        if !table::is_known(number) {
+        // Whether signals come too often is seen when they take it back.
+        if !table::is_known(number) && number as i64 != libc::SYS_rt_sigreturn {
             self.policy.other();
         }
         let [first, second, _, fourth, fifth, _] = *args;
@@ -239,6 +240,11 @@ impl InProcess {
         self.protection.often().filter(|_| self.policy.is_wanted())
     }
 
+    /// Whether the master would be handed over, were it possible.
+    pub fn is_worth_while(&self) -> bool {
+        self.is_wanted && self.policy.is_wanted() && !self.is_impossible
+    }
+
     /// Hands the master, which stands still anywhere in the app's own code, over to the recorder, if that is worth while and possible.
     /// `gadget`: a `syscall` instruction.
     ///
@@ -246,9 +252,9 @@ impl InProcess {
     /// If the master was killed.
     pub fn arm(&mut self, stopped: &mut Stopped, gadget: u64, room: &Room<'_>, terms: Terms) -> Result<(), Failure> {
         self.protection.set(terms);
-        let is_wanted = self.is_wanted && self.policy.is_wanted() && room.records > 0;
+        let is_wanted = self.is_worth_while() && room.records > 0;
         let is_unwanted = !self.maps_files.is_empty() || self.locks_memory;
-        if !is_wanted || self.is_impossible || is_unwanted || !self.can_stop(stopped)? {
+        if !is_wanted || is_unwanted || !self.can_stop(stopped)? {
             return Ok(());
         }
         if !self.is_set_up && !self.set_up(stopped, gadget)? {

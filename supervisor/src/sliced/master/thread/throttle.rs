@@ -14,6 +14,7 @@
 
 use std::time::Duration;
 
+use machine::Memory as _;
 use tracee::{Stopped, TraceError};
 
 use crate::app::{PendingSignals, SignalStatus};
@@ -72,6 +73,8 @@ pub(in crate::sliced) struct Throttle {
     begins: bool,
     /// On the master's CPU clock.
     until: Option<Duration>,
+    /// A handler is about to begin.
+    has_delivered: bool,
     /// All of that time is left: it has begun at the stop at hand.
     whole: Option<Duration>,
     /// The app's mask, while it isn't the master's.
@@ -92,6 +95,7 @@ impl Throttle {
             is_alarm_set: false,
             begins: false,
             until: None,
+            has_delivered: false,
             whole: None,
             mask: None,
             lets_through: false,
@@ -129,12 +133,14 @@ impl Throttle {
     pub(in crate::sliced) fn after_boundary(&mut self, held_up: Duration) {
         if std::mem::take(&mut self.begins) {
             self.hold_back(held_up.max(LEAST));
+            self.has_delivered = true;
         }
     }
 
     /// A signal was delivered without a boundary: that has held the master up, too, but it has got on by a call.
     pub(in crate::sliced) fn after_delivery(&mut self, held_up: Duration) {
         self.hold_back((held_up / 4).max(LEAST_BEHIND_CALL));
+        self.has_delivered = true;
     }
 
     /// An alarm that is set already rings earlier, and looks again.
@@ -182,7 +188,7 @@ impl Throttle {
     /// # Errors
     /// If it was killed.
     pub(in crate::sliced) fn stopped(&mut self, master: &mut Stopped, leaves: Leaves) -> Result<(), TraceError> {
-        self.whole = None;
+        (self.whole, self.has_delivered) = (None, false);
         if let Some(mask) = self.mask.take() {
             master.set_signal_mask(mask)?;
         }
@@ -192,11 +198,7 @@ impl Throttle {
 
     /// Whether a signal comes before the master executes anything, though signals are held back.
     fn comes_first(&self, master: &Stopped, leaves: Leaves) -> Result<bool, TraceError> {
-        let waits = |is_meant: &dyn Fn(&libc::siginfo_t) -> bool| -> Result<bool, TraceError> {
-            let waiting = master.waiting_signals()?;
-            let meant = waiting.iter().filter(|info| is_meant(info)).fold(0, |all, info| all | bit(info.si_signo));
-            Ok(meant != 0 && meant & !(master.signal_mask()? | NEVER) != 0)
-        };
+        let waits = |is_meant: &dyn Fn(&libc::siginfo_t) -> bool| waits(master, is_meant);
         Ok(match leaves {
             Leaves::Code => false,
             Leaves::TheSame => self.lets_through,
@@ -209,6 +211,18 @@ impl Throttle {
             },
             Leaves::Handler => waits(&|info| self.is_own(info))?,
         })
+    }
+
+    /// The master, which stands still, would go on without stops: then its signals are held back no longer, unless one waits, or it is about to stop all the same. A timer
+    /// that is set and unset at once ticks in between only because of stops.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub(in crate::sliced) fn ends_if_free(&mut self, master: &Stopped) -> Result<(), TraceError> {
+        if self.is_on() && !self.has_delivered && !is_before_call(master)? && !waits(master, &|_| true)? {
+            (self.until, self.whole, self.lets_through) = (None, None, false);
+        }
+        Ok(())
     }
 
     /// Whether the master has sent itself a signal.
@@ -231,4 +245,18 @@ impl Throttle {
         self.mask = Some(mask);
         Ok(())
     }
+}
+
+/// Whether a signal of such a kind waits for the master, which stands still, and would be held back.
+fn waits(master: &Stopped, is_meant: &dyn Fn(&libc::siginfo_t) -> bool) -> Result<bool, TraceError> {
+    let waiting = master.waiting_signals()?;
+    let meant = waiting.iter().filter(|info| is_meant(info)).fold(0, |all, info| all | bit(info.si_signo));
+    Ok(meant != 0 && meant & !(master.signal_mask()? | NEVER) != 0)
+}
+
+/// Whether the next instruction is a system call: what a handler has returned to, if the call was broken off or not begun.
+fn is_before_call(master: &Stopped) -> Result<bool, TraceError> {
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    let mut code = [0; SYSCALL.len()];
+    Ok(master.read(master.registers()?.app().rip, &mut code).is_ok() && code == SYSCALL)
 }
