@@ -228,11 +228,8 @@ impl InProcess {
             ClockInstruction::Rdtscp => Some(PatchedKind::Rdtscp),
             ClockInstruction::Cpuid => None,
         };
-        if known.is_some_and(|known| self.sites.called(known, pc + instruction.len())) {
-            self.policy.taken();
-        } else {
-            self.policy.other();
-        }
+        let is_known = known.is_some_and(|known| self.sites.called(known, pc + instruction.len()));
+        if is_known { self.policy.taken() } else { self.policy.other() }
     }
 
     /// Memory of which the app has changed the protection often lately.
@@ -252,9 +249,8 @@ impl InProcess {
     /// If the master was killed.
     pub fn arm(&mut self, stopped: &mut Stopped, gadget: u64, room: &Room<'_>, terms: Terms) -> Result<(), Failure> {
         self.protection.set(terms);
-        let is_wanted = self.is_worth_while() && room.records > 0;
-        let is_unwanted = !self.maps_files.is_empty() || self.locks_memory;
-        if !is_wanted || is_unwanted || !self.can_stop(stopped)? {
+        let is_unwanted = room.records == 0 || !self.maps_files.is_empty() || self.locks_memory;
+        if !self.is_worth_while() || is_unwanted || !self.can_stop(stopped)? {
             return Ok(());
         }
         if !self.is_set_up && !self.set_up(stopped, gadget)? {
