@@ -1,8 +1,8 @@
 //! What is built for tests is built for users: the same features.
 //!
 //! If a crate that tests use asks for more of a library than superpin does (`libtest-mimic` for all of `clap`), cargo has two forms of
-//! that library, and so of nearly all crates of the project: a test run from a clean clone, in which tools are built as their
-//! authors would, then compiles them twice. So superpin asks for the same, although it doesn't need it.
+//! that library, and so of nearly all crates of the project: whoever builds superpin and then runs its tests, as `.ci/run` does, has
+//! them compiled twice. So superpin asks for the same, although it doesn't need it.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -90,10 +90,10 @@ fn without_checking_they_have_a_total() {
     }
 }
 
-/// Calls of all kinds, with all kinds of arguments, lists and states, words, block counts, images, and results of all shapes.
 /// In how many successive rounds each of them comes once.
 const SHARES: usize = 2;
 
+/// Calls of all kinds, with all kinds of arguments, lists and states, words, block counts, images, and results of all shapes.
 #[test]
 fn no_tool_that_is_right_is_accused() {
     let app = ["/bin/ls", "-ln", FOLDER];
