@@ -16,8 +16,11 @@ use object::LittleEndian;
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, Sym};
 use syscall_replay::{is_restart, restarted_by};
-use tracee::{AttachError, Attached, Remote, Rseq, Stopped, TraceError, attach, attach_others};
+use tracee::{
+    AttachError, Attached, Remote, Rseq, Stopped, TraceError, attach, attach_others, find_syscall_instruction,
+};
 
+use super::actions::Setting;
 use super::entry::{Prepared, gadget_of, reserve};
 use crate::base::Failure;
 use crate::command::{program, surroundings};
@@ -203,13 +206,17 @@ pub fn prepare_running(standing: Standing, keeps_kernel: bool) -> Result<Taken, 
 /// A thread stands before a call that it waited in, and has come out of its vDSO.
 fn out_of_vdso(mut thread: Stopped, vdso: Option<&Range<u64>>, keeps_kernel: bool) -> Result<Stopped, TraceError> {
     before_call(&mut thread, keeps_kernel)?;
+    let Some(vdso) = vdso else { return Ok(thread) };
+    let gadget = find_syscall_instruction(&thread, vdso.start, (vdso.end - vdso.start) as usize);
+    let (Some(gadget), true) = (gadget, vdso.contains(&thread.registers()?.rip())) else { return Ok(thread) };
+    let setting = Setting::of(&mut thread, gadget, libc::SIGTRAP)?;
     for _ in 0..MOST_STEPS {
-        let rip = thread.registers()?.rip();
-        if !vdso.is_some_and(|vdso| vdso.contains(&rip)) {
+        if !vdso.contains(&thread.registers()?.rip()) {
             break;
         }
         thread = thread.step()?;
     }
+    setting.put_back(&mut thread, gadget)?;
     Ok(thread)
 }
 

@@ -12,9 +12,10 @@
 //! * `places`: where it has code, for tools.
 //! * `holders`, `notices`: who has a file, opens or writes it.
 //! * `company`: which pages of memory that followed processes have in common were stored to, and by whom.
-//! * `signals`: what a signal will do to it; sending one.
+//! * `signals`: what a signal will do to it; sending one. `actions`: its handlers, asked for and set from outside.
 //! * `name`: what it executes, for people.
 
+mod actions;
 mod attached;
 mod company;
 mod entry;
@@ -28,6 +29,7 @@ mod notices;
 mod places;
 mod signals;
 
+pub use actions::{Setting, handler_of};
 pub use attached::{Borrowed, Standing, Taken, check_attachable, find_running, prepare_running, registered};
 pub use company::{Company, Layers, LayersOfObjects, chunks, is_swapping, leaves_locks, write};
 pub use entry::{Prepared, gadget_of, prepare};

@@ -3,7 +3,7 @@
 use bubble::map::BUBBLE;
 use tracee::{Mode, Remote, Running, Stop, Stopped, TraceError, is_breakpoint};
 
-use crate::app::{Company, Kept, MutableFiles, OwnLimits, Prepared};
+use crate::app::{Company, Kept, MutableFiles, OwnLimits, Prepared, Setting};
 
 /// A process that a followed one has started. It is under control and hasn't executed anything yet.
 pub struct NewProcess {
@@ -85,17 +85,21 @@ impl InheritedState {
     }
 }
 
-/// Lets a process that stands in a tool image's code go on to where the app's code does.
+/// Lets a process that stands in a tool image's code go on to where the app's code does. Its last call there sets the app's mask. `gadget`: a `syscall`
+/// instruction.
 ///
 /// # Errors
 /// If it was killed.
-pub fn run_to(mut process: Stopped, address: u64) -> Result<Stopped, TraceError> {
+pub fn run_to(mut process: Stopped, address: u64, gadget: u64) -> Result<Stopped, TraceError> {
     process.set_breakpoint(0, address)?;
-    let mut early = Vec::new();
+    let (mut early, mut setting) = (Vec::new(), None);
     loop {
-        let (stopped, stop) = process.resume_and_wait(Mode::Free, 0)?;
+        let (stopped, stop) = process.resume_and_wait(Mode::Syscalls, 0)?;
         process = stopped;
         match stop {
+            Stop::SyscallExit { .. } if process.registers()?.syscall_number() == libc::SYS_rt_sigprocmask => {
+                setting = Some(Setting::of(&mut process, gadget, libc::SIGTRAP)?);
+            }
             Stop::Signal(info) if is_breakpoint(&info) => break,
             // The app's code has to see it first.
             Stop::Signal(info) => early.push(info.si_signo),
@@ -103,6 +107,9 @@ pub fn run_to(mut process: Stopped, address: u64) -> Result<Stopped, TraceError>
         }
     }
     process.clear_breakpoint(0)?;
+    if let Some(setting) = setting {
+        setting.put_back(&mut process, gadget)?;
+    }
     for signal in early {
         // SAFETY: kill has no memory preconditions; the process hasn't been reaped.
         unsafe { libc::kill(process.pid(), signal) };

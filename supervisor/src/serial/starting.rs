@@ -33,7 +33,7 @@ impl Serial<'_> {
     /// A copy of a process that was followed: of the image in it nothing may stay.
     pub(super) fn start_copy(&mut self, mut process: Stopped, inherited: InheritedState) -> Result<(), Failure> {
         if let Some(address) = inherited.at {
-            process = run_to(process, address)?;
+            process = run_to(process, address, inherited.gadget)?;
         }
         inherited.clear_bubble(&mut process)?;
         let prepared = inherited.prepared(&mut process)?;

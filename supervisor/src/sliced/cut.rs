@@ -137,8 +137,8 @@ impl<'a> Run<'a> {
     /// Lets the master go on after a stop: in the care of the recorder inside it, if it gets no signal.
     pub(super) fn resume(&mut self, mut stopped: Stopped, signal: i32) -> Result<(), Failure> {
         let (process, thread) = self.master.parts();
-        if let Some(slice) = self.slices.recorded().filter(|_| signal == 0) {
-            process.arm(thread, slice, &mut stopped)?;
+        if signal == 0 {
+            process.goes_on(thread, self.slices.recorded(), &mut stopped)?;
         }
         thread.renew_interrupt(&stopped)?;
         self.master.resume(stopped, signal)
@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
             self.give_way(stopped)?;
         } else {
             let (process, thread) = self.master.parts();
-            process.arm(thread, &slice, &mut stopped)?;
+            process.goes_on(thread, Some(&slice), &mut stopped)?;
             if std::mem::take(&mut self.stops_again) {
                 // It is in the hands of the kernel still, which stops it at once.
                 stopped.interrupt()?;

@@ -42,6 +42,11 @@ impl<'a> Remote<'a> {
         Ok(Self { process, gadget, registers, signal_mask, held_back: Vec::new() })
     }
 
+    /// The process's number.
+    pub fn pid(&self) -> i32 {
+        self.process.pid()
+    }
+
     /// The process, for its memory.
     pub fn memory(&mut self) -> &mut impl Memory {
         &mut *self.process

@@ -77,11 +77,12 @@ pub(super) fn cut_behind(
     }
     allow_breakpoint_again(&mut stopped)?;
     let branch = stopped.registers()?.rip();
-    let (stopped, info) = stopped.try_step()?;
+    let (mut stopped, info) = stopped.try_step()?;
     // Who single-steps itself gets that trap as its own.
     if !is_step(&info) || traps_itself(&stopped)? {
         return Ok(Cutting::Raised { stopped, info, branch });
     }
+    process.takes_back_raised(thread, &mut stopped, info.si_signo)?;
     // It may have called the vsyscall page.
     let next = match point(process, &stopped)? {
         CutPoint::Later => Next::AskAgain(stopped),

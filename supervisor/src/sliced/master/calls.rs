@@ -39,6 +39,7 @@ pub(super) fn entry(
         thread.processor.give_back();
     }
     let is_second = thread.begins_call(number);
+    process.raised.before_call(number, &args);
     slice.leaves_call();
     let entered = thread.recorder.enter(number, args, &stopped);
     process.in_process.before(&stopped, number, &args);

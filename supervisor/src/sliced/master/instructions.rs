@@ -26,17 +26,19 @@ pub(super) enum ClockReading {
 /// The master is about to execute an instruction like `rdrand`, perhaps.
 pub(super) fn random_result(
     process: &mut Process,
+    thread: &Thread,
     slice: &mut Recording,
     mut stopped: Stopped,
 ) -> Result<Next, Failure> {
     let before = stopped.registers()?;
     process.random.lift(&mut stopped);
     if vsyscall::stands_before_call(&stopped)? {
-        return call_of_page(process, slice, stopped);
+        return call_of_page(process, thread, slice, stopped);
     }
     let (mut stopped, record) = random::execute(stopped)?;
     process.random.set(&mut stopped);
     let Some(record) = record else { return Ok(Next::Resume(stopped, 0)) };
+    process.takes_back_raised(thread, &mut stopped, libc::SIGTRAP)?;
     if slice.log(|log| log.random(record)).is_ok() {
         return Ok(Next::Resume(stopped, 0));
     }
@@ -68,7 +70,12 @@ pub(super) fn clock_reading(
 }
 
 /// The master stands before a call through a register, perhaps of the page. There are no breakpoint instructions in its code.
-fn call_of_page(process: &mut Process, slice: &mut Recording, stopped: Stopped) -> Result<Next, Failure> {
+fn call_of_page(
+    process: &mut Process,
+    thread: &Thread,
+    slice: &mut Recording,
+    stopped: Stopped,
+) -> Result<Next, Failure> {
     let pid = process.pid();
     if slice.room() < ROOM {
         let mut stopped = stopped;
@@ -76,6 +83,7 @@ fn call_of_page(process: &mut Process, slice: &mut Recording, stopped: Stopped) 
         return cut_here(stopped, Boundary::Log, Then::Fork);
     }
     let mut stopped = stopped.step()?;
+    process.takes_back_raised(thread, &mut stopped, libc::SIGTRAP)?;
     process.random.set(&mut stopped);
     slice.leaves_call();
     let mut registers = stopped.registers()?;

@@ -11,6 +11,7 @@
 //! * `process`: what its threads share. `threads`: how many there are, and which goes on. [`thread`]: where one stands, and what is its own, with the invariants.
 //! * `check_calls`: whether a call did what the table says.
 //! * `instructions`: those whose results are recorded, and calls of the vsyscall page.
+//! * `raised`: signals that instructions raise for us, which leave no trace.
 //! * `block_ends`: the end of a slice whose time is over, or behind a call that was the last thing it did.
 
 mod block_ends;
@@ -20,6 +21,7 @@ mod deliveries;
 mod instructions;
 mod interrupts;
 mod process;
+mod raised;
 mod signals;
 mod stops;
 mod take_back;

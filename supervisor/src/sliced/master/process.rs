@@ -7,6 +7,7 @@ use syscall_replay::effects::View;
 use syscall_replay::threads::LastingCalls;
 use tracee::{BREAKPOINTS, Mode, Parent, Stopped, TraceError};
 
+use super::raised::RaisedActions;
 use super::thread::Thread;
 use crate::app::{Borrowed, OwnLimits, Prepared, gadget_of};
 use crate::base::Failure;
@@ -42,6 +43,8 @@ pub struct Process {
     is_asked_for_cpuid: bool,
     /// Where it executes `rdrand` and the like.
     pub(super) random: RandomInstructions,
+    /// What it has set for the signals that its instructions raise for us.
+    pub(super) raised: RaisedActions,
     /// Records its calls without stops.
     pub(super) in_process: InProcess,
     /// Threads of its that are there.
@@ -76,6 +79,7 @@ impl Process {
             limits: OwnLimits::default(),
             is_asked_for_cpuid: false,
             random: RandomInstructions::new(),
+            raised: RaisedActions::default(),
             in_process: InProcess::new(pid, settings.record_in_process && !settings.check_calls),
             threads: 1,
             started: 0,
@@ -337,7 +341,7 @@ impl Process {
     ///
     /// # Errors
     /// If it was killed.
-    pub fn arm(&mut self, thread: &mut Thread, slice: &Recording, stopped: &mut Stopped) -> Result<(), Failure> {
+    pub(super) fn arm(&mut self, thread: &mut Thread, slice: &Recording, stopped: &mut Stopped) -> Result<(), Failure> {
         if self.in_process.is_worth_while() && !thread.is_in_call() {
             thread.throttle.ends_if_free(stopped)?;
         }

@@ -26,18 +26,21 @@ pub(super) fn signal(
     info: libc::siginfo_t,
 ) -> Result<Next, Failure> {
     if is_breakpoint(&info) {
+        process.takes_back_raised(thread, &mut stopped, info.si_signo)?;
         return match thread.has_come(&stopped)? {
             true => comes_to_awaited(process, thread, slice, stopped),
-            false => random_result(process, slice, stopped),
+            false => random_result(process, thread, slice, stopped),
         };
     }
     if process.random.has_hit(&mut stopped, &info)? {
-        return random_result(process, slice, stopped);
+        process.takes_back_raised(thread, &mut stopped, info.si_signo)?;
+        return random_result(process, thread, slice, stopped);
     }
     if info.si_signo == libc::SIGTRAP && info.si_code == libc::TRAP_TRACE && traps_itself(&stopped)? {
         return Ok(Next::GiveUp(stopped, Stop::Signal(info), Failure::Unsupported(TRAP_FLAG.to_owned())));
     }
     if let Some(next) = clock_reading(process, thread, slice, &mut stopped, &info)? {
+        process.takes_back_raised(thread, &mut stopped, info.si_signo)?;
         return match next {
             ClockReading::Recorded => Ok(Next::Resume(stopped, 0)),
             // The instruction will be executed, and trap, again: as the first of the next slice.
@@ -45,10 +48,15 @@ pub(super) fn signal(
         };
     }
     let signal = info.si_signo;
-    let what = delivery(signal, dispositions(thread, signal)?);
+    let what = match process.raised.kills(thread, &info) {
+        true => Delivery::Death,
+        false => delivery(signal, dispositions(thread, signal)?),
+    };
     if what == Delivery::Pass {
         return Ok(Next::Resume(stopped, signal));
     }
+    // Its handler may be set for once.
+    process.raised.forget();
     if must_wait(process, thread, slice, &mut stopped, &info)? {
         return Ok(Next::Resume(stopped, 0));
     }

@@ -75,8 +75,10 @@ pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, s
     };
     process.clear_breakpoints(thread, &mut stopped)?;
     Ok(match stop {
-        _ if is_trapped => Leave::Resume(stopped, 0),
-        Stop::Signal(info) if is_breakpoint(&info) => Leave::Resume(stopped, 0),
+        Stop::Signal(info) if is_trapped || is_breakpoint(&info) => {
+            process.takes_back_raised(thread, &mut stopped, info.si_signo)?;
+            Leave::Resume(stopped, 0)
+        }
         Stop::SyscallEntry { .. } => {
             // It stands before the call's instruction now.
             let mut stopped = thread.tsc.open_at_entry(stopped)?;
@@ -84,7 +86,10 @@ pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, s
             Leave::Part(stopped)
         }
         Stop::Signal(info) => match thread.tsc.read(&mut stopped, &info, process.in_process.counter())? {
-            Some(_) => Leave::Resume(stopped, 0),
+            Some(_) => {
+                process.takes_back_raised(thread, &mut stopped, info.si_signo)?;
+                Leave::Resume(stopped, 0)
+            }
             None => Leave::Resume(stopped, info.si_signo),
         },
         Stop::Group(_) => Leave::Stay(stopped),

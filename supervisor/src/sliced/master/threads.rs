@@ -6,6 +6,7 @@ use tracee::{Stopped, TraceError};
 use super::process::Process;
 use super::thread::Thread;
 use crate::base::Failure;
+use crate::sliced::slices::Recording;
 
 impl Process {
     /// Whether there are several.
@@ -34,6 +35,40 @@ impl Process {
         // Another one may have set it otherwise.
         thread.throttle.status().forget_dispositions();
         self.random.set_for(stopped, &mut thread.breakpoints)
+    }
+
+    /// The thread is about to go on without a signal: in the care of the recorder inside it, if that can have it. What is recorded is the slice's.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn goes_on(
+        &mut self,
+        thread: &mut Thread,
+        slice: Option<&Recording>,
+        stopped: &mut Stopped,
+    ) -> Result<(), Failure> {
+        if let Some(slice) = slice {
+            self.arm(thread, slice, stopped)?;
+        }
+        if self.in_process.is_armed() {
+            // Only then does it neither block nor ignore what instructions raise.
+            thread.blocks_raised = 0;
+            return Ok(());
+        }
+        if thread.is_in_call() { Ok(()) } else { self.raised.note(thread, stopped, self.prepared.gadget) }
+    }
+
+    /// An instruction of the thread has raised `signal` for us: sets again what the kernel has changed for that.
+    ///
+    /// # Errors
+    /// If it was killed, or has no memory for a call.
+    pub(super) fn takes_back_raised(
+        &self,
+        thread: &Thread,
+        stopped: &mut Stopped,
+        signal: i32,
+    ) -> Result<(), TraceError> {
+        self.raised.setting(thread, signal).put_back(stopped, self.prepared.gadget)
     }
 
     /// A thread has ended.

@@ -68,8 +68,12 @@ mod tests {
     fn what_a_killed_test_waits_for_ends() {
         if std::env::var_os(WAITS).is_some() {
             let mut shell = Command::new("/bin/sh");
-            shell.args(["-c", "sleep 1000 & sleep 1000 & wait"]).process_group(0);
-            wait_for(&mut shell.spawn().unwrap()).unwrap();
+            shell.args(["-c", "read go; sleep 1000 & sleep 1000 & wait"]).process_group(0).stdin(Stdio::piped());
+            let mut shell = shell.spawn().unwrap();
+            // The sleeps are there once it is guarded, not before: the test below kills this one as soon as it sees them.
+            let _guarded = Guarded::new(shell.id());
+            shell.stdin.take().unwrap().write_all(b"go\n").unwrap();
+            wait_for(&mut shell).unwrap();
             return;
         }
         let name = "harness::deadline::guard::tests::what_a_killed_test_waits_for_ends";

@@ -86,6 +86,8 @@ pub struct Thread {
     pub(in crate::sliced::master) breakpoints: Breakpoints,
     pub(super) at: At,
     pub(super) awaited: Option<Awaited>,
+    /// Of the signals that instructions raise: those that it blocks.
+    pub(in crate::sliced::master) blocks_raised: u64,
     /// An interrupt is on its way, unless another stop has discarded it.
     pub(super) interrupt_sent: bool,
     /// How it reads the time stamp counter.
@@ -111,6 +113,7 @@ impl Thread {
             breakpoints: Breakpoints::default(),
             at: At::Outside,
             awaited: None,
+            blocks_raised: 0,
             interrupt_sent: false,
             tsc,
             throttle,

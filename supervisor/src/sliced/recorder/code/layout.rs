@@ -194,12 +194,13 @@ const _: () = assert!(KEPT_BITS.is_power_of_two() && KEPT + KEPT_BITS / 8 < STAC
 const _: () = assert!(CODE_END <= DATA_AT && SCRATCH + HASHED as u64 <= RECORDS_AT);
 const _: () = assert!(ENOUGH_BYTES + MOST_BYTES + MOST_RECORD <= RECORDS_BYTES);
 
-/// Signals by which the recorder stops.
+/// Signals by which the recorder stops, and what else instructions raise: it is known then whether the app blocks that.
 pub const NEEDED_SIGNALS: u64 = 1 << (libc::SIGSYS - 1)
     | 1 << (libc::SIGTRAP - 1)
     | 1 << (libc::SIGSEGV - 1)
     | 1 << (libc::SIGBUS - 1)
-    | 1 << (libc::SIGILL - 1);
+    | 1 << (libc::SIGILL - 1)
+    | 1 << (libc::SIGFPE - 1);
 
 /// Devices as `fstat` names them: `/dev/null` and `/dev/zero`.
 pub(in crate::sliced::recorder) const NULL_DEVICE: u64 = libc::makedev(1, 3);
