@@ -74,6 +74,11 @@ pub trait RunningTool {
         false
     }
 
+    /// How many times longer than with other tools a slice may take.
+    fn patience(&self) -> u32 {
+        1
+    }
+
     /// Whether analysis routines are told of the app's flags.
     fn reads_flags(&self) -> bool;
 

@@ -180,6 +180,10 @@ impl RunningTool for Regioned {
         self.spec.is_over(&self.next.get())
     }
 
+    fn patience(&self) -> u32 {
+        self.tool.patience()
+    }
+
     fn reads_flags(&self) -> bool {
         self.tool.reads_flags()
     }

@@ -113,7 +113,7 @@ impl SliceHost {
 
     /// CPU time that the slice may use; zero: as much as it likes.
     pub(super) fn cpu_bound(&self) -> Duration {
-        self.slot.cpu_bound() * stream::patience()
+        self.slot.cpu_bound() * stream::patience() * self.tool.patience()
     }
 
     /// Hands in the result. To be called when the engine was left.

@@ -13,7 +13,8 @@ const MODES: [&str; 2] = ["-sp 0", "-sp 1 -spmsec 5 -spsysrecs 20"];
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/guests/plain");
 
 fn run(options: &str, tool: &str, app: &[&str]) -> Outcome {
-    let options = options.split(' ').chain(["-env", "clean", "-t", tool, "--"]).chain(app.iter().copied());
+    let options = options.split(' ').chain(["-env", "clean", "-t"]).chain(tool.split(' '));
+    let options = options.chain(["--"]).chain(app.iter().copied());
     let command: [OsString; 1] = [built_example("trials").into()];
     suites::run::run(&Job::new(options).under(command)).expect("cargo built the example")
 }
@@ -68,6 +69,31 @@ fn results_that_do_not_add_up_are_caught() {
         is_caught(tool, &[&format!("the results of tool {tool} don't add up"), "cut into", "in line 1", "0x7ff"]);
     }
     is_caught("finishes-twice", &["tool finishes-twice hands in two results for one local state"]);
+}
+
+#[test]
+fn streams_that_depend_on_where_slices_begin_are_caught() {
+    for mode in MODES {
+        let outcome = run(&format!("-check-tool 1 {mode}"), "numbers-lines -o /dev/null", &["/bin/echo", "hi"]);
+        let text = told(&outcome);
+        let is_told = text.contains("what tool numbers-lines appends to its stream depends on where slices begin");
+        assert!(outcome.status == 125 && is_told, "{mode}: {text}");
+    }
+}
+
+#[test]
+fn streams_that_are_right_are_not_accused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let written = |options: &str| {
+        let file = folder.path().join("out");
+        let outcome = run(options, &format!("written -o {}", file.display()), &["/bin/echo", "hi"]);
+        assert_eq!(outcome.status, 0, "{options}: {}", told(&outcome));
+        std::fs::read(file).expect("the run has written it")
+    };
+    let ordinary = written("-sp 0");
+    for mode in MODES {
+        assert!(written(&format!("-check-tool 1 {mode}")) == ordinary, "{mode}");
+    }
 }
 
 /// The order between threads matters to a tool that says that it doesn't.

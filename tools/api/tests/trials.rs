@@ -3,6 +3,8 @@
 
 #[path = "trials/changing.rs"]
 mod changing;
+#[path = "trials/slow.rs"]
+mod slow;
 #[path = "trials/state.rs"]
 mod state;
 #[path = "trials/threads.rs"]

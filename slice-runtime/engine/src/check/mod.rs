@@ -16,5 +16,5 @@ mod follow;
 mod state;
 mod thunks;
 
-pub use state::{Violation, call, give_up, is_on, is_second, leave_alone, set_second, start, while_allowed};
-pub(crate) use state::{dispatched, entry, is_checked, locals, passes, set_place, with};
+pub use state::{Violation, call, give_up, is_on, is_second, leave_alone, set_second, start, while_allowed, with};
+pub(crate) use state::{dispatched, entry, is_checked, locals, passes, set_place};

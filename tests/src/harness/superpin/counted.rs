@@ -59,16 +59,7 @@ pub fn total_of(counted: &Counted, native: &Outcome) -> Result<u64, String> {
 pub fn count_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job) -> io::Result<Counted> {
     let scratch = Scratch::new()?;
     let (total, report) = (scratch.beside("total"), scratch.beside("report"));
-    let mut prefix = command();
-    prefix.extend(options.iter().map(|option| option.as_ref().into()));
-    if !switches::options().is_empty() && options.iter().all(|option| option.as_ref() != "-spgrace") {
-        // Slices may be a hundred times as slow as with everything on.
-        prefix.extend(["-spgrace", "0"].map(Into::into));
-    }
-    prefix.extend(["-report".into(), report.clone().into(), "-t".into()]);
-    prefix.extend(tool.split(' ').map(Into::into));
-    prefix.extend(["-o".into(), total.clone().into(), "--".into()]);
-    let outcome = run(&job.under(prefix))?;
+    let outcome = run_with(tool, options, job, &total, &report)?;
     let printed = fs::read_to_string(&total).unwrap_or_default();
     Ok(Counted {
         outcome,
@@ -78,6 +69,27 @@ pub fn count_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job) -> io::Re
         printed,
         report: fs::read_to_string(report).unwrap_or_default(),
     })
+}
+
+/// The same of a tool whose result needn't be text, nor have a total: what the run looked like, and the result.
+pub fn result_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job) -> io::Result<(Outcome, Vec<u8>)> {
+    let scratch = Scratch::new()?;
+    let result = scratch.beside("result");
+    let outcome = run_with(tool, options, job, &result, &scratch.beside("report"))?;
+    Ok((outcome, fs::read(&result).unwrap_or_default()))
+}
+
+fn run_with<S: AsRef<str>>(tool: &str, options: &[S], job: &Job, total: &Path, report: &Path) -> io::Result<Outcome> {
+    let mut prefix = command();
+    prefix.extend(options.iter().map(|option| option.as_ref().into()));
+    if !switches::options().is_empty() && options.iter().all(|option| option.as_ref() != "-spgrace") {
+        // Slices may be a hundred times as slow as with everything on.
+        prefix.extend(["-spgrace", "0"].map(Into::into));
+    }
+    prefix.extend(["-report".into(), report.into(), "-t".into()]);
+    prefix.extend(tool.split(' ').map(Into::into));
+    prefix.extend(["-o".into(), total.into(), "--".into()]);
+    run(&job.under(prefix))
 }
 
 /// What was printed to files whose names are a path, a dot and a process's number.

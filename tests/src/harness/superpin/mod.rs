@@ -12,5 +12,5 @@ mod counted;
 mod modes;
 
 pub use built::{artifacts, binary, built_example, command, example};
-pub use counted::{Counted, count, count_with, parse_total, total_of};
+pub use counted::{Counted, count, count_with, parse_total, result_with, total_of};
 pub use modes::{EACH_CALL, FOLLOWED, MODES, Mode, SERIAL, SHARES};

@@ -36,6 +36,8 @@ superpin_tool::image!(
     places::Places,
     state::Registers,
     routines::Routines,
+    wrong::slow::Slow::<1>,
+    wrong::slow::Slow::<10_000>,
     order::Written,
     state::Keeping,
     state::Reading,
@@ -73,5 +75,6 @@ superpin_tool::image!(
     wrong::impure::Rounds,
     wrong::impure::CountsSlices,
     wrong::impure::AddsWhatWasBefore,
-    wrong::impure::FinishesTwice
+    wrong::impure::FinishesTwice,
+    wrong::impure::NumbersLines
 );

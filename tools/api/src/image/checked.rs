@@ -74,7 +74,8 @@ pub unsafe fn inject<T: Tool>(
     let place = unsafe { std::alloc::alloc(Layout::new::<(T::Local, u64)>()) }.cast::<T::Local>();
     assert!(!place.is_null(), "no memory for a second local state");
     // SAFETY: there is room for it.
-    let second = unsafe { Locals::new(&own.tool, place, parts::as_slice(slice, 0), ThreadInfo::of(first), false) };
+    let new = || unsafe { Locals::new(&own.tool, place, parts::as_slice(slice, 0), ThreadInfo::of(first), false) };
+    let second = engine::check::with(place as u64, new);
     engine::check::set_second(place as u64);
     Ok(Box::new(Checked {
         own,
@@ -181,7 +182,7 @@ impl<T: Tool> Checked<T> {
         cuts.parts.push(Part { end: pc, result });
         let next = parts::as_slice(self.slice.get(), cuts.parts.len());
         cuts.told = block_counts::now();
-        self.second.begin_again(&self.own.tool, next);
+        self.begin_second(next);
         self.tell_begin(self.second.place(), executed);
         cuts.threads.clear();
         if let Some(thread) = &cuts.thread {
@@ -192,6 +193,16 @@ impl<T: Tool> Checked<T> {
         }
         images.iter().for_each(|image| self.tell_image(self.second.place(), image, Happened::Present));
         Ok(())
+    }
+
+    /// A part begins in the second local state.
+    fn begin_second(&self, part: SliceInfo) {
+        self.as_second(|| self.second.begin_again(&self.own.tool, part));
+    }
+
+    /// What the tool writes meanwhile is the second local state's.
+    fn as_second<R>(&self, act: impl FnOnce() -> R) -> R {
+        engine::check::with(self.second.place() as u64, act)
     }
 
     /// Both local states.
@@ -212,6 +223,10 @@ impl<T: Tool> RunningTool for Checked<T> {
 
     fn wants_each_repetition(&self) -> bool {
         self.own.wants_each_repetition()
+    }
+
+    fn patience(&self) -> u32 {
+        self.own.patience()
     }
 
     fn reads_flags(&self) -> bool {
@@ -272,13 +287,13 @@ impl<T: Tool> RunningTool for Checked<T> {
 
     fn begins_with(&self, thread: &AppThread) {
         self.own.begins_with(thread);
-        self.second.begin_with(&self.own.tool, ThreadInfo::of(thread));
+        self.as_second(|| self.second.begin_with(&self.own.tool, ThreadInfo::of(thread)));
     }
 
     fn switch(&self, to: &AppThread) {
         engine::stream::take(|words| self.drain(words));
         self.own.switch(to);
-        self.second.switch(&self.own.tool, ThreadInfo::of(to));
+        self.as_second(|| self.second.switch(&self.own.tool, ThreadInfo::of(to)));
     }
 
     fn thread_ends(&self) {
@@ -332,7 +347,7 @@ impl<T: Tool> RunningTool for Checked<T> {
         (cuts.parts, cuts.told) = (Vec::new(), block_counts::now());
         self.slice.set(self.slice.get().following());
         let next = parts::as_slice(self.slice.get(), 0);
-        self.second.begin_again(&self.own.tool, next);
+        self.begin_second(next);
         cuts.threads.clear();
     }
 
@@ -345,6 +360,12 @@ impl<T: Tool> RunningTool for Checked<T> {
         if whole != encode()? {
             return Err(format!(
                 "tool {} hands in two results for one local state: `finish` must not depend on anything else, and change nothing",
+                T::NAME
+            ));
+        }
+        if let Some(same) = stream::difference().filter(|_| !self.has_words_of_first.get()) {
+            return Err(format!(
+                "what tool {} appends to its stream depends on where slices begin: a slice, and the parts that it was cut into, have appended the same up to byte {same}",
                 T::NAME
             ));
         }

@@ -186,6 +186,10 @@ impl<T: Tool> RunningTool for Injected<T> {
         self.tool.repeat() == Repeat::Each
     }
 
+    fn patience(&self) -> u32 {
+        T::PATIENCE
+    }
+
     fn reads_flags(&self) -> bool {
         T::READS_FLAGS || self.changes.is_some()
     }

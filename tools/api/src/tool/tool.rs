@@ -56,6 +56,9 @@ pub trait Tool: Sized + 'static {
     const ABOUT: &'static str;
     /// Whether it writes a [`crate::Stream`]: then it needs `-o FILE`, which is where that goes.
     const STREAM: bool = false;
+    /// How many times longer than with other tools a slice may take, until it is said not to come to its end: at 1 that is a hundred times the CPU time that the app has used
+    /// for it, and `-spgrace`. For tools that are slower than that.
+    const PATIENCE: u32 = 1;
     /// The tool's options: what stands between the tool's name and `--`. [`crate::NoOptions`] if it has none.
     /// `-o FILE` belongs to every tool and needs no field.
     type Options: clap::Args;

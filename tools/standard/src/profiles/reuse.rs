@@ -81,6 +81,8 @@ pub struct Reuse {
 impl Tool for Reuse {
     const NAME: &'static str = "reuse";
     const ABOUT: &'static str = "Count reuse distances of data accesses";
+    /// Each access takes some steps in a tree of as many lines as the app has touched.
+    const PATIENCE: u32 = 10;
     type Options = Options;
     type Local = Local;
     type Result = (Part, Distances);

@@ -15,5 +15,5 @@ mod turn;
 
 pub(in crate::sliced::master) use call::OpenCall;
 pub(in crate::sliced::master) use left_words::LeftWords;
-pub use thread::Thread;
 pub(in crate::sliced::master) use thread::Awaited;
+pub use thread::Thread;

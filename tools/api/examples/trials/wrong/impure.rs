@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use superpin_tool::{Arg, At, NoOptions, OnPrefix, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{Arg, At, NoOptions, OnPrefix, Out, SliceInfo, Stream, Tool, Trace};
 
 macro_rules! impure_tool {
     ($tool:ident, $name:literal, $new:expr, $instrument:expr) => {
@@ -174,3 +174,47 @@ impure_tool!(
     |local| local + SEEN.fetch_add(1, Relaxed),
     |total, result| *total += result
 );
+
+/// A tool that numbers the lines of its stream from each slice's begin on.
+pub struct NumbersLines;
+
+fn write_line(local: &mut (Stream, u64), pc: u64) {
+    local.1 += 1;
+    writeln!(local.0, "{}: {pc:#x}", local.1);
+}
+
+impl Tool for NumbersLines {
+    const NAME: &'static str = "numbers-lines";
+    const ABOUT: &'static str = "Be wrong";
+    const STREAM: bool = true;
+    type Options = NoOptions;
+    type Local = (Stream, u64);
+    type Result = ();
+    type Total = ();
+
+    fn new(_: NoOptions) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    fn instrument(&self, trace: &Trace<'_, Self::Local>) {
+        for instruction in trace.instructions().filter(|instruction| instruction.is_call()) {
+            instruction.call(At::Before, write_line, (Arg::Pc,));
+        }
+    }
+
+    fn begin(&self, slice: SliceInfo) -> Self::Local {
+        let mut stream = Stream::new();
+        if slice.number == 0 {
+            writeln!(stream, "calls by number");
+        }
+        (stream, 0)
+    }
+
+    fn finish(&self, _: &Self::Local) {}
+
+    fn fold(&self, (): &mut (), _: SliceInfo, (): ()) {}
+
+    fn fini(&self, (): (), out: &mut Out<'_>) -> std::io::Result<()> {
+        writeln!(out, "a total: 0")
+    }
+}

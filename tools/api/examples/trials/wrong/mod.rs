@@ -1,4 +1,5 @@
-//! Tools that are wrong: `failing` ones, whose runs have no result, and `impure` ones, which only checking finds.
+//! Tools that are wrong: `failing` ones, whose runs have no result, `impure` ones, which only checking finds, and `slow` ones, unless they say so.
 
 pub mod failing;
 pub mod impure;
+pub mod slow;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bubble::stream::{RING, RING_AT, STREAM, StreamHead};
 
-use super::slot::{OwnSlot, futex_within, header};
+use super::compared::Compared;
+use crate::ports::slot::{OwnSlot, futex_within, header};
 
 /// Bytes that are gathered before they are packed, or written.
 const CHUNK: usize = 256 << 10;
@@ -34,10 +35,17 @@ struct OwnStream {
     pending: Vec<u8>,
     /// Whether the collector knows which attempt this is.
     accepted: bool,
+    /// What the local states of a tool that is checked append.
+    compared: Compared,
 }
 
-static OWN: Mutex<OwnStream> =
-    Mutex::new(OwnStream { state: State::None, pack: None, pending: Vec::new(), accepted: false });
+static OWN: Mutex<OwnStream> = Mutex::new(OwnStream {
+    state: State::None,
+    pack: None,
+    pending: Vec::new(),
+    accepted: false,
+    compared: Compared::new(),
+});
 
 fn own() -> MutexGuard<'static, OwnStream> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -59,14 +67,26 @@ pub fn append(bytes: &[u8]) {
         own.state != State::None,
         "a tool that writes a stream has to say so: `const STREAM: bool = true` in its `impl Tool`"
     );
-    // What a second local state appends, of a tool that is checked, the first has appended.
-    if own.state == State::Closed || engine::check::is_second() {
+    if own.state == State::Closed {
         return;
+    }
+    if engine::check::is_on() {
+        let is_second = engine::check::is_second();
+        own.compared.append(is_second, bytes);
+        // The first has appended it.
+        if is_second {
+            return;
+        }
     }
     own.pending.extend_from_slice(bytes);
     if own.pending.len() >= CHUNK {
         engine::check::while_allowed(|| own.write_pending());
     }
+}
+
+/// How many bytes the two local states of a tool that is checked have appended alike, if they have not appended the same.
+pub fn difference() -> Option<u64> {
+    own().compared.difference()
 }
 
 /// How many times longer a slice may take: to pack takes some times as long as to write.
