@@ -21,9 +21,21 @@ image=$(ls target/*/release/examples/costs)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 head -c 1200000 "$image" >"$scratch/data"
+head -c 4500000 "$image" | base64 -w 60 >"$scratch/lines"
+for ((n = 0; n < 40; n++)); do
+    echo "int f$n(int *a, int n) { int s = $n; for (int i = 0; i < n; i++) if (a[i] % 7 > $n % 5) s += a[i] * i; else s ^= a[n - i]; return s; }"
+done >"$scratch/source.c"
 
 declare -A apps=(
     [gzip]="gzip -c $scratch/data"
+    [bzip2]="bzip2 -c $scratch/data"
+    [xz]="xz -T1 -1 -c $scratch/data"
+    [cc1]="$(gcc -print-prog-name=cc1) -quiet -O1 $scratch/source.c -o $scratch/source.s"
+    [mawk]="mawk {n[substr(\$0,1,2)]++;s+=length(\$0)}END{for(k\\ in\\ n)t+=n[k]*n[k];print\\ s,t} $scratch/lines"
+    [sort]="sort --parallel=1 $scratch/lines"
+    [openssl]="openssl enc -aes-128-cbc -pbkdf2 -iter 60000 -S 0123456789abcdef -k a -in $scratch/data"
+    [lua]='lua -e local\ t,s={},0\ for\ i=1,3000000\ do\ t[i%101]=(t[i%101]\ or\ 0)+i\ end\ for\ k,v\ in\ pairs(t)\ do\ s=s+v\ end\ print(s)'
+    [bash]='bash -c s=0;for((i=0;i<9000;i++));do\ s=$((s*31+i&65535));done;echo\ $s'
     [perl]='perl -e my$s=0;for(1..160000){$h{$_%97}.=$_;$s+=length($h{$_%97})}print$s'
     [sqlite3]='sqlite3 :memory: with\ recursive\ c(x)as(select\ 1\ union\ all\ select\ x+1\ from\ c\ where\ x<60000)select\ sum(x*x%7),count(distinct\ x%1001)from\ c'
     [python3]='PYTHON -S -c d={}\nfor\ i\ in\ range(100000):d[i%101]=d.get(i%101,0)+i\nprint(sum(d.values()))'
@@ -49,11 +61,11 @@ words() {
     read -r -d '' -a app < <(sed 's/\\ /\x02/g; s/ /\x01/g; s/\x02/ /g' <<<"${apps[$1]}" | sed -z 's/\n$//; s/\\n/\n/g'; printf '\0') || true
 }
 
-names=(gzip perl python3 sqlite3)
+names=(gzip bzip2 xz perl python3 sqlite3 cc1 mawk sort openssl lua bash)
 declare -A native
 for name in "${names[@]}"; do
     words "$name"
-    native[$name]=$(least "${app[@]}")
+    native[$name]=$(rounds=$((rounds * 4)) least "${app[@]}")
 done
 
 row() {
@@ -71,7 +83,9 @@ row() {
 
 printf '| tool'
 printf ' | %s' "${names[@]}"
-printf ' |\n|---|---|---|---|---|\n| (native, ms)'
+printf ' |\n|---'
+printf '|---%.0s' "${names[@]}"
+printf '|\n| (native, ms)'
 for name in "${names[@]}"; do printf ' | %.0f' "${native[$name]}"; done
 printf ' |\n'
 dynamorio=${DYNAMORIO_HOME:-/nowhere}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use bubble::shared::{End, EndKind, EndStands, STACK_WORDS, SharedContents};
+use bubble::shared::{End, EndKind, EndStands, Fatal, STACK_WORDS, SharedContents};
 use machine::{Gpr, Memory, Registers, XState, flags};
 
 use crate::extended::{extended_differences, extended_equal};
@@ -31,6 +31,7 @@ pub fn capture(kind: EndKind, registers: &Registers, xstate: &XState, memory: &d
         goes_on: 0,
         stands: EndStands::Anywhere,
         frame: [0; 2],
+        fatal: Fatal::default(),
         shared: SharedContents::default(),
         registers: *registers,
         stack,

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub use crate::map::MAX_SLOTS;
 use crate::routines::{AWAY, Away};
 
-use machine::{Registers, SavedXState, cpuid};
+use machine::{Registers, SavedXState, SignalOrigin, cpuid};
 
 use crate::departure::Places;
 use crate::region::{Progress, Spec};
@@ -163,6 +163,16 @@ pub enum EndStands {
     Faults = 2,
 }
 
+/// A signal that ends the app.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fatal {
+    /// Its number; 0: there is none.
+    pub signal: i64,
+    /// Where it came from.
+    pub origin: SignalOrigin,
+}
+
 /// A slice's end. The registers are always filled in: for [`EndKind::Syscall`] they are those at the
 /// system call's entry (rip after the `syscall` instruction, rax the number) and serve as a check.
 #[repr(C)]
@@ -179,6 +189,8 @@ pub struct End {
     /// First address, and the first behind, of what the kernel wrote between this end and the next slice's start: the frame of
     /// a signal on another stack. Both 0 if there is none.
     pub frame: [u64; 2],
+    /// The signal that ends the app there, if there is one.
+    pub fatal: Fatal,
     /// For [`EndKind::Syscall`]: memory that others may write.
     pub shared: SharedContents,
     /// Registers at the end.

@@ -54,6 +54,15 @@ pub enum SignalChange {
         /// The handler.
         handler: u64,
     },
+    /// It ends the app.
+    Fatal {
+        /// Number of the signal.
+        signal: i32,
+        /// Where it came from.
+        origin: SignalOrigin,
+        /// Where the app is.
+        pc: u64,
+    },
     /// A handler has returned.
     Return {
         /// To here.

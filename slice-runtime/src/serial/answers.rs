@@ -113,7 +113,7 @@ impl Host for SerialHost {
         if outcome.is_ok() {
             self.tell_of_handler(&fault.info, cpu);
         }
-        self.after(outcome)
+        self.after(outcome, cpu)
     }
 
     fn unsupported(&mut self, reason: &str, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {

@@ -144,11 +144,20 @@ impl SerialHost {
         Flow::Leave
     }
 
-    pub(super) fn after(&mut self, outcome: Result<(), Death>) -> Flow {
+    pub(super) fn after(&mut self, outcome: Result<(), Death>, cpu: &Cpu) -> Flow {
         match outcome {
             Ok(()) => Flow::Continue,
-            Err(Death(signal)) => self.end(Ending::Signal(signal)),
+            Err(death) => self.dies(death, cpu),
         }
+    }
+
+    /// A signal ends the app.
+    fn dies(&mut self, Death { signal, origin }: Death, cpu: &Cpu) -> Flow {
+        let rip = cpu.registers.rip;
+        // A call that it has broken off would be made again.
+        let pc = if self.is_syscall(rip) { rip + SYSCALL_LEN } else { rip };
+        self.tell_of_signal(SignalChange::Fatal { signal, origin, pc });
+        self.end(Ending::Signal(signal))
     }
 
     /// Gives the app the signal that waits, if one does.
@@ -172,7 +181,7 @@ impl SerialHost {
         if outcome == Ok(true) {
             self.tell_of_handler(&arrived.info, cpu);
         }
-        self.after(outcome.map(|_| ()))
+        self.after(outcome.map(|_| ()), cpu)
     }
 
     /// The call was not made because a signal came first: the handler interrupts just before it. One that the kernel makes again has been made
@@ -221,7 +230,7 @@ impl SerialHost {
             cpu.registers.rip = pc.wrapping_add(SYSCALL_LEN);
             return self.syscall(cpu, control);
         }
-        self.after(outcome)
+        self.after(outcome, cpu)
     }
 
     fn is_syscall(&self, pc: u64) -> bool {
@@ -363,7 +372,7 @@ impl SerialHost {
     pub(super) fn vsyscall(&mut self, number: i64, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         use machine::Memory;
         let Ok(back) = self.memory.read_u64(cpu.registers.rsp()) else {
-            return self.end(Ending::Signal(libc::SIGSEGV));
+            return self.dies(Death::without_frame(), cpu);
         };
         let call = AppCall { number: number as u64, args: cpu.registers.syscall_args() };
         for range in effects::writable(&table::lookup(call.number, &call.args, &self.memory), &call.args, &self.memory)

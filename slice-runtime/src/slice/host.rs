@@ -8,14 +8,14 @@ use std::time::Duration;
 use bubble::boot::State;
 use bubble::files::FileTable;
 use bubble::map::CONTROL;
-use bubble::shared::{End, EndKind, SliceStats};
+use bubble::shared::{End, EndKind, Fatal, SliceStats};
 use bubble::switches::Optimisation;
 use engine::{Control, Flow, Runner};
 use machine::{AppPc, Gpr, Here, Memory, Registers};
 use syscall_replay::{Divergence, Replayed, Replayer};
 use translator::abi::Cpu;
 
-use crate::ports::{AppThread, Calls, Images, OwnSlot, RunningTool, ThreadsTold, signals_behind, stream};
+use crate::ports::{AppThread, Calls, Images, OwnSlot, RunningTool, SignalChange, ThreadsTold, signals_behind, stream};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
 use crate::slice::replay::{Cpuid, OtherThreads, ProgramBreak, Replaying, RunFiles, SliceSpace};
 use crate::slice::start::aliases;
@@ -114,6 +114,15 @@ impl SliceHost {
     /// CPU time that the slice may use; zero: as much as it likes.
     pub(super) fn cpu_bound(&self) -> Duration {
         self.slot.cpu_bound() * stream::patience() * self.tool.patience()
+    }
+
+    /// The tool is told of the signal that ends the app, if that is what ends the slice. To be called when the engine was left.
+    pub fn tell_of_death(&self) {
+        let Fatal { signal, origin } = self.end.fatal;
+        if signal != 0 {
+            let pc = self.end.registers.rip;
+            self.tell_of_signal(|_| SignalChange::Fatal { signal: signal as i32, origin, pc });
+        }
     }
 
     /// Hands in the result. To be called when the engine was left.

@@ -67,6 +67,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
         engine.run(&mut host);
     }
     host.verify_last_call(engine.as_mut());
+    host.tell_of_death();
     let may_recur = host.may_recur();
     let stats = SliceStats {
         engine: engine.stats(),

@@ -89,21 +89,42 @@ fn each_call_and_each_signal_is_told_once() {
     assert_eq!(two("entry 0x", "exit execve 0x0"), 1, "{printed}");
 }
 
-/// A call that has come back is over also if the app is killed then; one in which it is killed is not.
+/// A call that has come back is over also if the app is killed then; one in which it is killed is not. By what it is killed is told last.
 #[test]
 fn who_is_killed_leaves_no_call_half_told() {
     let folder = Scratch::new().unwrap();
     let program = folder.beside("calls");
     build(&program);
     let program = program.to_str().expect("paths of tests are text");
-    for (how, signal, last) in [
-        ("pipe", libc::SIGPIPE, "exit write error 32"),
-        ("waits", libc::SIGALRM, "rt_sigsuspend("),
-        ("killed", libc::SIGTERM, "kill"),
+    for (how, (signal, killed_by), last) in [
+        ("pipe", (libc::SIGPIPE, "SIGPIPE, code 0, sent true"), "exit write error 32"),
+        ("waits", (libc::SIGALRM, "SIGALRM, code 128, sent false"), "rt_sigsuspend("),
+        ("killed", (libc::SIGTERM, "SIGTERM, code 0, sent true"), "kill"),
     ] {
         let printed = told(&[program, how], 128 + signal);
         assert!(printed.ends_with(&format!("status {}, killed by Some({signal})\n", 128 + signal)), "{printed}");
-        let line = printed.lines().rev().nth(1).expect("there are many");
-        assert!(line.contains(last), "{how}: {line}");
+        let [killed, line] = [1, 2].map(|n| printed.lines().rev().nth(n).expect("there are many"));
+        assert!(
+            line.contains(last) && killed.starts_with(&format!("killed by {killed_by}, ")),
+            "{how}: {line}, {killed}"
+        );
+    }
+}
+
+/// Faults that have no handler, are blocked or ignored, and signals that the app sends itself.
+#[test]
+fn what_kills_is_told_with_where_and_why() {
+    for (guest, signal, killed_by) in [
+        ("fault_fatal", libc::SIGSEGV, "SIGSEGV, code 1, sent false, about Some(8), at 0x"),
+        ("fault_unheard.blocked_division", libc::SIGFPE, "SIGFPE, code 1, sent false, about Some("),
+        ("fault_unheard.ignored_trap", libc::SIGTRAP, "SIGTRAP, code 128, sent false, about Some(0), at 0x"),
+        ("exit_by_signal.jump-raised", libc::SIGSEGV, "SIGSEGV, code 1, sent false, about Some(0), at 0x0"),
+        ("exit_by_signal.hup", libc::SIGHUP, "SIGHUP, code -6, sent true, about None, at 0x"),
+        ("uncaught_exception", libc::SIGABRT, "SIGABRT, code -6, sent true, about None, at 0x"),
+    ] {
+        let program = suites::guest::named(guest).executable();
+        let printed = told(&[program.to_str().expect("paths of tests are text"), "10"], 128 + signal);
+        assert_eq!(count(&printed, "killed by "), 1, "{guest}: {printed}");
+        assert_eq!(count(&printed, &format!("killed by {killed_by}")), 1, "{guest}: {printed}");
     }
 }

@@ -1,7 +1,7 @@
 //! Ends of slices: by the state as it is, or at a system call.
 
 use bubble::behind::{Behind, MadeCall};
-use bubble::shared::{End, EndKind, EndStands, STACK_WORDS, SharedContents};
+use bubble::shared::{End, EndKind, EndStands, Fatal, STACK_WORDS, SharedContents};
 use machine::{Gpr, Registers, XState};
 use syscall_replay::returns_to;
 use tracee::{Stopped, UserRegisters};
@@ -59,6 +59,7 @@ pub(in crate::sliced) fn call_end(registers: &Registers, shared: SharedContents)
         goes_on: 0,
         stands: EndStands::Anywhere,
         frame: [0; 2],
+        fatal: Fatal::default(),
         shared,
         registers: *registers,
         stack,

@@ -1,6 +1,7 @@
 //! Signals of the master: which end a slice, and which only look like signals.
 
-use bubble::shared::SharedContents;
+use bubble::shared::{Fatal, SharedContents};
+use machine::SignalOrigin;
 use tracee::{Stop, Stopped, is_breakpoint};
 
 use super::block_ends::{Cutting, cut_behind, end_at_last_call, string_end};
@@ -66,7 +67,7 @@ pub(super) fn signal(
     {
         return deliver_behind_call(process, thread, slice, stopped, &info);
     }
-    boundary(thread, slice, stopped, &info, what)
+    Ok(ended_by(boundary(thread, slice, stopped, &info, what)?, &info))
 }
 
 /// The master has come to where something takes place that has waited.
@@ -80,7 +81,7 @@ fn comes_to_awaited(
         Some(Awaited::Signal(info)) => {
             stopped.set_signal_info(&info)?;
             let what = delivery(info.si_signo, dispositions(thread, info.si_signo)?);
-            boundary(thread, slice, stopped, &info, what)
+            Ok(ended_by(boundary(thread, slice, stopped, &info, what)?, &info))
         }
         Some(Awaited::Cut(reached)) if slice.is_due() => {
             let cutting = cut_behind(process, thread, stopped, reached)?;
@@ -182,6 +183,15 @@ fn boundary(
         None if by_instruction => cut_at_fault(stopped, kind, then),
         None => cut_here(stopped, kind, then),
     }
+}
+
+/// The slice's end, if it is one at a signal that ends the app, tells of that.
+fn ended_by(next: Next, info: &libc::siginfo_t) -> Next {
+    let Next::Cut(stopped, mut cut) = next else { return next };
+    if let (Then::Death { signal, .. }, Some(end)) = (cut.then, &mut cut.end) {
+        end.fatal = Fatal { signal: signal.into(), origin: SignalOrigin::of(info) };
+    }
+    Next::Cut(stopped, cut)
 }
 
 /// Length of the `syscall` instruction.

@@ -144,6 +144,9 @@ pub(super) fn of_call(call: &SystemCall) -> SyscallEvent<'_> {
 pub(super) fn of_signal(what: SignalChange) -> SignalEvent {
     match what {
         SignalChange::Return { pc } => SignalEvent::Return(AppPc(pc)),
+        SignalChange::Fatal { signal, origin, pc } => {
+            SignalEvent::Fatal(Signal { number: signal, origin, pc, handler: 0 })
+        }
         SignalChange::Handler { signal, origin, pc, handler } => {
             SignalEvent::Handler(Signal { number: signal, origin, pc, handler })
         }

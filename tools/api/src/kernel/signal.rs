@@ -1,4 +1,4 @@
-//! Signals that have handlers.
+//! Signals that have handlers, or end the app.
 
 use machine::{AppPc, SignalOrigin};
 
@@ -9,11 +9,13 @@ use super::names::signal_name;
 pub enum SignalEvent {
     /// The app's handler for a signal is about to begin.
     Handler(Signal),
+    /// A signal ends the app: what was executed is all. Of one that nobody can handle (`SIGKILL`), or that superpin doesn't see, only [`crate::Out::killed_by`] tells.
+    Fatal(Signal),
     /// A handler has returned by `rt_sigreturn`, to here. One that leaves by `longjmp` never does.
     Return(AppPc),
 }
 
-/// A signal that is delivered to a handler.
+/// A signal that is delivered to a handler, or ends the app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
     pub(crate) number: i32,
@@ -33,12 +35,13 @@ impl Signal {
         signal_name(self.number)
     }
 
-    /// The first instruction of its handler.
+    /// The first instruction of its handler; 0 of one that ends the app.
     pub fn handler(&self) -> AppPc {
         AppPc(self.handler)
     }
 
-    /// Where the app was: the instruction that is executed next when the handler has returned. Of a fault, the one that has raised it; of a system call that is made again, the call.
+    /// Where the app was: the instruction that is executed next when the handler has returned. Of a fault, the one that has raised it; of a system call that is made again, the call. Of a signal that ends the app in
+    /// a call, the instruction behind it.
     pub fn pc(&self) -> AppPc {
         AppPc(self.pc)
     }

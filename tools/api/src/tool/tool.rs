@@ -133,9 +133,9 @@ pub trait Tool: Sized + 'static {
     const ON_SYSCALL: Option<OnSyscall<Self>> = None;
 
     /// Called before the first instruction of each of the app's signal handlers, and when one has returned, behind the exit of the call that was interrupted or by which it
-    /// returns. In slices as in a serial run, though a signal from outside comes at another place in each run. As above, all words were taken, and it makes no system calls.
+    /// returns; and of the signal that ends the app, as the last thing. In slices as in a serial run, though a signal from outside comes at another place in each run. As above, all words were taken, and it makes no system calls.
     ///
-    /// `Some(Self::on_signal)`. A signal that the app ignores, or that ends it, has no handler: how the app has ended [`Out::exit_status`] and [`Out::killed_by`] say.
+    /// `Some(Self::on_signal)`. Nothing is told of a signal that the app ignores, nor of `SIGKILL`: how the app has ended [`Out::exit_status`] and [`Out::killed_by`] say.
     const ON_SIGNAL: Option<OnSignal<Self>> = None;
 
     /// Told in each slice what was executed before it, after [`Self::begin`] and before anything else of the slice, and again where a region begins (docs/options.md). Like an analysis routine it makes no system calls.

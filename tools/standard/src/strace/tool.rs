@@ -50,7 +50,7 @@ impl Strace {
     }
 
     fn on_signal(&self, lines: &mut Lines, event: SignalEvent) {
-        if let SignalEvent::Handler(signal) = event {
+        if let SignalEvent::Handler(signal) | SignalEvent::Fatal(signal) = event {
             lines.signals.0 += 1;
             if !self.options.summary {
                 lines.push(text::signal(&signal));

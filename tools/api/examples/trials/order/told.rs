@@ -2,8 +2,8 @@
 
 use superpin_tool::merge::{Append, Merge, Sum};
 use superpin_tool::{
-    Arg, At, NoOptions, OnSignal, OnSyscall, Out, SignalEvent, SliceInfo, Syscall, SyscallEvent, SyscallKind, Tool,
-    Trace,
+    Arg, At, NoOptions, OnSignal, OnSyscall, Out, Signal, SignalEvent, SliceInfo, Syscall, SyscallEvent, SyscallKind,
+    Tool, Trace,
 };
 
 /// The tool.
@@ -76,18 +76,22 @@ impl Told {
     fn on_signal(&self, local: &mut Local, event: SignalEvent) {
         let line = match event {
             SignalEvent::Return(pc) => format!("return to {:#x}", pc.0),
-            SignalEvent::Handler(signal) => format!(
-                "handler {:#x} of {}, code {}, sent {}, about {:x?}, at {:#x}",
-                signal.handler().0,
-                signal.name().unwrap_or("?"),
-                signal.code(),
-                signal.sender().is_some(),
-                signal.address(),
-                signal.pc().0
-            ),
+            SignalEvent::Handler(signal) => format!("handler {:#x} of {}", signal.handler().0, told(&signal)),
+            SignalEvent::Fatal(signal) => format!("killed by {}", told(&signal)),
         };
         local.lines.push(line);
     }
+}
+
+fn told(signal: &Signal) -> String {
+    format!(
+        "{}, code {}, sent {}, about {:x?}, at {:#x}",
+        signal.name().unwrap_or("?"),
+        signal.code(),
+        signal.sender().is_some(),
+        signal.address(),
+        signal.pc().0
+    )
 }
 
 impl Tool for Told {
