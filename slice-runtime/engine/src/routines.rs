@@ -3,7 +3,7 @@
 //! What is counted here costs little beside the way there and back; time is taken of few calls.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bubble::map::IMAGE;
@@ -70,9 +70,12 @@ fn known() -> MutexGuard<'static, Known> {
 const INSTRUMENTS: u64 = u64::MAX;
 /// The routine that the tool inserts now, or [`INSTRUMENTS`]; 0: it doesn't look at code.
 static INSERTING: AtomicU64 = AtomicU64::new(0);
+/// Whether it is the first pass for which it does.
+static IS_FIRST_PASS: AtomicBool = AtomicBool::new(false);
 
-/// Has the tool look at code. A message about what fails meanwhile says so.
-pub fn while_instrumenting<R>(look: impl FnOnce() -> R) -> R {
+/// Has the tool look at code. A message about what fails meanwhile says so. `is_first_pass`: for calls of its first pass.
+pub fn while_instrumenting<R>(is_first_pass: bool, look: impl FnOnce() -> R) -> R {
+    IS_FIRST_PASS.store(is_first_pass, Ordering::Relaxed);
     INSERTING.store(INSTRUMENTS, Ordering::Relaxed);
     let seen = look();
     INSERTING.store(0, Ordering::Relaxed);
@@ -84,10 +87,11 @@ pub fn was_inserted() {
     INSERTING.store(INSTRUMENTS, Ordering::Relaxed);
 }
 
-/// What the tool does now in `instrument`, for people: what is to stand behind its name.
+/// Where the tool looks at code now, for people: what is to stand behind its name.
 pub fn instrumenting() -> Option<String> {
     match INSERTING.load(Ordering::Relaxed) {
         0 => None,
+        INSTRUMENTS if IS_FIRST_PASS.load(Ordering::Relaxed) => Some("in what its FIRST_PASS counts".into()),
         INSTRUMENTS => Some("in its function instrument".into()),
         routine => Some(format!("where it inserts {}", named(routine))),
     }

@@ -23,8 +23,8 @@ const TOOLS: [(&str, &str); 10] = [
     ("reuse", "-skip 3000000 -trace 30000000"),
 ];
 
-/// Tools that take less than twenty times as long as the program, and don't write as much as it executes.
-const FAST: [&str; 4] = ["bbv", "coverage", "edges", "mix"];
+/// Tools that take less than fifty times as long as the program, and don't write as much as it executes.
+const FAST: [&str; 6] = ["bbv", "coverage", "edges", "footprint", "malloctrace", "mix"];
 
 /// The programs, and how many megabytes of input take them one and a half seconds or more.
 const PROGRAMS: [(&str, usize); 5] = [("gzip", 30), ("perl", 9), ("sqlite3", 6), ("python3", 9), ("cc1", 2)];

@@ -285,6 +285,7 @@ fn a_failing_tool_prints_no_result() {
         ("crashes", "the tool's routine trials::wrong::failing::crashes failed: panicked at "),
         ("crashes", "), address 0x8"),
         ("panic-in-instrument", "the tool panic-in-instrument failed in its function instrument: panicked at "),
+        ("panic-in-first-pass", "the tool panic-in-first-pass failed in what its FIRST_PASS counts: panicked at "),
         ("wrong-operand", "the tool wrong-operand failed where it inserts the tool's routine trials::wrong::"),
         ("uses-unkept", "the tool uses-unkept failed where it inserts the tool's routine "),
         ("asks-for-flags", "the tool asks-for-flags failed where it inserts the tool's routine "),

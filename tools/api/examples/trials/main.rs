@@ -51,6 +51,7 @@ superpin_tool::image!(
     whole::Whole,
     wrong::failing::PanicInRoutine,
     wrong::failing::PanicInInstrument,
+    wrong::failing::PanicInFirstPass,
     wrong::failing::LoopInRoutine,
     wrong::failing::Refuses,
     wrong::failing::WrongOperand,

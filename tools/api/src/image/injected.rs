@@ -64,7 +64,7 @@ impl<T: Tool> Injected<T> {
 
 /// Has a tool look at code: no memory of the app's is to be read.
 fn instrumenting(look: impl FnOnce()) {
-    routines::while_instrumenting(|| safe_reads::without(look));
+    routines::while_instrumenting(false, || safe_reads::without(look));
 }
 
 /// Has a tool look at a trace: what it inserts.

@@ -116,7 +116,8 @@ impl<T: Tool, V: Merge + Default + Serialize + DeserializeOwned + 'static> Count
         let local = Counted::<V>::PLACE as u64 + offset_of!(Counted<V>, now) as u64;
         let view = Trace::<V>::new(&trace.instructions, &trace.block_ends, local);
         let view = view.reading_flags(T::READS_FLAGS).repeating(tool.repeat()).in_files(trace.files);
-        safe_reads::without(|| view.instructions().for_each(|instruction| (self.counts)(tool, &instruction)));
+        let look = || view.instructions().for_each(|instruction| (self.counts)(tool, &instruction));
+        engine::routines::while_instrumenting(true, || safe_reads::without(look));
         let (calls, words, _) = view.into_inserted();
         assert!(
             words.is_empty(),

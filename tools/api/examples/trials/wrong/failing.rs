@@ -1,15 +1,20 @@
 //! Tools that fail: what they print must never look like a result.
 
-use superpin_tool::{Arg, At, NoOptions, Out, SliceInfo, Tool, Trace};
+use superpin_tool::merge::Sum;
+use superpin_tool::{Arg, At, FirstPass, Instruction, NoOptions, OnFirstPass, Out, SliceInfo, Tool, Trace};
 
 macro_rules! failing_tool {
     ($tool:ident, $name:literal, $new:expr, $instrument:expr) => {
+        failing_tool!($tool, $name, $new, $instrument, None);
+    };
+    ($tool:ident, $name:literal, $new:expr, $instrument:expr, $first_pass:expr) => {
         /// A tool that fails.
         pub struct $tool;
 
         impl Tool for $tool {
             const NAME: &'static str = $name;
             const ABOUT: &'static str = "Fail";
+            const FIRST_PASS: Option<OnFirstPass<Self>> = $first_pass;
             type Options = NoOptions;
             type Local = u64;
             type Result = u64;
@@ -69,6 +74,18 @@ failing_tool!(LoopInRoutine, "loop-in-routine", Ok(Self), |trace| {
 failing_tool!(PanicInInstrument, "panic-in-instrument", Ok(Self), |trace| {
     panic!("instrumentation gave up at {}", trace.address())
 });
+
+fn gives_up(_: &PanicInFirstPass, instruction: &Instruction<'_, Sum>) {
+    panic!("the first pass gave up at {}", instruction.address())
+}
+
+failing_tool!(
+    PanicInFirstPass,
+    "panic-in-first-pass",
+    Ok(Self),
+    |_| (),
+    Some(&FirstPass { counts: gives_up, begins: |_, _, _, _| () })
+);
 
 failing_tool!(Refuses, "refuses", Err("this tool works on Sundays only".into()), |_| ());
 
