@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use bubble::shared::{End, EndKind, EndStands, Fatal, STACK_WORDS, SharedContents};
+use bubble::end::{End, EndKind, EndStands, Fatal, STACK_WORDS, SharedContents};
 use machine::{Gpr, Memory, Registers, XState, flags};
 
 use crate::extended::{extended_differences, extended_equal};

@@ -3,14 +3,14 @@
 //! A slice has copies of the app's shared mappings, made where it starts. Where they aren't what the app has when the slice ends,
 //! somebody else has written to them meanwhile. If the slice has looked there, what the app saw isn't known.
 
-use bubble::shared::{SHARED_WINDOWS, SharedContents};
+use bubble::end::{SHARED_WINDOWS, SharedContents};
 use machine::Memory;
 
 const PAGE: usize = machine::PAGE as usize;
 /// The smallest window. A page that is read is mapped together with those around it, so less would tell no more.
 const WINDOW: u64 = 64 << 10;
 
-/// What `memory` holds in `ranges` (start, end; whole pages), of which the first [`bubble::shared::SHARED_RANGES`] are looked at.
+/// What `memory` holds in `ranges` (start, end; whole pages), of which the first [`bubble::end::SHARED_RANGES`] are looked at.
 pub fn shared_contents(ranges: &[[u64; 2]], memory: &dyn Memory) -> SharedContents {
     let mut contents = SharedContents::default();
     for (place, range) in contents.ranges.iter_mut().zip(ranges) {

@@ -31,5 +31,5 @@ pub mod stream;
 pub mod switches;
 mod tool;
 
-pub use border::{adoption, behind, boot, departure};
+pub use border::{adoption, behind, boot, departure, end};
 pub use tool::{region, routines, values};

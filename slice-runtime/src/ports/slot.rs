@@ -1,7 +1,6 @@
 //! This process's slot in the run memory, from the slice's side. The protocol is drawn in [`bubble::shared`].
 //!
-//! Everything here works with any signal mask, without a libc heap and on either TLS: plain loads, stores and
-//! three system calls (futex, write-free exit).
+//! Everything here works with any signal mask, without a libc heap and on either TLS: plain loads, stores and three system calls (futex, write-free exit).
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -9,9 +8,10 @@ use std::time::Duration;
 
 use bubble::adoption::Adoption;
 use bubble::departure::Places;
+use bubble::end::End;
 use bubble::map::{CONTROL, RECORDS};
 use bubble::region::{Progress, pass};
-use bubble::shared::{End, MAX_SLOTS, NO_PROCESS, NO_SLOT, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
+use bubble::shared::{MAX_SLOTS, NO_PROCESS, NO_SLOT, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
 use bubble::values::{HEAD, MOST_VALUES, VALUES};
 
 use super::requests;

@@ -1,6 +1,6 @@
 //! What the engine asks while it runs a slice.
 
-use bubble::shared::EndKind;
+use bubble::end::EndKind;
 use engine::{Control, Fault, Flow, Host, Nondeterministic};
 use machine::{Gpr, Here, LaidOut};
 use sigmatch::Verdict;

@@ -6,9 +6,10 @@
 use std::time::Duration;
 
 use bubble::boot::State;
+use bubble::end::{End, EndKind, Fatal};
 use bubble::files::FileTable;
 use bubble::map::CONTROL;
-use bubble::shared::{End, EndKind, Fatal, SliceStats};
+use bubble::shared::SliceStats;
 use bubble::switches::Optimisation;
 use engine::{Control, Flow, Runner};
 use machine::{AppPc, Gpr, Here, Memory, Registers};

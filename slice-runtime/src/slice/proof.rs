@@ -1,6 +1,6 @@
 //! The proof that a slice has come to its end: its memory is that with which the next slice starts.
 
-use bubble::shared::EndKind;
+use bubble::end::EndKind;
 use engine::{Control, Runner};
 use machine::{AppPc, Memory};
 use syscall_replay::Replayer;

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use bubble::end::{End, EndKind};
 use bubble::region::Progress;
-use bubble::shared::{End, EndKind, SliceStats};
+use bubble::shared::SliceStats;
 
 use super::processors::{Measured, PROCESSORS};
 use super::worth::{Doubts, Worth};

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use bubble::adoption::Adoption;
 use bubble::departure::Places;
+use bubble::end::End;
 use bubble::map::file;
 use bubble::region::Progress;
-use bubble::shared::{End, NO_PROCESS, SliceStats, Slot, held, state};
+use bubble::shared::{NO_PROCESS, SliceStats, Slot, held, state};
 use bubble::values::{HEAD, MOST_VALUES, values_at};
 
 use super::step_names::StepNames;

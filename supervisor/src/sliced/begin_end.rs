@@ -4,7 +4,7 @@
 //! The last slice then ends at a call, or where any slice may: as where the app is killed, a fork that never runs keeps the state there, which the slice has to
 //! prove that it has come to.
 
-use bubble::shared::{EndKind, SharedContents};
+use bubble::end::{EndKind, SharedContents};
 use tracee::{ExitStatus, Follows, Stop, Stopped};
 
 use super::cut::Run;

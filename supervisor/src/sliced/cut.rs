@@ -5,14 +5,14 @@
 //!                                                                  └ the slice that has ended is released
 //!                                                                  └ the copy is taken over by the image: the next slice
 //! ```
-//! The order keeps the master's pause short. If the limit of running slices is reached, the master stands still before
-//! the clone.
+//! The order keeps the master's pause short. If the limit of running slices is reached, the master stands still before the clone.
 
 use std::time::Duration;
 
 use bubble::behind::Behind;
 use bubble::boot::RunMode;
-use bubble::shared::{EndKind, state};
+use bubble::end::EndKind;
+use bubble::shared::state;
 use machine::signal_area::SignalArea;
 use machine::x87::{self, Lost};
 use tracee::{Parent, Stop, Stopped, TraceError};

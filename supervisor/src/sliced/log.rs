@@ -1,7 +1,7 @@
 //! What a sliced run tells those who work on it: all of its events, by name.
 
+use bubble::end::{End, EndKind};
 use bubble::events::EventKind;
-use bubble::shared::{End, EndKind};
 use syscall_replay::{LogReader, Record, Turn, TurnEnd, table};
 
 use crate::report::Boundary;

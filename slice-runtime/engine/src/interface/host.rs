@@ -3,7 +3,7 @@
 //! The engine executes translated code until something comes up that translated code can't do. It then
 //! leaves the code cache, puts the app's complete state into a [`Cpu`] and asks its [`Host`].
 
-use bubble::shared::EndStands;
+use bubble::end::EndStands;
 use machine::Registers;
 use translator::abi::Cpu;
 use translator::trace::Instrument;

@@ -1,6 +1,6 @@
 //! What a host may ask while it is asked itself.
 
-use bubble::shared::EndStands;
+use bubble::end::EndStands;
 use machine::Registers;
 use translator::emit::QuickCondition;
 

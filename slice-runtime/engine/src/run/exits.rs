@@ -1,6 +1,6 @@
 //! What is done when translated code was left: by the exit that it was left by.
 
-use bubble::shared::EndStands;
+use bubble::end::EndStands;
 use isa::Instruction;
 use machine::{AppPc, CachePc, Registers};
 use translator::abi::{ExitKind, IN_TARGET, SpaceId, TraceExit, exit_of};

@@ -1,8 +1,9 @@
 //! The run loop: enter the cache, see why it was left, do it, go on.
 
+use bubble::end::EndStands;
 use bubble::map;
 use bubble::routines::{AWAY, Away};
-use bubble::shared::{EndStands, EngineStats};
+use bubble::shared::EngineStats;
 use machine::{CachePc, Gpr, Registers};
 use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, dropped_bits};
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use bubble::shared::EndStands;
+use bubble::end::EndStands;
 use machine::{AppPc, Registers, flags};
 use translator::abi::SpaceId;
 use translator::trace::Instrument;

@@ -7,7 +7,7 @@
 //! The check compares a few things inline, and the host is asked only if all agree. What is compared is learnt from the states that the host refused: a
 //! register that differed, or, where all registers agree, a half of a vector register or a memory word.
 
-use bubble::shared::EndStands;
+use bubble::end::EndStands;
 use machine::{AppPc, Gpr, Registers, flags};
 use translator::abi::{QUICK, SpaceId, TraceId};
 use translator::emit::{Check, QuickCondition};

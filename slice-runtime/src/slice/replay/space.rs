@@ -235,7 +235,7 @@ mod tests {
         fn look_again(&mut self) {}
         fn file_may_change(&mut self, _inode: u64) {}
         fn shared_memory_may_change(&mut self) {}
-        fn arm(&mut self, _registers: &machine::Registers, _stands: bubble::shared::EndStands) {}
+        fn arm(&mut self, _registers: &machine::Registers, _stands: bubble::end::EndStands) {}
         fn require_word(&mut self, _address: u64, _word: u64) {}
         fn require_vector(&mut self, _quadword: u8, _value: u64) {}
 

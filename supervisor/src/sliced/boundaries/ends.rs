@@ -1,7 +1,7 @@
 //! Ends of slices: by the state as it is, or at a system call.
 
 use bubble::behind::{Behind, MadeCall};
-use bubble::shared::{End, EndKind, EndStands, Fatal, STACK_WORDS, SharedContents};
+use bubble::end::{End, EndKind, EndStands, Fatal, STACK_WORDS, SharedContents};
 use machine::{Gpr, Registers, XState};
 use syscall_replay::returns_to;
 use tracee::{Stopped, UserRegisters};

@@ -1,7 +1,7 @@
 //! What comes after a stop of the master, and what the end of a slice is.
 
 use bubble::behind::Behind;
-use bubble::shared::End;
+use bubble::end::End;
 use tracee::{Stop, Stopped};
 
 use crate::app::Key;

@@ -6,7 +6,7 @@
 //! ```
 
 use bubble::behind::Behind;
-use bubble::shared::{End, SharedContents};
+use bubble::end::{End, SharedContents};
 use machine::{Gpr, Memory};
 use tracee::{Stopped, is_step};
 

@@ -1,6 +1,6 @@
 //! System calls of the master: what is recorded of them, and which end a slice.
 
-use bubble::shared::SharedContents;
+use bubble::end::SharedContents;
 use machine::Gpr;
 use syscall_replay::effects::{Range, View};
 use syscall_replay::table::{self, Class, Special};

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use bubble::shared::SharedContents;
+use bubble::end::SharedContents;
 use machine::{Gpr, LaidOut, Memory, Registers, SignalOrigin};
 use syscall_replay::{CallExit, Delivered, Unrecorded, is_restart};
 use tracee::{Stop, Stopped};

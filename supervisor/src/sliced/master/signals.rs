@@ -1,6 +1,6 @@
 //! Signals of the master: which end a slice, and which only look like signals.
 
-use bubble::shared::{Fatal, SharedContents};
+use bubble::end::{Fatal, SharedContents};
 use machine::SignalOrigin;
 use tracee::{Stop, Stopped, is_breakpoint};
 

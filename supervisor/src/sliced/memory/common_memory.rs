@@ -8,7 +8,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::rc::Rc;
 
-use bubble::shared::SHARED_RANGES;
+use bubble::end::SHARED_RANGES;
 use machine::{Memory, PAGE};
 use syscall_replay::effects::{self, View};
 use syscall_replay::table::{self, Class, Special};

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use bubble::shared::SharedContents;
+use bubble::end::SharedContents;
 use syscall_replay::effects::View;
 use syscall_replay::table::{self, Class};
 use tracee::{Stopped, TraceError};

@@ -9,8 +9,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use bubble::end::EndStands;
 use bubble::region::{INSTRUCTIONS, Progress, Spec, pass};
-use bubble::shared::{EndStands, SliceStats, state};
+use bubble::shared::{SliceStats, state};
 
 use crate::base::Failure;
 use crate::run_memory::ClaimedSlot;

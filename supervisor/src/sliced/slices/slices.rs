@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use bubble::end::End;
 use bubble::region::{Progress, Spec, pass};
-use bubble::shared::{End, SliceStats, state};
+use bubble::shared::{SliceStats, state};
 use tracee::ExitStatus;
 
 use super::passes::Passes;

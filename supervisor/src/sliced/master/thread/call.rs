@@ -1,6 +1,6 @@
 //! A system call that the master is in.
 
-use bubble::shared::SharedContents;
+use bubble::end::SharedContents;
 use machine::Registers;
 use syscall_replay::PendingCall;
 use syscall_replay::table::{Class, Special};

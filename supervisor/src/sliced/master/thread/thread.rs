@@ -16,7 +16,7 @@
 
 use std::time::Duration;
 
-use bubble::shared::{End, SharedContents};
+use bubble::end::{End, SharedContents};
 use syscall_replay::{Recorder, is_restart, table};
 use tracee::{Running, Stop, Stopped, TraceError};
 
