@@ -86,9 +86,9 @@ pub enum Failure {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The result was printed elsewhere than it should be.
+    /// The result is printed, but elsewhere than it should be, or its counts have grown.
     #[error("{0}")]
-    Misplaced(String),
+    Printed(String),
     /// The collector failed.
     #[error("the collector: {0}")]
     Collector(String),

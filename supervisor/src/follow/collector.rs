@@ -2,7 +2,7 @@
 //! [`crate::events`].
 //!
 //! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `before SLOT`, `routine` with how one is called, `fini WORTH STATUS[, HEADING]` (the status is minus the signal, if one has killed the app); each is answered by one
-//! line, `ok`, `error TEXT` or `misplaced TEXT`, in order.
+//! line, `ok`, `error TEXT` or `printed TEXT`, in order.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
@@ -175,8 +175,8 @@ impl Collector {
     }
 
     fn answer(&mut self, line: &str, memory: &mut RunMemory) -> Result<(), Failure> {
-        if let Some(text) = line.strip_prefix("misplaced ") {
-            return Err(Failure::Misplaced(text.to_owned()));
+        if let Some(text) = line.strip_prefix("printed ") {
+            return Err(Failure::Printed(text.to_owned()));
         }
         if line != "ok" {
             return Err(Failure::Collector(line.strip_prefix("error ").unwrap_or(line).to_owned()));

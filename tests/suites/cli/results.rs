@@ -49,6 +49,35 @@ fn a_lower_bound_is_called_one_and_fails_unless_it_is_accepted() {
     );
 }
 
+/// Between a program and the same with more to do.
+#[test]
+fn counts_that_have_grown_are_named_and_make_a_run_fail() {
+    let scratch = Scratch::new().unwrap();
+    let (old, file) = (file_of(&scratch, "old"), file_of(&scratch, "new"));
+    let guest = guest::named("loops").executable();
+    let run_with = |mode: &str, rounds: &str, tool: &[&str]| {
+        let app = ["--", guest.to_str().unwrap(), rounds];
+        superpin(&[&["-sp", mode, "-t"], tool, &app].concat())
+    };
+    let mix = |more: &[&'static str]| [&["mix", "--by", "routine"], more].concat();
+    let written = [&mix(&["--json", "-o"])[..], &[&old]].concat();
+    assert_eq!(run_with("0", "10", &written).status, 0);
+    let compared = [&mix(&["-o"])[..], &[&file, "-compare", &old]].concat();
+    for mode in ["0", "1"] {
+        let same = run_with(mode, "10", &compared);
+        assert_eq!((same.status, text(&same.stderr)), (0, String::new()));
+        let grown = run_with(mode, "100", &compared);
+        let told = text(&grown.stderr);
+        let is_named = told.lines().any(|line| line.starts_with("superpin: routine main, instructions: "));
+        let is_summed_up = told.ends_with(&format!(" grown by more than 1 % since {old}\n"));
+        assert!(grown.status == 125 && is_named && is_summed_up, "{told}");
+        assert!(fs::read_to_string(&file).unwrap().ends_with("\nResult: exact\n"), "it is printed all the same");
+        assert_eq!(run_with(mode, "100", &[&compared[..], &["-grows", "1e9"]].concat()).status, 0);
+    }
+    fails(&["-t", "icount2", "-compare", &old, "--", "/bin/true"], &[125], &["a result of tool mix, not of icount2"]);
+    fails(&["-t", "icount2", "-compare", &file, "--", "/bin/true"], &[125], &["no result in JSON"]);
+}
+
 #[test]
 fn an_exact_result_says_so_in_a_file_and_to_programs() {
     let scratch = Scratch::new().unwrap();

@@ -205,7 +205,7 @@ fn a_result_that_its_file_does_not_take_is_not_lost() {
     memory.put_result(&THREE_HUNDRED);
     assert_eq!(collector.ask("fold 0 0 10"), "ok");
     let answer = collector.ask("fini exact 0");
-    assert!(answer.starts_with("misplaced cannot write /dev/full: No space left"), "{answer}");
+    assert!(answer.starts_with("printed cannot write /dev/full: No space left"), "{answer}");
     assert_eq!(
         collector.end(),
         ("Total Count: 300\nRepetitions: only the first counts\nResult: exact\n".to_owned(), Some(1))

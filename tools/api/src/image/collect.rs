@@ -11,6 +11,7 @@ use supervisor::{Output, Worth};
 
 use super::streams::Streams;
 use super::totals::{Totals, Typed};
+use crate::tool::compare::{Comparison, MOST_TOLD};
 use crate::tool::{Configured, Out, SliceInfo, Told, Tool, configure, packed};
 
 /// What is asked of a collecting tool.
@@ -24,15 +25,15 @@ pub struct Asked {
     pub warms_up: bool,
 }
 
-/// Why a total isn't where it should be.
-pub enum Unprinted {
-    /// It is on standard error.
-    Misplaced(String),
+/// Why a total isn't where it should be, or what.
+pub enum Trouble {
+    /// It is printed: on standard error, or it has grown.
+    Printed(String),
     /// It is nowhere.
     Lost(String),
 }
 
-impl From<String> for Unprinted {
+impl From<String> for Trouble {
     fn from(why: String) -> Self {
         Self::Lost(why)
     }
@@ -55,6 +56,8 @@ pub struct Collector {
     warms_up: bool,
     compress: bool,
     streams: Option<Streams>,
+    /// `--compare`.
+    comparison: Option<Comparison>,
     /// How routines were called, for JSON.
     routines: Vec<serde_json::Value>,
 }
@@ -62,8 +65,9 @@ pub struct Collector {
 /// Makes a collecting tool from its options.
 pub fn collect<T: Tool>(options: &[&OsStr], asked: Asked) -> Result<Collector, String> {
     let Asked { process, checks, warms_up } = asked;
-    let Configured { tool, output, json, compress } = configure::<T>(options)?;
+    let Configured { tool, output, json, compress, compare } = configure::<T>(options)?;
     let (name, stream) = (T::NAME, T::STREAM);
+    let comparison = compare.filter(|_| process == 0).map(|compare| Comparison::load(compare, name)).transpose()?;
     if warms_up && stream {
         return Err(format!(
             "tool {name} writes what it sees, and simulates nothing that -warm-up could warm up: leave it out, or begin earlier",
@@ -76,7 +80,20 @@ pub fn collect<T: Tool>(options: &[&OsStr], asked: Asked) -> Result<Collector, S
     };
     let output = output.map(open).transpose()?;
     let (counted, streams, routines) = (Vec::new(), None, Vec::new());
-    Ok(Collector { name, stream, totals, counted, json, output, process, warms_up, compress, streams, routines })
+    Ok(Collector {
+        name,
+        stream,
+        totals,
+        counted,
+        json,
+        output,
+        process,
+        warms_up,
+        compress,
+        streams,
+        comparison,
+        routines,
+    })
 }
 
 impl Collector {
@@ -126,10 +143,22 @@ impl Collector {
         }));
     }
 
-    /// Prints the total and what it is worth, under a heading if that isn't empty and there is no file for it alone.
-    pub fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Unprinted> {
+    /// Prints the total and what it is worth, under a heading if that isn't empty and there is no file for it alone; then what has grown of it.
+    pub fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Trouble> {
+        // Printing takes the total.
+        let now = self.comparison.as_ref().and_then(|_| self.totals.values_so_far(told));
+        self.print(told, heading)?;
+        let (Some(comparison), Some(now)) = (&self.comparison, now) else { return Ok(()) };
+        let grown = comparison.grown(&now).map_err(Trouble::Printed)?;
+        for line in grown.iter().take(MOST_TOLD) {
+            let _ = writeln!(io::stderr(), "superpin: {line}");
+        }
+        comparison.sum_up(&grown).map_or(Ok(()), |why| Err(Trouble::Printed(why)))
+    }
+
+    fn print(&mut self, told: Told<'_>, heading: &str) -> Result<(), Trouble> {
         let name = self.name;
-        let lost = |error: io::Error| Unprinted::Lost(format!("tool {name} cannot print its result: {error}"));
+        let lost = |error: io::Error| Trouble::Lost(format!("tool {name} cannot print its result: {error}"));
         if self.warms_up {
             // The region has never begun.
             self.warmed_up();
@@ -140,14 +169,14 @@ impl Collector {
         };
         let text = self.text(false, told, heading).map_err(lost)?;
         if let Some(why) = self.totals.difference(&of_parts, &text) {
-            return Err(Unprinted::Lost(why));
+            return Err(Trouble::Lost(why));
         }
         if let Some(streams) = &self.streams {
             if self.json {
-                streams.finish(&[]).map_err(Unprinted::Lost)?;
+                streams.finish(&[]).map_err(Trouble::Lost)?;
             } else {
                 let text = if self.compress && !text.is_empty() { packed(&text) } else { text };
-                streams.finish(&text).map_err(Unprinted::Lost)?;
+                streams.finish(&text).map_err(Trouble::Lost)?;
                 if told.worth != Worth::Exact {
                     let _ = writeln!(io::stderr(), "Result: {}", told.worth);
                 }
@@ -169,8 +198,8 @@ impl Collector {
         written.map_err(|error| {
             let why = format!("cannot write {}: {error}", path.display());
             match to_stderr() {
-                Ok(()) => Unprinted::Misplaced(format!("{why}; the result is on standard error instead")),
-                Err(second) => Unprinted::Lost(format!("{why}; nor standard error: {second}")),
+                Ok(()) => Trouble::Printed(format!("{why}; the result is on standard error instead")),
+                Err(second) => Trouble::Lost(format!("{why}; nor standard error: {second}")),
             }
         })
     }

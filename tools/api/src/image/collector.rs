@@ -11,7 +11,7 @@
 //! | `before SLOT` | `ok`: what the next slice has counted in its first pass was put together with what was before, which is in its place now |
 //! | `routine WAY, NAME, CALLS, SHARE, PLACES, WHY` (tabs between) | `ok`: it is told with a result in JSON how that routine was called |
 //! | `fini WORTH STATUS[, HEADING]` | `ok`: the total is printed (on standard error under the heading); the collector exits with 0 |
-//! | | `misplaced TEXT`: it is on standard error, because the file can't be written; the collector exits with 1 |
+//! | | `printed TEXT`: it is, but on standard error, because the file can't be written, or counts have grown (`--compare`); the collector exits with 1 |
 //! | (any) | `error TEXT`: the run failed; the collector exits with 1 |
 //!
 //! If its standard input ends without `fini`, the run failed or the control process died: nothing is printed.
@@ -29,7 +29,7 @@ use bubble::values::{HEAD, MOST_VALUES, VALUES, values_at};
 use slice_runtime::tool_args;
 use supervisor::Worth;
 
-use super::collect::{Asked, Unprinted};
+use super::collect::{Asked, Trouble};
 use super::entry::{Entry, find};
 use super::mapped::Mapped;
 use super::names::Names;
@@ -51,8 +51,8 @@ pub fn run(tools: &[Entry], args: &[OsString]) -> i32 {
     let served = serve(tools, args, &mut io::stdin().lock(), &mut answers);
     let (kind, text) = match served {
         Ok(()) => return 0,
-        Err(Unprinted::Lost(error)) => ("error", error),
-        Err(Unprinted::Misplaced(why)) => ("misplaced", why),
+        Err(Trouble::Lost(error)) => ("error", error),
+        Err(Trouble::Printed(why)) => ("printed", why),
     };
     // If nobody listens any more there is nobody to tell.
     let _ = writeln!(answers, "{kind} {}", text.trim_end().replace('\n', "\u{2028}"));
@@ -76,7 +76,7 @@ fn take_standard_output(args: &[OsString]) -> io::Result<File> {
     Ok(answers.into())
 }
 
-fn serve(tools: &[Entry], args: &[OsString], commands: &mut dyn BufRead, answers: &mut File) -> Result<(), Unprinted> {
+fn serve(tools: &[Entry], args: &[OsString], commands: &mut dyn BufRead, answers: &mut File) -> Result<(), Trouble> {
     let mut commands = commands.lines();
     // Nothing is done, and no error is told, before it was asked for: whoever writes a command finds it read.
     let mut command = next(&mut commands)?;

@@ -35,6 +35,9 @@ pub trait Totals {
     fn print(&mut self, of_parts: bool, out: &mut Out<'_>) -> io::Result<()>;
     /// Takes the total (or that of the parts), as the tool's JSON. `None`: it has none.
     fn values(&mut self, of_parts: bool, told: Told<'_>) -> Option<Value>;
+
+    /// The same of the total, which is still to be printed.
+    fn values_so_far(&self, told: Told<'_>) -> Option<Value>;
     /// What to say if what the parts' total printed isn't what the whole's did. `None`: it is.
     fn difference(&self, of_parts: &[u8], of_whole: &[u8]) -> Option<String>;
 }
@@ -93,6 +96,10 @@ impl<T: Tool> Totals for Typed<T> {
     fn values(&mut self, of_parts: bool, told: Told<'_>) -> Option<Value> {
         let total = self.take(of_parts);
         self.tool.values_with(&total, told.images)
+    }
+
+    fn values_so_far(&self, told: Told<'_>) -> Option<Value> {
+        self.tool.values_with(&self.total, told.images)
     }
 
     fn difference(&self, of_parts: &[u8], of_whole: &[u8]) -> Option<String> {

@@ -18,6 +18,7 @@
 
 mod areas;
 mod call_stack;
+pub(crate) mod compare;
 mod first_pass;
 pub mod merge;
 mod options;

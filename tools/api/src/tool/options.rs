@@ -9,6 +9,7 @@ use clap::builder::TypedValueParser;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
 use supervisor::Output;
 
+use super::compare::{Compare, Comparison};
 use super::tool::Tool;
 use crate::files::Images;
 use crate::threads::Threads;
@@ -27,6 +28,12 @@ struct Common {
     /// Print the result as one line of JSON: the tool, its values, and whether they are exact
     #[arg(long = "json")]
     json: bool,
+    /// Compare the result with this one, of an earlier run of the same tool with --json: a count that has grown makes the run fail
+    #[arg(long = "compare", value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    compare: Option<PathBuf>,
+    /// With --compare: by more than so many percent
+    #[arg(long = "grows", value_name = "PERCENT", default_value_t = 1.0, requires = "compare")]
+    grows: f64,
     /// Compress the output (zstd)
     #[arg(short = 'z', long = "compress")]
     compress: bool,
@@ -53,6 +60,8 @@ pub struct Configured<T> {
     pub json: bool,
     /// Whether the stream is compressed.
     pub compress: bool,
+    /// What the result is compared with.
+    pub compare: Option<Compare>,
 }
 
 impl Untyped {
@@ -97,7 +106,7 @@ impl Untyped {
 
     fn identity(self, args: &[&OsStr]) -> String {
         let Ok(matches) = self.matches(args) else { return String::new() };
-        let ids = matches.ids().filter(|id| !["output", "json", "compress"].contains(&id.as_str()));
+        let ids = matches.ids().filter(|id| !["output", "json", "compress", "compare", "grows"].contains(&id.as_str()));
         let mut values: Vec<String> = ids.map(|id| format!("{id} {:?}", matches.get_raw(id.as_str()))).collect();
         values.sort();
         values.join("\n")
@@ -125,8 +134,9 @@ pub fn configure<T: Tool>(args: &[&OsStr]) -> Result<Configured<T>, String> {
     let matches = untyped.matches(args).map_err(|error| error.to_string())?;
     let own = T::Options::from_arg_matches(&matches).map_err(|error| error.to_string())?;
     let tool = T::new(own).map_err(|error| format!("tool {}: {error}", T::NAME))?;
-    let Common { output, json, compress } = untyped.common(&matches, tool.threads())?;
-    Ok(Configured { tool, output, json, compress })
+    let Common { output, json, compress, compare, grows } = untyped.common(&matches, tool.threads())?;
+    let compare = compare.map(|file| Compare { file, percent: grows });
+    Ok(Configured { tool, output, json, compress, compare })
 }
 
 /// Checks all that can be known of the options before the app starts. `follow`: each process that it starts has a result.
@@ -134,9 +144,12 @@ pub fn configure<T: Tool>(args: &[&OsStr]) -> Result<Configured<T>, String> {
 /// # Errors
 /// See [`configure`].
 pub fn check<T: Tool>(args: &[&OsStr], follow: bool) -> Result<(), String> {
-    let Configured { tool, output, json, .. } = configure::<T>(args)?;
-    if json && tool.values_with(&T::Total::default(), &Images::none()).is_none() {
+    let Configured { tool, output, json, compare, .. } = configure::<T>(args)?;
+    if (json || compare.is_some()) && tool.values_with(&T::Total::default(), &Images::none()).is_none() {
         return Err(format!("tool {} has no result in JSON (its author can give it one: `Tool::values`)", T::NAME));
+    }
+    if let Some(compare) = compare {
+        Comparison::load(compare, T::NAME)?;
     }
     output.map_or(Ok(()), |path| Untyped::of::<T>().check(&path, follow))
 }
