@@ -42,4 +42,6 @@ pub use mutable_files::{MutableFiles, is_reshaped};
 pub use name::name_of;
 pub use notices::{Notice, Notices, Watch};
 pub use places::{maps_code, note_all};
-pub use signals::{Delivery, Dispositions, PendingSignals, SignalStatus, delivery, is_synchronous, kill, send};
+pub use signals::{
+    Delivery, Dispositions, OF_INSTRUCTIONS, PendingSignals, SignalStatus, delivery, is_synchronous, kill, send,
+};

@@ -162,10 +162,13 @@ pub fn delivery(signal: i32, dispositions: Dispositions) -> Delivery {
     }
 }
 
+/// Signals that instructions raise.
+pub const OF_INSTRUCTIONS: [i32; 6] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
+
 /// Whether the instruction at hand raised the signal, so that it can't be put off.
 pub fn is_synchronous(signal: i32, code: i32) -> bool {
-    let by_instruction = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
-    by_instruction.contains(&signal) && code > 0
+    OF_INSTRUCTIONS.contains(&signal) && code > 0
 }
 
 /// Kills a child that hasn't been reaped.

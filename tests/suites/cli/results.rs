@@ -74,6 +74,11 @@ fn counts_that_have_grown_are_named_and_make_a_run_fail() {
         assert!(fs::read_to_string(&file).unwrap().ends_with("\nResult: exact\n"), "it is printed all the same");
         assert_eq!(run_with(mode, "100", &[&compared[..], &["-grows", "1e9"]].concat()).status, 0);
     }
+    fails(
+        &["-t", "mix", "-compare", &old, "-grows", "NaN", "--", "/bin/true"],
+        &[125],
+        &["--grows NaN: it is a number"],
+    );
     fails(&["-t", "icount2", "-compare", &old, "--", "/bin/true"], &[125], &["a result of tool mix, not of icount2"]);
     fails(&["-t", "icount2", "-compare", &file, "--", "/bin/true"], &[125], &["no result in JSON"]);
 }

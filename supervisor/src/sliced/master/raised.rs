@@ -10,14 +10,11 @@
 use tracee::Stopped;
 
 use super::thread::Thread;
-use crate::app::{Dispositions, Setting, handler_of, is_synchronous};
+use crate::app::{Dispositions, OF_INSTRUCTIONS, Setting, handler_of, is_synchronous};
 use crate::base::Failure;
 
 /// Those that we have instructions raise.
 const RAISED: [i32; 2] = [libc::SIGTRAP, libc::SIGSEGV];
-/// Those that instructions raise by themselves.
-const OF_INSTRUCTIONS: [i32; 6] =
-    [libc::SIGTRAP, libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGSYS];
 
 /// What a process has set for them.
 #[derive(Default)]

@@ -62,6 +62,9 @@ impl Comparison {
     /// # Errors
     /// A text for the user: it can't be read, or is another tool's.
     pub fn load(with: Compare, tool: &str) -> Result<Self, String> {
+        if !(with.percent >= 0.0 && with.percent.is_finite()) {
+            return Err(format!("--grows {}: it is a number of percent, 0 or more", with.percent));
+        }
         let wrong = |why: &dyn fmt::Display| format!("--compare {}: {why}", with.file.display());
         let text = std::fs::read_to_string(&with.file).map_err(|error| wrong(&error))?;
         let result: Result<Value, _> = serde_json::from_str(&text);

@@ -40,11 +40,8 @@ impl Bbv {
         local.begins(prefix);
     }
 
-    fn on_signal(&self, local: &mut Local, event: SignalEvent) {
-        // What is behind the last block's begin when the app ends is settled at the end.
-        if !matches!(event, SignalEvent::Fatal(_)) {
-            local.settle();
-        }
+    fn on_signal(&self, local: &mut Local, _: SignalEvent) {
+        local.settle();
     }
 }
 
