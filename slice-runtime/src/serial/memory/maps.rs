@@ -4,7 +4,8 @@
 //! Programs read this file at their start (stack overflow handlers, garbage collectors), so that what it says decides
 //! how many instructions they execute. Descriptors that show it are known from when they are opened; reads from
 //! them are answered here, in pieces as large as the kernel's: whole lines, as many as fit a page, what didn't fit
-//! the app's buffer first. A copy of such a descriptor (`dup`, a child) shows the kernel's own text.
+//! the app's buffer first. The kernel's own position follows: who reads on natively (a child, or the app behind a region) gets what
+//! comes next. A copy of such a descriptor (`dup`, a child) shows the kernel's own text.
 
 use std::collections::BTreeMap;
 
@@ -33,6 +34,8 @@ struct Reading {
     next: u64,
     /// Text that was produced and didn't fit the app's buffer.
     rest: Vec<u8>,
+    /// Bytes of the kernel's text before `next`.
+    before: usize,
 }
 
 impl MapsFiles {
@@ -60,14 +63,17 @@ impl MapsFiles {
         }
     }
 
-    /// Whether a call reads such a descriptor; then what it reads. The caller writes it to the app's buffer.
-    pub fn read(&mut self, call: &AppCall, maps: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
+    /// Whether a call reads such a descriptor; then what it reads. The caller writes it to the app's buffer. `text` is the kernel's.
+    pub fn read(&mut self, call: &AppCall, text: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
         if call.number as i64 != libc::SYS_read {
             return None;
         }
         let reading = self.files.get_mut(&(call.args[0] as i32))?;
         let wanted = call.args[2].min(1 << 30) as usize;
-        Some(reading.read(wanted, maps))
+        let given = reading.read(wanted, text);
+        let position = reading.before - reading.rest.len();
+        raw_syscall(libc::SYS_lseek as u64, [call.args[0], position as u64, libc::SEEK_SET as u64, 0, 0, 0]);
+        Some(given)
     }
 
     fn opened(&mut self, path: u64, result: u64, memory: &dyn Memory) {
@@ -84,13 +90,14 @@ impl MapsFiles {
 
 impl Reading {
     /// The kernel's `seq_read`: the rest first, then one buffer full of lines.
-    fn read(&mut self, wanted: usize, maps: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+    fn read(&mut self, wanted: usize, text: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
         let mut given: Vec<u8> = self.rest.drain(..self.rest.len().min(wanted)).collect();
         if !self.rest.is_empty() {
             return given;
         }
         let room = wanted - given.len();
-        let text = maps();
+        let kernels = text();
+        let text = without_bubble(&kernels);
         let mut fresh = Vec::new();
         let mut capacity = BUFFER;
         let first = self.next;
@@ -106,6 +113,8 @@ impl Reading {
             fresh.extend_from_slice(line);
             self.next = start_of(line) + 1;
         }
+        let before = |line: &&[u8]| start_of(line) < self.next;
+        self.before = kernels.split_inclusive(|&b| b == b'\n').take_while(before).map(<[u8]>::len).sum();
         let fits = fresh.len().min(room);
         self.rest = fresh.split_off(fits);
         given.append(&mut fresh);
@@ -113,9 +122,9 @@ impl Reading {
     }
 }
 
-/// The kernel's text, now, with the bubble as one line.
+/// The kernel's text, now.
 pub fn current() -> Vec<u8> {
-    without_bubble(&whole_file(c"/proc/self/maps"))
+    whole_file(c"/proc/self/maps")
 }
 
 /// Reads a file with calls that leave errno and libc's buffers alone.
@@ -138,6 +147,7 @@ fn whole_file(path: &std::ffi::CStr) -> Vec<u8> {
     text
 }
 
+/// A text with the bubble as one line.
 fn without_bubble(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut seen = false;
@@ -226,6 +236,37 @@ mod tests {
                 let mut reading = Reading::default();
                 assert_eq!(pieces(|| reading.read(wanted, || text.clone())), expected, "{wanted}");
                 true
+            });
+            assert!(same, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn who_reads_on_natively_gets_what_comes_next() {
+        let memory = Here::new();
+        let mut files = MapsFiles::default();
+        let args = [libc::AT_FDCWD as u64, c"/proc/self/maps".as_ptr() as u64, 0, 0, 0, 0];
+        for wanted in [10, 70, 1000] {
+            // Other tests map memory too: compare when nothing has changed meanwhile.
+            let same = (0..1000).any(|_| {
+                let fd = raw_syscall(libc::SYS_openat as u64, args);
+                files.after(&call(libc::SYS_openat, args), fd, &memory);
+                let read = call(libc::SYS_read, [fd, 0, wanted, 0, 0, 0]);
+                let mut text = files.read(&read, current).unwrap();
+                text.extend(files.read(&read, current).unwrap());
+                let mut rest = vec![0; 1 << 16];
+                let natively = [fd, rest.as_mut_ptr() as u64, rest.len() as u64, 0, 0, 0];
+                loop {
+                    let len = raw_syscall(libc::SYS_read as u64, natively) as usize;
+                    text.extend_from_slice(&rest[..len]);
+                    if len == 0 {
+                        break;
+                    }
+                }
+                let closed = [fd, 0, 0, 0, 0, 0];
+                raw_syscall(libc::SYS_close as u64, closed);
+                files.after(&call(libc::SYS_close, closed), 0, &memory);
+                text == current()
             });
             assert!(same, "{wanted}");
         }
