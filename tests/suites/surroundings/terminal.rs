@@ -3,6 +3,7 @@
 //! Each scene is played natively first.
 
 use std::fs;
+use std::thread;
 
 use suites::run::Scratch;
 use suites::superpin::command;
@@ -11,9 +12,9 @@ use suites::terminal::Terminal;
 /// Options of superpin; none: natively.
 const WAYS: &[Option<&str>] = &[None, Some("-sp 0"), Some("-sp 1"), Some("-sp 0 -follow 1"), Some("-sp 1 -follow 1")];
 
-/// Plays a scene in each way. What is typed before the program's name is its first argument.
-fn play(scene: impl Fn(&mut Terminal, &str, Option<&str>)) {
-    for way in WAYS {
+/// Plays a scene in each way, all at the same time: most of it is waiting. What is typed before the program's name is its first argument.
+fn play(scene: impl Fn(&mut Terminal, &str, Option<&str>) + Sync) {
+    let play_in = |way: &Option<&str>| {
         let scratch = Scratch::new().unwrap();
         fs::write(scratch.cwd().join("text"), "the text in the file\n".repeat(100)).unwrap();
         let mut terminal = Terminal::new(&scratch.cwd()).unwrap();
@@ -22,7 +23,14 @@ fn play(scene: impl Fn(&mut Terminal, &str, Option<&str>)) {
             format!("{} {options} -t icount2 -- ", words.join(" "))
         });
         scene(&mut terminal, &prefix, *way);
-    }
+    };
+    // Their name says which of the engine's optimisations are off.
+    let name = thread::current().name().unwrap_or_default().to_owned();
+    thread::scope(|scope| {
+        for way in WAYS {
+            thread::Builder::new().name(name.clone()).spawn_scoped(scope, || play_in(way)).unwrap();
+        }
+    });
 }
 
 /// The first of these programs that is installed.
