@@ -70,6 +70,14 @@ pub enum Failure {
         /// Why, in its own words or ours.
         report: String,
     },
+    /// The page on which the run is drawn can't be written.
+    #[error("cannot write the timeline to {}: {source}", path.display())]
+    Timeline {
+        /// Where to.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
     /// The report can't be written.
     #[error("cannot write the report to {}: {source}", path.display())]
     Report {

@@ -40,7 +40,7 @@ fn told(clock: libc::clockid_t) -> Duration {
 }
 
 /// A point in time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Moment(Duration);
 
 impl Moment {

@@ -105,6 +105,9 @@ struct Arguments {
     /// Write statistics of the run to a file (- for standard error)
     #[arg(long = "report", value_name = "FILE")]
     report: Option<OsString>,
+    /// Draw the run on a page for a browser: app and slices over time (-sp 1)
+    #[arg(long = "timeline", value_name = "FILE.html")]
+    timeline: Option<OsString>,
     /// Basic blocks in a trace at most
     #[arg(long = "trace-blocks", value_name = "N", default_value_t = 5, help_heading = "Engine", value_parser = within(1_u32, 16))]
     trace_blocks: u32,
@@ -218,6 +221,9 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     if parsed.stop_slice.is_some() && !parsed.sp {
         return Err("error: -stop-slice stops a slice, of which a serial run has none: it needs -sp 1\n".into());
     }
+    if parsed.timeline.is_some() && !parsed.sp {
+        return Err("error: -timeline draws slices, of which a serial run has none: it needs -sp 1\n".into());
+    }
     if info.is_some_and(|info| info.changes_app) {
         if parsed.sp {
             return Err(format!(
@@ -263,6 +269,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         check_tool: parsed.check_tool,
         accepts_ambiguous: parsed.ambiguous == Ambiguous::Accept,
         report: parsed.report.map(|to| if to == "-" { ReportTarget::Stderr } else { ReportTarget::File(to.into()) }),
+        timeline: parsed.timeline.map(PathBuf::from),
         persist: parsed.persist.map(PathBuf::from),
         region,
         detach_after: parsed.region.detach_after,

@@ -38,7 +38,8 @@ impl Inherited {
             Some(ReportTarget::File(path)) => Some(path.clone().into_os_string()),
             Some(ReportTarget::Stderr) | None => None,
         };
-        let options: Vec<OsString> = settings.tool_options.iter().cloned().chain(report).collect();
+        let timeline = settings.timeline.clone().map(Into::into);
+        let options: Vec<OsString> = settings.tool_options.iter().cloned().chain(report).chain(timeline).collect();
         let entries = read_dir("/proc/self/fd").doing("look for open files")?;
         let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let all: Vec<i32> = numbers.filter(|fd| is_inherited(*fd) && !is_named(*fd, &options)).collect();

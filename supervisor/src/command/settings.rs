@@ -98,6 +98,8 @@ pub struct Settings {
     pub check_tool: bool,
     /// Whether a result that isn't exact is none that failed.
     pub accepts_ambiguous: bool,
+    /// The page on which the run is drawn.
+    pub timeline: Option<PathBuf>,
     /// Statistics at the end.
     pub report: Option<ReportTarget>,
     /// The folder where translations are kept for later runs.

@@ -27,7 +27,8 @@ pub fn run(settings: &Settings, tools: &[ToolInfo]) -> Result<i32, Failure> {
     let outcome = outcome.and_then(|status| logged.map(|()| status));
     outcome.or_else(|failure| {
         // What has begun has a report of its own.
-        let told = if has_begun { Ok(()) } else { report(settings, &Statistics::new(false), Some(&failure), None) };
+        let told =
+            if has_begun { Ok(()) } else { report(settings, &Statistics::new(false, false), Some(&failure), None) };
         told.and(Err(failure))
     })
 }

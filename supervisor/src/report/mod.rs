@@ -6,6 +6,8 @@
 //! ```
 //!
 //! * `statistics`: what is counted, and its text.
+//! * `boundary`: why slices end.
+//! * `timeline`: the run as a drawing.
 //! * `worth`: whether the number is right, and if not, what is known of it.
 //! * `processors`: what the run would take on more processors.
 //! * `output`: files that results and reports go to.
@@ -13,16 +15,20 @@
 //! * `unreached`: a region that never began.
 //! * `write`: the report, to where it was asked for.
 
+mod boundary;
 pub mod log;
 mod output;
 mod processors;
 mod statistics;
+mod timeline;
 mod unreached;
 mod worth;
 mod write;
 
+pub use boundary::Boundary;
 pub use output::Output;
-pub use statistics::{Boundary, Statistics};
+pub use statistics::Statistics;
+pub use timeline::{Ran, What};
 pub use unreached::unreached;
 pub use worth::Worth;
 pub use write::{check_report, report};

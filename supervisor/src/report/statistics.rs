@@ -12,43 +12,14 @@ use bubble::end::{End, EndKind};
 use bubble::region::Progress;
 use bubble::shared::SliceStats;
 
+use super::boundary::Boundary;
 use super::processors::{Measured, PROCESSORS};
+use super::timeline::{Ran, Timeline};
 use super::worth::{Doubts, Worth};
 use crate::base::{Described, Moment, Routines};
 
-/// Why a slice ended where it did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Boundary {
-    /// Its time was over.
-    Timeout,
-    /// A system call that isn't recorded.
-    Syscall,
-    /// It had as many records as it may.
-    Records,
-    /// Its log was full, or a file could not be kept.
-    Log,
-    /// A signal.
-    Signal,
-    /// The app started another process.
-    Process,
-    /// exec.
-    Exec,
-    /// The app's end.
-    Exit,
-}
-
-const BOUNDARIES: [(Boundary, &str); 8] = [
-    (Boundary::Timeout, "timeout"),
-    (Boundary::Syscall, "syscall"),
-    (Boundary::Records, "records"),
-    (Boundary::Log, "log"),
-    (Boundary::Signal, "signal"),
-    (Boundary::Process, "process"),
-    (Boundary::Exec, "exec"),
-    (Boundary::Exit, "exit"),
-];
-
 /// What is counted during a run.
+#[derive(Default)]
 pub struct Statistics {
     started: Moment,
     app_ended: Option<Moment>,
@@ -112,9 +83,10 @@ pub struct Statistics {
     pub progress: Option<Progress>,
     /// How each slice ended, if that was asked for.
     ends: Option<BTreeMap<u64, String>>,
-    boundaries: [u64; BOUNDARIES.len()],
+    boundaries: [u64; Boundary::ALL.len()],
     slice: SliceStats,
     measured: Measured,
+    timeline: Option<Timeline>,
     /// [`Self::stopped_time`] when the last slice ended in the master.
     stopped_before: Duration,
     routines: Routines,
@@ -123,48 +95,11 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Zeroes; the run starts now. `list_ends`: the report is to say of each slice where it ended and how that was proven.
-    pub fn new(list_ends: bool) -> Self {
-        Self {
-            started: Moment::now(),
-            app_ended: None,
-            forks: 0,
-            fork_time: Duration::ZERO,
-            longest_fork: Duration::ZERO,
-            boundary_time: Duration::ZERO,
-            longest_boundary: Duration::ZERO,
-            boundary_stops: 0,
-            stopped_time: Duration::ZERO,
-            stops: 0,
-            asleep_time: Duration::ZERO,
-            records: 0,
-            recorded_in_process: 0,
-            log_bytes: 0,
-            shared_bytes_compared: 0,
-            take_over_time: Duration::ZERO,
-            slices: 0,
-            result_bytes: 0,
-            children: 0,
-            threads: 0,
-            turns: [0; 4],
-            turns_of_spinners: 0,
-            begun_again: 0,
-            discarded: 0,
-            slices_from_snapshot: 0,
-            given_more_time: 0,
-            doubts: Doubts::default(),
-            kept_loaded: 0,
-            kept_saved: 0,
-            kept_not: None,
-            progress: None,
-            ends: list_ends.then(BTreeMap::new),
-            boundaries: [0; BOUNDARIES.len()],
-            slice: SliceStats::default(),
-            measured: Measured::default(),
-            stopped_before: Duration::ZERO,
-            routines: Routines::default(),
-            boots: Vec::new(),
-        }
+    /// Zeroes; the run starts now. `list_ends`: the report is to say of each slice where it ended and how that was proven. `draws`: the run is to be drawn.
+    pub fn new(list_ends: bool, draws: bool) -> Self {
+        let started = Moment::now();
+        let timeline = draws.then(|| Timeline::new(started));
+        Self { started, ends: list_ends.then(BTreeMap::new), timeline, ..Self::default() }
     }
 
     /// What is said of the tool's routines.
@@ -184,11 +119,25 @@ impl Statistics {
         self.longest_fork = self.longest_fork.max(time);
     }
 
-    /// A boundary held the master for so long (waiting at the limit not included).
-    pub fn held(&mut self, time: Duration) {
+    /// A boundary, at which a slice was forked, has held the master since then (waiting at the limit not included).
+    pub fn held(&mut self, slice: u64, since: Moment) {
+        let time = since.elapsed();
         self.boundary_stops += 1;
+        self.stopped_time += time;
         self.boundary_time += time;
         self.longest_boundary = self.longest_boundary.max(time);
+        self.timeline.iter_mut().for_each(|timeline| timeline.forked(slice, since));
+    }
+
+    /// The master has stood still since then, because there was no room for another slice.
+    pub fn slept(&mut self, since: Moment) {
+        self.asleep_time += since.elapsed();
+        self.timeline.iter_mut().for_each(|timeline| timeline.slept(since));
+    }
+
+    /// A slice's process has run.
+    pub fn ran(&mut self, run: Ran) {
+        self.timeline.iter_mut().for_each(|timeline| timeline.ran(run));
     }
 
     /// The app has ended.
@@ -216,7 +165,8 @@ impl Statistics {
     }
 
     /// The master has come to the end of a slice, with so much CPU time in it.
-    pub fn recorded(&mut self, slice: u64, cpu: Duration) {
+    pub fn recorded(&mut self, slice: u64, kind: Boundary, cpu: Duration) {
+        self.timeline.iter_mut().for_each(|timeline| timeline.recorded(slice, kind));
         let stopped = self.stopped_time - std::mem::replace(&mut self.stopped_before, self.stopped_time);
         self.measured.recorded(slice, cpu, stopped);
     }
@@ -225,7 +175,9 @@ impl Statistics {
     pub fn ended_at(&mut self, slice: u64, end: &End, stats: &SliceStats, recurs: bool) {
         let pc = end.registers.rip;
         let fixed = stats.boot_cpu_ns + stats.engine.translate_ns;
-        self.measured.has_run(slice, Duration::from_nanos(stats.cpu_ns), Duration::from_nanos(fixed));
+        let [cpu, fixed, boot] = [stats.cpu_ns, fixed, stats.boot_cpu_ns].map(Duration::from_nanos);
+        self.measured.has_run(slice, cpu, fixed);
+        self.timeline.iter_mut().for_each(|timeline| timeline.used(slice, cpu, boot));
         if recurs {
             self.doubts.recurring.push(pc);
             self.doubts.recurring_in.push(slice);
@@ -266,6 +218,13 @@ impl Statistics {
         self.doubts.reasons(self.slices)
     }
 
+    /// What happened when, if that is to be drawn; how long the run has taken, and how long the app.
+    pub fn drawn(&self) -> Option<(&Timeline, Duration, Duration)> {
+        let now = Moment::now();
+        let app = self.app_ended.unwrap_or(now).since(self.started);
+        self.timeline.as_ref().map(|timeline| (timeline, now.since(self.started), app))
+    }
+
     /// The report's text, of a run that has failed if that is said.
     pub fn text(&self, failure: Option<&str>) -> String {
         let mut text = String::new();
@@ -289,8 +248,8 @@ impl Statistics {
         line("slices_from_snapshot", self.slices_from_snapshot.to_string());
         line("given_more_time", self.given_more_time.to_string());
         line("forks", self.forks.to_string());
-        for (kind, name) in BOUNDARIES {
-            line(&format!("boundaries_{name}"), self.boundaries[kind as usize].to_string());
+        for kind in Boundary::ALL {
+            line(&format!("boundaries_{}", kind.name()), self.boundaries[kind as usize].to_string());
         }
         line("boundaries_verified", self.slice.verified.to_string());
         line("boundaries_ambiguous", self.doubts.recurring.len().to_string());
@@ -370,8 +329,8 @@ mod tests {
 
     #[test]
     fn every_boundary_has_its_line() {
-        let mut statistics = Statistics::new(false);
-        for (i, (kind, _)) in BOUNDARIES.into_iter().enumerate() {
+        let mut statistics = Statistics::new(false, false);
+        for (i, kind) in Boundary::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, i, "the table is in the enum's order");
             statistics.boundary(kind);
         }
@@ -382,7 +341,7 @@ mod tests {
 
     #[test]
     fn slices_add_up() {
-        let mut statistics = Statistics::new(false);
+        let mut statistics = Statistics::new(false, false);
         let engine = EngineStats { traces: 2, entries: [1, 2, 3, 4, 5], ..EngineStats::default() };
         let stats = SliceStats { engine, ..SliceStats::default() };
         statistics.finished(&stats, 10);

@@ -150,7 +150,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let Some((stopped, cut, since)) = self.master.take_held() else { return Ok(()) };
-        self.resources.statistics.asleep_time += since.elapsed();
+        self.resources.statistics.slept(since);
         self.cut(stopped, cut, Moment::now())
     }
 
@@ -289,8 +289,7 @@ impl<'a> Run<'a> {
             self.master.resume(stopped, 0)?;
         }
         self.turn.slice_begins(self.time.slice_begins());
-        self.resources.statistics.held(since.elapsed());
-        self.resources.statistics.stopped_time += since.elapsed();
+        self.resources.statistics.held(slice.number(), since);
         if let (Some(_), Some(ended)) = (&cut.end, self.slices.recorded()) {
             ended.slot().set_successor(slice.slot().index());
         }
@@ -337,7 +336,7 @@ impl<'a> Run<'a> {
             let used = self.time.used();
             if let Some(slice) = self.slices.recorded() {
                 log::comes_to_end(slice.number(), cut.kind, &end);
-                self.resources.statistics.recorded(slice.number(), used.unwrap_or_default());
+                self.resources.statistics.recorded(slice.number(), cut.kind, used.unwrap_or_default());
             }
             let bound = self.time.cpu_bound(used);
             self.slices.end_recording(end, bound, &mut self.resources.statistics);

@@ -171,7 +171,7 @@ impl Sliced<'_> {
             return collector.ended(exit, memory);
         }
         self.try_call_again()?;
-        let ended = self.run.slices().ended(pid, exit)?;
+        let ended = self.run.slices.ended(pid, exit, &mut self.run.resources.statistics)?;
         self.went_on(ended)
     }
 
@@ -241,7 +241,7 @@ impl Sliced<'_> {
             return Ok(());
         }
         let Some((stopped, since)) = self.run.master().take_waiting() else { return Ok(()) };
-        self.run.resources().statistics.asleep_time += since.elapsed();
+        self.run.resources().statistics.slept(since);
         self.run.master().resume(stopped, 0)
     }
 

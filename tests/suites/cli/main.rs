@@ -8,6 +8,7 @@ mod records;
 mod results;
 mod slices;
 mod starting;
+mod timeline;
 mod watching;
 
 use std::fs;

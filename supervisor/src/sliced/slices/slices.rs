@@ -11,9 +11,9 @@ use tracee::ExitStatus;
 use super::passes::Passes;
 use super::recording::Recording;
 use crate::app::kill;
-use crate::base::Failure;
+use crate::base::{Failure, Moment};
 use crate::command::CallLimit;
-use crate::report::Statistics;
+use crate::report::{Ran, Statistics, What};
 use crate::run_memory::{ClaimedSlot, RunMemory};
 use crate::sliced::log;
 
@@ -23,6 +23,7 @@ const MAX_ATTEMPTS: u32 = 2;
 struct RunningSlice {
     number: u64,
     slot: ClaimedSlot,
+    since: Moment,
 }
 
 /// What the end of a process means.
@@ -152,7 +153,7 @@ impl Slices {
         while self.running.len() < self.limit
             && let Some((number, slot)) = self.passes.as_mut().and_then(Passes::begin_again)
         {
-            self.running.push(RunningSlice { number, slot });
+            self.running.push(RunningSlice { number, slot, since: Moment::now() });
         }
         while self.running.len() < self.limit
             && let Some((mut slice, end)) = self.due.pop_front()
@@ -161,7 +162,7 @@ impl Slices {
             log::recorded(slice.number, &slice.slot.log()[..len]);
             let of_app = slice.records - slice.about_threads;
             slice.slot.publish(&end, slice.log_len, slice.last_call_len, of_app);
-            self.running.push(RunningSlice { number: slice.number, slot: slice.slot });
+            self.running.push(RunningSlice { number: slice.number, slot: slice.slot, since: Moment::now() });
         }
     }
 
@@ -241,13 +242,17 @@ impl Slices {
     ///
     /// # Errors
     /// If that means that a slice can't finish.
-    pub fn ended(&mut self, pid: i32, exit: ExitStatus) -> Result<Ended, Failure> {
+    pub fn ended(&mut self, pid: i32, exit: ExitStatus, statistics: &mut Statistics) -> Result<Ended, Failure> {
         if let Some(at) = self.running.iter().position(|slice| slice.slot.take_process(pid)) {
-            let RunningSlice { number, slot } = &self.running[at];
-            if slot.state() != state::FINISHED {
+            let RunningSlice { number, slot, since } = &mut self.running[at];
+            let is_lost = slot.state() != state::FINISHED;
+            let what = if is_lost { What::Lost } else { What::of(slot.pass()) };
+            let until = Moment::now();
+            statistics.ran(Ran { slice: *number, from: std::mem::replace(since, until), until, what });
+            if is_lost {
                 return begin_again(*number, slot, &mut self.lost, state::RELEASED, exit);
             }
-            let RunningSlice { number, slot } = self.running.swap_remove(at);
+            let RunningSlice { number, slot, .. } = self.running.swap_remove(at);
             let finished = match &mut self.passes {
                 Some(passes) => passes.ended(number, slot)?,
                 None => vec![(number, slot)],
