@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 use machine::Status;
 
@@ -180,6 +181,26 @@ pub fn kill(pid: i32) {
 pub fn send(pid: i32, signal: i32) {
     // SAFETY: kill has no memory preconditions; the child hasn't been reaped, so the id is its own.
     unsafe { libc::kill(pid, signal) };
+}
+
+/// Whether it is a process that we could wait for, and that hasn't ended. Its end is still there to be waited for.
+pub fn is_running_child(pid: u32) -> bool {
+    // SAFETY: siginfo_t is plain data for which zero is valid.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
+    // SAFETY: `info` is an exclusive borrow. Nothing is taken from the queue of ends.
+    let waited = unsafe { libc::waitid(libc::P_PID, pid, &raw mut info, options) };
+    // SAFETY: waitid has filled it in, or left it zero.
+    waited == 0 && unsafe { info.si_pid() } == 0
+}
+
+/// Waits until children that were killed have ended: what they hold, as the files of their programs, they hold no more. A second for each at most.
+pub fn wait_for_killed<'a>(pids: impl IntoIterator<Item = &'a i32>) {
+    const PAUSE: Duration = Duration::from_micros(50);
+    const MOST: u32 = 20_000;
+    for pid in pids {
+        (0..MOST).take_while(|_| is_running_child(*pid as u32)).for_each(|_| std::thread::sleep(PAUSE));
+    }
 }
 
 #[cfg(test)]

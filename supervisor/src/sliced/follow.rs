@@ -221,11 +221,12 @@ impl Sliced<'_> {
     fn tool_looks_no_more(&mut self) {
         self.run.slices().let_run();
         let have_finished = self.run.slices().all_others_have_finished();
+        if have_finished {
+            // While the app is still looked at: it may be about to write to a program that only these execute.
+            self.run.slices().forget_kept();
+        }
         if self.ends_app || have_finished {
             self.run.slices().forget_recorded();
-        }
-        if have_finished {
-            self.run.slices().forget_kept();
         }
         if self.ends_app {
             self.run.master().end();

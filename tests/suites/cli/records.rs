@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use suites::guest;
+use suites::run::run;
 use suites::superpin::count_with;
 
 /// Some 8000 calls, nearly all of them recorded inside the app.
@@ -158,4 +159,19 @@ fn the_counter_is_read_inside_the_app() {
 fn changed(file: &Path) -> SystemTime {
     let metadata = fs::metadata(file).unwrap();
     SystemTime::UNIX_EPOCH + Duration::new(metadata.ctime() as u64, metadata.ctime_nsec() as u32)
+}
+
+/// An interrupt at the end of a slice's time may come when the breakpoint before such a call was hit, and before that is told. The call was then made unseen.
+#[test]
+fn calls_of_the_page_are_recorded_where_slices_end_at_them() {
+    let guest = guest::named("vsyscall");
+    let job = guest.job(1000);
+    // The kernel may have no such page.
+    if run(&job).unwrap().status != 0 {
+        return;
+    }
+    for _ in 0..3 {
+        let counted = count_with("icount2", &["-sp", "1", "-spmsec", "1"], &job).unwrap();
+        assert_eq!(counted.outcome.status, 0, "{:?}", counted.outcome);
+    }
 }

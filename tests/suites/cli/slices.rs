@@ -114,3 +114,13 @@ fn boundaries_behind_a_region_do_not_fill_the_slots() {
         assert_eq!((counted.outcome.status, counted.total), (0, Some(100_000)), "{:?}", counted.outcome);
     }
 }
+
+/// Slices that don't matter any more execute no program that the app may then want to write to, as it may natively.
+#[test]
+fn slices_that_are_cut_short_are_gone_before_the_app_goes_on_alone() {
+    for _ in 0..6 {
+        let region = ["-sp", "1", "-spsysrecs", "0", "-skip", "9659723", "-trace", "20k"];
+        let counted = count_with("icount2", &region, &guest::named("program_rewritten").job(1)).unwrap();
+        assert_eq!((counted.outcome.status, counted.total), (0, Some(20_000)), "{:?}", counted.outcome);
+    }
+}

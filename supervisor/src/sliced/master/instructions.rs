@@ -32,6 +32,7 @@ pub(super) fn random_result(
 ) -> Result<Next, Failure> {
     let before = stopped.registers()?;
     process.random.lift(&mut stopped);
+    pass_breakpoint(&mut stopped)?;
     if vsyscall::stands_before_call(&stopped)? {
         return call_of_page(process, thread, slice, stopped);
     }
@@ -113,9 +114,18 @@ fn call_of_page(
 
 /// The instruction at hand will be executed, or executed again, as the first of the next slice: there the breakpoint must stop it again.
 pub(super) fn allow_breakpoint_again(stopped: &mut Stopped) -> Result<(), Failure> {
+    set_resume_flag(stopped, false)
+}
+
+/// The instruction at hand is executed now. Its breakpoint may have been allowed again since it was hit: an interrupt comes before the trap that is on its way.
+fn pass_breakpoint(stopped: &mut Stopped) -> Result<(), Failure> {
+    set_resume_flag(stopped, true)
+}
+
+fn set_resume_flag(stopped: &mut Stopped, is_set: bool) -> Result<(), Failure> {
     let mut registers = stopped.registers()?;
-    let mut again = registers.app();
-    again.rflags &= !machine::flags::RF;
-    registers.set_app(&again);
+    let mut app = registers.app();
+    app.rflags = app.rflags & !machine::flags::RF | if is_set { machine::flags::RF } else { 0 };
+    registers.set_app(&app);
     Ok(stopped.set_registers(&registers)?)
 }

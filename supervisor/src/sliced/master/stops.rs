@@ -102,6 +102,13 @@ pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, s
         // The kernel makes the call again by itself; the next stop will do.
         Stop::SyscallExit { result } if is_restart(result as u64) => Leave::Resume(stopped, 0),
         Stop::Interrupted if is_restart(stopped.registers()?.get(Gpr::Rax)) => Leave::Resume(stopped, 0),
+        // Slices that executed the file as their program were still there in the call, and are gone: it is made again.
+        Stop::SyscallExit { result } if result == -i64::from(libc::ETXTBSY) && thread.leaves_call().is_some() => {
+            let mut again = stopped.registers()?;
+            again.rewind_syscall();
+            stopped.set_registers(&again)?;
+            let_go(process, thread, stopped)?
+        }
         Stop::SyscallExit { .. } | Stop::Interrupted | Stop::HandlerEntered | Stop::Started { .. } | Stop::Other(_) => {
             let_go(process, thread, stopped)?
         }

@@ -13,6 +13,8 @@ use std::os::unix::fs::MetadataExt;
 use bubble::map::ENTRY;
 use machine::{Status, mapping};
 
+use crate::app::is_running_child;
+
 /// Whether there are programs that slices execute and nobody else does. Slices come to their ends by themselves.
 pub fn are_there() -> bool {
     let own = std::process::id();
@@ -45,17 +47,6 @@ fn is_slice(pid: u32, own: u32) -> bool {
 fn tracer_and_parent(pid: u32) -> Option<(u32, u32)> {
     let status = Status::of(pid).ok()?;
     Some((status.number("TracerPid")?, status.number("PPid")?))
-}
-
-/// Whether it is a process that we could wait for, and that hasn't ended.
-fn is_running_child(pid: u32) -> bool {
-    // SAFETY: siginfo_t is plain data for which zero is valid.
-    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
-    // SAFETY: `info` is an exclusive borrow. Nothing is taken from the queue of ends.
-    let waited = unsafe { libc::waitid(libc::P_PID, pid, &raw mut info, options) };
-    // SAFETY: waitid has filled it in, or left it zero.
-    waited == 0 && unsafe { info.si_pid() } == 0
 }
 
 #[cfg(test)]

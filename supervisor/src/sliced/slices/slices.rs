@@ -10,7 +10,7 @@ use tracee::ExitStatus;
 
 use super::passes::Passes;
 use super::recording::Recording;
-use crate::app::kill;
+use crate::app::{is_running_child, kill, wait_for_killed};
 use crate::base::{Failure, Moment};
 use crate::command::CallLimit;
 use crate::report::{Ran, Statistics, What};
@@ -58,7 +58,7 @@ pub struct Slices {
     finished: BTreeSet<u64>,
     /// Processes that keep first states of finished slices for the slice before.
     checkpoints: BTreeMap<u64, i32>,
-    /// Those of them that were told to end.
+    /// Processes that were told to end.
     ending: BTreeSet<i32>,
     /// Why slices were begun again, the first time.
     lost: BTreeMap<u64, String>,
@@ -204,17 +204,13 @@ impl Slices {
         self.running = running;
         behind.extend(Vec::into_iter(forgotten).map(|slice| (slice.number, slice.slot)));
         behind.extend(self.passes.iter_mut().flat_map(|passes| passes.forget_behind(last)));
-        for (number, slot) in behind {
-            if number == last + 1 {
-                self.kept.replace(slot).iter().for_each(end);
-            } else {
-                end(&slot);
-            }
+        if let Some(at) = behind.iter().position(|(number, _)| *number == last + 1) {
+            let before = self.kept.replace(behind.swap_remove(at).1);
+            self.end(before.into_iter().collect());
         }
-        for checkpoint in self.checkpoints.split_off(&(last + 2)).into_values() {
-            self.ending.insert(checkpoint);
-            kill(checkpoint);
-        }
+        let checkpoints = self.checkpoints.split_off(&(last + 2));
+        self.end_processes(checkpoints.into_values());
+        self.end(behind.into_iter().map(|(_, slot)| slot).collect());
     }
 
     /// Whether all slices have finished but one that is recorded.
@@ -226,16 +222,22 @@ impl Slices {
     /// The slice that is recorded doesn't matter either: it ends. If the last one that matters is still to compare itself with its first state, that is kept.
     pub fn forget_recorded(&mut self) {
         let Some(recorded) = self.recording.take() else { return };
-        if self.last_of_all().is_some_and(|last| recorded.number == last + 1) {
+        let is_wanted = self.last_of_all().is_some_and(|last| recorded.number == last + 1);
+        if is_wanted && !self.all_others_have_finished() {
             self.kept = Some(recorded.slot);
         } else {
-            end(&recorded.slot);
+            self.end(vec![recorded.slot]);
         }
     }
 
-    /// The last slice that matters has finished.
+    /// The last slice that matters has finished: no process is left behind it, when this returns.
     pub fn forget_kept(&mut self) {
-        self.kept.take().iter().for_each(end);
+        let checkpoints = std::mem::take(&mut self.checkpoints);
+        self.end_processes(checkpoints.into_values());
+        let death_checkpoint = self.death_checkpoint.take().map(|recording| recording.slot);
+        let slots = self.kept.take().into_iter().chain(death_checkpoint).collect();
+        self.end(slots);
+        wait_for_killed(&self.ending);
     }
 
     /// A process has ended.
@@ -302,10 +304,8 @@ impl Slices {
         }
         let before_has_finished = number.checked_sub(1).is_none_or(|before| self.finished.remove(&before));
         let done = [before_has_finished.then_some(number), Some(number + 1)];
-        for checkpoint in done.into_iter().flatten().filter_map(|number| self.checkpoints.remove(&number)) {
-            self.ending.insert(checkpoint);
-            kill(checkpoint);
-        }
+        let done = done.map(|number| self.checkpoints.remove(&number?));
+        self.end_processes(done.into_iter().flatten());
         if !self.finished.contains(&(number + 1)) {
             self.finished.insert(number);
         }
@@ -332,22 +332,31 @@ impl Slices {
 
     /// Ends all of them.
     pub fn kill(&mut self) {
+        let checkpoints = std::mem::take(&mut self.checkpoints);
+        self.end_processes(checkpoints.into_values());
         let due = self.due.drain(..).map(|(recording, _)| recording);
         let waiting = self.recording.take().into_iter().chain(self.death_checkpoint.take()).chain(due);
-        let slots = waiting.map(|recording| recording.slot);
-        let passes = self.passes.iter_mut().flat_map(Passes::take_slots);
-        for slot in slots.chain(passes).chain(self.kept.take()).chain(self.running.drain(..).map(|slice| slice.slot)) {
-            end(&slot);
-        }
-        std::mem::take(&mut self.checkpoints).into_values().for_each(kill);
+        let mut slots: Vec<_> = waiting.map(|recording| recording.slot).chain(self.kept.take()).collect();
+        slots.extend(self.running.drain(..).map(|slice| slice.slot));
+        slots.extend(self.passes.iter_mut().flat_map(Passes::take_slots));
+        self.end(slots);
     }
-}
 
-/// Ends a slice's processes.
-fn end(slot: &ClaimedSlot) {
-    // The checkpoint process first: it could make another runner.
-    slot.checkpoint().into_iter().for_each(kill);
-    slot.process().into_iter().for_each(kill);
+    /// Ends the processes of slices. They have ended when this returns: nobody executes a program any more that only they did.
+    fn end(&mut self, slots: Vec<ClaimedSlot>) {
+        // The checkpoint process first: it could make another runner.
+        slots.iter().for_each(|slot| self.end_processes(slot.checkpoint().into_iter().chain(slot.process())));
+        if !slots.is_empty() {
+            wait_for_killed(&self.ending);
+        }
+    }
+
+    fn end_processes(&mut self, pids: impl Iterator<Item = i32>) {
+        for pid in pids.filter(|pid| is_running_child(*pid as u32)) {
+            kill(pid);
+            self.ending.insert(pid);
+        }
+    }
 }
 
 /// A slice's process has ended before its result was complete: the slice is tried again if that is possible.
