@@ -211,6 +211,11 @@ pub struct Described {
 }
 
 impl Described {
+    /// The share of the time in it and on the way there, in percent; 0 if its calls aren't counted.
+    pub fn share(&self) -> f64 {
+        self.counted.map_or(0.0, |(_, share)| share)
+    }
+
     /// For the report.
     pub fn text(&self) -> String {
         let Self { name, places, why, .. } = self;

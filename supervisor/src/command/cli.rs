@@ -102,7 +102,7 @@ struct Arguments {
     /// Check the tool (1): that it instruments the same code alike, that its routines change its own state only and make no system calls, that results add up however they are cut; slow
     #[arg(long = "check-tool", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
     check_tool: bool,
-    /// Write statistics of the run to a file (- for standard error)
+    /// Write what the run did and cost, and what to try, to a file (- for standard error; FILE.json for programs)
     #[arg(long = "report", value_name = "FILE")]
     report: Option<OsString>,
     /// Draw the run on a page for a browser: app and slices over time (-sp 1)

@@ -1,11 +1,11 @@
 //! What is told about a run besides its result.
 //!
 //! ```text
-//!   counters ──► Statistics ──► text ──► write ──► Output: a file, renamed into place
+//!   counters ──► Statistics ──► lines, Summary ──► write ──► Output: a file, renamed into place
 //!   doubts ────► Worth ──► in the result, in the report, in the exit status
 //! ```
 //!
-//! * `statistics`: what is counted, and its text.
+//! * `statistics`: what is counted; `lines`: all of it, by name; `summary`: what a person wants to know first, and what to change.
 //! * `boundary`: why slices end.
 //! * `timeline`: the run as a drawing.
 //! * `worth`: whether the number is right, and if not, what is known of it.
@@ -16,10 +16,12 @@
 //! * `write`: the report, to where it was asked for.
 
 mod boundary;
+mod lines;
 pub mod log;
 mod output;
 mod processors;
 mod statistics;
+mod summary;
 mod timeline;
 mod unreached;
 mod worth;

@@ -45,14 +45,14 @@ pub struct Measured {
     stopped: f64,
 }
 
-/// What to expect.
+/// What to expect with other options.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
     /// From the app's start to the last slice's end.
     pub wall: Duration,
-    /// The fewest slices at a time with which it takes no longer than that.
+    /// Slices at a time: the fewest with which it takes no longer than that.
     pub limit: usize,
-    /// The longest slices, in milliseconds, with which it takes the least time.
+    /// Milliseconds in a slice: the most with which it takes no longer.
     pub length: u64,
 }
 
@@ -83,15 +83,27 @@ impl Measured {
         &mut self.slices[number]
     }
 
-    /// With so many processors. `None`: there were no slices.
+    /// How long it takes with so many processors, slices as they were, and so many at a time. `None`: there were none.
+    pub fn wall(&self, processors: u32, limit: usize) -> Option<Duration> {
+        (!self.slices.is_empty()).then(|| Duration::from_secs_f64(wall(&self.slices, processors, limit)))
+    }
+
+    /// The same with as many slices at a time as help.
+    pub fn least_wall(&self, processors: u32) -> Option<Duration> {
+        limits(processors).filter_map(|limit| self.wall(processors, limit)).min()
+    }
+
+    /// The options to take with so many processors, and how long it takes then. `None`: there were no slices.
     pub fn expected(&self, processors: u32) -> Option<Expected> {
         if self.slices.is_empty() {
             return None;
         }
-        let limits = LIMITS.into_iter().filter(|limit| *limit <= processors as usize + 1);
-        let (limit, time) = least(limits.map(|limit| (limit, wall(&self.slices, processors, limit))))?;
-        let lengths = LENGTHS.into_iter().rev();
-        let (length, _) = least(lengths.map(|length| (length, wall(&self.of_length(length), processors, limit))))?;
+        let of_length = |length| {
+            let slices = self.of_length(length);
+            least(limits(processors).map(|limit| (limit, wall(&slices, processors, limit))))
+        };
+        let lengths = LENGTHS.into_iter().rev().filter_map(|length| Some((length, of_length(length)?)));
+        let ((length, limit), time) = least(lengths.map(|(length, (limit, time))| ((length, limit), time)))?;
         Some(Expected { wall: Duration::from_secs_f64(time), limit, length })
     }
 
@@ -104,6 +116,11 @@ impl Measured {
         let slice = Slice { app: app.max(0.0) / count + self.stopped / n, own: own.max(0.0) / count + self.fixed / n };
         vec![slice; count as usize]
     }
+}
+
+/// Slices at a time that are tried with so many processors.
+fn limits(processors: u32) -> impl Iterator<Item = usize> {
+    LIMITS.into_iter().filter(move |limit| *limit <= processors as usize + 1)
 }
 
 /// The first with a time that isn't much longer than the least.
@@ -189,12 +206,21 @@ mod tests {
         assert_eq!(Measured::default().expected(4), None);
     }
 
+    /// A program that is over before its slice's time is has one slice, which nothing runs beside.
+    #[test]
+    fn shorter_slices_are_advised_where_they_run_beside_each_other() {
+        let measured = run(1, 400, 10_000);
+        assert_eq!(measured.least_wall(4), Some(Duration::from_millis(10_400)));
+        let Expected { wall, limit, length } = measured.expected(4).unwrap();
+        assert!(wall < Duration::from_millis(4000) && limit >= 4 && length <= 100, "{wall:?} {limit} {length}");
+    }
+
     #[test]
     fn slices_are_as_long_as_what_comes_with_each_makes_them() {
         let with_fixed = |fixed| {
             let mut measured = run(10, 1000, 2000);
             (0..10).for_each(|n| measured.has_run(n, Duration::from_millis(fixed), Duration::from_millis(fixed)));
-            measured.expected(16).unwrap().length
+            measured.expected(3).unwrap().length
         };
         assert!(with_fixed(1) < with_fixed(500), "{} {}", with_fixed(1), with_fixed(500));
     }

@@ -313,6 +313,7 @@ pub mod tests {
             max_running: 1,
             call_limit: CallLimit::Calls(1),
             verify_calls: false,
+            timeline: None,
             huge_pages: false,
             processors: None,
             record_in_process: false,

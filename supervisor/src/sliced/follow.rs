@@ -29,7 +29,7 @@ pub fn follow<'a>(
     let mut sliced = Sliced {
         run: Run::new(pid, parent, settings, resources),
         affinity: Affinity::new(),
-        is_measured: settings.report.is_some(),
+        is_measured: settings.report.is_some() || settings.timeline.is_some(),
         ends_app: settings.ends_app,
         stops: JobStops::default(),
         new_processes: Vec::new(),

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use suites::guest;
-use suites::run::run;
+use suites::run::{Job, run};
 use suites::superpin::count_with;
 
 /// Some 8000 calls, nearly all of them recorded inside the app.
@@ -153,6 +153,15 @@ fn the_counter_is_read_inside_the_app() {
     assert!(counted.statistic("records_in_process").unwrap() > 8000.0, "{}", counted.report);
     let counted = count_with("icount2", &["-sp", "1"], &guest::named("counter_interrupted").job(6)).unwrap();
     assert!(counted.statistic("records_in_process").unwrap() > 4000.0, "{}", counted.report);
+}
+
+/// An app may ignore a signal by which the recorder inside it doesn't stop, as perl does with SIGFPE.
+#[test]
+fn calls_of_an_app_that_ignores_signals_need_no_stops() {
+    let job = Job::new(["/usr/bin/perl", "-e", "$SIG{FPE} = 'IGNORE'; getppid for 1 .. 20000"]);
+    let counted = count_with("icount2", &["-sp", "1"], &job).unwrap();
+    let [inside, all] = ["records_in_process", "records"].map(|name| counted.statistic(name).unwrap());
+    assert!(inside > 0.9 * all && all > 20000.0, "{}", counted.report);
 }
 
 /// When anything of the file was last changed.

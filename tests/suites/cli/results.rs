@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::Value;
 use suites::guest;
 use suites::run::{Outcome, Scratch, run};
 use suites::superpin::{binary, command, parse_total};
@@ -37,7 +38,7 @@ fn a_lower_bound_is_called_one_and_fails_unless_it_is_accepted() {
         assert_eq!(outcome.status, status, "{outcome:?}");
         assert!(told.contains("superpin: result: at least: ") && told.contains("accept") == (status == 125), "{told}");
         assert!(result.starts_with("Total Count: at least ") && result.ends_with("\nResult: at least\n"), "{result}");
-        assert!(fs::read_to_string(&report).unwrap().starts_with("result: at least\n"));
+        assert!(fs::read_to_string(&report).unwrap().contains("\nresult: at least\n"));
         // What looks for a number doesn't take it for the total.
         assert_eq!(parse_total(&result), None);
     }
@@ -148,7 +149,7 @@ fn a_run_that_fails_leaves_the_file_alone_and_says_why_in_its_report() {
         assert_eq!(fs::read_to_string(&file).unwrap(), "yesterday's", "{outcome:?}");
         assert_eq!(fs::metadata(&file).unwrap().ino(), inode);
         let report = fs::read_to_string(&report).unwrap();
-        assert!(report.starts_with("result: none\nfailure: ") && report.contains(why), "{report}");
+        assert!(report.contains("\nresult: none\nfailure: ") && report.contains(why), "{report}");
         outcome.status
     };
     let options = ["-sp", "0", "-report", &report, "-t", "icount2", "-o", &file];
@@ -177,7 +178,7 @@ fn a_file_keeps_its_name_its_permissions_and_its_links() {
         assert_eq!(outcome.status, 0, "{outcome:?}");
         let written = fs::read_to_string(&file).unwrap();
         // The report comes last.
-        assert!(written.starts_with("result: exact\n") && !written.contains("written over"), "{written}");
+        assert!(written.contains("\nresult: exact\n") && !written.contains("written over"), "{written}");
         assert_eq!(fs::metadata(&file).unwrap().mode() & 0o7777, 0o604);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     }
@@ -243,5 +244,34 @@ fn a_pipe_by_name_takes_all_results() {
         let told = text(&told[..len]);
         let count = |what: &str| told.matches(what).count();
         assert_eq!((count("superpin: process"), count("Result: exact")), (2, 2), "{told}");
+    }
+}
+
+/// The report begins with what a person wants to know, and says what to try; for programs it is one object.
+#[test]
+fn reports_are_for_people_and_for_programs() {
+    let scratch = Scratch::new().unwrap();
+    let (page, object) = (file_of(&scratch, "report"), file_of(&scratch, "report.json"));
+    let app = ["-t", "icount2", "--", "/usr/bin/python3", "-c", "print(sum(range(10000000)))"];
+    for (mode, words) in
+        [("0", ["serially", "# To try: -sp 1: "]), ("1", ["the last slice ended", "# Why slices ended: "])]
+    {
+        for file in [&page, &object] {
+            assert_eq!(superpin(&[&["-sp", mode, "-report", file][..], &app].concat()).status, 0);
+        }
+        let told = fs::read_to_string(&page).unwrap();
+        assert!(
+            told.starts_with("# icount2 of: /usr/bin/python3 -c print(sum(range(10000000))). Result: exact\n"),
+            "{told}"
+        );
+        assert!(words.into_iter().all(|word| told.contains(word)) && told.contains("\n\nresult: exact\n"), "{told}");
+        let names = told.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(": "));
+        let object: Value = serde_json::from_str(&fs::read_to_string(&object).unwrap()).unwrap();
+        assert!(object["wall_ms"].as_f64() > Some(1.0) && object["tool"] == "icount2", "{object}");
+        assert!(
+            names.into_iter().all(|(name, _)| name.starts_with("routine_") || !object[name].is_null()),
+            "{object} {told}"
+        );
+        assert_eq!(object["advice"].as_array().unwrap().is_empty(), !told.contains("# To try: "), "{object} {told}");
     }
 }

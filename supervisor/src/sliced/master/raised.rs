@@ -50,14 +50,7 @@ impl RaisedActions {
     pub(super) fn note(&mut self, thread: &mut Thread, stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
         thread.blocks_raised =
             stopped.signal_mask()? & OF_INSTRUCTIONS.iter().fold(0, |all, &signal| all | bit(signal));
-        let dispositions = match self.dispositions {
-            Some(known) => known,
-            None => {
-                let unknown = || Failure::Unsupported("/proc/PID/status doesn't tell the app's signal handlers".into());
-                let now = thread.throttle.status().dispositions(libc::SIGSEGV).ok_or_else(unknown)?;
-                *self.dispositions.insert(now)
-            }
-        };
+        let dispositions = self.dispositions(thread)?;
         for (place, signal) in RAISED.into_iter().enumerate() {
             let is_needed = thread.blocks_raised & dispositions.caught & bit(signal) != 0;
             if is_needed && self.handlers[place].is_none() {
@@ -65,6 +58,24 @@ impl RaisedActions {
             }
         }
         Ok(())
+    }
+
+    /// The thread, in the care of the recorder inside it, is about to go on: it blocks none of these signals, and ignores none by which the recorder stops.
+    ///
+    /// # Errors
+    /// If the process doesn't tell.
+    pub(super) fn note_armed(&mut self, thread: &mut Thread) -> Result<(), Failure> {
+        thread.blocks_raised = 0;
+        self.dispositions(thread).map(|_| ())
+    }
+
+    fn dispositions(&mut self, thread: &Thread) -> Result<Dispositions, Failure> {
+        if let Some(known) = self.dispositions {
+            return Ok(known);
+        }
+        let unknown = || Failure::Unsupported("/proc/PID/status doesn't tell the app's signal handlers".into());
+        let now = thread.throttle.status().dispositions(libc::SIGSEGV).ok_or_else(unknown)?;
+        Ok(*self.dispositions.insert(now))
     }
 
     /// Whether a signal kills the thread that has just stopped for it, whatever handler the process has: one of its instructions has raised it, and it blocks or ignores it.

@@ -51,9 +51,7 @@ impl Process {
             self.arm(thread, slice, stopped)?;
         }
         if self.in_process.is_armed() {
-            // Only then does it neither block nor ignore what instructions raise.
-            thread.blocks_raised = 0;
-            return Ok(());
+            return self.raised.note_armed(thread);
         }
         if thread.is_in_call() { Ok(()) } else { self.raised.note(thread, stopped, self.prepared.gadget) }
     }

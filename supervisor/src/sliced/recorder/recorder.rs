@@ -30,7 +30,7 @@ use super::take_back::{ArmedStop, Came};
 use crate::app::{Dispositions, all_kept};
 use crate::base::Failure;
 use crate::sliced::instructions::{ClockInstruction, Counter};
-use crate::sliced::recorder::code::{Labels, NEEDED_SIGNALS, NEXT, PatchedKind, ROOM, table};
+use crate::sliced::recorder::code::{Labels, MAY_BE_IGNORED, NEEDED_SIGNALS, NEXT, PatchedKind, ROOM, table};
 use crate::sliced::recorder::patching::{Follows, MidPatch, Sites};
 use crate::sliced::slices::Recording;
 
@@ -295,7 +295,8 @@ impl InProcess {
         let ignored =
             *self.ignored.get_or_insert_with(|| Dispositions::of(self.pid).map_or(NEEDED_SIGNALS, |set| set.ignored));
         let is_traced_by_itself = stopped.registers()?.app().rflags & flags::TF != 0;
-        Ok((ignored | stopped.signal_mask()?) & NEEDED_SIGNALS == 0 && !is_traced_by_itself)
+        let unheard = ignored & !MAY_BE_IGNORED | stopped.signal_mask()?;
+        Ok(unheard & NEEDED_SIGNALS == 0 && !is_traced_by_itself)
     }
 
     fn patch(&self, patched: bool) -> Result<(), Failure> {

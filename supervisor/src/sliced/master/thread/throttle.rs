@@ -107,6 +107,11 @@ impl Throttle {
         Self { status: SignalStatus::new(tid), clock: cpu_clock(pid).unwrap_or(0), ..Self::none(pid) }
     }
 
+    /// The thread has another number: it has become the process's only one.
+    pub(super) fn is_renamed(&mut self, tid: i32) {
+        self.status = SignalStatus::new(tid);
+    }
+
     /// The process.
     pub(in crate::sliced) fn pid(&self) -> i32 {
         self.pid

@@ -48,6 +48,7 @@ impl Thread {
     pub fn becomes_first(&mut self, pid: i32) {
         self.identity = Identity::first(pid);
         self.processor.is_renamed(pid);
+        self.throttle.is_renamed(pid);
     }
 
     /// It stands at the entry of the call by which it ends, and stays there. What the kernel would do at its end is done.

@@ -202,6 +202,9 @@ pub const NEEDED_SIGNALS: u64 = 1 << (libc::SIGSYS - 1)
     | 1 << (libc::SIGILL - 1)
     | 1 << (libc::SIGFPE - 1);
 
+/// Of these, one that the recorder doesn't stop by: it is known that the app ignores it, as perl does.
+pub const MAY_BE_IGNORED: u64 = 1 << (libc::SIGFPE - 1);
+
 /// Devices as `fstat` names them: `/dev/null` and `/dev/zero`.
 pub(in crate::sliced::recorder) const NULL_DEVICE: u64 = libc::makedev(1, 3);
 
