@@ -258,6 +258,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         record_in_process: parsed.record_in_process,
         randomise: parsed.aslr,
         environment: parsed.env,
+        changes_app: info.is_some_and(|info| info.changes_app),
         hints: parsed.hints,
         trace_blocks: parsed.trace_blocks,
         trace_instructions: parsed.trace_ins,

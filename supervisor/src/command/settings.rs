@@ -78,6 +78,8 @@ pub struct Settings {
     pub randomise: bool,
     /// What the app finds in its environment.
     pub environment: Environment,
+    /// Whether the tool changes the app, which it can do serially only.
+    pub changes_app: bool,
     /// Whether superpin says on a terminal how to have a serial run in parallel.
     pub hints: bool,
     /// Basic blocks in a trace.

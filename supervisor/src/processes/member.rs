@@ -301,6 +301,6 @@ impl Printing<'_> {
     /// Whether a run like this one, which was serial, would gain by slices, as far as this one tells.
     fn gains_by_slices(&self, settings: &Settings) -> bool {
         let statistics = &self.resources.statistics;
-        !settings.sliced && statistics.threads == 0 && statistics.instrumented() >= LONG_RUN
+        !settings.sliced && !settings.changes_app && statistics.threads == 0 && statistics.instrumented() >= LONG_RUN
     }
 }

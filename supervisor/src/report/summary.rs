@@ -42,11 +42,12 @@ impl Summary<'_> {
     /// What was, and what it took.
     pub fn told(&self) -> Vec<String> {
         let mut told = vec![self.heading(), self.time()];
-        told.extend(self.statistics.slices.checked_sub(1).filter(|_| self.settings.sliced).map(|_| self.app()));
-        told.push(self.slices());
         if self.settings.sliced {
+            told.extend([self.app(), self.slices()]);
             told.extend(self.ends());
             told.extend(self.elsewhere());
+        } else {
+            told.push(self.serial());
         }
         told.extend(self.routines());
         told
@@ -60,24 +61,31 @@ impl Summary<'_> {
             return advice;
         }
         if !self.settings.sliced {
-            if self.processors > 1 && statistics.threads == 0 {
-                advice
-                    .push(format!("-sp 1: the same total from slices, in parallel on {} processors", self.processors));
-            }
+            let gains = self.processors > 1 && statistics.threads == 0 && !self.settings.changes_app;
+            advice.extend(
+                gains.then(|| {
+                    format!("-sp 1: the same total from slices, in parallel on {} processors", self.processors)
+                }),
+            );
         } else if self.processors == 1 {
             advice.push("-sp 0: with one processor slices have nowhere to run while the app does".to_owned());
         } else {
             advice.extend(self.other_slices());
         }
         let translation = Duration::from_nanos(statistics.slice.engine.translate_ns);
-        let is_kept = self.settings.persist.is_some() || !self.settings.region.is_all();
-        if share(translation, statistics.instrumented()) > MUCH_TRANSLATION && !is_kept {
+        if share(translation, statistics.instrumented()) > MUCH_TRANSLATION && self.may_keep() {
             advice.push(format!(
                 "-persist FOLDER: {} went into translation, which the next run of the same program then finds",
                 time(translation)
             ));
         }
         advice
+    }
+
+    /// Whether translations could be kept, and weren't.
+    fn may_keep(&self) -> bool {
+        let Settings { persist, region, randomise, sharing, check_tool, .. } = self.settings;
+        persist.is_none() && region.is_all() && !randomise && *sharing && !check_tool
     }
 
     /// Other slices, if they would take less time.
@@ -136,18 +144,21 @@ impl Summary<'_> {
 
     fn slices(&self) -> String {
         let Statistics { slices, app_cpu, slice, .. } = self.statistics;
-        let used = Duration::from_nanos(slice.cpu_ns);
-        let percent = |ns: u64| 100.0 * share(Duration::from_nanos(ns), used);
-        let (translated, begun) = (percent(slice.engine.translate_ns), percent(slice.boot_cpu_ns));
-        match self.settings.sliced {
-            true => format!(
-                "{} used {} of CPU time, {:.1} times the app's: {translated:.0} % of it in translation, {begun:.0} % to begin",
-                number(*slices, "slice"),
-                time(used),
-                used.as_secs_f64() / app_cpu.as_secs_f64().max(1e-6)
-            ),
-            false => format!("It used {} of CPU time, {translated:.0} % of it in translation", time(used)),
-        }
+        let used = self.statistics.instrumented();
+        format!(
+            "{} used {} of CPU time, {:.1} times the app's: {:.0} % of it in translation, {:.0} % to begin",
+            number(*slices, "slice"),
+            time(used),
+            used.as_secs_f64() / app_cpu.as_secs_f64().max(1e-6),
+            percent(slice.engine.translate_ns, used),
+            percent(slice.boot_cpu_ns, used)
+        )
+    }
+
+    fn serial(&self) -> String {
+        let used = self.statistics.instrumented();
+        let translation = percent(self.statistics.slice.engine.translate_ns, used);
+        format!("It used {} of CPU time, {translation:.0} % of it in translation", time(used))
     }
 
     fn ends(&self) -> Option<String> {
@@ -179,6 +190,10 @@ impl Summary<'_> {
 
 fn share(part: Duration, whole: Duration) -> f64 {
     part.as_secs_f64() / whole.as_secs_f64().max(1e-9)
+}
+
+fn percent(ns: u64, whole: Duration) -> f64 {
+    100.0 * share(Duration::from_nanos(ns), whole)
 }
 
 fn time(time: Duration) -> String {
