@@ -38,6 +38,15 @@ struct Reading {
     before: usize,
 }
 
+/// What such a descriptor shows.
+#[derive(Clone)]
+pub struct Text {
+    /// Read natively.
+    kernels: Vec<u8>,
+    /// To the app.
+    shown: Vec<u8>,
+}
+
 impl MapsFiles {
     /// The app has made a call that succeeded: takes note of descriptors that come and go.
     pub fn after(&mut self, call: &AppCall, result: u64, memory: &dyn Memory) {
@@ -63,8 +72,8 @@ impl MapsFiles {
         }
     }
 
-    /// Whether a call reads such a descriptor; then what it reads. The caller writes it to the app's buffer. `text` is the kernel's.
-    pub fn read(&mut self, call: &AppCall, text: impl FnOnce() -> Vec<u8>) -> Option<Vec<u8>> {
+    /// Whether a call reads such a descriptor; then what it reads. The caller writes it to the app's buffer.
+    pub fn read(&mut self, call: &AppCall, text: impl FnOnce() -> Text) -> Option<Vec<u8>> {
         if call.number as i64 != libc::SYS_read {
             return None;
         }
@@ -90,18 +99,17 @@ impl MapsFiles {
 
 impl Reading {
     /// The kernel's `seq_read`: the rest first, then one buffer full of lines.
-    fn read(&mut self, wanted: usize, text: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+    fn read(&mut self, wanted: usize, text: impl FnOnce() -> Text) -> Vec<u8> {
         let mut given: Vec<u8> = self.rest.drain(..self.rest.len().min(wanted)).collect();
         if !self.rest.is_empty() {
             return given;
         }
         let room = wanted - given.len();
-        let kernels = text();
-        let text = without_bubble(&kernels);
+        let Text { kernels, shown } = text();
         let mut fresh = Vec::new();
         let mut capacity = BUFFER;
         let first = self.next;
-        for line in text.split_inclusive(|&b| b == b'\n').filter(|line| start_of(line) >= first) {
+        for line in shown.split_inclusive(|&b| b == b'\n').filter(|line| start_of(line) >= first) {
             if fresh.is_empty() {
                 // The buffer grows until it holds one line and a byte.
                 while line.len() >= capacity {
@@ -122,9 +130,10 @@ impl Reading {
     }
 }
 
-/// The kernel's text, now.
-pub fn current() -> Vec<u8> {
-    whole_file(c"/proc/self/maps")
+/// The text, now.
+pub fn current() -> Text {
+    let kernels = whole_file(c"/proc/self/maps");
+    Text { shown: without_bubble(&kernels), kernels }
 }
 
 /// Reads a file with calls that leave errno and libc's buffers alone.
@@ -205,6 +214,11 @@ mod tests {
         assert_eq!(String::from_utf8(without_bubble(text.as_bytes())).unwrap(), expected);
     }
 
+    /// A text in which nothing is hidden. Other tests have a bubble of their own in this process.
+    fn plain(text: &[u8]) -> Text {
+        Text { kernels: text.to_vec(), shown: text.to_vec() }
+    }
+
     /// What reads of `wanted` bytes each give until the end.
     fn pieces(mut read: impl FnMut() -> Vec<u8>) -> Vec<Vec<u8>> {
         std::iter::from_fn(|| Some(read()).filter(|piece| !piece.is_empty())).collect()
@@ -234,7 +248,7 @@ mod tests {
                     return false;
                 }
                 let mut reading = Reading::default();
-                assert_eq!(pieces(|| reading.read(wanted, || text.clone())), expected, "{wanted}");
+                assert_eq!(pieces(|| reading.read(wanted, || plain(&text))), expected, "{wanted}");
                 true
             });
             assert!(same, "{wanted}");
@@ -252,8 +266,9 @@ mod tests {
                 let fd = raw_syscall(libc::SYS_openat as u64, args);
                 files.after(&call(libc::SYS_openat, args), fd, &memory);
                 let read = call(libc::SYS_read, [fd, 0, wanted, 0, 0, 0]);
-                let mut text = files.read(&read, current).unwrap();
-                text.extend(files.read(&read, current).unwrap());
+                let now = || plain(&whole_file(c"/proc/self/maps"));
+                let mut text = files.read(&read, now).unwrap();
+                text.extend(files.read(&read, now).unwrap());
                 let mut rest = vec![0; 1 << 16];
                 let natively = [fd, rest.as_mut_ptr() as u64, rest.len() as u64, 0, 0, 0];
                 loop {
@@ -266,7 +281,7 @@ mod tests {
                 let closed = [fd, 0, 0, 0, 0, 0];
                 raw_syscall(libc::SYS_close as u64, closed);
                 files.after(&call(libc::SYS_close, closed), 0, &memory);
-                text == current()
+                text == now().shown
             });
             assert!(same, "{wanted}");
         }
@@ -283,11 +298,11 @@ mod tests {
         let (made, fd) = open(c"/proc/self/maps");
         files.after(&made, fd, &memory);
         let read = call(libc::SYS_read, [fd, 0, 10, 0, 0, 0]);
-        assert_eq!(files.read(&read, || b"1-2 x\n3-4 y\n".to_vec()).unwrap(), b"1-2 x\n3-4 ");
-        assert_eq!(files.read(&read, || b"1-2 x\n3-4 y\n".to_vec()).unwrap(), b"y\n");
-        assert_eq!(files.read(&read, || b"1-2 x\n3-4 y\n".to_vec()).unwrap(), b"");
+        assert_eq!(files.read(&read, || plain(b"1-2 x\n3-4 y\n")).unwrap(), b"1-2 x\n3-4 ");
+        assert_eq!(files.read(&read, || plain(b"1-2 x\n3-4 y\n")).unwrap(), b"y\n");
+        assert_eq!(files.read(&read, || plain(b"1-2 x\n3-4 y\n")).unwrap(), b"");
         files.after(&call(libc::SYS_close, [fd, 0, 0, 0, 0, 0]), 0, &memory);
-        assert_eq!(files.read(&read, Vec::new), None);
+        assert_eq!(files.read(&read, || plain(b"")), None);
         let (made, other) = open(c"/proc/1/maps");
         if !is_error(other) && raw_syscall(libc::SYS_getpid as u64, [0; 6]) != 1 {
             files.after(&made, other, &memory);
