@@ -131,13 +131,14 @@ impl Summary<'_> {
     }
 
     fn app(&self) -> String {
-        let Statistics { app_cpu, stopped_time, boundary_time, asleep_time, stops, .. } = self.statistics;
+        let Statistics { app_cpu, stopped_time, boundary_time, asleep_time, stops, boundary_stops, .. } =
+            self.statistics;
         format!(
             "The app used {} of CPU time. It stood still for {} where slices ended and for {} at {}, and slept for {} because enough slices ran",
             time(*app_cpu),
             time(*boundary_time),
             time(*stopped_time - (*boundary_time).min(*stopped_time)),
-            number(*stops, "other stop"),
+            number(stops.saturating_sub(*boundary_stops), "other stop"),
             time(*asleep_time)
         )
     }

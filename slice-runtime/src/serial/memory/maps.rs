@@ -39,7 +39,6 @@ struct Reading {
 }
 
 /// What such a descriptor shows.
-#[derive(Clone)]
 pub struct Text {
     /// Read natively.
     kernels: Vec<u8>,
