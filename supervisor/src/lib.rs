@@ -29,7 +29,7 @@ mod sliced;
 mod takeover;
 
 pub use base::{Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
-pub use command::{ReportTarget, Settings, ToolInfo};
+pub use command::{ReportTarget, Sees, Settings, ToolInfo};
 pub use report::{Output, Worth};
 
 use std::ffi::OsString;
@@ -38,7 +38,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use crate::command::detach::detach;
-use crate::command::{cli, image, own_limits};
+use crate::command::{ChosenTool, cli, image, own_limits};
 use crate::processes::run;
 
 /// Plays the control process: reads the command line, does what it asks for, and returns the exit status.
@@ -79,13 +79,21 @@ pub fn main(tools: &[ToolInfo], args: Vec<OsString>) -> i32 {
 /// Runs, by itself or, if `-t` names another tool image, as that image: each image is a complete superpin, so the
 /// runtime in it and the control process beside it are always of one version.
 fn start(mut settings: Settings, tools: &[ToolInfo], args: &[OsString]) -> Result<i32, Failure> {
-    if settings.tool.contains('/') {
-        let image = image::probe(&settings.tool)?;
+    let is_path = |tool: &&mut ChosenTool| tool.name.contains('/');
+    let several = settings.tools.len() > 1;
+    if let Some(tool) = settings.tools.iter_mut().find(is_path) {
+        let image = image::probe(&tool.name)?;
+        if several {
+            return Err(Failure::Tool(format!(
+                "{}: tools that look at one run are of one image: start that one by itself, with -t NAME for each",
+                tool.name
+            )));
+        }
         if !same_file(&image, Path::new("/proc/self/exe")) {
             let error = std::process::Command::new(&image).arg0("superpin").args(&args[1..]).exec();
             return Err(Failure::Tool(format!("{}: cannot start the tool image: {error}", image.display())));
         }
-        settings.tool = only_tool(tools)?.to_owned();
+        tool.name = only_tool(tools)?.to_owned();
     }
     run::run(&settings, tools)
 }

@@ -281,8 +281,17 @@ fn named(page: &str, tree: &[String]) -> Vec<(String, Option<String>)> {
 }
 
 /// Files that users make, and one of DynamoRIO's.
-const ELSEWHERE: [&str; 6] =
-    ["columns.c", "total.txt", "report.txt", "sorted.txt", "calls.txt", "api/samples/memtrace_x86.c"];
+const ELSEWHERE: [&str; 9] = [
+    "columns.c",
+    "total.txt",
+    "report.txt",
+    "sorted.txt",
+    "calls.txt",
+    "mix.txt",
+    "bpred.txt",
+    "cache.txt",
+    "api/samples/memtrace_x86.c",
+];
 
 #[test]
 fn every_path_that_is_named_exists() {

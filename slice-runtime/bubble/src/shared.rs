@@ -31,6 +31,10 @@ use crate::region::{Progress, Spec};
 use crate::switches::Off;
 /// Bytes of a failure report.
 pub const REPORT_BYTES: usize = 4096;
+/// What stands between the words of two tools: no option of a tool's own, since the command line would take it for this.
+pub const NEXT_TOOL: &str = "-t";
+/// Tools that can look at one run.
+pub const MOST_TOOLS: usize = 8;
 /// Bytes of tool name and tool options in the header.
 pub const TOOL_ARGS_BYTES: usize = 16 * 1024;
 
@@ -89,7 +93,7 @@ pub struct RunHeader {
     pub stops: AtomicU64,
     /// Before which app pc; [`NOWHERE`]: before its first instruction.
     pub stops_at: AtomicU64,
-    /// Tool name, then its options, each ended by a zero byte.
+    /// Tool name, then its options, each ended by a zero byte; [`NEXT_TOOL`] stands before the name of another.
     pub tool_args: [u8; TOOL_ARGS_BYTES],
     /// What `cpuid` answered where the master executed it. Not taken if the master's `cpuid` instructions are trapped and recorded.
     pub cpuid: cpuid::Table,

@@ -6,6 +6,8 @@
 //!     a block is left early ─────────┘
 //! ```
 //!
+//! Of several tools in a run each is told of what it has counted ([`by`]): a block's counter stands for all that want to know.
+//!
 //! Where they are counted for each thread by itself ([`switch`]), the counters are those of the thread that is executed, and what others have executed is parked.
 //!
 //! Named invariant *exact by address*: the executions of all blocks that hold an instruction add up to how often that was executed. So a block that is left
@@ -38,6 +40,11 @@ static CURRENT: AtomicU64 = AtomicU64::new(0);
 /// What was counted up to a place of the run: of each thread address, code and executions of blocks.
 pub type Told = BTreeMap<u64, Vec<(u64, Box<[u8]>, u64)>>;
 
+/// What is called with the address, the code, the tools and the executions of a block.
+trait Visit: FnMut(u64, &[u8], u32, u64) {}
+
+impl<F: FnMut(u64, &[u8], u32, u64)> Visit for F {}
+
 /// What a thread has executed.
 #[derive(Default)]
 struct Parked {
@@ -48,21 +55,21 @@ struct Parked {
 
 #[derive(Default)]
 struct Counts {
-    /// Executions that no counter stands for, by first pc and code.
-    uncounted: BTreeMap<(u64, Box<[u8]>), u64>,
+    /// Executions that no counter stands for, by first pc, code, and the tools that want to know.
+    uncounted: BTreeMap<(u64, Box<[u8]>, u32), u64>,
 }
 
 impl Counts {
-    fn add(&mut self, first: u64, code: &[u8], count: u64) {
+    fn add(&mut self, first: u64, code: &[u8], tools: u32, count: u64) {
         if !code.is_empty() {
-            let sum = self.uncounted.entry((first, code.into())).or_default();
+            let sum = self.uncounted.entry((first, code.into(), tools)).or_default();
             *sum = sum.wrapping_add(count);
         }
     }
 
-    fn visit(&self, visit: &mut impl FnMut(u64, &[u8], u64)) {
-        for ((first, code), count) in &self.uncounted {
-            visit(*first, code, *count);
+    fn visit(&self, visit: &mut impl Visit) {
+        for ((first, code, tools), count) in &self.uncounted {
+            visit(*first, code, *tools, *count);
         }
     }
 }
@@ -80,14 +87,16 @@ pub(crate) fn begin(shares: bool) {
 /// The cache of this process's own is about to be emptied: its counters are, too.
 pub(crate) fn retire(own: &Tables) {
     let mut counts = counts();
-    visit_space(SpaceId::Own, own, &mut |first, code, count| counts.add(first, code, count));
+    visit_space(SpaceId::Own, own, &mut |first, code, tools, count| counts.add(first, code, tools, count));
     for number in 0..own.block_counters() {
         // SAFETY: see `counter`.
         unsafe { *counter(SpaceId::Own, number) = 0 };
     }
     for parked in parked().values_mut() {
         for (_, number, count) in parked.counters.extract_if(.., |(space, ..)| *space == SpaceId::Own) {
-            visit_counted(own, number, count, &mut |first, code, count| parked.counts.add(first, code, count));
+            visit_counted(own, number, count, &mut |first, code, tools, count| {
+                parked.counts.add(first, code, tools, count)
+            });
         }
     }
 }
@@ -126,6 +135,17 @@ pub fn of<R>(thread: u64, work: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Does something that asks for counts, and is told of blocks that one of `tools` has counted, a bit for each.
+pub fn by<R>(tools: u32, work: impl FnOnce() -> R) -> R {
+    let before = ASKING.swap(tools, Ordering::Relaxed);
+    let result = work();
+    ASKING.store(before, Ordering::Relaxed);
+    result
+}
+
+/// Whose counts are asked for.
+static ASKING: AtomicU32 = AtomicU32::new(u32::MAX);
+
 /// The thread whose counts are asked for, and one; 0: that which is executed.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
@@ -161,8 +181,8 @@ pub(crate) fn leave(space: SpaceId, tables: &Tables, id: TraceId, pc: u64, insid
     let [before, whole] = code(tables, block);
     if executed > before.len() {
         let mut counts = counts();
-        counts.add(block.block(), before, 1_u64.wrapping_neg());
-        counts.add(block.block(), &whole[..executed], 1);
+        counts.add(block.block(), before, block.tools, 1_u64.wrapping_neg());
+        counts.add(block.block(), &whole[..executed], block.tools, 1);
     }
 }
 
@@ -192,11 +212,17 @@ pub fn since<R>(told: Told, work: impl FnOnce() -> R) -> (R, Told) {
 /// # Panics
 /// If there is no engine in this process.
 pub fn visit(mut visit: impl FnMut(u64, &[u8], u64)) {
+    let asking = ASKING.load(Ordering::Relaxed);
+    let mut of_asking = |first, code: &[u8], tools, count| {
+        if tools & asking != 0 {
+            visit(first, code, count);
+        }
+    };
     match ASKED.load(Ordering::Relaxed).checked_sub(1) {
-        Some(thread) => visit_parked(thread, &mut visit),
+        Some(thread) => visit_parked(thread, &mut of_asking),
         None => {
-            for_each_space(|space, tables| visit_space(space, tables, &mut visit));
-            counts().visit(&mut visit);
+            for_each_space(|space, tables| visit_space(space, tables, &mut of_asking));
+            counts().visit(&mut of_asking);
         }
     }
     let thread = ASKED.load(Ordering::Relaxed).checked_sub(1).unwrap_or_else(|| CURRENT.load(Ordering::Relaxed));
@@ -206,7 +232,7 @@ pub fn visit(mut visit: impl FnMut(u64, &[u8], u64)) {
     }
 }
 
-fn visit_parked(thread: u64, visit: &mut impl FnMut(u64, &[u8], u64)) {
+fn visit_parked(thread: u64, visit: &mut impl Visit) {
     let parked = parked();
     let Some(parked) = parked.get(&thread) else { return };
     for_each_space(|space, tables| {
@@ -217,7 +243,7 @@ fn visit_parked(thread: u64, visit: &mut impl FnMut(u64, &[u8], u64)) {
     parked.counts.visit(visit);
 }
 
-fn visit_space(space: SpaceId, tables: &Tables, visit: &mut impl FnMut(u64, &[u8], u64)) {
+fn visit_space(space: SpaceId, tables: &Tables, visit: &mut impl Visit) {
     for number in 0..tables.block_counters() {
         // SAFETY: see `counter`.
         let count = unsafe { *counter(space, number) };
@@ -227,12 +253,12 @@ fn visit_space(space: SpaceId, tables: &Tables, visit: &mut impl FnMut(u64, &[u8
     }
 }
 
-fn visit_counted(tables: &Tables, number: u32, count: u64, visit: &mut impl FnMut(u64, &[u8], u64)) {
+fn visit_counted(tables: &Tables, number: u32, count: u64, visit: &mut impl Visit) {
     let block = tables.counted(number);
     let [before, whole] = code(tables, block);
-    visit(block.block(), whole, count);
+    visit(block.block(), whole, block.tools, count);
     if !before.is_empty() {
-        visit(block.block(), before, count.wrapping_neg());
+        visit(block.block(), before, block.tools, count.wrapping_neg());
     }
 }
 

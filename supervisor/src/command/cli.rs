@@ -2,9 +2,9 @@
 //!
 //! Options are spelled as in the papers: long names after a single dash. clap knows long names after two dashes only,
 //! so the arguments are rewritten on their way in, and help and errors on their way out. What stands between the
-//! tool's name and `--` is the tool's, except options that are superpin's own.
+//! tool's name and `--` (or the next tool) is the tool's, except options that are superpin's own.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -13,10 +13,11 @@ use bubble::switches::Off;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use super::environment::Environment;
-use super::misspelt::did_you_mean;
 use super::region::RegionOptions;
 use super::settings::{CallLimit, ReportTarget, Settings, ToolInfo};
 use super::watch::{AppPlace, LogTarget, StopTarget, Watch};
+use chosen::Chosen;
+use words::{single_dashes, split};
 
 const EXAMPLES: &str = "\
 How it works:
@@ -28,6 +29,7 @@ Examples:
   superpin -t icount2 -- /bin/ls -l                 count instructions of `ls -l`, serially
   superpin -sp 1 -t icount2 -- gzip -9 big.txt      the same number for gzip, in parallel slices
   superpin -sp 1 -spmsec 200 -spmp 4 -t icount2 -o total.txt -- perl script.pl
+  superpin -sp 1 -t mix -t cache -o cache.txt -- app    two tools look at one run
   superpin -t ./my-tool -- app                      a tool of your own, see docs/tools.md
   superpin new-tool my-tool                         makes a project for one, with a test
 
@@ -72,9 +74,9 @@ struct Arguments {
     /// Attach to this process, in place of starting an app; Ctrl-C, `superpin detach` or the end of a region let it go on natively
     #[arg(long = "pid", value_name = "PID", value_parser = within(1_i32, i32::MAX))]
     pid: Option<i32>,
-    /// The tool: a name (`-t help` lists them) or the path of a tool image
+    /// The tool: a name (`-t help` lists them) or the path of a tool image. May be repeated: several tools look at one run, each with its options behind it
     #[arg(short = 't', long = "tool", value_name = "TOOL")]
-    tool: Option<String>,
+    tool: Vec<String>,
     /// Follow the processes that the app starts as well, each with a result of its own (1), or let them run natively (0)
     #[arg(long = "follow", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
     follow: bool,
@@ -175,25 +177,28 @@ pub enum Request {
 /// # Errors
 /// A text that says what is wrong and what to do.
 pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
-    let split = split(args)?;
+    let described = Arguments::command();
+    let single_dashes = |text: &str| single_dashes(&described, text);
+    let split = split(&described, args)?;
     let matches = command().try_get_matches_from(&split.own);
     let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
-    let parsed = parsed.map_err(|error| single_dashes(&error.to_string()))?;
+    let mut parsed = parsed.map_err(|error| single_dashes(&error.to_string()))?;
     if parsed.help {
         return Ok(Request::Print(single_dashes(&Arguments::command().render_help().to_string())));
     }
     if parsed.version {
         return Ok(Request::Print(format!("superpin {}\n", env!("CARGO_PKG_VERSION"))));
     }
-    let tool = parsed.tool.ok_or("error: no tool: name one with -t (`superpin -t help` lists them)\n")?;
+    let names = std::mem::take(&mut parsed.tool);
+    let Some(tool) = names.first().cloned() else {
+        return Err("error: no tool: name one with -t (`superpin -t help` lists them)\n".into());
+    };
     if tool == "help" {
         return Ok(Request::Print(tool_list(tools)));
     }
-    let info = tools.iter().find(|t| t.name == tool);
-    if let Some(info) = info
-        && split.tool_options.iter().any(|o| o == "-h" || o == "--help" || o == "-help")
-    {
-        return Ok(Request::Print((info.help)()));
+    let chosen = Chosen::new(names.into_iter().zip(split.tool_options), tools);
+    if let Some(help) = chosen.help() {
+        return Ok(Request::Print(help));
     }
     if let Some(pid) = parsed.pid {
         let wrong = [
@@ -210,7 +215,6 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
             "error: no app: name it and its arguments after `--`, as in `superpin -t {tool} -- ls -l`\n"
         ));
     }
-    let options: Vec<&OsStr> = split.tool_options.iter().map(OsString::as_os_str).collect();
     if parsed.persist.is_some() && (parsed.aslr || !parsed.share) {
         let why = "error: -persist keeps translations that are shared between runs, at the same addresses: it needs -aslr 0 and -share 1\n";
         return Err(why.into());
@@ -224,24 +228,13 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     if parsed.timeline.is_some() && !parsed.sp {
         return Err("error: -timeline draws slices, of which a serial run has none: it needs -sp 1\n".into());
     }
-    if info.is_some_and(|info| info.changes_app) {
-        if parsed.sp {
-            return Err(format!(
-                "error: the tool {tool} changes the app, and slices repeat what the app did without it: run it with -sp 0\n"
-            ));
-        }
-        if parsed.check_tool {
-            return Err(format!(
-                "error: -check-tool checks that a tool leaves the app as it is, and the tool {tool} changes it: leave -check-tool out\n"
-            ));
-        }
-    }
+    chosen.go_with(parsed.sp, parsed.check_tool)?;
     if parsed.region.ends_app() && parsed.follow {
         return Err("error: -then end ends the app, and -follow 1 follows what it has started: leave one out\n".into());
     }
     let region = parsed.region.spec(parsed.aslr).map_err(|error| format!("error: {error}\n"))?;
-    let region = if info.is_some_and(|info| info.wants_prefix) { region.counted() } else { region };
-    let region = if info.is_some_and(|info| info.has_first_pass) { region.with_values() } else { region };
+    let region = if chosen.any(|info| info.wants_prefix) { region.counted() } else { region };
+    let region = if chosen.any(|info| info.has_first_pass) { region.with_values() } else { region };
     if parsed.persist.is_some() && !region.is_all() {
         return Err("error: -persist keeps translations of whole runs: it goes neither with a region (-start-icount and the like) nor with a tool that is told what was executed before a slice\n".into());
     }
@@ -258,7 +251,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         record_in_process: parsed.record_in_process,
         randomise: parsed.aslr,
         environment: parsed.env,
-        changes_app: info.is_some_and(|info| info.changes_app),
+        changes_app: chosen.any(|info| info.changes_app),
         hints: parsed.hints,
         trace_blocks: parsed.trace_blocks,
         trace_instructions: parsed.trace_ins,
@@ -275,11 +268,10 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         region,
         detach_after: parsed.region.detach_after,
         ends_app: parsed.region.ends_app(),
-        tool_identity: info.map(|info| (info.identity)(&options)).unwrap_or_default(),
+        tool_identity: chosen.identity(),
         watch: Watch { log: parsed.log, dump: parsed.dump_trace, stop: parsed.stop_slice },
         attach: parsed.pid,
-        tool,
-        tool_options: split.tool_options,
+        tools: chosen.into_tools(),
         app: parsed.app,
     })))
 }
@@ -320,78 +312,8 @@ fn tool_list(tools: &[ToolInfo]) -> String {
     list
 }
 
-struct Split {
-    /// For clap, program name first.
-    own: Vec<OsString>,
-    tool_options: Vec<OsString>,
-}
-
-/// Long names, and whether a value follows.
-fn long_options() -> Vec<(String, bool)> {
-    let command = Arguments::command();
-    let with_long =
-        command.get_arguments().filter_map(|a| Some((a.get_long()?.to_owned(), a.get_action().takes_values())));
-    with_long.collect()
-}
-
-/// Separates superpin's own arguments from the tool's, and gives long names their second dash.
-fn split(args: &[OsString]) -> Result<Split, String> {
-    let known = long_options();
-    let mut split = Split { own: vec!["superpin".into()], tool_options: Vec::new() };
-    let mut after_tool = false;
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let text = arg.to_string_lossy();
-        if text == "--" {
-            split.own.push(arg.clone());
-            split.own.extend(args.cloned());
-            break;
-        }
-        let bare = text.trim_start_matches('-');
-        let name = bare.split_once('=').map_or(bare, |(name, _)| name);
-        let dashes = text.len() - bare.len();
-        let is_tool = text == "-t" || (dashes > 0 && name == "tool");
-        let option = known.iter().find(|(long, _)| dashes > 0 && long == name);
-        match option {
-            _ if text == "-t" => split.own.push(arg.clone()),
-            Some((long, _)) if long == "help" && after_tool => {
-                split.tool_options.push(arg.clone());
-                continue;
-            }
-            Some(_) => split.own.push(format!("--{bare}").into()),
-            None if after_tool => {
-                split.tool_options.push(arg.clone());
-                continue;
-            }
-            None if dashes > 0 && !["h", "V"].contains(&name) => {
-                let names: Vec<&str> = known.iter().map(|(long, _)| long.as_str()).collect();
-                let meant = did_you_mean(name, &names).replacen('`', "`-", 1);
-                return Err(format!(
-                    "error: there is no option `{text}`{meant} (superpin --help lists them); those of the tool come after -t TOOL\n"
-                ));
-            }
-            None => {
-                split.own.push(arg.clone());
-                continue;
-            }
-        }
-        let takes_value = is_tool || option.is_some_and(|(_, takes_value)| *takes_value);
-        if takes_value && !bare.contains('=') {
-            split.own.extend(args.next().cloned());
-        }
-        after_tool |= is_tool;
-    }
-    Ok(split)
-}
-
-/// Writes long names as they are to be typed.
-fn single_dashes(text: &str) -> String {
-    let mut text = text.to_owned();
-    for (name, _) in long_options().iter().filter(|(n, _)| n != "help" && n != "version" && n != "tool") {
-        text = text.replace(&format!("--{name}"), &format!("-{name}"));
-    }
-    text.replace("-t, --tool", "-t").replace("--tool", "-t")
-}
+mod chosen;
+mod words;
 
 #[cfg(test)]
 mod tests;

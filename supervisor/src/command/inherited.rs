@@ -28,7 +28,7 @@ impl Inherited {
     /// # Errors
     /// If there is no /proc or no /dev/null.
     pub fn take(settings: &Settings) -> Result<Self, Failure> {
-        if !is_open(libc::STDERR_FILENO) && !names_file(&settings.tool_options) {
+        if !is_open(libc::STDERR_FILENO) && !names_file(&settings.tool_options()) {
             return Err(Failure::Unsupported(
                 "standard error is closed, and no file is named for the result (-o FILE)".into(),
             ));
@@ -39,7 +39,7 @@ impl Inherited {
             Some(ReportTarget::Stderr) | None => None,
         };
         let timeline = settings.timeline.clone().map(Into::into);
-        let options: Vec<OsString> = settings.tool_options.iter().cloned().chain(report).chain(timeline).collect();
+        let options: Vec<OsString> = settings.tool_options().into_iter().chain(report).chain(timeline).collect();
         let entries = read_dir("/proc/self/fd").doing("look for open files")?;
         let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let all: Vec<i32> = numbers.filter(|fd| is_inherited(*fd) && !is_named(*fd, &options)).collect();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bubble::region::Spec;
+use bubble::shared::NEXT_TOOL;
 use bubble::switches::Off;
 
 use super::environment::Environment;
@@ -29,6 +30,30 @@ pub struct ToolInfo {
     pub has_first_pass: bool,
     /// Whether it changes the app: then it runs serially only.
     pub changes_app: bool,
+    /// Whether it writes a stream.
+    pub writes_stream: bool,
+    /// What it sees with these options, if they are right.
+    pub sees: fn(&[&OsStr]) -> Option<Sees>,
+}
+
+/// What a tool sees of a run, and where it prints.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sees {
+    /// Each repetition of a string instruction by itself.
+    pub each_repetition: bool,
+    /// Each thread by itself.
+    pub each_thread: bool,
+    /// The file that it prints to; `None`: standard error.
+    pub output: Option<PathBuf>,
+}
+
+/// A tool that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChosenTool {
+    /// Its name, or the path of its image.
+    pub name: String,
+    /// Its options.
+    pub options: Vec<OsString>,
 }
 
 /// Where statistics go.
@@ -106,11 +131,9 @@ pub struct Settings {
     pub report: Option<ReportTarget>,
     /// The folder where translations are kept for later runs.
     pub persist: Option<PathBuf>,
-    /// Name of the tool.
-    pub tool: String,
-    /// Its options.
-    pub tool_options: Vec<OsString>,
-    /// See [`ToolInfo::identity`].
+    /// The tools, at least one.
+    pub tools: Vec<ChosenTool>,
+    /// See [`ToolInfo::identity`]; of all of them.
     pub tool_identity: String,
     /// Which part of the run the tool looks at.
     pub region: Spec,
@@ -122,4 +145,29 @@ pub struct Settings {
     pub attach: Option<i32>,
     /// The app and its arguments.
     pub app: Vec<OsString>,
+}
+
+impl Settings {
+    /// The tools' names, for people.
+    pub fn tool_names(&self) -> String {
+        self.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// All options of tools.
+    pub fn tool_options(&self) -> Vec<OsString> {
+        self.tools.iter().flat_map(|tool| tool.options.iter().cloned()).collect()
+    }
+
+    /// The tools as words, as a tool image takes them: names and options, with [`NEXT_TOOL`] between.
+    pub fn tool_words(&self) -> Vec<OsString> {
+        let mut words = Vec::new();
+        for ChosenTool { name, options } in &self.tools {
+            if !words.is_empty() {
+                words.push(NEXT_TOOL.into());
+            }
+            words.push(name.into());
+            words.extend_from_slice(options);
+        }
+        words
+    }
 }

@@ -32,7 +32,7 @@ impl<'a> Resources<'a> {
     pub fn new(settings: &Settings, image: &'a ToolImage, process: Option<i32>) -> Result<Self, Failure> {
         let memory = RunMemory::new(settings, process)?;
         let kept = KeptCode::new(settings, image, &memory)?;
-        let collector = Collector::start(&memory, names_stdout(&settings.tool_options))?;
+        let collector = Collector::start(&memory, names_stdout(&settings.tool_options()))?;
         let statistics = Statistics::new(settings.verify_calls, settings.timeline.is_some());
         Ok(Self { memory, kept, image, collector, statistics, name: String::new() })
     }

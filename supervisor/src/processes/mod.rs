@@ -7,7 +7,7 @@
 //!                                                   └─ vfork_child: until its exec
 //! ```
 //!
-//! * `run`: one run from settings to exit status.
+//! * `run`: one run from settings to exit status. `together`: whether its tools can look at one run.
 //! * `event_loop`: the loop: sleep, pass each report to whom it is about.
 //! * `member`: one process, from its start until its result is printed.
 //! * `early_stops`: first stops that come before the news of the process.
@@ -19,4 +19,5 @@ mod event_loop;
 mod job_control;
 mod member;
 pub mod run;
+mod together;
 mod vfork_child;

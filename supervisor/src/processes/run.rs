@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 use tracee::{Follows, Program, Stopped};
 
 use super::event_loop::Processes;
+use super::together;
 use crate::app::{Standing, check_attachable, find_running};
 use crate::base::{Failure, affinity};
-use crate::command::{Inherited, Settings, ToolImage, ToolInfo, did_you_mean, own_limits, program, surroundings};
+use crate::command::{
+    ChosenTool, Inherited, Settings, ToolImage, ToolInfo, did_you_mean, own_limits, program, surroundings,
+};
 use crate::events::Events;
 use crate::follow::{Origin, Resources};
 use crate::report::{Statistics, check_report, log, report};
@@ -77,17 +80,21 @@ fn run_attached(settings: &Settings, pid: i32, has_begun: &mut bool) -> Result<i
 
 fn check_tool(settings: &Settings, tools: &[ToolInfo]) -> Result<(), Failure> {
     let names: Vec<&str> = tools.iter().map(|t| t.name).collect();
-    let tool = tools.iter().find(|tool| tool.name == settings.tool).ok_or_else(|| {
-        let meant = did_you_mean(&settings.tool, &names);
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        Failure::Tool(format!(
-            "no tool is named `{}`{meant} (tools of this program: {}; the path of another needs a slash: ./{0})",
-            settings.tool,
-            names.join(", ")
-        ))
-    })?;
-    let options: Vec<&OsStr> = settings.tool_options.iter().map(OsString::as_os_str).collect();
-    (tool.check)(&options, settings.follow).map_err(Failure::Tool)
+    let mut seen = Vec::new();
+    for ChosenTool { name, options } in &settings.tools {
+        let tool = tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
+            let meant = did_you_mean(name, &names);
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            Failure::Tool(format!(
+                "no tool is named `{name}`{meant} (tools of this program: {}; the path of another needs a slash: ./{name})",
+                names.join(", ")
+            ))
+        })?;
+        let options: Vec<&OsStr> = options.iter().map(OsString::as_os_str).collect();
+        (tool.check)(&options, settings.follow).map_err(Failure::Tool)?;
+        seen.extend((tool.sees)(&options).map(|sees| (tool, sees)));
+    }
+    together::check(&seen).map_err(Failure::Tool)
 }
 
 fn launch(

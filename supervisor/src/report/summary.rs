@@ -114,7 +114,7 @@ impl Summary<'_> {
 
     fn heading(&self) -> String {
         let worth = self.failure.map_or(self.statistics.worth(), |_| Worth::None);
-        format!("{} of: {}. Result: {worth}", self.settings.tool, self.of)
+        format!("{} of: {}. Result: {worth}", self.settings.tool_names(), self.of)
     }
 
     fn time(&self) -> String {

@@ -67,7 +67,7 @@ fn text(summary: &Summary<'_>) -> String {
 /// For programs: an object of the same names and values, with what to try as `advice`.
 fn json(summary: &Summary<'_>) -> String {
     let lines = summary.statistics.lines(summary.failure).into_iter().map(|(name, value)| (name, json_value(value)));
-    let known = [("tool", summary.settings.tool.clone()), ("of", summary.of.to_owned())];
+    let known = [("tool", summary.settings.tool_names()), ("of", summary.of.to_owned())];
     let known = known.map(|(name, value)| (name.to_owned(), Value::from(value)));
     let advice = ("advice".to_owned(), Value::from(summary.advice()));
     let object: Map<String, Value> = known.into_iter().chain(lines).chain([advice]).collect();
@@ -89,7 +89,7 @@ fn draw(summary: &Summary<'_>, process: Option<i32>) -> Result<(), Failure> {
     let (Some(path), Some((timeline, wall, app))) = (&settings.timeline, statistics.drawn()) else { return Ok(()) };
     let text = page(&Shown {
         command: summary.of,
-        tool: &settings.tool,
+        tool: &settings.tool_names(),
         limit: settings.max_running,
         length: settings.slice_ms,
         processors: summary.processors,

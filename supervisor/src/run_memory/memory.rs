@@ -2,7 +2,6 @@
 //!
 //! A memfd and no name in /dev/shm: it disappears with the last process that has it, however that ended.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -165,8 +164,7 @@ impl RunMemory {
 
     fn write_header(&mut self, settings: &Settings, process: Option<i32>) -> Result<(), Failure> {
         let mut args = Vec::new();
-        let name = OsString::from(&settings.tool);
-        for arg in std::iter::once(&name).chain(&settings.tool_options) {
+        for arg in settings.tool_words() {
             args.extend_from_slice(arg.as_bytes());
             args.push(0);
         }
@@ -303,6 +301,7 @@ fn physical_memory() -> u64 {
 pub mod tests {
     use super::*;
     use crate::command::CallLimit;
+    use crate::command::ChosenTool;
     use crate::command::Settings;
 
     /// Of a short run.
@@ -338,22 +337,25 @@ pub mod tests {
             ends_app: false,
             report: None,
             persist: None,
-            tool: "count".into(),
-            tool_options: vec!["-o".into(), "x".into()],
+            tools: vec![tool("count", "x"), tool("again", "y")],
             tool_identity: String::new(),
             watch: crate::command::Watch::default(),
             app: vec![],
         }
     }
 
+    fn tool(name: &str, file: &str) -> ChosenTool {
+        ChosenTool { name: name.into(), options: vec!["-o".into(), file.into()] }
+    }
+
     #[test]
-    fn the_header_holds_tool_and_options() {
+    fn the_header_holds_tools_and_options() {
         let memory = RunMemory::new(&settings(), None).unwrap();
         // SAFETY: the header was just written there.
         let header = unsafe { memory.control.start.cast::<RunHeader>().as_ref() };
-        assert_eq!(&header.tool_args[..header.tool_args_len as usize], b"count\0-o\0x\0");
+        assert_eq!(&header.tool_args[..header.tool_args_len as usize], b"count\0-o\0x\0-t\0again\0-o\0y\0");
         assert_eq!((header.linking, header.max_blocks), (1, 3));
-        let long = Settings { tool_options: vec!["x".repeat(TOOL_ARGS_BYTES).into()], ..settings() };
+        let long = Settings { tools: vec![tool("long", &"x".repeat(TOOL_ARGS_BYTES))], ..settings() };
         assert!(RunMemory::new(&long, None).is_err());
     }
 

@@ -1,6 +1,6 @@
 // Signals that are blocked or ignored stay so, and keep their handlers, where instructions raise some that the program isn't to see: for readings, random
-// numbers, and where slices end.
-// rounds: 1 200
+// numbers, and where slices end. (Not single-stepped: each step would raise such a signal.)
+// rounds: 0 200
 // build plain: -O1
 #define _GNU_SOURCE
 #include "bubble.h"

@@ -34,8 +34,11 @@ impl Waiting {
         let mut waiting = Self { started, pid: 0, told, _scratch: scratch };
         wait_until(|| format!("it isn't ready: {}", waiting.told()), || waiting.number().is_some());
         waiting.pid = waiting.number().unwrap();
-        let in_call = format!("/proc/{}/wchan", waiting.pid);
-        wait_until(|| "it doesn't read".into(), || fs::read_to_string(&in_call).is_ok_and(|place| place != "0"));
+        let of_process = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", waiting.pid)).unwrap_or_default();
+        // Where it stops for superpin it waits, too, as it does for a moment between what it has said and its call.
+        let reads =
+            || of_process("syscall").starts_with("0 0x0 ") && !["0", "ptrace_stop"].contains(&&*of_process("wchan"));
+        wait_until(|| format!("it doesn't read, but is in {:?}", of_process("syscall")), reads);
         waiting
     }
 

@@ -9,6 +9,7 @@ mod results;
 mod slices;
 mod starting;
 mod timeline;
+mod together;
 mod watching;
 
 use std::fs;

@@ -16,8 +16,8 @@ use suites::watched::Watched;
 /// Instructions of a guest at most, where it can do less.
 const MOST: u64 = 20_000_000;
 
-/// Ways to run, each to give what the first gives.
-const WAYS: [&str; 12] = [
+/// Ways to run, each to give what the first gives. `beside`: another random tool looks at the run as well.
+const WAYS: [&str; 14] = [
     "-sp 0",
     "-sp 1 -spmsec 5",
     "-sp 1 -spmsec 2 -trace-blocks 1",
@@ -30,10 +30,12 @@ const WAYS: [&str; 12] = [
     "-sp 1 -spmsec 5 -persist",
     "-sp 0 -check-tool 1",
     "-sp 1 -spmsec 5 -check-tool 1",
+    "-sp 0 beside",
+    "-sp 1 -spmsec 5 beside",
 ];
 
 /// The same for guests with threads. What the tool wants to see of threads comes last.
-const WAYS_OF_THREADS: [&str; 10] = [
+const WAYS_OF_THREADS: [&str; 11] = [
     "-sp 0",
     "-sp 0 --threads 2",
     "-sp 1 -spmsec 5 --threads 2",
@@ -44,6 +46,7 @@ const WAYS_OF_THREADS: [&str; 10] = [
     "-sp 0 -trace-blocks 1 -engine no-inline,no-anywhere,no-shards --threads 2",
     "-sp 0 -check-tool 1 --threads 1",
     "-sp 0 -check-tool 1 --threads 2",
+    "-sp 1 -spmsec 5 beside --threads 2",
 ];
 
 /// Rounds in which each guest comes once.
@@ -98,7 +101,22 @@ fn check(guest: &'static Guest) -> Result<(), Stop> {
             }
         }
     }
+    if has_threads(guest) {
+        return Ok(());
+    }
+    // Which blocks are counted is each tool's own.
+    let alone = watched.seen("counting", "-sp 0")?;
+    for way in ["-sp 0", "-sp 1 -spmsec 5"] {
+        if watched.seen(&beside(&watched, "counting"), way)? != alone {
+            return Err(format!("SEED={}, {way}: counts other blocks than alone", watched.seed).into());
+        }
+    }
     Ok(())
+}
+
+/// The tool, behind another one like it.
+fn beside(watched: &Watched<'_>, tool: &str) -> String {
+    format!("{tool} --seed {} -o /dev/null -t {tool}", watched.seed + 1)
 }
 
 /// What was once seen differently, whatever the round: guests, seeds, and how much they do.
@@ -121,7 +139,9 @@ type Seen = BTreeMap<String, String>;
 /// What the tool prints, line by line.
 fn seen(watched: &Watched<'_>, way: &str) -> Result<Seen, String> {
     let (options, threads) = way.split_once(" --threads ").unwrap_or((way, "0"));
-    let text = watched.seen(&format!("random --threads {threads}"), options)?;
+    let (options, is_beside) = options.strip_suffix(" beside").map_or((options, false), |options| (options, true));
+    let tool = format!("random --threads {threads}");
+    let text = watched.seen(&if is_beside { beside(watched, &tool) } else { tool }, options)?;
     let line = |line: &str| {
         let at = if line.starts_with("word") || line.starts_with("thread") { 2 } else { 3 };
         let split = line.match_indices(' ').nth(at - 1).map_or(line.len(), |(place, _)| place);

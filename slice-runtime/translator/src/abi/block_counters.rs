@@ -26,6 +26,8 @@ pub struct CountedBlock {
     pub done: u32,
     /// Bytes of the block before that: they were executed, and counted, before the trace was entered. They lie before the other code.
     pub executed: u32,
+    /// Which of the run's tools have it counted: a bit for each.
+    pub tools: u32,
 }
 
 impl CountedBlock {

@@ -21,4 +21,4 @@ pub use instrument::Instrument;
 pub use jumps::jump_instead;
 pub use leftover::{leave_out, leave_part};
 pub use select::{Border, FetchFault, Limits, MAX_BYTES, MAX_INSTRUCTIONS, Selected, block_around, select};
-pub use trace::Trace;
+pub use trace::{Counted, Trace};

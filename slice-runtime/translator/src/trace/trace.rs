@@ -8,6 +8,15 @@ use machine::AppPc;
 
 use super::call::{AnalysisCall, Buffered};
 
+/// A block of a trace whose executions are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Its number.
+    pub block: usize,
+    /// Which of the run's tools want to know: a bit for each.
+    pub tools: u32,
+}
+
 /// A trace before translation: a contiguous run of app code, one entry, one exit at each block's end.
 #[derive(Default)]
 pub struct Trace {
@@ -23,8 +32,8 @@ pub struct Trace {
     pub buffered: Vec<Buffered>,
     /// Instructions that are jumps instead: their indices, and where to. See [`jump_instead`](super::jump_instead).
     pub jumps: Vec<(usize, AppPc)>,
-    /// Blocks whose executions are counted, see [`CountedBlock`](crate::abi::CountedBlock): their numbers, ascending.
-    pub counted: Vec<usize>,
+    /// Blocks whose executions are counted, see [`CountedBlock`](crate::abi::CountedBlock): in their order.
+    pub counted: Vec<Counted>,
     /// Code of its first block that was executed before the trace is entered, of a trace that is the rest of a block that is counted.
     pub executed: Vec<u8>,
 }

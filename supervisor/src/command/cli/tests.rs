@@ -9,6 +9,8 @@ const TOOLS: [ToolInfo; 1] = [ToolInfo {
     wants_prefix: false,
     has_first_pass: false,
     changes_app: false,
+    writes_stream: false,
+    sees: |_| None,
 }];
 
 fn parse_text(line: &str) -> Result<Request, String> {
@@ -29,7 +31,7 @@ fn the_papers_spelling() {
     assert!(s.sliced);
     assert_eq!((s.slice_ms, s.max_running, s.call_limit), (200, 4, CallLimit::Calls(0)));
     assert_eq!(s.app, ["gzip", "-9", "-sp", "7"]);
-    assert!(s.tool_options.is_empty());
+    assert!(s.tool_options().is_empty());
 }
 
 /// What clap asserts of a command, where it asserts: in builds with debug assertions.
@@ -57,9 +59,23 @@ fn defaults() {
 #[test]
 fn what_follows_the_tool_is_the_tools_unless_it_is_ours() {
     let s = run("-t icount2 -o file -spmsec 5 --deep 3 x -- app -- y");
-    assert_eq!(s.tool_options, ["-o", "file", "--deep", "3", "x"]);
+    assert_eq!(s.tool_options(), ["-o", "file", "--deep", "3", "x"]);
     assert_eq!(s.slice_ms, 5);
     assert_eq!(s.app, ["app", "--", "y"]);
+}
+
+#[test]
+fn each_tool_has_its_options_behind_it() {
+    let s = run("-t icount2 -o a -sp 1 --tool=other -o b -t icount2 -- app -t x");
+    let words = ["icount2", "-o", "a", "-t", "other", "-o", "b", "-t", "icount2"];
+    assert_eq!(
+        (s.tool_words(), s.tool_names().as_str()),
+        (words.map(OsString::from).to_vec(), "icount2, other, icount2")
+    );
+    assert_eq!(s.app, ["app", "-t", "x"]);
+    assert!(parse_text("-check-tool 1 -t icount2 -t icount2 -- app").unwrap_err().contains("one tool"));
+    let Ok(Request::Print(help)) = parse_text("-t other -t icount2 --help") else { panic!("no help") };
+    assert_eq!(help, "icount2 help");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub fn common(settings: &Settings, image: &ToolImage, memory: &RunMemory) -> Res
         writeln!(key, "{name}: {value:?}").expect("a string takes all");
     };
     line("image", &image);
-    line("tool", &settings.tool);
+    line("tools", &settings.tool_names());
     line("options", &settings.tool_identity);
     // A slice asks for what it replays; a serial run doesn't.
     line("sliced", &settings.sliced);

@@ -5,6 +5,7 @@
 //! each besides, with a number that depends on all that it was seen to do.
 #![no_main]
 
+mod counting;
 mod numbered;
 mod stopping;
 
@@ -15,7 +16,7 @@ use superpin_tool::{
     ToolRegister, Trace, clap, memory, serde,
 };
 
-superpin_tool::image!(RandomTool, numbered::Numbered, stopping::Stopping);
+superpin_tool::image!(RandomTool, counting::Counting, numbered::Numbered, stopping::Stopping);
 
 /// The tool.
 struct RandomTool {

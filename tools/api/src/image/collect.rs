@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use bubble::values::WARMED_UP;
 use supervisor::{Output, Worth};
 
 use super::streams::Streams;
@@ -45,6 +44,7 @@ pub struct Collector {
     name: &'static str,
     /// Whether slices write a stream.
     stream: bool,
+    has_first_pass: bool,
     totals: Box<dyn Totals>,
     /// What first passes have counted, encoded.
     counted: Vec<u8>,
@@ -66,7 +66,7 @@ pub struct Collector {
 pub fn collect<T: Tool>(options: &[&OsStr], asked: Asked) -> Result<Collector, String> {
     let Asked { process, checks, warms_up } = asked;
     let Configured { tool, output, json, compress, compare } = configure::<T>(options)?;
-    let (name, stream) = (T::NAME, T::STREAM);
+    let (name, stream, has_first_pass) = (T::NAME, T::STREAM, T::FIRST_PASS.is_some());
     let comparison = compare.filter(|_| process == 0).map(|compare| Comparison::load(compare, name)).transpose()?;
     if warms_up && stream {
         return Err(format!(
@@ -83,6 +83,7 @@ pub fn collect<T: Tool>(options: &[&OsStr], asked: Asked) -> Result<Collector, S
     Ok(Collector {
         name,
         stream,
+        has_first_pass,
         totals,
         counted,
         json,
@@ -113,23 +114,14 @@ impl Collector {
         Ok(before)
     }
 
-    /// Folds one encoded result, and what the slice in that slot has written.
-    pub fn fold(&mut self, slice: SliceInfo, slot: usize, result: &[u8]) -> Result<(), String> {
-        if let Some(streams) = &self.streams {
-            streams.fold(slot)?;
-        }
-        let (mut slice, mut results) = (slice, result);
-        while let Some((len, rest)) = results.split_first_chunk() {
-            let word = u64::from_le_bytes(*len);
-            let (len, warmed_up) = (word & !WARMED_UP, word & WARMED_UP != 0);
-            let (result, rest) = rest.split_at_checked(len as usize).ok_or("a slice's result is cut off")?;
-            self.totals.fold(slice, result)?;
-            if warmed_up {
-                self.warmed_up();
-            }
-            (slice, results) = (slice.following(), rest);
-        }
-        Ok(())
+    /// Takes what the slice in that slot has written, if its turn has come.
+    pub fn fold_stream(&self, slot: usize) -> Result<(), String> {
+        self.streams.as_ref().map_or(Ok(()), |streams| streams.fold(slot))
+    }
+
+    /// Folds one encoded result.
+    pub fn fold(&mut self, slice: SliceInfo, result: &[u8]) -> Result<(), String> {
+        self.totals.fold(slice, result)
     }
 
     /// Notes how a routine was called, as [`super::collector`] says.
@@ -143,11 +135,21 @@ impl Collector {
         }));
     }
 
-    /// Prints the total and what it is worth, under a heading if that isn't empty and there is no file for it alone; then what has grown of it.
-    pub fn fini(&mut self, told: Told<'_>, heading: &str) -> Result<(), Trouble> {
+    /// The tool's name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether first passes count for it.
+    pub fn has_first_pass(&self) -> bool {
+        self.has_first_pass
+    }
+
+    /// Prints the total and what it is worth, under a heading if that isn't empty and there is no file for it alone; then what has grown of it. `process`: of which process, if there may be several.
+    pub fn fini(&mut self, told: Told<'_>, heading: &str, process: &str) -> Result<(), Trouble> {
         // Printing takes the total.
         let now = self.comparison.as_ref().and_then(|_| self.totals.values_so_far(told));
-        self.print(told, heading)?;
+        self.print(told, heading, process)?;
         let (Some(comparison), Some(now)) = (&self.comparison, now) else { return Ok(()) };
         let grown = comparison.grown(&now).map_err(Trouble::Printed)?;
         for line in grown.iter().take(MOST_TOLD) {
@@ -156,7 +158,7 @@ impl Collector {
         comparison.sum_up(&grown).map_or(Ok(()), |why| Err(Trouble::Printed(why)))
     }
 
-    fn print(&mut self, told: Told<'_>, heading: &str) -> Result<(), Trouble> {
+    fn print(&mut self, told: Told<'_>, heading: &str, process: &str) -> Result<(), Trouble> {
         let name = self.name;
         let lost = |error: io::Error| Trouble::Lost(format!("tool {name} cannot print its result: {error}"));
         if self.warms_up {
@@ -164,10 +166,10 @@ impl Collector {
             self.warmed_up();
         }
         let of_parts = match self.totals.is_checked() {
-            true => self.text(true, told, heading).map_err(lost)?,
+            true => self.text(true, told, process).map_err(lost)?,
             false => Vec::new(),
         };
-        let text = self.text(false, told, heading).map_err(lost)?;
+        let text = self.text(false, told, process).map_err(lost)?;
         if let Some(why) = self.totals.difference(&of_parts, &text) {
             return Err(Trouble::Lost(why));
         }
@@ -205,16 +207,16 @@ impl Collector {
     }
 
     /// What was folded until now was seen to warm up.
-    fn warmed_up(&mut self) {
+    pub fn warmed_up(&mut self) {
         self.warms_up = false;
         self.totals.warmed_up();
     }
 
     /// What is printed of the total, or of that of the parts.
-    fn text(&mut self, of_parts: bool, told: Told<'_>, heading: &str) -> io::Result<Vec<u8>> {
+    fn text(&mut self, of_parts: bool, told: Told<'_>, process: &str) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
         if self.json {
-            self.print_json(of_parts, told, heading, &mut text)?;
+            self.print_json(of_parts, told, process, &mut text)?;
             return Ok(text);
         }
         let mut out = Out::new(&mut text, told);
@@ -233,12 +235,12 @@ impl Collector {
     }
 
     /// One line, whatever comes to be told besides.
-    fn print_json(&mut self, of_parts: bool, told: Told<'_>, heading: &str, text: &mut Vec<u8>) -> io::Result<()> {
+    fn print_json(&mut self, of_parts: bool, told: Told<'_>, process: &str, text: &mut Vec<u8>) -> io::Result<()> {
         let worth = told.worth;
         let values = self.totals.values(of_parts, told).ok_or_else(|| io::Error::other("it has no JSON form"))?;
         let mut object = serde_json::json!({ "tool": self.name, "result": worth.name(), "values": values });
-        if !heading.is_empty() {
-            object["process"] = heading.into();
+        if !process.is_empty() {
+            object["process"] = process.into();
         }
         if self.process != 0 {
             object["pid"] = self.process.into();

@@ -30,6 +30,7 @@ use slice_runtime::tool_args;
 use supervisor::Worth;
 
 use super::collect::{Asked, Trouble};
+use super::collected::Collected;
 use super::entry::{Entry, find};
 use super::mapped::Mapped;
 use super::names::Names;
@@ -83,25 +84,25 @@ fn serve(tools: &[Entry], args: &[OsString], commands: &mut dyn BufRead, answers
     let memory = RunMemory::from_args(args)?;
     let header = memory.header()?;
     let arguments = tool_args(&header);
-    let (entry, options) = find(tools, &arguments)?;
     let (checks, warms_up) = (header.checks_tool != 0, header.region.has_warm_up());
-    let mut tool = (entry.collect)(options, Asked { process: header.process, checks, warms_up })?;
-    tool.begin(&memory.descriptor, answers)?;
+    let asked = Asked { process: header.process, checks, warms_up };
+    let mut tools = Collected::new(&find(tools, &arguments)?, asked)?;
+    tools.begin(&memory.descriptor, answers)?;
     let names = Names::start(&memory.descriptor)?;
     loop {
         names.check()?;
         match &command {
             Command::Hello => {}
             Command::Fold { slot, slice, len } => {
-                tool.fold(SliceInfo { number: *slice }, *slot, memory.result(*slot, *len)?.bytes())?;
+                tools.fold(SliceInfo { number: *slice }, *slot, memory.result(*slot, *len)?.bytes())?;
             }
             Command::Before { slot } => {
                 let values = Values(memory.writable(values_at(*slot), VALUES.size)?);
-                values.put(&tool.before(values.get())?)?;
+                values.put(&tools.before(values.get())?)?;
             }
-            Command::Routine(line) => tool.routine(line),
+            Command::Routine(line) => tools.routine(line),
             Command::Fini { worth, status, heading } => {
-                tool.fini(Told { worth: *worth, status: *status, images: &names.images() }, heading)?
+                tools.fini(Told { worth: *worth, status: *status, images: &names.images() }, heading)?
             }
         }
         names.check()?;

@@ -5,10 +5,12 @@ use std::marker::PhantomData;
 
 use slice_runtime::{AppThread, RunningTool};
 
-use super::checked;
+use bubble::shared::NEXT_TOOL;
+use supervisor::Sees;
+
 use super::collect::{Asked, Collector, collect};
-use super::injected::{self, Changes, Injected};
-use crate::tool::{SerialTool, SliceInfo, Tool, check, help, identity};
+use super::running::{Member, Share, inject, inject_unchecked, together};
+use crate::tool::{SerialTool, SliceInfo, Tool, check, help, identity, sees};
 
 /// A tool in one of its roles, or what is wrong with its options.
 pub type Made<R> = Result<Box<R>, String>;
@@ -26,8 +28,13 @@ pub struct Entry {
     pub(crate) has_first_pass: bool,
     /// Whether it is a [`SerialTool`].
     pub(crate) changes_app: bool,
-    /// Safe to call in a taken-over process only, and once.
-    pub(crate) inject: unsafe fn(&[&OsStr], SliceInfo, &AppThread) -> Made<dyn RunningTool>,
+    pub(crate) writes_stream: bool,
+    /// What it sees with these options, if they are right.
+    pub(crate) sees: fn(&[&OsStr]) -> Option<Sees>,
+    /// Bytes of its local state.
+    local_size: usize,
+    /// Safe to call in a taken-over process only, and once for a share.
+    inject: unsafe fn(&[&OsStr], SliceInfo, &AppThread, Share) -> Made<dyn RunningTool>,
     pub(crate) collect: fn(&[&OsStr], Asked) -> Result<Collector, String>,
 }
 
@@ -43,7 +50,10 @@ impl Entry {
             wants_prefix: T::PREFIX.is_some() || T::FIRST_PASS.is_some(),
             has_first_pass: T::FIRST_PASS.is_some(),
             changes_app: false,
-            inject: checked::inject::<T>,
+            writes_stream: T::STREAM,
+            sees: sees::<T>,
+            local_size: size_of::<T::Local>(),
+            inject: inject::<T>,
             collect: collect::<T>,
         }
     }
@@ -86,23 +96,51 @@ impl<T: Tool> ListedTool for &Listed<T> {
 }
 
 /// # Safety
-/// As for [`injected::inject`].
+/// As for [`inject_unchecked`].
 unsafe fn inject_serial<T: SerialTool>(
     options: &[&OsStr],
     slice: SliceInfo,
     first: &AppThread,
+    share: Share,
 ) -> Made<dyn RunningTool> {
     // SAFETY: the caller's promise.
-    let tool = unsafe { injected::inject::<T>(options, slice, first) }?;
-    Ok(Box::new(Injected { changes: Some(Changes::of()), ..tool }))
+    let tool = unsafe { inject_unchecked::<T>(options, slice, first, share) }?;
+    Ok(Box::new(tool.changing()))
 }
 
-/// Splits a run's tool arguments into the entry and its options.
-pub fn find<'a, 'o>(tools: &'a [Entry], args: &'o [&'o OsStr]) -> Result<(&'a Entry, &'o [&'o OsStr]), String> {
-    let (name, options) = args.split_first().ok_or("no tool was named")?;
-    let entry = tools.iter().find(|tool| *name == tool.name).ok_or_else(|| {
-        let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
-        format!("this image has no tool {}: it has {}", name.display(), names.join(", "))
-    })?;
-    Ok((entry, options))
+/// A tool of a run, with its options.
+pub type Found<'a, 'o> = (&'a Entry, &'o [&'o OsStr]);
+
+/// Splits a run's tool arguments into entries and their options.
+///
+/// # Errors
+/// If there is no such tool.
+pub fn find<'a, 'o>(tools: &'a [Entry], args: &'o [&'o OsStr]) -> Result<Vec<Found<'a, 'o>>, String> {
+    let find = |args: &'o [&'o OsStr]| {
+        let (name, options) = args.split_first().ok_or("no tool was named")?;
+        let entry = tools.iter().find(|tool| *name == tool.name).ok_or_else(|| {
+            let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+            format!("this image has no tool {}: it has {}", name.display(), names.join(", "))
+        })?;
+        Ok((entry, options))
+    };
+    args.split(|word| *word == NEXT_TOOL).map(find).collect()
+}
+
+/// Makes the tools of a run, and their local states for this slice.
+///
+/// # Errors
+/// If options are wrong, or there is no room.
+///
+/// # Safety
+/// This is a taken-over process: LOCAL is mapped and unused. Called once.
+pub unsafe fn inject_all(tools: &[Found<'_, '_>], slice: SliceInfo, first: &AppThread) -> Made<dyn RunningTool> {
+    let sizes: Vec<usize> = tools.iter().map(|(entry, _)| entry.local_size).collect();
+    let shares = Share::of(&sizes)?;
+    let members = tools.iter().zip(shares).map(|((entry, options), share)| {
+        // SAFETY: the caller's promise; shares have nothing in common.
+        let tool = unsafe { (entry.inject)(options, slice, first, share) }?;
+        Ok(Member { tool, share })
+    });
+    Ok(together(members.collect::<Result<_, String>>()?))
 }

@@ -8,7 +8,7 @@ use bubble::boot::{BootBlock, COLLECTOR, INJECTED};
 use slice_runtime::AppThread;
 
 use super::collector;
-use super::entry::{Entry, find};
+use super::entry::{Entry, find, inject_all};
 use crate::tool::SliceInfo;
 
 /// Makes this program a tool image with the given tools.
@@ -107,6 +107,8 @@ fn info(tool: &Entry) -> supervisor::ToolInfo {
         wants_prefix: tool.wants_prefix,
         has_first_pass: tool.has_first_pass,
         changes_app: tool.changes_app,
+        writes_stream: tool.writes_stream,
+        sees: tool.sees,
     }
 }
 
@@ -126,10 +128,10 @@ unsafe fn run_injected(args: &[OsString], tools: &[Entry]) -> ! {
     let address = args.first().and_then(|arg| arg.to_str()).and_then(|text| u64::from_str_radix(text, 16).ok());
     let address = address.expect("the control process passes the boot block's address");
     let make_tool = |arguments: &[&OsStr], boot: &BootBlock| {
-        let (entry, options) = find(tools, arguments)?;
+        let tools = find(tools, arguments)?;
         let first = AppThread::first(boot.state.tid as i32);
         // SAFETY: this is a taken-over process, and the runtime calls this once.
-        unsafe { (entry.inject)(options, SliceInfo { number: boot.state.slice }, &first) }
+        unsafe { inject_all(&tools, SliceInfo { number: boot.state.slice }, &first) }
     };
     // SAFETY: the caller's promise.
     unsafe { slice_runtime::start(address, make_tool) }

@@ -5,8 +5,8 @@ use std::io;
 
 use serde_json::Value;
 
-use super::locals::fold;
-use super::parts::{Part, as_slice, split};
+use super::running::fold;
+use super::running::parts::{Part, as_slice, split};
 use crate::tool::{Out, SliceInfo, Told, Tool};
 
 /// Places that are named at most.

@@ -34,20 +34,34 @@ impl ToolRegister {
 }
 
 /// Where values were put into tool registers, in the order of insertion.
-#[derive(Default)]
 pub struct Kept {
+    /// Number of the first that the tool has.
+    first: u8,
+    /// How many it has.
+    registers: u8,
     /// How many registers each block has, by its index.
     claimed: BTreeMap<usize, u8>,
     put: Vec<(ToolRegister, Point)>,
 }
 
+impl Default for Kept {
+    fn default() -> Self {
+        Self { first: 0, registers: KEPT as u8, claimed: BTreeMap::new(), put: Vec::new() }
+    }
+}
+
 impl Kept {
+    /// The tool has these alone.
+    pub fn take(&mut self, first: u8, registers: u8) {
+        (self.first, self.registers) = (first, registers);
+    }
+
     /// Another register of this block; `None` if it has all there are.
     pub fn claim(&mut self, block: usize) -> Option<ToolRegister> {
         let count = self.claimed.entry(block).or_default();
         let number = *count;
         *count = number.saturating_add(1);
-        (usize::from(number) < KEPT).then_some(ToolRegister { number, block })
+        (number < self.registers).then(|| ToolRegister { number: self.first + number, block })
     }
 
     /// A value is put into the register at `point`.

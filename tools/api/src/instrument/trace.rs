@@ -37,6 +37,12 @@ impl<'t, L: 'static> Trace<'t, L> {
         self
     }
 
+    /// The same of a tool that has so many tool registers, from the first on.
+    pub(crate) fn keeping(self, first: u8, registers: u8) -> Self {
+        self.draft.kept.borrow_mut().take(first, registers);
+        self
+    }
+
     /// It lies in these mappings of files.
     pub(crate) fn in_files(mut self, files: [Option<FileRegion>; 2]) -> Self {
         self.draft.lies_in(files);

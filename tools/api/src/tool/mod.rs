@@ -32,7 +32,7 @@ mod tool;
 
 pub use call_stack::{CallStack, Frame};
 pub use first_pass::FirstPass;
-pub use options::{Configured, NoOptions, check, configure, help, identity};
+pub use options::{Configured, NoOptions, check, configure, help, identity, sees};
 pub use out::{Out, Told, Total};
 pub use prefix::{CountsBefore, Prefix};
 pub use requests::{end_slice, stop};

@@ -7,11 +7,12 @@ use clap::builder::OsStringValueParser;
 use clap::builder::TypedValueParser;
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
-use supervisor::Output;
+use supervisor::{Output, Sees};
 
 use super::compare::{Compare, Comparison};
 use super::tool::Tool;
 use crate::files::Images;
+use crate::instrument::Repeat;
 use crate::threads::Threads;
 
 /// For a tool without options of its own.
@@ -157,6 +158,13 @@ pub fn check<T: Tool>(args: &[&OsStr], follow: bool) -> Result<(), String> {
 /// What the options say, but for where to print: runs of which this is the same instrument alike. Empty if the options are wrong.
 pub fn identity<T: Tool>(args: &[&OsStr]) -> String {
     Untyped::of::<T>().identity(args)
+}
+
+/// What it sees with these options. `None`: they are wrong.
+pub fn sees<T: Tool>(args: &[&OsStr]) -> Option<Sees> {
+    let Configured { tool, output, .. } = configure::<T>(args).ok()?;
+    let (each_repetition, each_thread) = (tool.repeat() == Repeat::Each, tool.threads() == Threads::Each);
+    Some(Sees { each_repetition, each_thread, output })
 }
 
 /// Long options may be written with one dash, as everywhere in superpin.

@@ -3,7 +3,7 @@
 use bubble::map;
 use isa::Reader;
 use machine::AppPc;
-use translator::trace::{AnalysisCall, Arg, Point, Trace};
+use translator::trace::{AnalysisCall, Arg, Counted, Point, Trace};
 
 use super::local::{Local, counters};
 
@@ -27,7 +27,7 @@ pub fn insert_counted(trace: &mut Trace) {
 
 /// Has all blocks counted.
 pub fn insert_only_counted(trace: &mut Trace) {
-    trace.counted = (0..trace.block_ends.len()).collect();
+    trace.counted = (0..trace.block_ends.len()).map(|block| Counted { block, tools: 1 }).collect();
 }
 
 /// What was weighed so far, and what that should be by what the engine has counted.

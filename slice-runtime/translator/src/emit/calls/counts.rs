@@ -26,6 +26,7 @@ impl Emitter<'_> {
         };
         let code = (first - self.facts.trace.head().0) as u32;
         let executed = if block == 0 { self.facts.trace.executed.len() as u32 } else { 0 };
-        self.marks.counted.push(CountedBlock { first, code, len: (end - first) as u32, done, executed });
+        let tools = self.facts.trace.counted[number].tools;
+        self.marks.counted.push(CountedBlock { first, code, len: (end - first) as u32, done, executed, tools });
     }
 }

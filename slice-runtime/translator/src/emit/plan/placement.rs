@@ -25,7 +25,7 @@ pub(in crate::emit) fn facts<'a>(
     let seen = SeenFlags { exact_faults: rules.exact_faults, shape, by_tool: are_read(trace) };
     find_live_flags(trace, &usages, rules, seen, live_at, &mut live_flags);
     let placed = place(trace, &live_flags, rules);
-    let counted = trace.counted.iter().map(|&block| cheapest(trace, block, &live_flags, rules.off)).collect();
+    let counted = trace.counted.iter().map(|counted| cheapest(trace, counted.block, &live_flags, rules.off)).collect();
     Facts { trace, usages, live_flags, placed, counted }
 }
 
@@ -52,7 +52,7 @@ fn find_live_flags(
         };
         let mut here = trace.calls.iter().filter(in_block);
         let looks = block == 0 && live[0] != 0 && may_drain(trace, rules.off);
-        let counted = trace.counted.contains(&block);
+        let counted = trace.counted.iter().any(|counted| counted.block == block);
         let wanted = looks || counted || here.any(|call| !adds_to_counter_register(call, rules.known, rules.counters));
         if wanted && range.clone().all(|i| live[i] != 0) {
             let after = live_after(trace, range.end, live, live_at);

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::ffi::OsStr;
 
-use bubble::map::{FIRST_PASS, LOCAL, PREFIX};
 use engine::block_counts::{self, Told};
 use engine::{routines, safe_reads};
 use machine::AppPc;
@@ -12,46 +11,51 @@ use slice_runtime::{
     ThreadChange, requests, stream,
 };
 use translator::abi::State;
-use translator::trace::{AnalysisCall, Buffered};
+use translator::trace::{AnalysisCall, Buffered, Counted};
 
 use super::locals::{Locals, are_each};
+use super::share::Share;
 use crate::instrument::{Repeat, Trace, TraceMut};
 use crate::kernel::{Signal, SignalEvent, SignalMut, Syscall, SyscallEvent, SyscallMut};
 use crate::names::{self, ImageEvent};
 use crate::threads::{ThreadEvent, ThreadInfo, Threads};
 use crate::tool::{ChangeSignal, ChangeSyscall, Configured, Prefix, SerialTool, SliceInfo, Tool, configure, packed};
 
-/// A tool whose local state lies at LOCAL's start.
+/// A tool with its local state.
 pub struct Injected<T: Tool> {
     /// The tool.
     pub tool: T,
     pub(super) locals: Locals<T>,
+    share: Share,
     pub(super) slice: SliceInfo,
     /// Blocks that were counted before the slice's last part began.
     pub(super) told: RefCell<Told>,
     /// The address of its `drain`, which is told of like a routine.
     pub(super) drain: u64,
     /// What it changes, if it is a tool that changes the app.
-    pub changes: Option<Changes<T>>,
+    changes: Option<Changes<T>>,
 }
 
 /// What a tool changes.
-pub struct Changes<T: Tool> {
+struct Changes<T: Tool> {
     instrument: fn(&T, &TraceMut<'_, T::Local>),
     syscall: Option<ChangeSyscall<T>>,
     signal: Option<ChangeSignal<T>>,
 }
 
-impl<T: SerialTool> Changes<T> {
-    /// By the trait.
-    pub fn of() -> Self {
-        Self { instrument: T::instrument_mut, syscall: T::CHANGE_SYSCALL, signal: T::CHANGE_SIGNAL }
+impl<T: SerialTool> Injected<T> {
+    /// It changes the app.
+    pub fn changing(self) -> Self {
+        let changes = Changes { instrument: T::instrument_mut, syscall: T::CHANGE_SYSCALL, signal: T::CHANGE_SIGNAL };
+        Self { changes: Some(changes), ..self }
     }
 }
 
 impl<T: Tool> Injected<T> {
     /// Where its local state lies.
-    pub const LOCAL: *mut T::Local = LOCAL.start as *mut T::Local;
+    pub fn local(&self) -> *mut T::Local {
+        self.locals.place()
+    }
 
     /// Does something that asks for counts of blocks: those since the slice began, or the part of it that the tool has begun.
     pub fn since_begun<R>(&self, work: impl FnOnce() -> R) -> R {
@@ -68,14 +72,27 @@ fn instrumenting(look: impl FnOnce()) {
 }
 
 /// Has a tool look at a trace: what it inserts.
-pub fn inserted<T: Tool>(tool: &T, trace: &translator::trace::Trace) -> (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>) {
-    let view = view_of(tool, trace, T::READS_FLAGS);
+pub fn inserted<T: Tool>(tool: &T, trace: &translator::trace::Trace, share: Share) -> Inserted {
+    let view = view_of(tool, trace, T::READS_FLAGS, share);
     instrumenting(|| tool.instrument(&view));
-    view.into_inserted()
+    of_tool(view.into_inserted(), share)
 }
 
-fn view_of<'t, T: Tool>(tool: &T, trace: &'t translator::trace::Trace, reads_flags: bool) -> Trace<'t, T::Local> {
-    let view = Trace::new(&trace.instructions, &trace.block_ends, Injected::<T>::LOCAL as u64);
+/// Calls in the order of insertion, words by instruction, blocks that are counted.
+pub type Inserted = (Vec<AnalysisCall>, Vec<Buffered>, Vec<Counted>);
+
+fn of_tool((calls, words, blocks): (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>), share: Share) -> Inserted {
+    (calls, words, blocks.into_iter().map(|block| Counted { block, tools: share.tool }).collect())
+}
+
+fn view_of<'t, T: Tool>(
+    tool: &T,
+    trace: &'t translator::trace::Trace,
+    reads_flags: bool,
+    share: Share,
+) -> Trace<'t, T::Local> {
+    let view = Trace::new(&trace.instructions, &trace.block_ends, share.local);
+    let view = view.keeping(share.first_register, share.registers);
     view.reading_flags(reads_flags).repeating(tool.repeat()).in_files(trace.files)
 }
 
@@ -88,23 +105,26 @@ fn view_of<'t, T: Tool>(tool: &T, trace: &'t translator::trace::Trace, reads_fla
 /// If the local state doesn't fit into its region.
 ///
 /// # Safety
-/// This is a taken-over process: LOCAL is mapped and unused. Called once.
-pub unsafe fn inject<T: Tool>(options: &[&OsStr], slice: SliceInfo, first: &AppThread) -> Result<Injected<T>, String> {
+/// This is a taken-over process: LOCAL is mapped, and the share of it unused. Called once for a share.
+pub unsafe fn inject<T: Tool>(
+    options: &[&OsStr],
+    slice: SliceInfo,
+    first: &AppThread,
+    share: Share,
+) -> Result<Injected<T>, String> {
     const {
-        assert!(
-            size_of::<T::Local>() as u64 <= LOCAL.size - PREFIX.size - FIRST_PASS.size,
-            "the tool's Local is too large: box its large parts"
-        );
+        assert!(size_of::<T::Local>() as u64 <= Share::ROOM, "the tool's Local is too large: box its large parts");
         assert!(align_of::<T::Local>() <= 4096, "the tool's Local needs more than a page's alignment");
     }
     let Configured { tool, compress, .. } = configure::<T>(options)?;
     if T::STREAM {
         stream::open(compress.then_some(packed));
     }
-    // SAFETY: the region is mapped, large and aligned enough, and nothing else lives at its start.
-    let locals = unsafe { Locals::new(&tool, Injected::<T>::LOCAL, slice, ThreadInfo::of(first), true) };
+    let place = share.local as *mut T::Local;
+    // SAFETY: the region is mapped, large and aligned enough, and nothing else lives there.
+    let locals = unsafe { Locals::new(&tool, place, slice, ThreadInfo::of(first), share.is_first()) };
     let drain = T::drain as *const () as u64;
-    Ok(Injected { tool, locals, slice, drain, told: RefCell::default(), changes: None })
+    Ok(Injected { tool, locals, share, slice, drain, told: RefCell::default(), changes: None })
 }
 
 /// Has a function of the tool's told what became of a thread, if that is for this tool.
@@ -167,15 +187,15 @@ pub(super) extern "C" fn begins<T: Tool>(tool: &T, local: &mut T::Local, execute
 impl<T: Tool> RunningTool for Injected<T> {
     fn instrument(&self, trace: &mut translator::trace::Trace) {
         let (calls, buffered, counted) = match &self.changes {
-            None => inserted(&self.tool, trace),
+            None => inserted(&self.tool, trace, self.share),
             Some(changes) => {
-                let view = view_of(&self.tool, trace, true);
+                let view = view_of(&self.tool, trace, true, self.share);
                 instrumenting(|| {
                     self.tool.instrument(&view);
                     (changes.instrument)(&self.tool, &TraceMut::new(&view));
                 });
                 let jumps = view.jumps();
-                let inserted = view.into_inserted();
+                let inserted = of_tool(view.into_inserted(), self.share);
                 trace.jumps = jumps;
                 inserted
             }
@@ -205,7 +225,7 @@ impl<T: Tool> RunningTool for Injected<T> {
         let Some(change) = self.changes.as_ref().and_then(|changes| changes.syscall) else { return };
         engine::stream::take(|words| self.drain(words));
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
-        change(&self.tool, unsafe { &mut *Self::LOCAL }, &mut SyscallMut::new(call));
+        change(&self.tool, unsafe { &mut *self.local() }, &mut SyscallMut::new(call));
     }
 
     fn changes_signals(&self) -> bool {
@@ -216,12 +236,12 @@ impl<T: Tool> RunningTool for Injected<T> {
         let Some(change) = self.changes.as_ref().and_then(|changes| changes.signal) else { return };
         engine::stream::take(|words| self.drain(words));
         // SAFETY: as above.
-        change(&self.tool, unsafe { &mut *Self::LOCAL }, &mut SignalMut::new(signal));
+        change(&self.tool, unsafe { &mut *self.local() }, &mut SignalMut::new(signal));
     }
 
     fn begins(&self, executed: u64) {
         // SAFETY: `inject` wrote it, and nothing of the tool runs while this is called.
-        safe_reads::without(|| begins(&self.tool, unsafe { &mut *Self::LOCAL }, executed));
+        safe_reads::without(|| begins(&self.tool, unsafe { &mut *self.local() }, executed));
     }
 
     fn count(&self, trace: &translator::trace::Trace) -> Vec<AnalysisCall> {
@@ -254,7 +274,7 @@ impl<T: Tool> RunningTool for Injected<T> {
             Happened::Unloaded => ImageEvent::Unloaded(image),
         };
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
-        let tell = || on_image(&self.tool, unsafe { &mut *Self::LOCAL }, event);
+        let tell = || on_image(&self.tool, unsafe { &mut *self.local() }, event);
         if matches!(what, Happened::Present) { safe_reads::without(tell) } else { tell() }
     }
 
@@ -266,7 +286,7 @@ impl<T: Tool> RunningTool for Injected<T> {
         let Some(on_syscall) = T::ON_SYSCALL.filter(|_| requests::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
-        on_syscall(&self.tool, unsafe { &mut *Self::LOCAL }, of_call(call));
+        on_syscall(&self.tool, unsafe { &mut *self.local() }, of_call(call));
     }
 
     fn wants_signals(&self) -> bool {
@@ -277,7 +297,7 @@ impl<T: Tool> RunningTool for Injected<T> {
         let Some(on_signal) = T::ON_SIGNAL.filter(|_| requests::tells()) else { return };
         engine::stream::take(|words| self.drain(words));
         // SAFETY: as above.
-        on_signal(&self.tool, unsafe { &mut *Self::LOCAL }, of_signal(what));
+        on_signal(&self.tool, unsafe { &mut *self.local() }, of_signal(what));
     }
 
     fn begins_with(&self, thread: &AppThread) {
@@ -306,7 +326,7 @@ impl<T: Tool> RunningTool for Injected<T> {
         let Some(on_thread) = T::ON_THREAD else { return };
         engine::stream::take(|words| self.drain(words));
         // SAFETY: as above.
-        let tell = |event: ThreadEvent<'_>| on_thread(&self.tool, unsafe { &mut *Self::LOCAL }, event);
+        let tell = |event: ThreadEvent<'_>| on_thread(&self.tool, unsafe { &mut *self.local() }, event);
         tell_of_thread(self.tool.threads(), thread, what, |event| match event {
             ThreadEvent::Present(_) | ThreadEvent::Turn(_) => safe_reads::without(|| tell(event)),
             _ => tell(event),
@@ -315,7 +335,7 @@ impl<T: Tool> RunningTool for Injected<T> {
 
     fn drain(&self, words: &[u64]) {
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is called.
-        let take = || self.tool.drain(unsafe { &mut *Self::LOCAL }, words);
+        let take = || self.tool.drain(unsafe { &mut *self.local() }, words);
         routines::takes_words(self.drain, || safe_reads::without(take));
     }
 
@@ -336,7 +356,7 @@ impl<T: Tool> RunningTool for Injected<T> {
             return Ok(all.len());
         }
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is asked.
-        let finish = || safe_reads::without(|| self.tool.finish(unsafe { &*Self::LOCAL }));
+        let finish = || safe_reads::without(|| self.tool.finish(unsafe { &*self.local() }));
         let result = self.since_begun(finish);
         match postcard::to_slice(&result, out) {
             Ok(encoded) => Ok(encoded.len()),

@@ -20,6 +20,7 @@ use super::asked::Asked;
 use super::injected::{self, Injected, begins, of_call, of_signal, or_fail, tell_of_thread};
 use super::locals::Locals;
 use super::parts::{self, Encoded, Part, join};
+use super::share::Share;
 use crate::names::{self, ImageEvent};
 use crate::threads::{ThreadEvent, ThreadInfo};
 use crate::tool::{SliceInfo, Tool, configure};
@@ -62,9 +63,10 @@ pub unsafe fn inject<T: Tool>(
     options: &[&OsStr],
     slice: SliceInfo,
     first: &AppThread,
+    share: Share,
 ) -> Result<Box<dyn RunningTool>, String> {
     // SAFETY: the caller's promise.
-    let own = unsafe { injected::inject::<T>(options, slice, first) }?;
+    let own = unsafe { injected::inject::<T>(options, slice, first, share) }?;
     if !engine::check::is_on() {
         return Ok(Box::new(own));
     }
@@ -257,7 +259,7 @@ impl<T: Tool> RunningTool for Checked<T> {
 
     fn image(&self, image: AppImage, what: Happened) {
         engine::stream::take(|words| self.drain(words));
-        self.tell_image(Injected::<T>::LOCAL, &image, what);
+        self.tell_image(self.own.local(), &image, what);
         self.tell_image(self.second.place(), &image, what);
     }
 
@@ -311,7 +313,7 @@ impl<T: Tool> RunningTool for Checked<T> {
 
     fn thread(&self, thread: &AppThread, what: ThreadChange<'_>) {
         engine::stream::take(|words| self.drain(words));
-        self.tell_thread(Injected::<T>::LOCAL, thread, what);
+        self.tell_thread(self.own.local(), thread, what);
         let mut cuts = self.cuts.borrow_mut();
         let is_told = cuts.threads.contains(&thread.number);
         match what {

@@ -3,13 +3,11 @@
 use std::cell::RefCell;
 
 use slice_runtime::place_of;
-use translator::trace::{AnalysisCall, Buffered, Trace};
+use translator::trace::{AnalysisCall, Trace};
 
-use super::injected::inserted;
+use super::injected::{Inserted, inserted};
+use super::share::Share;
 use crate::tool::Tool;
-
-/// What was inserted into a trace.
-type Inserted = (Vec<AnalysisCall>, Vec<Buffered>, Vec<usize>);
 
 /// So many traces are kept until another tool looks at them, the last one first.
 const KEPT: usize = 16;
@@ -29,7 +27,7 @@ impl Asked {
         let first = (trace.calls.clone(), trace.buffered.clone(), trace.counted.clone());
         let (instructions, block_ends) = (trace.instructions.clone(), trace.block_ends.clone());
         let bare = Trace { instructions, block_ends, files: trace.files, ..Trace::default() };
-        compare(T::NAME, &bare, &first, &inserted(tool, &bare), "at once")?;
+        compare(T::NAME, &bare, &first, &inserted(tool, &bare, Share::ALONE), "at once")?;
         let is_full = {
             let mut waiting = self.waiting.borrow_mut();
             waiting.push((bare, first));
@@ -43,7 +41,7 @@ impl Asked {
     /// # Errors
     /// What differs.
     pub fn look_back<T: Tool>(&self, other: &T) -> Result<(), String> {
-        self.compare_all(T::NAME, &|trace| inserted(other, trace))
+        self.compare_all(T::NAME, &|trace| inserted(other, trace, Share::ALONE))
     }
 
     fn compare_all(&self, tool: &str, look: &dyn Fn(&Trace) -> Inserted) -> Result<(), String> {
@@ -66,7 +64,7 @@ fn compare(tool: &str, trace: &Trace, first: &Inserted, second: &Inserted, how: 
         };
         let calls = calls.iter().map(|call| (index(call), describe(call)));
         let words = buffered.iter().map(|words| (words.index, format!("words {:?}", words.words)));
-        let counts = counted.iter().map(|block| (trace.block(*block).start, "the block counted".to_owned()));
+        let counts = counted.iter().map(|counted| (trace.block(counted.block).start, "the block counted".to_owned()));
         calls.chain(words).chain(counts).collect()
     };
     let (one, two) = (pick(first), pick(second));
