@@ -5,7 +5,7 @@
 //! ```
 //!
 //! * `error`: why a run failed, and the status that says so.
-//! * `tell`: a line on standard error.
+//! * `tell`: a line on standard error. `status_line`: one that is there for a while.
 //! * `descriptor`: where its own files lie.
 //! * `moment`: time, read without the time stamp counter.
 //! * `cpu`: what this processor can trap.
@@ -18,6 +18,7 @@ mod descriptor;
 mod error;
 mod moment;
 pub mod processor;
+pub mod status_line;
 mod symbols;
 #[macro_use]
 mod tell;

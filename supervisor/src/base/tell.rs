@@ -4,6 +4,7 @@
 macro_rules! tell {
     ($($arguments:tt)*) => {{
         use std::io::Write;
+        $crate::base::status_line::erase();
         let _ = writeln!(std::io::stderr(), $($arguments)*);
     }};
 }

@@ -104,6 +104,9 @@ struct Arguments {
     /// Check the tool (1): that it instruments the same code alike, that its routines change its own state only and make no system calls, that results add up however they are cut; slow
     #[arg(long = "check-tool", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
     check_tool: bool,
+    /// Show no line on a terminal that tells how the run gets on
+    #[arg(long = "quiet", short = 'q')]
+    quiet: bool,
     /// Write what the run did and cost, and what to try, to a file (- for standard error; FILE.json for programs)
     #[arg(long = "report", value_name = "FILE")]
     report: Option<OsString>,
@@ -252,6 +255,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         randomise: parsed.aslr,
         environment: parsed.env,
         changes_app: chosen.any(|info| info.changes_app),
+        quiet: parsed.quiet,
         hints: parsed.hints,
         trace_blocks: parsed.trace_blocks,
         trace_instructions: parsed.trace_ins,

@@ -105,6 +105,8 @@ pub struct Settings {
     pub environment: Environment,
     /// Whether the tool changes the app, which it can do serially only.
     pub changes_app: bool,
+    /// Whether nothing is to be shown on a terminal while the run goes on.
+    pub quiet: bool,
     /// Whether superpin says on a terminal how to have a serial run in parallel.
     pub hints: bool,
     /// Basic blocks in a trace.

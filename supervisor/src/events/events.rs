@@ -36,6 +36,8 @@ pub enum Event {
         /// The process.
         process: i32,
     },
+    /// How the run gets on is to be shown.
+    Show,
     /// A collector has answered.
     Collector,
     /// A process is to go on natively.
@@ -203,6 +205,8 @@ pub enum Purpose {
     Detach,
     /// [`Event::Turn`].
     Turn,
+    /// [`Event::Show`].
+    Show,
 }
 
 /// In the number that a timer's signal carries: it is for [`Purpose::Throttle`].
@@ -211,6 +215,8 @@ const FOR_THROTTLE: usize = 1 << 32;
 const FOR_DETACH: usize = 1 << 33;
 /// It is for [`Purpose::Turn`].
 const FOR_TURN: usize = 1 << 34;
+/// It is for [`Purpose::Show`].
+const FOR_SHOW: usize = 1 << 35;
 
 impl Purpose {
     /// The number that the signal of a timer for `process` carries.
@@ -220,6 +226,7 @@ impl Purpose {
             Self::Throttle => FOR_THROTTLE,
             Self::Detach => FOR_DETACH,
             Self::Turn => FOR_TURN,
+            Self::Show => FOR_SHOW,
         };
         process as usize | purpose
     }
@@ -227,9 +234,10 @@ impl Purpose {
 
 fn of_timer(value: usize) -> Event {
     let process = value as i32;
-    match value & (FOR_THROTTLE | FOR_DETACH | FOR_TURN) {
+    match value & (FOR_THROTTLE | FOR_DETACH | FOR_TURN | FOR_SHOW) {
         0 => Event::Timer { process },
         FOR_TURN => Event::Turn { process },
+        FOR_SHOW => Event::Show,
         FOR_DETACH => Event::Detach { process },
         _ => Event::Throttle { process },
     }

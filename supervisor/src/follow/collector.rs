@@ -98,6 +98,12 @@ impl Collector {
         Ok(())
     }
 
+    /// Slices whose results are a part of the total.
+    pub fn merged(&self) -> u64 {
+        let asked = self.asked.iter().filter(|asked| matches!(asked, Asked::Fold(_))).count();
+        self.next - asked as u64
+    }
+
     /// Slices behind this one don't matter: gives their slots back. How many there were.
     pub fn discard_behind(&mut self, last: u64, memory: &mut RunMemory) -> u64 {
         let behind = self.early.split_off(&(last + 1));

@@ -8,6 +8,7 @@ use super::new_processes::NewProcess;
 use super::resources::{Outcome, Resources};
 use super::stops::JobStop;
 use crate::events::Taken;
+use crate::report::LiveStatus;
 
 /// What follows one process from its start to its end.
 pub trait Follower<'a> {
@@ -41,6 +42,10 @@ pub trait Follower<'a> {
     fn signal_sent(&mut self, info: &libc::siginfo_t, taken: Taken);
     /// Gives the time after which this is to be asked again.
     fn look_again(&mut self) -> Option<Duration> {
+        None
+    }
+    /// Where it stands, if its app runs in slices, and writes nothing to a terminal without being seen.
+    fn live_status(&mut self) -> Option<LiveStatus> {
         None
     }
     /// The stop by a stopping signal that the process is in, if it is in one.

@@ -10,6 +10,7 @@ use tracee::{Stopped, next_report};
 
 use super::early_stops::EarlyStops;
 use super::job_control::{Followed, Job};
+use super::live::Live;
 use super::member::{Conclusion, Member};
 use super::vfork_child::{VforkChild, VforkStop, has_other_numbers};
 use crate::app::name_of;
@@ -70,6 +71,7 @@ impl<'a> Processes<'a> {
         self.members.push(Member::new(app, origin, true, self.settings, resources));
         let alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Detach, std::process::id() as i32)?;
         self.settings.detach_after.into_iter().for_each(|time| alarm.set(time));
+        let live = Live::new(self.settings)?;
         loop {
             self.drain()?;
             self.conclude();
@@ -79,7 +81,7 @@ impl<'a> Processes<'a> {
             let most = self.stop_with_app();
             let most =
                 self.members.iter_mut().filter_map(Member::look_again).chain(most).chain(log::look_again()).min();
-            self.wait(events, most)?;
+            self.wait(events, most, &live)?;
             log::collect();
         }
         match self.status.unwrap_or(Err(Failure::Interrupted)) {
@@ -101,7 +103,7 @@ impl<'a> Processes<'a> {
         self.job.is_now(first.pid, first.job_stop(), &others)
     }
 
-    fn wait(&mut self, events: &Events, most: Option<Duration>) -> Result<(), Failure> {
+    fn wait(&mut self, events: &Events, most: Option<Duration>, live: &Live) -> Result<(), Failure> {
         match events.wait(most) {
             Event::Child | Event::Nothing => {}
             Event::Timer { process } => self.of_process(process, |follower| follower.time_is_over()),
@@ -114,6 +116,7 @@ impl<'a> Processes<'a> {
                 };
                 self.members.iter_mut().filter(is_meant).for_each(Member::detach);
             }
+            Event::Show => live.show(self.members.iter_mut().find(|member| member.is_first)),
             Event::Collector => self.members.iter_mut().for_each(Member::collector_answered),
             Event::Signal(info) if self.job.is_of_waker(&info) => {}
             Event::Signal(info) if self.settings.attach.is_some() => return self.sent_to_us(info.si_signo),

@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use crate::app::PendingSignals;
-use crate::base::Moment;
+use crate::base::{Moment, status_line};
 use crate::events::{is_pending, let_through, sender, set_default};
 use crate::follow::JobStop;
 
@@ -81,6 +81,7 @@ impl Job {
         }
         let Some(waker) = Waker::start(app, others) else { return true };
         self.waker = waker.0;
+        status_line::erase();
         set_default(signal);
         // SAFETY: kill has no memory preconditions. SIGSTOP has its effect here.
         unsafe { libc::kill(libc::getpid(), signal) };

@@ -6,11 +6,11 @@ use std::time::Duration;
 use tracee::{ExitStatus, Report, Stopped};
 
 use crate::app::{PendingSignals, send};
-use crate::base::Failure;
+use crate::base::{Failure, status_line};
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
 use crate::follow::{Follower, JobStop, JobStops, NewProcess, Origin, Resources};
-use crate::report::{Worth, report, unreached};
+use crate::report::{LiveStatus, Worth, report, unreached};
 use crate::{serial, sliced};
 
 /// CPU time of a serial run from which on slices would be felt.
@@ -182,6 +182,14 @@ impl<'a> Member<'a> {
         }
     }
 
+    /// How it gets on, if that can be shown.
+    pub fn live_status(&mut self) -> Option<LiveStatus> {
+        match &mut self.stage {
+            MemberStage::Follows(follower) => follower.live_status(),
+            MemberStage::Prints(_) | MemberStage::Waits(..) => None,
+        }
+    }
+
     /// The stop by a stopping signal that its process is in, if it is in one.
     pub fn job_stop(&self) -> Option<JobStop> {
         match &self.stage {
@@ -258,6 +266,7 @@ impl Printing<'_> {
             }
             // Of one that lives on it isn't known; a tool is told what it is told of one that ends well.
             let exit = self.exit.unwrap_or(ExitStatus::Code(0));
+            status_line::erase();
             collector.fini(self.resources.statistics.worth(), exit, heading)?;
             self.asked = true;
         }

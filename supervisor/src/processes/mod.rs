@@ -12,11 +12,13 @@
 //! * `member`: one process, from its start until its result is printed.
 //! * `early_stops`: first stops that come before the news of the process.
 //! * `vfork_child`: a process in its parent's memory.
+//! * `live`: the line that tells a person how the run gets on.
 //! * `job_control`: stopping and continuing with the app.
 
 mod early_stops;
 mod event_loop;
 mod job_control;
+mod live;
 mod member;
 pub mod run;
 mod together;

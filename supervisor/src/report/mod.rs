@@ -7,7 +7,7 @@
 //!
 //! * `statistics`: what is counted; `lines`: all of it, by name; `summary`: what a person wants to know first, and what to change.
 //! * `boundary`: why slices end.
-//! * `timeline`: the run as a drawing.
+//! * `timeline`: the run as a drawing. `live`: how it gets on, in a line.
 //! * `worth`: whether the number is right, and if not, what is known of it.
 //! * `processors`: what the run would take on more processors.
 //! * `output`: files that results and reports go to.
@@ -17,6 +17,7 @@
 
 mod boundary;
 mod lines;
+mod live;
 pub mod log;
 mod output;
 mod processors;
@@ -28,6 +29,7 @@ mod worth;
 mod write;
 
 pub use boundary::Boundary;
+pub use live::LiveStatus;
 pub use output::Output;
 pub use statistics::Statistics;
 pub use timeline::{Ran, What};

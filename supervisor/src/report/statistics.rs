@@ -91,6 +91,8 @@ pub struct Statistics {
     /// [`Self::stopped_time`] when the last slice ended in the master.
     stopped_before: Duration,
     routines: Routines,
+    /// For how long processes of slices have run, and how many.
+    runs: (Duration, u32),
     /// Nanoseconds from each fork until its slice was ready for its first instruction.
     pub(super) boots: Vec<u64>,
 }
@@ -138,7 +140,19 @@ impl Statistics {
 
     /// A slice's process has run.
     pub fn ran(&mut self, run: Ran) {
+        self.runs.0 += run.until.since(run.from);
+        self.runs.1 += 1;
         self.timeline.iter_mut().for_each(|timeline| timeline.ran(run));
+    }
+
+    /// For how long a slice's process has run, in the mean; `None`: none has.
+    pub fn mean_run(&self) -> Option<Duration> {
+        (self.runs.1 > 0).then(|| self.runs.0 / self.runs.1)
+    }
+
+    /// For how long the app has run up to now, and how long ago it has ended, if it has.
+    pub fn app_has_run(&self, now: Moment) -> (Duration, Option<Duration>) {
+        (self.app_ended.unwrap_or(now).since(self.started), self.app_ended.map(|ended| now.since(ended)))
     }
 
     /// The app has ended.

@@ -323,6 +323,7 @@ pub mod tests {
             randomise: false,
             environment: crate::command::Environment::Inherit,
             changes_app: false,
+            quiet: false,
             hints: false,
             trace_blocks: 3,
             trace_instructions: 64,

@@ -11,8 +11,9 @@ use super::cut::Run;
 use crate::app::{Standing, Taken, name_of, note_all, prepare_running};
 use crate::base::{Failure, Moment, affinity};
 use crate::follow::{Origin, Outcome, Resources};
-use crate::report::Boundary;
+use crate::report::{Boundary, LiveStatus};
 use crate::sliced::boundaries::{Cut, Then, call_end, entry_registers};
+use crate::sliced::slices::live_status;
 
 impl<'a> Run<'a> {
     /// The first slice begins with the process as it is, or with its program.
@@ -171,6 +172,34 @@ impl<'a> Run<'a> {
             Stop::Group(_) => self.master.stay(stopped),
             _ => self.master.resume(stopped, 0),
         }
+    }
+
+    /// Slices that are yet to come don't matter. Those that look at the app's files want them as they were: until all of them have finished it isn't let go.
+    pub(super) fn tool_looks_no_more(&mut self, ends_app: bool) {
+        self.slices.let_run();
+        let have_finished = self.slices.all_others_have_finished();
+        if have_finished {
+            // While the app is still looked at: it may be about to write to a program that only these execute.
+            self.slices.forget_kept();
+        }
+        if ends_app || have_finished {
+            self.slices.forget_recorded();
+        }
+        if ends_app {
+            self.master.end();
+        } else if have_finished {
+            self.master.is_looked_at_no_more();
+            self.master.let_go();
+        }
+    }
+
+    /// How it gets on, while nothing writes to a terminal unseen: the app isn't let go, no recorder is inside it, and it has started no process.
+    pub(super) fn live_status(&mut self) -> Option<LiveStatus> {
+        let has_ended = self.master.exit().is_some();
+        let is_let_go = self.master.is_let_go();
+        let process = self.master.process();
+        let is_seen = has_ended || !is_let_go && process.is_seen() && process.children() == 0;
+        is_seen.then(|| live_status(&self.slices, &self.resources))
     }
 }
 

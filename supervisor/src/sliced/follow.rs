@@ -11,6 +11,7 @@ use crate::base::{Affinity, Failure, Moment, affinity, processor};
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
 use crate::follow::{Follower, JobStop, JobStops, NewProcess, Origin, Outcome, ProcessKind, Resources};
+use crate::report::LiveStatus;
 use crate::sliced::boundaries::{Next, lends_all};
 use crate::sliced::memory::busy_programs;
 use crate::sliced::slices::Ended;
@@ -122,6 +123,10 @@ impl<'a> Follower<'a> for Sliced<'a> {
         }
     }
 
+    fn live_status(&mut self) -> Option<LiveStatus> {
+        self.run.live_status()
+    }
+
     fn job_stop(&self) -> Option<JobStop> {
         self.stops.now()
     }
@@ -205,7 +210,7 @@ impl Sliced<'_> {
                     self.run.resources().statistics.stopped_in(stopped);
                 }
                 if self.run.slices().last_of_all().is_some() {
-                    self.tool_looks_no_more();
+                    self.run.tool_looks_no_more(self.ends_app);
                 }
                 self.run.retry()
             }
@@ -214,25 +219,6 @@ impl Sliced<'_> {
                 Ok(())
             }
             Ended::Other => self.run.retry(),
-        }
-    }
-
-    /// Slices that are yet to come don't matter. Those that look at the app's files want them as they were: until all of them have finished it isn't let go.
-    fn tool_looks_no_more(&mut self) {
-        self.run.slices().let_run();
-        let have_finished = self.run.slices().all_others_have_finished();
-        if have_finished {
-            // While the app is still looked at: it may be about to write to a program that only these execute.
-            self.run.slices().forget_kept();
-        }
-        if self.ends_app || have_finished {
-            self.run.slices().forget_recorded();
-        }
-        if self.ends_app {
-            self.run.master().end();
-        } else if have_finished {
-            self.run.master().is_looked_at_no_more();
-            self.run.master().let_go();
         }
     }
 

@@ -167,3 +167,37 @@ fn a_program_is_interrupted() {
         has_status(terminal, 128 + libc::SIGINT);
     });
 }
+
+/// A line says how a run in slices gets on, and the app's own lines are as without it.
+#[test]
+fn a_line_tells_how_a_run_gets_on() {
+    const APP: &str = r#"perl -e '$| = 1; print "half "; select undef, undef, undef, 2.5; print "line\n"'"#;
+    let words: Vec<String> = command().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let superpin = words.join(" ");
+    for (options, redirection, is_shown) in
+        [("-sp 1", "", true), ("-sp 1 -q", "", false), ("-sp 0", "", false), ("-sp 1", "2> told", false)]
+    {
+        let scratch = Scratch::new().unwrap();
+        let mut terminal = Terminal::new(&scratch.cwd()).unwrap();
+        terminal.command(&format!("{superpin} {options} -t icount2 -- {APP} {redirection}; echo status=$?."));
+        terminal.expect("status=0.");
+        let text = terminal.text();
+        assert_eq!(text.contains(" merged"), is_shown, "{options} {redirection}: {text:?}");
+        let own = without_ours(&text);
+        assert!(
+            own.replace("\r\n", "\n").replace('\r', "\n").contains("\nhalf line\n"),
+            "{options} {redirection}: {own:?}"
+        );
+    }
+}
+
+/// What is left when what is written beside the cursor, and what erases that, is taken out.
+fn without_ours(text: &str) -> String {
+    let mut own = String::new();
+    let mut rest = text;
+    while let Some((before, ours)) = rest.split_once("\x1b7") {
+        own.push_str(before);
+        rest = ours.split_once("\x1b8").map_or("", |(_, after)| after);
+    }
+    (own + rest).replace("\x1b[K", "")
+}

@@ -47,7 +47,7 @@ pub fn split(command: &clap::Command, args: &[OsString]) -> Result<Split, String
                 continue;
             }
             Some(_) => split.own.push(format!("--{bare}").into()),
-            None if dashes > 0 && !["h", "V"].contains(&name) => {
+            None if dashes > 0 && !["h", "V", "q"].contains(&name) => {
                 let names: Vec<&str> = known.iter().map(|(long, _)| long.as_str()).collect();
                 let meant = did_you_mean(name, &names).replacen('`', "`-", 1);
                 return Err(format!(

@@ -13,7 +13,7 @@ use super::interrupts::await_interrupt;
 use super::process::Process;
 use super::thread::{LeftWords, OpenCall, Thread};
 use crate::app::maps_code;
-use crate::base::{Failure, processor};
+use crate::base::{Failure, processor, status_line};
 use crate::report::Boundary;
 use crate::sliced::boundaries::{
     Cut, Next, OTHER_NUMBERS, Plan, SHARED_PROCESS, TRAP_FLAG, Then, behind_call, call_end, decide, entry_registers,
@@ -38,6 +38,7 @@ pub(super) fn entry(
     if processor::matters_to(number) {
         thread.processor.give_back();
     }
+    status_line::gives_way(process.pid(), number, &args);
     let is_second = thread.begins_call(number);
     process.raised.before_call(number, &args);
     slice.leaves_call();

@@ -10,7 +10,7 @@ use tracee::{BREAKPOINTS, Mode, Parent, Stopped, TraceError};
 use super::raised::RaisedActions;
 use super::thread::Thread;
 use crate::app::{Borrowed, OwnLimits, Prepared, gadget_of};
-use crate::base::Failure;
+use crate::base::{Failure, status_line};
 use crate::command::Settings;
 use crate::events::{Passing, Taken};
 use crate::follow::InheritedState;
@@ -166,6 +166,11 @@ impl Process {
     /// Whether slices may open the control process's descriptors by their names, see [`access`].
     pub fn is_by_name(&self) -> bool {
         self.is_by_name
+    }
+
+    /// Whether each of its calls is seen: the recorder inside it isn't at work.
+    pub fn is_seen(&self) -> bool {
+        !self.in_process.is_armed()
     }
 
     /// Processes that it has started.
@@ -354,7 +359,12 @@ impl Process {
         let room =
             Room { records: slice.left(), bytes: slice.bytes_left(), run: slot.run_memory(), slot: slot.index() };
         let terms = Terms { changes: self.unseen_changes(), is_bare: self.memory.has_other_writers() };
-        self.in_process.arm(stopped, self.prepared.gadget, &room, terms)
+        self.in_process.arm(stopped, self.prepared.gadget, &room, terms)?;
+        if self.in_process.is_armed() {
+            // What it writes to a terminal isn't seen.
+            status_line::erase();
+        }
+        Ok(())
     }
 
     /// Changes of the protection of memory that nobody needs to see.

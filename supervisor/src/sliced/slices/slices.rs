@@ -8,6 +8,7 @@ use bubble::region::{Progress, Spec, pass};
 use bubble::shared::{SliceStats, state};
 use tracee::ExitStatus;
 
+use super::lost::{begin_again, why};
 use super::passes::Passes;
 use super::recording::Recording;
 use crate::app::{is_running_child, kill, wait_for_killed};
@@ -16,9 +17,6 @@ use crate::command::CallLimit;
 use crate::report::{Ran, Statistics, What};
 use crate::run_memory::{ClaimedSlot, RunMemory};
 use crate::sliced::log;
-
-/// How often a slice is begun again before the run fails.
-const MAX_ATTEMPTS: u32 = 2;
 
 struct RunningSlice {
     number: u64,
@@ -107,6 +105,11 @@ impl Slices {
     /// Whether any runs, so that waiting for one makes sense.
     pub fn any_running(&self) -> bool {
         !self.running.is_empty()
+    }
+
+    /// How many have begun, how many wait for others, since when those run that do, and how many may.
+    pub fn counts(&self) -> (u64, usize, impl Iterator<Item = Moment>, usize) {
+        (self.next, self.due.len(), self.running.iter().map(|slice| slice.since), self.limit)
     }
 
     /// The next slice, whose process is `pid`. It isn't yet the one that is recorded.
@@ -252,7 +255,7 @@ impl Slices {
             let until = Moment::now();
             statistics.ran(Ran { slice: *number, from: std::mem::replace(since, until), until, what });
             if is_lost {
-                return begin_again(*number, slot, &mut self.lost, state::RELEASED, exit);
+                return begin_again(*number, slot, &mut self.lost, state::RELEASED, exit).map(|()| Ended::Again);
             }
             let RunningSlice { number, slot, .. } = self.running.swap_remove(at);
             let finished = match &mut self.passes {
@@ -263,7 +266,7 @@ impl Slices {
         }
         let waiting = self.recording.iter().chain(self.due.iter().map(|(recording, _)| recording));
         if let Some(slice) = waiting.into_iter().find(|slice| slice.slot.take_process(pid)) {
-            return begin_again(slice.number, &slice.slot, &mut self.lost, state::BOOTING, exit);
+            return begin_again(slice.number, &slice.slot, &mut self.lost, state::BOOTING, exit).map(|()| Ended::Again);
         }
         match &self.death_checkpoint {
             Some(death_checkpoint)
@@ -356,42 +359,5 @@ impl Slices {
             kill(pid);
             self.ending.insert(pid);
         }
-    }
-}
-
-/// A slice's process has ended before its result was complete: the slice is tried again if that is possible.
-fn begin_again(
-    slice: u64,
-    slot: &ClaimedSlot,
-    lost: &mut BTreeMap<u64, String>,
-    from: u32,
-    exit: ExitStatus,
-) -> Result<Ended, Failure> {
-    let report = why(slot, exit);
-    log::is_lost(slice, &report);
-    let first = lost.entry(slice).or_insert_with(|| report.clone());
-    // The second pass is none.
-    let most = MAX_ATTEMPTS + u32::from(matches!(slot.pass(), pass::LOOKS | pass::WATCHES));
-    if slot.checkpoint().is_some() && slot.attempts() < most && slot.may_be_tried_again() {
-        slot.begin_again(from);
-        return Ok(Ended::Again);
-    }
-    let report = match slot.attempts() + 1 {
-        1 => report,
-        tried if *first == report => format!("{report} (it was tried {tried} times)"),
-        tried => format!("{report} (it was tried {tried} times; the first time: {first})"),
-    };
-    Err(Failure::Slice { slice, report })
-}
-
-/// Why a slice has not finished.
-fn why(slot: &ClaimedSlot, exit: ExitStatus) -> String {
-    match (slot.state(), exit) {
-        (state::FAILED, _) => slot.report(),
-        (state::BOOTING, ExitStatus::Code(code)) => match slot.steps.failed(code) {
-            Some(step) => format!("it could not be taken over: it failed to {step}"),
-            None => format!("it ended with {code} while it was being taken over"),
-        },
-        (_, exit) => format!("its process ended by itself ({exit}) before its result was complete"),
     }
 }
