@@ -19,12 +19,12 @@ headers=$(readelf --wide --program-headers "$part")
 ! readelf --wide --dynamic "$part" | grep -q NEEDED || fail "the file needs libraries"
 grep -q 'DYN' <<< "$headers" || fail "the file isn't position-independent, so it can't be mapped into an app"
 
-# It works where nothing else is: in both modes, without an environment, on itself.
-expected=$(env -i "$(realpath "$part")" --version)
+# It works in both modes, without an environment.
+version=$(env -i "$(realpath "$part")" --version)
 for mode in 0 1; do
-    told=$(env -i "$(realpath "$part")" -sp $mode -t icount2 -- "$(realpath "$part")" --version 2>&1) || fail "-sp $mode: $told"
-    [[ $told == "$expected"$'\n'"Total Count: "[0-9]* ]] || fail "-sp $mode: $told"
+    told=$(env -i "$(realpath "$part")" -sp $mode -t icount2 -- /bin/echo said 2>&1) || fail "-sp $mode: $told"
+    [[ $told == said$'\n'"Total Count: "[0-9]* ]] || fail "-sp $mode: $told"
 done
 mv -f "$part" "$to"
 trap - EXIT
-echo "$to: $expected, $(stat -c %s "$to") bytes, static"
+echo "$to: $version, $(stat -c %s "$to") bytes, static"

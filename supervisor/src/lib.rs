@@ -41,6 +41,11 @@ use crate::command::detach::detach;
 use crate::command::{ChosenTool, cli, image, own_limits};
 use crate::processes::run;
 
+/// The command line, for what is made of it: a page of the manual, completions. Names have two dashes in it, as clap writes them.
+pub fn command_line() -> clap::Command {
+    cli::command()
+}
+
 /// Plays the control process: reads the command line, does what it asks for, and returns the exit status.
 ///
 /// `tools` are those of the image that this program is; `args` are the process's arguments, name first.

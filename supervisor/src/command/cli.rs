@@ -281,7 +281,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
 }
 
 /// The command line for clap: a value may be `-5`, which is wrong everywhere and then told as such.
-fn command() -> clap::Command {
+pub fn command() -> clap::Command {
     Arguments::command().mut_args(|arg| match arg.get_action().takes_values() && !arg.is_positional() {
         true => arg.allow_negative_numbers(true),
         false => arg,

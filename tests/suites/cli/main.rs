@@ -4,6 +4,7 @@ mod descriptors;
 mod detaching;
 mod limits;
 mod messages;
+mod packaging;
 mod records;
 mod results;
 mod slices;
