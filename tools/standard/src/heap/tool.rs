@@ -225,11 +225,12 @@ impl HeapProfile {
 
 /// Where a caller is: routine and distance, source line.
 fn place(images: &Images, address: AppPc) -> String {
-    let routine = images.routine_at(address);
+    // A return address is behind the call, which may be the last thing of its routine.
+    let call = AppPc(address.0.wrapping_sub(1));
+    let routine = images.routine_at(call);
     let name = routine.map(|routine| format!("{}+{:#x}", routine.demangled(), address.0 - routine.address().0));
     let name = name.unwrap_or_else(|| format!("{:#x}", address.0));
-    // A return address is behind the call.
-    let line = images.line_at(AppPc(address.0 - 1)).filter(|line| line.line != 0);
+    let line = images.line_at(call).filter(|line| line.line != 0);
     line.map_or(name.clone(), |line| format!("{name} ({line})"))
 }
 

@@ -122,7 +122,9 @@ fn enters(local: &mut Local, number: u64, stack_pointer: u64, a: u64, b: u64, c:
     calls.0 += 1;
     bytes.0 = bytes.0.wrapping_add(ROUTINES[called.number].1.size(called.args));
     let caller = memory::read_word(stack_pointer).map_or(AppPc(0), AppPc);
-    match (local.images.routine_at(caller), local.images.at(caller)) {
+    // It is behind the call, which may be the last thing of its routine.
+    let call = AppPc(caller.0.wrapping_sub(1));
+    match (local.images.routine_at(call), local.images.at(call)) {
         (Some(routine), _) => {
             let offset = caller.0 - routine.address().0;
             writeln!(local.stream, "{called} from {}+{offset:#x}", routine.demangled());

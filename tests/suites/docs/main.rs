@@ -1,5 +1,7 @@
 //! The documentation against what it documents: options, names in the report, dependencies, links, and README's numbers.
 
+mod manual;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,7 @@ fn read(path: &str) -> String {
 /// README, what lies beside it, and all pages of `docs`.
 fn pages() -> Vec<PathBuf> {
     let in_folder = |folder: PathBuf| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let all = in_folder(root()).chain(in_folder(root().join("docs")));
+    let all = in_folder(root()).chain(in_folder(root().join("docs"))).chain(in_folder(root().join("docs/manual")));
     all.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
 }
 
@@ -269,7 +271,9 @@ fn named(page: &str, tree: &[String]) -> Vec<(String, Option<String>)> {
     let crates = ["api", "bubble", "engine", "isa", "machine", "standard", "tracee", "translator"];
     let paths = words.filter_map(|word| {
         let (path, item) = word.split_once("::").map_or((word, None), |(path, item)| (path, Some(item)));
-        let (path, item) = (path.trim_end_matches(['.', ':', '/']), item.map(|item| item.trim_end_matches(['.', ':'])));
+        // `words/words.c:51` is a line of it.
+        let path = path.split_once(':').filter(|(path, _)| path.contains('/')).map_or(path, |(path, _)| path);
+        let (path, item) = (path.trim_end_matches(['.', '/']), item.map(|item| item.trim_end_matches(['.', ':'])));
         let ending = path.rsplit_once('.').map(|(_, ending)| ending);
         let is_file = ending.is_some_and(|ending| ENDINGS.contains(&ending));
         let is_folder =
@@ -328,10 +332,20 @@ fn every_path_that_is_named_exists() {
 
 #[test]
 fn every_page_can_be_found_from_readme() {
-    let readme = read("README.md");
-    let linked: BTreeSet<PathBuf> = links(&readme).iter().map(|link| root().join(link)).collect();
-    for page in pages().into_iter().filter(|page| !page.ends_with("README.md")) {
-        assert!(linked.contains(&page), "README.md doesn't link to {}", page.display());
+    let mut found = BTreeSet::from([root().join("README.md")]);
+    let mut new: Vec<PathBuf> = found.iter().cloned().collect();
+    while let Some(page) = new.pop() {
+        let text = fs::read_to_string(&page).unwrap();
+        let linked =
+            links(&text).into_iter().filter_map(|link| link.split('#').next().filter(|file| file.ends_with(".md")));
+        // A book's table of contents would lead everywhere.
+        let linked = linked.filter(|file| !file.ends_with("SUMMARY.md"));
+        let linked = linked.filter_map(|file| page.parent().unwrap().join(file).canonicalize().ok());
+        new.extend(linked.filter(|page| found.insert(page.clone())).collect::<Vec<_>>());
+    }
+    for page in pages().into_iter().filter(|page| !page.ends_with("SUMMARY.md")) {
+        let page = page.canonicalize().unwrap();
+        assert!(found.contains(&page), "nobody who begins at README.md comes to {}", page.display());
     }
 }
 
