@@ -53,6 +53,22 @@ struct Parked {
     counts: Counts,
 }
 
+impl Parked {
+    /// With what another one has executed.
+    fn add(&mut self, other: Self) {
+        let mut sums: BTreeMap<(u32, u32), (SpaceId, u64)> = BTreeMap::new();
+        for (space, number, count) in std::mem::take(&mut self.counters).into_iter().chain(other.counters) {
+            let (_, sum) = sums.entry((space as u32, number)).or_insert((space, 0));
+            *sum = sum.wrapping_add(count);
+        }
+        self.counters = sums.into_iter().map(|((_, number), (space, sum))| (space, number, sum)).collect();
+        for ((first, code, tools), count) in other.counts.uncounted {
+            let sum = self.counts.uncounted.entry((first, code, tools)).or_default();
+            *sum = sum.wrapping_add(count);
+        }
+    }
+}
+
 #[derive(Default)]
 struct Counts {
     /// Executions that no counter stands for, by first pc, code, and the tools that want to know.
@@ -101,7 +117,7 @@ pub(crate) fn retire(own: &Tables) {
     }
 }
 
-/// What is executed from now on is another thread's, whose counts go on. Those of thread `from` are put away, or, if it has ended and nothing wants them any more, forgotten. Only while translated
+/// What is executed from now on is another thread's, whose counts go on. Those of thread `from` are put away; `None`: it has ended, and they are only asked for by [`of_all`]. Only while translated
 /// code doesn't run. It takes some microseconds for 10,000 blocks.
 pub fn switch(from: Option<u64>, to: u64) {
     let mut away = Parked { counters: Vec::new(), counts: std::mem::take(&mut *counts()) };
@@ -116,8 +132,9 @@ pub fn switch(from: Option<u64>, to: u64) {
     });
     CURRENT.store(to, Ordering::Relaxed);
     let mut parked = parked();
-    if let Some(from) = from {
-        parked.insert(from, away);
+    match from {
+        Some(from) => drop(parked.insert(from, away)),
+        None => parked.entry(ENDED).or_default().add(away),
     }
     let Parked { counters, counts: of_thread } = parked.remove(&to).unwrap_or_default();
     *counts() = of_thread;
@@ -125,6 +142,14 @@ pub fn switch(from: Option<u64>, to: u64) {
         // SAFETY: see `counter`.
         unsafe { *counter(space, number) = count };
     }
+}
+
+/// Does something that asks for counts, and is told those of all threads, also where they are counted by thread for others.
+pub fn of_all<R>(work: impl FnOnce() -> R) -> R {
+    let before = ASKED.swap(ALL, Ordering::Relaxed);
+    let result = work();
+    ASKED.store(before, Ordering::Relaxed);
+    result
 }
 
 /// Does something that asks for counts, and is told those of a thread that isn't executed.
@@ -146,8 +171,12 @@ pub fn by<R>(tools: u32, work: impl FnOnce() -> R) -> R {
 /// Whose counts are asked for.
 static ASKING: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// The thread whose counts are asked for, and one; 0: that which is executed.
+/// The thread whose counts are asked for, and one; 0: that which is executed; [`ALL`].
 static ASKED: AtomicU64 = AtomicU64::new(0);
+/// All threads, in place of the number of one and one.
+const ALL: u64 = u64::MAX;
+/// Threads that have ended, in place of the number of one.
+const ENDED: u64 = u64::MAX - 2;
 
 fn parked() -> MutexGuard<'static, BTreeMap<u64, Parked>> {
     PARKED.lock().unwrap_or_else(PoisonError::into_inner)
@@ -218,16 +247,22 @@ pub fn visit(mut visit: impl FnMut(u64, &[u8], u64)) {
             visit(first, code, count);
         }
     };
-    match ASKED.load(Ordering::Relaxed).checked_sub(1) {
-        Some(thread) => visit_parked(thread, &mut of_asking),
-        None => {
-            for_each_space(|space, tables| visit_space(space, tables, &mut of_asking));
-            counts().visit(&mut of_asking);
-        }
+    let asked = ASKED.load(Ordering::Relaxed);
+    let others: Vec<u64> = match asked {
+        0 => Vec::new(),
+        ALL => parked().keys().copied().collect(),
+        number => vec![number - 1],
+    };
+    if matches!(asked, 0 | ALL) {
+        for_each_space(|space, tables| visit_space(space, tables, &mut of_asking));
+        counts().visit(&mut of_asking);
     }
-    let thread = ASKED.load(Ordering::Relaxed).checked_sub(1).unwrap_or_else(|| CURRENT.load(Ordering::Relaxed));
+    others.iter().for_each(|thread| visit_parked(*thread, &mut of_asking));
+    let current = CURRENT.load(Ordering::Relaxed);
     let told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    for (first, code, count) in told.get(&thread).into_iter().flatten() {
+    // Of all, also those that were told of threads that have ended since.
+    let is_asked = |thread: u64| asked == ALL || thread == asked.checked_sub(1).unwrap_or(current);
+    for (first, code, count) in told.iter().filter(|(thread, _)| is_asked(**thread)).flat_map(|(_, told)| told) {
         visit(*first, code, count.wrapping_neg());
     }
 }

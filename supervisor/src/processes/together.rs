@@ -26,24 +26,13 @@ pub fn check(tools: &[(&ToolInfo, Sees)]) -> Result<(), String> {
     if let Some((ToolInfo { name, .. }, _)) = changes {
         return Err(format!("tool {name} changes the app, which the others would see: run it alone"));
     }
-    differ(
-        tools,
-        |_, sees| sees.each_repetition,
-        |name, other| {
-            format!(
-                "tool {name} sees each repetition of a string instruction, and tool {other} one instruction: say the same for both, as with `--repeat each` (or `once`) behind each -t, or run them one by one"
-            )
-        },
-    )?;
-    differ(
-        tools,
-        |_, sees| sees.each_thread,
-        |name, other| {
-            format!(
-                "tool {name} sees each thread by itself, and tool {other} all together: say the same for both, as with `--threads`, or run them one by one"
-            )
-        },
-    )?;
+    let sees = |each: bool| tools.iter().find(|(_, sees)| sees.each_repetition == each);
+    if let (Some((each, _)), Some((once, _))) = (sees(true), sees(false)) {
+        return Err(format!(
+            "tool {} sees each repetition of a string instruction, and tool {} one instruction: say the same for both, as with `--repeat each` (or `once`) behind each -t, or run them one by one",
+            each.name, once.name
+        ));
+    }
     one(
         tools,
         |info| info.has_first_pass,
@@ -67,19 +56,6 @@ pub fn check(tools: &[(&ToolInfo, Sees)]) -> Result<(), String> {
     match outputs.iter().enumerate().find(is_twice) {
         Some((_, path)) => Err(format!("two tools are to print to {}: name a file for each", path.display())),
         None => Ok(()),
-    }
-}
-
-/// Fails if that isn't the same of all; `why` is told one of which it is so, and one of which it isn't.
-fn differ(
-    tools: &[(&ToolInfo, Sees)],
-    is_so: impl Fn(&ToolInfo, &Sees) -> bool,
-    why: impl Fn(&str, &str) -> String,
-) -> Result<(), String> {
-    let find = |so: bool| tools.iter().find(|(info, sees)| is_so(info, sees) == so);
-    match (find(true), find(false)) {
-        (Some((a, _)), Some((b, _))) => Err(why(a.name, b.name)),
-        _ => Ok(()),
     }
 }
 
@@ -129,8 +105,6 @@ mod tests {
         assert_eq!(check(&[(&PLAIN, each.clone()), (&PLAIN, each.clone())]), Ok(()));
         let other = ToolInfo { name: "other", ..PLAIN };
         assert!(refused(own(), (&other, each)).starts_with("tool other sees each repetition"));
-        let each = Sees { each_thread: true, ..Sees::default() };
-        assert!(refused((&other, each), own()).starts_with("tool other sees each thread"));
         for info in [
             ToolInfo { has_first_pass: true, ..PLAIN },
             ToolInfo { writes_stream: true, ..PLAIN },

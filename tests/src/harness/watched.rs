@@ -18,7 +18,7 @@ pub struct Watched<'a> {
     pub rounds: u64,
     /// A native run of it, which all others are to be like.
     pub native: &'a Outcome,
-    /// The seed of what the tools `random` and `counting` look at: `SEED` of the environment, or the round.
+    /// The seed of what the tool `random` looks at: `SEED` of the environment, or the round.
     pub seed: u64,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Watched<'a> {
         let mut command = vec![image.into()];
         command.extend(switches::options().into_iter().map(Into::into));
         command.extend(words.map(Into::into));
-        if ["random", "counting"].contains(&tool.split(' ').next().unwrap_or_default()) {
+        if tool.split(' ').next() == Some("random") && !tool.contains("counting") {
             command.extend(["--seed".into(), self.seed.to_string().into()]);
         }
         command.extend(["-o".into(), out.clone().into(), "--".into()]);

@@ -86,7 +86,6 @@ fn what_does_not_go_together_is_told_before_the_app_starts() {
     let app = ["--", "/bin/sh", "-c", "echo started >&2"];
     for (tools, words) in [
         (&["-t", "mix", "-t", "cache"][..], &["tool cache sees each repetition", "tool mix", "--repeat"][..]),
-        (&["-t", "icount2", "--threads", "1", "-t", "mix"], &["tool icount2 sees each thread", "--threads"]),
         (&["-t", "heap", "-t", "heap"], &["heap and heap", "one by one"]),
         (&["-t", "itrace", "-o", "/dev/null", "-t", "calltrace", "-o", "/dev/null"], &["itrace and calltrace"]),
         (&["-t", "icount2", "-o", "/tmp/same", "-t", "icount1", "-o", "/tmp/same"], &["/tmp/same", "a file for each"]),

@@ -101,13 +101,12 @@ fn check(guest: &'static Guest) -> Result<(), Stop> {
             }
         }
     }
-    if has_threads(guest) {
-        return Ok(());
-    }
-    // Which blocks are counted is each tool's own.
-    let alone = watched.seen("counting", "-sp 0")?;
+    // Which blocks are counted is each tool's own, and whether by thread.
+    let other = if has_threads(guest) { "random --threads 2" } else { "counting" };
+    let beside = format!("{other} --seed {} -o /dev/null -t counting --seed {}", watched.seed + 1, watched.seed);
+    let alone = watched.seen(&format!("counting --seed {}", watched.seed), "-sp 0")?;
     for way in ["-sp 0", "-sp 1 -spmsec 5"] {
-        if watched.seen(&beside(&watched, "counting"), way)? != alone {
+        if watched.seen(&beside, way)? != alone {
             return Err(format!("SEED={}, {way}: counts other blocks than alone", watched.seed).into());
         }
     }

@@ -5,7 +5,7 @@
 use standard_tools::{
     AllCache, Bbv, Blocks, BranchPredictor, Branches, CacheProfile, CallTrace, Callgrind, ChampSim, CmpCache, Coverage,
     DCache, Edges, Footprint, HeapProfile, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing,
-    Opcodes, Reuse, SimPoints, Strace,
+    Opcodes, Reuse, SimPoints, Stacks, Strace,
 };
 
 mod new_tool;
@@ -31,6 +31,7 @@ superpin_tool::image!(
     Mix,
     Hot,
     Callgrind,
+    Stacks,
     Blocks,
     Edges,
     Coverage,

@@ -135,12 +135,17 @@ pub fn find<'a, 'o>(tools: &'a [Entry], args: &'o [&'o OsStr]) -> Result<Vec<Fou
 /// # Safety
 /// This is a taken-over process: LOCAL is mapped and unused. Called once.
 pub unsafe fn inject_all(tools: &[Found<'_, '_>], slice: SliceInfo, first: &AppThread) -> Made<dyn RunningTool> {
-    let sizes: Vec<usize> = tools.iter().map(|(entry, _)| entry.local_size).collect();
-    let shares = Share::of(&sizes)?;
-    let members = tools.iter().zip(shares).map(|((entry, options), share)| {
+    if let [(entry, options)] = tools {
+        // SAFETY: the caller's promise.
+        return unsafe { (entry.inject)(options, slice, first, Share::ALONE) };
+    }
+    let sees_each = |(entry, options): &Found<'_, '_>| (entry.sees)(options).is_some_and(|sees| sees.each_thread);
+    let asked: Vec<(usize, bool)> = tools.iter().map(|tool| (tool.0.local_size, sees_each(tool))).collect();
+    let shares = Share::of(&asked)?;
+    let members = tools.iter().zip(asked).zip(shares).map(|(((entry, options), (_, each_thread)), share)| {
         // SAFETY: the caller's promise; shares have nothing in common.
         let tool = unsafe { (entry.inject)(options, slice, first, share) }?;
-        Ok(Member { tool, share })
+        Ok(Member { tool, share, each_thread })
     });
     Ok(together(members.collect::<Result<_, String>>()?))
 }

@@ -82,6 +82,12 @@ impl<F> CallStack<F> {
         self.now = before.wrapping_add(next.now);
     }
 
+    /// The same with something else noted.
+    pub fn map<G>(self, mut change: impl FnMut(F) -> G) -> CallStack<G> {
+        let change = |Frame { stack_pointer, entered, data }| Frame { stack_pointer, entered, data: change(data) };
+        CallStack { frames: self.frames.into_iter().map(change).collect(), unwound: self.unwound, now: self.now }
+    }
+
     /// The app has ended: the routines that it was in are left.
     pub fn end(self, mut left: impl FnMut(Frame<F>, u64)) {
         let now = self.now;

@@ -1,11 +1,11 @@
 //! Tools that add up what was executed and what was accessed.
 //!
-//! * `mix`: instructions by kind and place. `hot`: routines, loops and lines. `callgrind`: calls, too. `blocks`: how often each was executed. `coverage`: blocks, as drcov writes them. `edges`: from where to where the app went, with a `log`. `intervals`: blocks by intervals of the run, for SimPoint (`bbv`), and which intervals stand for the run (`simpoints`).
+//! * `mix`: instructions by kind and place. `hot`: routines, loops and lines. `calls`: who has called whom (`callgrind`, `stacks`). `blocks`: how often each was executed. `coverage`: blocks, as drcov writes them. `edges`: from where to where the app went, with a `log`. `intervals`: blocks by intervals of the run, for SimPoint (`bbv`), and which intervals stand for the run (`simpoints`).
 //! * `footprint`: memory that was touched. `reuse`: how much else was touched since the last time, a `stack` of lines. Both see `accesses`.
 //! * `places`: images, routines and lines of addresses. `sources`: the text of lines.
 
 mod blocks;
-mod callgrind;
+mod calls;
 mod coverage;
 mod edges;
 mod footprint;
@@ -19,7 +19,7 @@ pub(crate) mod sources;
 mod stack;
 
 pub use blocks::Blocks;
-pub use callgrind::Callgrind;
+pub use calls::{Callgrind, Stacks};
 pub use coverage::Coverage;
 pub use edges::Edges;
 pub use footprint::Footprint;

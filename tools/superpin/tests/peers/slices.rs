@@ -6,7 +6,7 @@ use superpin_tool::testing::Runs;
 use super::programs::SUPERPIN;
 
 /// Tools with options. Each commit's run has some of them.
-const TOOLS: [&str; 16] = [
+const TOOLS: [&str; 17] = [
     "champsim",
     "calltrace --arguments 2 --returns",
     "malloctrace",
@@ -14,6 +14,7 @@ const TOOLS: [&str; 16] = [
     "hot --top 0 --code 2",
     "blocks --top 0",
     "callgrind",
+    "stacks",
     "edges --top 0",
     "coverage --text",
     "bbv --interval 10000",

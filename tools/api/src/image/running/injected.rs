@@ -122,7 +122,7 @@ pub unsafe fn inject<T: Tool>(
     }
     let place = share.local as *mut T::Local;
     // SAFETY: the region is mapped, large and aligned enough, and nothing else lives there.
-    let locals = unsafe { Locals::new(&tool, place, slice, ThreadInfo::of(first), share.is_first()) };
+    let locals = unsafe { Locals::new(&tool, place, slice, ThreadInfo::of(first), share.switches_counts) };
     let drain = T::drain as *const () as u64;
     Ok(Injected { tool, locals, share, slice, drain, told: RefCell::default(), changes: None })
 }

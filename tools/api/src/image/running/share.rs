@@ -17,6 +17,8 @@ pub struct Share {
     pub first_register: u8,
     /// How many it has.
     pub registers: u8,
+    /// When another thread has the turn it has the counts of blocks be that one's: the first tool that sees each thread by itself does.
+    pub switches_counts: bool,
 }
 
 impl Share {
@@ -24,22 +26,25 @@ impl Share {
     pub const ROOM: u64 = LOCAL.size - PREFIX.size - FIRST_PASS.size;
 
     /// The only tool's.
-    pub const ALONE: Self = Self { local: LOCAL.start, tool: 1, first_register: 0, registers: KEPT as u8 };
+    pub const ALONE: Self =
+        Self { local: LOCAL.start, tool: 1, first_register: 0, registers: KEPT as u8, switches_counts: true };
 
-    /// Those of several tools whose local states have these sizes, at most [`MOST_TOOLS`] of them.
+    /// Those of several tools, at most [`MOST_TOOLS`] of them: the size of the local state, and whether it sees each thread by itself.
     ///
     /// # Errors
     /// If the local states don't fit.
-    pub fn of(sizes: &[usize]) -> Result<Vec<Self>, String> {
+    pub fn of(tools: &[(usize, bool)]) -> Result<Vec<Self>, String> {
         /// The most that a local state may ask for: see `inject`.
         const ALIGNMENT: u64 = 4096;
-        let registers = (KEPT / sizes.len().max(1)) as u8;
+        let registers = (KEPT / tools.len().max(1)) as u8;
+        let switches = tools.iter().position(|(_, each_thread)| *each_thread);
         let mut used = 0;
         let mut shares = Vec::new();
-        for (index, size) in sizes.iter().enumerate() {
+        for (index, (size, _)) in tools.iter().enumerate() {
             let local = LOCAL.start + used;
             used += (*size as u64).next_multiple_of(ALIGNMENT);
-            shares.push(Self { local, tool: 1 << index, first_register: index as u8 * registers, registers });
+            let (first_register, switches_counts) = (index as u8 * registers, switches == Some(index));
+            shares.push(Self { local, tool: 1 << index, first_register, registers, switches_counts });
         }
         if used > Self::ROOM {
             return Err(format!(
@@ -47,11 +52,6 @@ impl Share {
             ));
         }
         Ok(shares)
-    }
-
-    /// Whether it is the first tool's.
-    pub fn is_first(&self) -> bool {
-        self.tool == 1
     }
 }
 
@@ -61,13 +61,13 @@ mod tests {
 
     #[test]
     fn shares_have_nothing_in_common() {
-        let shares = Share::of(&[8, 5000, 0, 1]).unwrap();
+        let shares = Share::of(&[(8, false), (5000, true), (0, true), (1, false)]).unwrap();
         assert_eq!(shares.iter().map(|share| share.local - LOCAL.start).collect::<Vec<_>>(), [0, 4096, 12288, 12288]);
         assert_eq!(shares.iter().map(|share| share.tool).collect::<Vec<_>>(), [1, 2, 4, 8]);
         let registers: Vec<_> = shares.iter().map(|share| (share.first_register, share.registers)).collect();
         assert_eq!(registers, [(0, 4), (4, 4), (8, 4), (12, 4)]);
-        assert!(shares[0].is_first() && !shares[1].is_first());
-        assert!(Share::of(&[Share::ROOM as usize, 1]).is_err());
-        assert_eq!(Share::of(&[8]).unwrap(), [Share::ALONE]);
+        assert!(shares.iter().map(|share| share.switches_counts).eq([false, true, false, false]));
+        assert!(Share::of(&[(Share::ROOM as usize, false), (1, false)]).is_err());
+        assert_eq!(Share::of(&[(8, true)]).unwrap(), [Share::ALONE]);
     }
 }

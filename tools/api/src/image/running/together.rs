@@ -28,14 +28,14 @@ pub struct Member {
     pub tool: Box<dyn RunningTool>,
     /// What of the process it has.
     pub share: Share,
+    /// It sees each thread by itself.
+    pub each_thread: bool,
 }
 
-/// Tools that look at one run; one alone is itself.
-pub fn together(mut members: Vec<Member>) -> Box<dyn RunningTool> {
-    match members.len() {
-        1 => members.remove(0).tool,
-        count => Box::new(Together { members, words: RefCell::new(vec![Vec::new(); count]) }),
-    }
+/// Tools that look at one run.
+pub fn together(members: Vec<Member>) -> Box<dyn RunningTool> {
+    let words = RefCell::new(vec![Vec::new(); members.len()]);
+    Box::new(Together { members, words })
 }
 
 struct Together {
@@ -54,11 +54,13 @@ impl Together {
         engine::stream::take(|words| self.drain(words));
     }
 
-    /// Has each tool do something that may ask for counts of blocks.
-    fn each(&self, act: impl Fn(&dyn RunningTool)) {
-        for Member { tool, share } in &self.members {
-            block_counts::by(share.tool, || act(&**tool));
-        }
+    /// Has a tool do something that may ask for counts of blocks.
+    fn ask<R>(&self, Member { tool, share, each_thread }: &Member, act: impl FnOnce(&dyn RunningTool) -> R) -> R {
+        let are_by_thread = self.members.iter().any(|member| member.each_thread);
+        block_counts::by(share.tool, || match are_by_thread && !each_thread {
+            true => block_counts::of_all(|| act(&**tool)),
+            false => act(&**tool),
+        })
     }
 }
 
@@ -147,7 +149,7 @@ impl RunningTool for Together {
 
     fn thread_ends(&self) {
         self.take_words();
-        self.each(|tool| tool.thread_ends());
+        self.members.iter().for_each(|member| self.ask(member, |tool| tool.thread_ends()));
     }
 
     fn wants_threads(&self) -> bool {
@@ -169,14 +171,12 @@ impl RunningTool for Together {
     }
 
     fn begin_anew(&self) {
-        self.each(|tool| tool.begin_anew());
+        self.members.iter().for_each(|member| self.ask(member, |tool| tool.begin_anew()));
     }
 
     fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
         self.take_words();
-        joined::join(out, &self.members, |Member { tool, share }, out| {
-            block_counts::by(share.tool, || tool.finish(out))
-        })
+        joined::join(out, &self.members, |member, out| self.ask(member, |tool| tool.finish(out)))
     }
 }
 

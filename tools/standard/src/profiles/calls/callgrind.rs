@@ -12,7 +12,7 @@ use superpin_tool::{
     SliceInfo, ThreadInfo, ThreadPath, Threads, Tool, Trace, memory,
 };
 
-use super::places::Places;
+use crate::profiles::places::Places;
 use crate::repeat::RepeatOption;
 
 /// Options.
