@@ -3,6 +3,8 @@
 //! Named here because the control process reads their names and the engine obeys them. Linking, sharing and the length of
 //! traces have settings of their own.
 
+use std::time::Duration;
+
 /// An optimisation. The explanations say what is done instead when it is off.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,8 +135,8 @@ impl Optimisation {
     }
 }
 
-/// Milliseconds of a slice from which on [`Optimisation::TargetMap`] pays in it.
-pub const TARGETS_FROM_MS: u64 = 200;
+/// Length of a slice from which on [`Optimisation::TargetMap`] pays in it.
+pub const TARGETS_FROM: Duration = Duration::from_millis(200);
 
 /// Which optimisations are off. As a number: one bit for each.
 #[repr(transparent)]

@@ -14,7 +14,7 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use super::environment::Environment;
 use super::region::RegionOptions;
-use super::settings::{CallLimit, ReportTarget, Settings, ToolInfo};
+use super::settings::{CallLimit, ReportTarget, Settings, SliceLength, ToolInfo};
 use super::watch::{AppPlace, LogTarget, StopTarget, Watch};
 use chosen::Chosen;
 use words::{single_dashes, split};
@@ -56,9 +56,9 @@ struct Arguments {
     /// Run in parallel slices (1) or serially (0)
     #[arg(long = "sp", value_name = "0|1", default_value = "0", value_parser = switch, action = ArgAction::Set)]
     sp: bool,
-    /// Length of a slice in milliseconds of the app's CPU time, without what copying its pages for slices costs
-    #[arg(long = "spmsec", value_name = "MS", default_value_t = 1000, value_parser = within(1_u64, 86_400_000))]
-    spmsec: u64,
+    /// Length of a slice in milliseconds of the app's CPU time, without what copying its pages for slices costs; auto: as short as costs little
+    #[arg(long = "spmsec", value_name = "MS|auto", default_value = "auto", value_parser = SliceLength::parse)]
+    spmsec: SliceLength,
     /// Slices that run at the same time; the app waits at the limit
     #[arg(long = "spmp", value_name = "N", default_value_t = 8, value_parser = within(1_u64, 128))]
     spmp: u64,
@@ -243,7 +243,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     }
     Ok(Request::Run(Box::new(Settings {
         sliced: parsed.sp,
-        slice_ms: parsed.spmsec,
+        slice_length: parsed.spmsec,
         max_running: parsed.spmp as usize,
         call_limit: parsed.spsysrecs.map_or(CallLimit::Stops(MOST_STOPS), CallLimit::Calls),
         grace_ms: parsed.spgrace * if parsed.check_tool { CHECKED_TAKES } else { 1 },

@@ -35,5 +35,5 @@ pub use environment::Environment;
 pub use image::{ImageSegment, ToolImage};
 pub use inherited::{Inherited, names_stdout};
 pub use misspelt::did_you_mean;
-pub use settings::{CallLimit, ChosenTool, ReportTarget, Sees, Settings, ToolInfo};
+pub use settings::{CallLimit, ChosenTool, ReportTarget, Sees, Settings, SliceLength, ToolInfo};
 pub use watch::{Addresses, LogTarget, Watch, is_stderr};

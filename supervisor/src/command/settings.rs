@@ -65,6 +65,46 @@ pub enum ReportTarget {
     File(PathBuf),
 }
 
+/// How long slices are, in CPU time of the app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SliceLength {
+    /// So long.
+    Fixed(Duration),
+    /// As fits what they cost.
+    Auto,
+}
+
+impl SliceLength {
+    /// Reads `auto`, or milliseconds.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match (text, text.parse::<u64>()) {
+            ("auto", _) => Ok(Self::Auto),
+            (_, Ok(milliseconds @ 1..=86_400_000)) => Ok(Self::Fixed(Duration::from_millis(milliseconds))),
+            _ => Err("must be a whole number from 1 to 86400000, or auto".into()),
+        }
+    }
+
+    /// The longest that one may be.
+    pub fn most(self) -> Duration {
+        match self {
+            Self::Fixed(time) => time,
+            Self::Auto => Duration::from_secs(1),
+        }
+    }
+}
+
+impl std::fmt::Display for SliceLength {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fixed(time) => write!(f, "{}", time.as_millis()),
+            Self::Auto => f.write_str("auto"),
+        }
+    }
+}
+
 /// How many system calls a slice replays at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallLimit {
@@ -81,8 +121,8 @@ pub struct Settings {
     pub ends_app: bool,
     /// Slices (true) or serial (false).
     pub sliced: bool,
-    /// Length of a slice in milliseconds of the app's CPU time.
-    pub slice_ms: u64,
+    /// Length of a slice.
+    pub slice_length: SliceLength,
     /// Slices that may run at the same time.
     pub max_running: usize,
     /// System calls that a slice replays at most.

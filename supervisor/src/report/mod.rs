@@ -31,6 +31,7 @@ mod write;
 pub use boundary::Boundary;
 pub use live::LiveStatus;
 pub use output::Output;
+pub use processors::Costs;
 pub use statistics::Statistics;
 pub use timeline::{Ran, What};
 pub use unreached::unreached;

@@ -10,6 +10,7 @@
 //! All that run at a time share the processors evenly, and the app waits where it would: before a slice for which there is no room (`-spmp`). What is left out: that processors
 //! share caches, memory and clock rates; that the app waits for something else than a processor; what the control process does beside the app.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// For so many processors the report has lines.
@@ -24,6 +25,9 @@ const LENGTHS: [u64; 7] = [50, 100, 200, 500, 1000, 2000, 5000];
 /// Less than that share of the time is no reason for more slices at a time, or shorter ones.
 const MATTERS: f64 = 0.01;
 
+/// So many slices are the last ones.
+const LAST: usize = 4;
+
 /// What a slice has cost, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slice {
@@ -31,6 +35,21 @@ struct Slice {
     app: f64,
     /// Of the slice itself.
     own: f64,
+}
+
+/// What slices have cost that have finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// How many.
+    pub finished: u32,
+    /// CPU time of the app in them.
+    pub app: Duration,
+    /// Their own.
+    pub own: Duration,
+    /// What comes with each slice however long it is: the least of the last ones. The first ones translate what all have in common.
+    pub fixed: Duration,
+    /// For so long the app has stood still where a slice ended, in the mean of all.
+    pub held: Duration,
 }
 
 /// The slices of a run.
@@ -43,6 +62,12 @@ pub struct Measured {
     fixed: f64,
     /// Of [`Slice::app`], the same.
     stopped: f64,
+    finished: u32,
+    /// Of those that have finished.
+    app: f64,
+    own: f64,
+    /// Of the last ones what comes with each.
+    last: VecDeque<Duration>,
 }
 
 /// What to expect with other options.
@@ -71,8 +96,21 @@ impl Measured {
     /// Slice `number` has run, with so much CPU time, `fixed` of which doesn't depend on its length.
     pub fn has_run(&mut self, number: u64, cpu: Duration, fixed: Duration) {
         let counted = std::mem::take(&mut self.counted);
-        self.slice(number).own += counted + cpu.as_secs_f64();
+        let own = counted + cpu.as_secs_f64();
+        self.slice(number).own += own;
+        self.finished += 1;
+        self.app += self.slice(number).app;
+        self.own += own;
+        self.last.truncate(LAST - 1);
+        self.last.push_front(fixed);
         self.fixed += fixed.as_secs_f64();
+    }
+
+    /// What those have cost that have finished. `held`: see there.
+    pub fn costs(&self, held: Duration) -> Costs {
+        let [app, own] = [self.app, self.own].map(Duration::from_secs_f64);
+        let fixed = self.last.iter().min().copied().unwrap_or_default();
+        Costs { finished: self.finished, app, own, fixed, held }
     }
 
     fn slice(&mut self, number: u64) -> &mut Slice {

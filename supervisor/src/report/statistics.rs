@@ -12,7 +12,7 @@ use bubble::region::Progress;
 use bubble::shared::SliceStats;
 
 use super::boundary::Boundary;
-use super::processors::Measured;
+use super::processors::{Costs, Measured};
 use super::timeline::{Ran, Timeline};
 use super::worth::{Doubts, Worth};
 use crate::base::{Described, Moment, Routines};
@@ -212,6 +212,12 @@ impl Statistics {
             _ => "memory equal",
         };
         ends.insert(slice, format!("{kind} {pc:#x}, {proof}"));
+    }
+
+    /// What slices have cost that have finished.
+    pub fn costs(&self) -> Costs {
+        let boundaries = u32::try_from(self.boundary_stops).unwrap_or(u32::MAX).max(1);
+        self.measured.costs(self.boundary_time / boundaries)
     }
 
     /// The tool has looked its last in this slice.

@@ -13,7 +13,7 @@ use super::processors::{Expected, PROCESSORS};
 use super::statistics::Statistics;
 use super::worth::Worth;
 use crate::base::Moment;
-use crate::command::Settings;
+use crate::command::{Settings, SliceLength};
 
 /// A share of the time that is worth a change.
 const MATTERS: f64 = 0.05;
@@ -90,7 +90,7 @@ impl Summary<'_> {
 
     /// Other slices, if they would take less time.
     fn other_slices(&self) -> Option<String> {
-        let Settings { max_running, slice_ms, .. } = self.settings;
+        let Settings { max_running, slice_length, .. } = self.settings;
         let processors = self.processors as u32;
         let now = self.statistics.measured.wall(processors, *max_running)?;
         let Expected { wall, limit, length } = self.statistics.measured.expected(processors)?;
@@ -98,7 +98,8 @@ impl Summary<'_> {
         if gain < SHORT || share(gain, now) < MATTERS {
             return None;
         }
-        let length = (length != *slice_ms).then(|| format!("-spmsec {length}"));
+        let length =
+            (*slice_length != SliceLength::Fixed(Duration::from_millis(length))).then(|| format!("-spmsec {length}"));
         let limit = (limit > *max_running).then(|| format!("-spmp {limit}"));
         let options: Vec<String> = length.into_iter().chain(limit).collect();
         let why = format!("some {} with nothing beside it, where these slices take {}", time(wall), time(now));

@@ -91,7 +91,7 @@ fn draw(summary: &Summary<'_>, process: Option<i32>) -> Result<(), Failure> {
         command: summary.of,
         tool: &settings.tool_names(),
         limit: settings.max_running,
-        length: settings.slice_ms,
+        length: settings.slice_length.to_string(),
         processors: summary.processors,
         result: summary.failure.map_or_else(|| statistics.worth().to_string(), |why| format!("none: {why}")),
         app: app.as_micros() as u64,

@@ -17,7 +17,7 @@ use bubble::map::{APP_IMAGES, CONTROL, RECORDS, RESULT, file};
 use bubble::region::{Progress, pass};
 use bubble::shared::{MAX_SLOTS, NO_SLOT, NOWHERE, RunHeader, Slot, TOOL_ARGS_BYTES, held, slot_at, state};
 use bubble::snapshot::{Contents, HEADER_AT, SnapshotHeader};
-use bubble::switches::{Off, Optimisation, TARGETS_FROM_MS};
+use bubble::switches::{Off, Optimisation, TARGETS_FROM};
 use machine::cpuid;
 use nix::errno::Errno;
 use nix::unistd::{Whence, lseek};
@@ -51,7 +51,8 @@ pub struct RunMemory {
 fn off(settings: &Settings) -> Off {
     let off = settings.off.on_this_processor();
     // Each process fills a target map for itself. Tables of IBL stubs are kept for the next slice, or the next run.
-    let is_short = if settings.sliced { settings.slice_ms < TARGETS_FROM_MS } else { settings.persist.is_some() };
+    let is_short =
+        if settings.sliced { settings.slice_length.most() < TARGETS_FROM } else { settings.persist.is_some() };
     let off = if is_short { off.and(Optimisation::TargetMap) } else { off };
     // Who counts things of its own makes calls, before which the runtime's count of instructions would have to be added up each time.
     let off = if settings.region.has_values() { off.and(Optimisation::Shards) } else { off };
@@ -301,14 +302,14 @@ fn physical_memory() -> u64 {
 pub mod tests {
     use super::*;
     use crate::command::CallLimit;
-    use crate::command::ChosenTool;
     use crate::command::Settings;
+    use crate::command::{ChosenTool, SliceLength};
 
     /// Of a short run.
     pub fn settings() -> Settings {
         Settings {
             sliced: true,
-            slice_ms: 1,
+            slice_length: SliceLength::Fixed(std::time::Duration::from_millis(1)),
             max_running: 1,
             call_limit: CallLimit::Calls(1),
             verify_calls: false,

@@ -7,8 +7,6 @@
 //! ```
 //! The order keeps the master's pause short. If the limit of running slices is reached, the master stands still before the clone.
 
-use std::time::Duration;
-
 use bubble::behind::Behind;
 use bubble::boot::RunMode;
 use bubble::end::EndKind;
@@ -52,7 +50,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(pid: i32, parent: Parent, settings: &Settings, resources: Resources<'a>) -> Self {
         let slices = Slices::new(settings.max_running, settings.call_limit, &settings.region, settings.follow);
         let master = Master::new(pid, parent, settings);
-        let turn = TurnTime::new(Duration::from_millis(settings.slice_ms));
+        let turn = TurnTime::new(settings.slice_length.most());
         Self {
             master,
             time: SliceTime::new(settings),
@@ -288,7 +286,7 @@ impl<'a> Run<'a> {
             }
             self.master.resume(stopped, 0)?;
         }
-        self.turn.slice_begins(self.time.slice_begins());
+        self.turn.slice_begins(self.time.slice_begins(&self.resources.statistics.costs()));
         self.resources.statistics.held(slice.number(), since);
         if let (Some(_), Some(ended)) = (&cut.end, self.slices.recorded()) {
             ended.slot().set_successor(slice.slot().index());
@@ -311,7 +309,7 @@ impl<'a> Run<'a> {
             if let Some(slice) = self.slices.recorded_mut() {
                 slice.set_due(false);
             }
-            self.time.slice_begins();
+            self.time.slice_begins(&self.resources.statistics.costs());
             return self.master.resume(stopped, 0);
         }
         if self.slices.any_running() {

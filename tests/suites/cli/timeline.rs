@@ -44,7 +44,7 @@ fn the_drawing_has_each_slice_where_it_was() {
     let report = of_guest(&["-spmsec", "5", "-spmp", "2"], "loops", &page);
     let run = drawn(&page);
     let (app, wall) = (number(&run["app"]), number(&run["wall"]));
-    assert!(app <= wall && run["limit"] == 2 && run["length"] == 5 && run["tool"] == "icount2", "{run}");
+    assert!(app <= wall && run["limit"] == 2 && run["length"] == "5" && run["tool"] == "icount2", "{run}");
     assert_eq!(run["result"], "exact");
     let slices = run["slices"].as_object().unwrap();
     let counted = report.lines().find_map(|line| line.strip_prefix("slices: ")).unwrap();

@@ -25,7 +25,7 @@
 //! are in use. A fault costs some ten times what a miss does. So pages are put to use before a branch goes there, for the targets that are to be expected.
 //! If the app maps address 0, which takes privileges, all pages of a part are put to use at once.
 //!
-//! Each process has its own map, which starts empty. So slices use it only if they are long ([`bubble::switches::TARGETS_FROM_MS`]). The others go by
+//! Each process has its own map, which starts empty. So slices use it only if they are long ([`bubble::switches::TARGETS_FROM`]). The others go by
 //! IBL stubs (see `translator::emit::branches::indirect`), which they have in common. Translations are shared, so all slices of a run go the same way.
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -25,11 +25,15 @@ fn run(line: &str) -> Settings {
     }
 }
 
+fn length(milliseconds: u64) -> SliceLength {
+    SliceLength::Fixed(std::time::Duration::from_millis(milliseconds))
+}
+
 #[test]
 fn the_papers_spelling() {
     let s = run("-sp 1 -spmsec 200 -spmp 4 -spsysrecs 0 -t icount2 -- gzip -9 -sp 7");
     assert!(s.sliced);
-    assert_eq!((s.slice_ms, s.max_running, s.call_limit), (200, 4, CallLimit::Calls(0)));
+    assert_eq!((s.slice_length, s.max_running, s.call_limit), (length(200), 4, CallLimit::Calls(0)));
     assert_eq!(s.app, ["gzip", "-9", "-sp", "7"]);
     assert!(s.tool_options().is_empty());
 }
@@ -52,7 +56,7 @@ fn only_options_with_values_take_negative_numbers() {
 fn defaults() {
     let s = run("-t icount2 -- ls");
     assert!(!s.sliced && !s.randomise && s.linking && s.sharing);
-    assert_eq!((s.slice_ms, s.max_running, s.call_limit), (1000, 8, CallLimit::Stops(1000)));
+    assert_eq!((s.slice_length, s.max_running, s.call_limit), (SliceLength::Auto, 8, CallLimit::Stops(1000)));
     assert_eq!((s.trace_blocks, s.trace_instructions), (5, 64));
 }
 
@@ -60,7 +64,7 @@ fn defaults() {
 fn what_follows_the_tool_is_the_tools_unless_it_is_ours() {
     let s = run("-t icount2 -o file -spmsec 5 --deep 3 x -- app -- y");
     assert_eq!(s.tool_options(), ["-o", "file", "--deep", "3", "x"]);
-    assert_eq!(s.slice_ms, 5);
+    assert_eq!(s.slice_length, length(5));
     assert_eq!(s.app, ["app", "--", "y"]);
 }
 
@@ -91,7 +95,7 @@ fn what_is_kept_needs_the_same_addresses() {
 fn two_dashes_and_equal_signs_work_too() {
     let s = run("--sp=1 -spmsec=7 -t icount2 -- app");
     assert!(s.sliced);
-    assert_eq!(s.slice_ms, 7);
+    assert_eq!(s.slice_length, length(7));
 }
 
 #[test]

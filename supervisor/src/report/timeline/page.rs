@@ -18,7 +18,7 @@ pub struct Shown<'a> {
     /// Slices that may run at a time.
     pub limit: usize,
     /// How long slices are to be, in milliseconds.
-    pub length: u64,
+    pub length: String,
     /// Processors of the machine.
     pub processors: usize,
     /// What the result is worth.

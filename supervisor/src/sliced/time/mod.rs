@@ -1,5 +1,6 @@
 //! How long a slice works, and how long a thread has the turn.
 
+mod fitting;
 mod slice_time;
 mod turn_queue;
 mod turn_time;

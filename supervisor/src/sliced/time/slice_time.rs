@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::fitting::{FIRST, fitting};
 use crate::base::Failure;
-use crate::command::Settings;
+use crate::command::{Settings, SliceLength};
+use crate::report::Costs;
 use crate::sliced::boundaries::Timer;
 
 /// How long to wait until an interrupt is tried again that came at a bad place.
@@ -14,8 +16,12 @@ const SLOWDOWN: u32 = 100;
 /// The time of the slice that is recorded.
 pub(in crate::sliced) struct SliceTime {
     timer: Timer,
-    /// `-spmsec`.
+    /// `-spmsec`, or how long the next slice is to be.
     wanted: Duration,
+    /// It fits what slices cost.
+    adapts: bool,
+    /// What the app has spent at most on copying pages, in how many slices.
+    copied: (Duration, u32),
     /// `-spgrace`.
     grace: Duration,
 }
@@ -23,8 +29,12 @@ pub(in crate::sliced) struct SliceTime {
 impl SliceTime {
     /// Before there is a process whose time it is.
     pub(in crate::sliced) fn new(settings: &Settings) -> Self {
-        let [wanted, grace] = [settings.slice_ms, settings.grace_ms].map(Duration::from_millis);
-        Self { timer: Timer::default(), wanted, grace }
+        let (wanted, adapts) = match settings.slice_length {
+            SliceLength::Fixed(time) => (time, false),
+            SliceLength::Auto => (FIRST, true),
+        };
+        let grace = Duration::from_millis(settings.grace_ms);
+        Self { timer: Timer::default(), wanted, adapts, copied: (Duration::ZERO, 0), grace }
     }
 
     /// It is process `pid`'s.
@@ -36,9 +46,15 @@ impl SliceTime {
         Ok(())
     }
 
-    /// A slice begins, or gets as much time once more. Gives what the app has spent at most, since the last did, on copying pages.
-    pub(in crate::sliced) fn slice_begins(&mut self) -> Duration {
-        self.timer.slice_begins(self.wanted)
+    /// A slice begins, by what slices have cost, or gets as much time once more. Gives what the app has spent at most, since the last did, on copying pages.
+    pub(in crate::sliced) fn slice_begins(&mut self, costs: &Costs) -> Duration {
+        if self.adapts {
+            let (copied, slices) = self.copied;
+            self.wanted = fitting(costs, copied / slices.max(1));
+        }
+        let copied = self.timer.slice_begins(self.wanted);
+        self.copied = (self.copied.0 + copied, self.copied.1 + 1);
+        copied
     }
 
     /// The slice could not be cut when its time was over: the signal comes again soon.
