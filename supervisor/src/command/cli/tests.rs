@@ -112,7 +112,7 @@ fn errors_say_what_to_do() {
 #[test]
 fn help_is_spelled_as_typed() {
     let Ok(Request::Print(help)) = parse_text("--help") else { panic!("no help") };
-    assert!(help.contains("-spmsec <MS>") && !help.contains("--spmsec"), "{help}");
+    assert!(help.contains("-spmsec <MS|auto>") && !help.contains("--spmsec"), "{help}");
     assert!(matches!(parse_text("-t help"), Ok(Request::Print(list)) if list.contains("icount2")));
     assert!(matches!(parse_text("-t icount2 --help"), Ok(Request::Print(text)) if text == "icount2 help"));
 }
