@@ -100,6 +100,7 @@ fn start(mut settings: Settings, tools: &[ToolInfo], args: &[OsString]) -> Resul
         }
         tool.name = only_tool(tools)?.to_owned();
     }
+    settings.notices.iter().for_each(|notice| tell!("superpin: {notice}"));
     run::run(&settings, tools)
 }
 

@@ -29,7 +29,7 @@ Examples:
   superpin -t icount2 -- /bin/ls -l                 count instructions of `ls -l`, serially
   superpin -sp 1 -t icount2 -- gzip -9 big.txt      the same number for gzip, in parallel slices
   superpin -sp 1 -spmsec 200 -spmp 4 -t icount2 -o total.txt -- perl script.pl
-  superpin -sp 1 -t mix -t cache -o cache.txt -- app    two tools look at one run
+  superpin -sp 1 -t mix -t cache -o cache.txt -- app   two tools look at one run
   superpin -t ./my-tool -- app                      a tool of your own, see docs/tools.md
   superpin new-tool my-tool                         makes a project for one, with a test
 
@@ -199,7 +199,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     if tool == "help" {
         return Ok(Request::Print(tool_list(tools)));
     }
-    let chosen = Chosen::new(names.into_iter().zip(split.tool_options), tools);
+    let mut chosen = Chosen::new(names.into_iter().zip(split.tool_options), tools);
     if let Some(help) = chosen.help() {
         return Ok(Request::Print(help));
     }
@@ -232,6 +232,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         return Err("error: -timeline draws slices, of which a serial run has none: it needs -sp 1\n".into());
     }
     chosen.go_with(parsed.sp, parsed.check_tool)?;
+    let notices = chosen.agree();
     if parsed.region.ends_app() && parsed.follow {
         return Err("error: -then end ends the app, and -follow 1 follows what it has started: leave one out\n".into());
     }
@@ -276,6 +277,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         watch: Watch { log: parsed.log, dump: parsed.dump_trace, stop: parsed.stop_slice },
         attach: parsed.pid,
         tools: chosen.into_tools(),
+        notices,
         app: parsed.app,
     })))
 }

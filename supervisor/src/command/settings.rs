@@ -41,6 +41,8 @@ pub struct ToolInfo {
 pub struct Sees {
     /// Each repetition of a string instruction by itself.
     pub each_repetition: bool,
+    /// Its options don't say which, though they could (`--repeat`).
+    pub leaves_repetitions_open: bool,
     /// Each thread by itself.
     pub each_thread: bool,
     /// The file that it prints to; `None`: standard error.
@@ -175,6 +177,8 @@ pub struct Settings {
     pub persist: Option<PathBuf>,
     /// The tools, at least one.
     pub tools: Vec<ChosenTool>,
+    /// What is to be told of them before the run.
+    pub notices: Vec<String>,
     /// See [`ToolInfo::identity`]; of all of them.
     pub tool_identity: String,
     /// Which part of the run the tool looks at.

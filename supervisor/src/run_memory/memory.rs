@@ -339,6 +339,7 @@ pub mod tests {
             ends_app: false,
             report: None,
             persist: None,
+            notices: Vec::new(),
             tools: vec![tool("count", "x"), tool("again", "y")],
             tool_identity: String::new(),
             watch: crate::command::Watch::default(),

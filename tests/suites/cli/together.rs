@@ -85,7 +85,10 @@ fn processes_that_are_followed_have_a_result_of_each() {
 fn what_does_not_go_together_is_told_before_the_app_starts() {
     let app = ["--", "/bin/sh", "-c", "echo started >&2"];
     for (tools, words) in [
-        (&["-t", "mix", "-t", "cache"][..], &["tool cache sees each repetition", "tool mix", "--repeat"][..]),
+        (
+            &["-t", "mix", "--repeat", "once", "-t", "cache", "--repeat", "each"][..],
+            &["tool cache sees each repetition", "tool mix", "--repeat"][..],
+        ),
         (&["-t", "heap", "-t", "heap"], &["heap and heap", "one by one"]),
         (&["-t", "itrace", "-o", "/dev/null", "-t", "calltrace", "-o", "/dev/null"], &["itrace and calltrace"]),
         (&["-t", "icount2", "-o", "/tmp/same", "-t", "icount1", "-o", "/tmp/same"], &["/tmp/same", "a file for each"]),
@@ -96,4 +99,18 @@ fn what_does_not_go_together_is_told_before_the_app_starts() {
         fails(&[tools, &app].concat(), &[125], words);
         assert!(!text(&superpin(&[tools, &app].concat()).stderr).contains("started\n"));
     }
+}
+
+#[test]
+fn who_leaves_it_open_counts_repetitions_as_the_others_do() {
+    for (tools, word) in
+        [(&["-t", "mix", "-t", "cache"][..], "each"), (&["-t", "mix", "--repeat", "once", "-t", "cache"], "once")]
+    {
+        let told = text(&superpin(&[tools, &["--json", "--", "/bin/true"]].concat()).stderr);
+        let notice = told.lines().next().unwrap();
+        assert!(notice.starts_with("superpin: ") && notice.contains("--repeat"), "{told}");
+        assert!(told.contains(&format!("\"repetitions\":\"{word}\"")), "{told}");
+    }
+    let told = text(&superpin(&["-t", "mix", "-t", "bpred", "--", "/bin/true"]).stderr);
+    assert!(!told.contains("--repeat"), "{told}");
 }

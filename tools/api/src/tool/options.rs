@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::OsStringValueParser;
 use clap::builder::TypedValueParser;
 
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
 use supervisor::{Output, Sees};
 
@@ -164,7 +165,10 @@ pub fn identity<T: Tool>(args: &[&OsStr]) -> String {
 pub fn sees<T: Tool>(args: &[&OsStr]) -> Option<Sees> {
     let Configured { tool, output, .. } = configure::<T>(args).ok()?;
     let (each_repetition, each_thread) = (tool.repeat() == Repeat::Each, tool.threads() == Threads::Each);
-    Some(Sees { each_repetition, each_thread, output })
+    let matches = Untyped::of::<T>().matches(args).ok()?;
+    let has_option = matches.try_contains_id("repeat").is_ok();
+    let leaves_repetitions_open = has_option && matches.value_source("repeat") == Some(ValueSource::DefaultValue);
+    Some(Sees { each_repetition, leaves_repetitions_open, each_thread, output })
 }
 
 /// Long options may be written with one dash, as everywhere in superpin.
