@@ -71,7 +71,7 @@ impl<'a> Processes<'a> {
         self.members.push(Member::new(app, origin, true, self.settings, resources));
         let alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Detach, std::process::id() as i32)?;
         self.settings.detach_after.into_iter().for_each(|time| alarm.set(time));
-        let live = Live::new(self.settings)?;
+        let live = Live::new(self.settings);
         loop {
             self.drain()?;
             self.conclude();

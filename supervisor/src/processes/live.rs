@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::member::Member;
-use crate::base::{Failure, status_line};
+use crate::base::status_line;
 use crate::command::Settings;
 use crate::events::{Alarm, Purpose};
 
@@ -16,19 +16,16 @@ const EACH: Duration = Duration::from_millis(500);
 pub struct Live(Option<Alarm>);
 
 impl Live {
-    /// It is wanted of a run in slices, on a terminal that can have it.
-    ///
-    /// # Errors
-    /// If the kernel has no timers left.
-    pub fn new(settings: &Settings) -> Result<Self, Failure> {
+    /// It is wanted of a run in slices, on a terminal that can have it. If the kernel has no timers left there is none.
+    pub fn new(settings: &Settings) -> Self {
         let has_cursor = std::env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb");
         let is_wanted = settings.sliced && !settings.quiet && settings.attach.is_none();
         if !is_wanted || !has_cursor || !status_line::may_be_shown() {
-            return Ok(Self(None));
+            return Self(None);
         }
-        let alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Show, std::process::id() as i32)?;
-        alarm.set(FIRST);
-        Ok(Self(Some(alarm)))
+        let alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Show, std::process::id() as i32).ok();
+        alarm.iter().for_each(|alarm| alarm.set(FIRST));
+        Self(alarm)
     }
 
     /// Renews it, if there is something to be told of the app, and nothing that it would be in the way of.
