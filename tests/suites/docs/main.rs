@@ -1,6 +1,7 @@
 //! The documentation against what it documents: options, names in the report, dependencies, links, and README's numbers.
 
 mod manual;
+mod messages;
 
 use std::collections::BTreeSet;
 use std::fs;
