@@ -146,17 +146,19 @@ pub fn switch(from: Option<u64>, to: u64) {
 
 /// Does something that asks for counts, and is told those of all threads, also where they are counted by thread for others.
 pub fn of_all<R>(work: impl FnOnce() -> R) -> R {
-    let before = ASKED.swap(ALL, Ordering::Relaxed);
-    let result = work();
-    ASKED.store(before, Ordering::Relaxed);
-    result
+    asking_for(ALL, work)
 }
 
 /// Does something that asks for counts, and is told those of a thread that isn't executed.
 pub fn of<R>(thread: u64, work: impl FnOnce() -> R) -> R {
-    ASKED.store(thread + 1, Ordering::Relaxed);
+    asking_for(thread + 1, work)
+}
+
+/// Does something that asks for counts, and is told those: see [`ASKED`].
+fn asking_for<R>(asked: u64, work: impl FnOnce() -> R) -> R {
+    let before = ASKED.swap(asked, Ordering::Relaxed);
     let result = work();
-    ASKED.store(0, Ordering::Relaxed);
+    ASKED.store(before, Ordering::Relaxed);
     result
 }
 
@@ -171,8 +173,10 @@ pub fn by<R>(tools: u32, work: impl FnOnce() -> R) -> R {
 /// Whose counts are asked for.
 static ASKING: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// The thread whose counts are asked for, and one; 0: that which is executed; [`ALL`].
-static ASKED: AtomicU64 = AtomicU64::new(0);
+/// The thread whose counts are asked for, and one; [`EXECUTED`]; [`ALL`].
+static ASKED: AtomicU64 = AtomicU64::new(EXECUTED);
+/// The thread that is executed, in place of the number of one and one.
+const EXECUTED: u64 = 0;
 /// All threads, in place of the number of one and one.
 const ALL: u64 = u64::MAX;
 /// Threads that have ended, in place of the number of one.
@@ -223,7 +227,8 @@ pub fn now() -> Told {
         all
     };
     let waiting: Vec<u64> = parked().keys().copied().collect();
-    let of_current = [(CURRENT.load(Ordering::Relaxed), all())];
+    // Each by itself, also where those of all are asked for.
+    let of_current = [(CURRENT.load(Ordering::Relaxed), asking_for(EXECUTED, all))];
     waiting.into_iter().map(|thread| (thread, of(thread, all))).chain(of_current).collect()
 }
 
@@ -249,11 +254,11 @@ pub fn visit(mut visit: impl FnMut(u64, &[u8], u64)) {
     };
     let asked = ASKED.load(Ordering::Relaxed);
     let others: Vec<u64> = match asked {
-        0 => Vec::new(),
+        EXECUTED => Vec::new(),
         ALL => parked().keys().copied().collect(),
         number => vec![number - 1],
     };
-    if matches!(asked, 0 | ALL) {
+    if matches!(asked, EXECUTED | ALL) {
         for_each_space(|space, tables| visit_space(space, tables, &mut of_asking));
         counts().visit(&mut of_asking);
     }

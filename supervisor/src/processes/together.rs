@@ -1,10 +1,11 @@
 //! Tools that are to look at one run: what they must see alike.
 //!
 //! ```text
-//!   -t mix -t cache
-//!      │      └── each repetition of a string instruction by itself
+//!   -t mix --repeat once -t cache --repeat each
+//!      │                      └── each repetition of a string instruction by itself
 //!      └── one instruction, however often it repeats: it would have counted more than alone
 //! ```
+//! Where options leave that open the command line has made them agree (`crate::command::cli`).
 //! Named invariant *as alone*: each tool's result is the one that it has in a run of its own.
 
 use std::path::PathBuf;

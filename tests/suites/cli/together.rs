@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 use suites::guest;
-use suites::run::{Scratch, run};
+use suites::run::{Job, Scratch, run};
 use suites::superpin::command;
 
 use super::{fails, superpin, text};
@@ -24,8 +24,14 @@ const TOOLS: [&[&str]; 8] = [
     &["icount1"],
 ];
 
-/// What tools print in a run of a guest, each to a file.
+/// What tools print in a run of a guest.
 fn printed(way: &[&str], tools: &[&[&str]], name: &str) -> Vec<String> {
+    let guest = guest::named(name);
+    printed_in(way, tools, &guest.job(guest.large.div_ceil(20)))
+}
+
+/// The same of any program, each to a file.
+fn printed_in(way: &[&str], tools: &[&[&str]], job: &Job) -> Vec<String> {
     let scratch = Scratch::new().unwrap();
     let files: Vec<String> =
         (0..tools.len()).map(|n| scratch.beside(&n.to_string()).to_str().unwrap().into()).collect();
@@ -36,8 +42,7 @@ fn printed(way: &[&str], tools: &[&[&str]], name: &str) -> Vec<String> {
         words.extend(tool.iter().chain(&["-o", file.as_str()]).map(Into::into));
     }
     words.push("--".into());
-    let guest = guest::named(name);
-    let outcome = run(&guest.job(guest.large.div_ceil(20)).under(words)).unwrap();
+    let outcome = run(&job.clone().under(words)).unwrap();
     assert_eq!((outcome.status, text(&outcome.stderr).as_str()), (0, ""), "{way:?} {tools:?}");
     files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
 }
@@ -113,4 +118,17 @@ fn who_leaves_it_open_counts_repetitions_as_the_others_do() {
     }
     let told = text(&superpin(&["-t", "mix", "-t", "bpred", "--", "/bin/true"]).stderr);
     assert!(!told.contains("--repeat"), "{told}");
+}
+
+/// What a region's warm-up has counted is taken off what all threads have, once, also where another tool sees each thread by itself.
+#[test]
+fn a_part_of_the_run_of_threads_is_the_same_for_all() {
+    for way in WAYS {
+        let region = [way, &["-skip", "1500000", "-warm-up", "1000000"]].concat();
+        let tools: [&[&str]; 3] = [&["icount2", "--json"], &["mix", "--json"], &["stacks", "--json"]];
+        let told = printed_in(&region, &tools, &guest::named("threads_paths").job(300));
+        let values: Vec<Value> = told.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+        let counted: Vec<Option<u64>> = values.iter().map(|value| value["values"]["instructions"].as_u64()).collect();
+        assert!(counted[0].is_some_and(|count| count > 100_000) && counted == [counted[0]; 3], "{way:?}: {counted:?}");
+    }
 }

@@ -39,13 +39,13 @@ pub fn split(command: &clap::Command, args: &[OsString]) -> Result<Split, String
         let dashes = text.len() - bare.len();
         let is_tool = text == "-t" || (dashes > 0 && name == "tool");
         let option = known.iter().find(|(long, _)| dashes > 0 && long == name);
+        let is_ours = text == "-t" || option.is_some_and(|(long, _)| long != "help");
+        if !is_ours && let Some(options) = split.tool_options.last_mut() {
+            options.push(arg.clone());
+            continue;
+        }
         match option {
             _ if text == "-t" => split.own.push(arg.clone()),
-            Some((long, _)) if long != "help" => split.own.push(format!("--{bare}").into()),
-            _ if let Some(options) = split.tool_options.last_mut() => {
-                options.push(arg.clone());
-                continue;
-            }
             Some(_) => split.own.push(format!("--{bare}").into()),
             None if dashes > 0 && !["h", "V", "q"].contains(&name) => {
                 let names: Vec<&str> = known.iter().map(|(long, _)| long.as_str()).collect();

@@ -3,9 +3,8 @@
 use std::ffi::OsStr;
 use std::marker::PhantomData;
 
-use slice_runtime::{AppThread, RunningTool};
-
 use bubble::shared::NEXT_TOOL;
+use slice_runtime::{AppThread, RunningTool};
 use supervisor::Sees;
 
 use super::collect::{Asked, Collector, collect};

@@ -4,7 +4,7 @@ use engine::safe_reads;
 use slice_runtime::requests;
 
 /// The tool has seen enough: nothing that the app does from here on is looked at, by no routine, in no slice, and by none of the programs that it becomes. What was seen until here is the result.
-/// The app goes on as without a tool, or ends (`-then end`).
+/// The app goes on as without a tool, or ends (`-then end`). Where several tools look at the run, no other one does any more either.
 ///
 /// "Here" is behind the instruction at which the routine was called: other calls at the instruction are made, also those after it; its system call, if it is one, isn't told. It is the same place serially
 /// and in slices, if the routine asks for it at the same place; what the app itself does meanwhile in a sliced run, it has done. Slices behind it that have run already are discarded.

@@ -93,14 +93,14 @@ pub fn plan(text: &Text, instruction: PatchedKind, after: u64, stub: u64, used: 
         return None;
     }
     let goal = Goal { text, stub, after, used };
-    match instruction {
-        PatchedKind::Syscall if let Some(load) = text.load_before(after) => goal.by_load(load, instruction),
-        _ => {
-            let guarded = || goal.by_guarded_jump(site, instruction);
-            let covering = || goal.by_covering_jump(site, instruction);
-            goal.by_short_jumps(site, instruction).or_else(guarded).or_else(covering)
-        }
+    if matches!(instruction, PatchedKind::Syscall)
+        && let Some(load) = text.load_before(after)
+    {
+        return goal.by_load(load, instruction);
     }
+    let guarded = || goal.by_guarded_jump(site, instruction);
+    let covering = || goal.by_covering_jump(site, instruction);
+    goal.by_short_jumps(site, instruction).or_else(guarded).or_else(covering)
 }
 
 /// What leads to a stub from the one of a reading before, if what follows that ends where this instruction begins: nothing is written there.
