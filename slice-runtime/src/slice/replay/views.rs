@@ -21,12 +21,29 @@ pub fn write_protected(memory: &mut Here, address: u64, bytes: &[u8]) -> Result<
         let first = at / PAGE * PAGE;
         let pages = (first, (at + part.len() as u64).next_multiple_of(PAGE) - first);
         protect(pages, protection | libc::PROT_READ | libc::PROT_WRITE).ok_or(failed)?;
-        let written = memory.write(at, part);
+        let written = memory.write(at, part).or_else(|_| {
+            if !own.shared {
+                fill(memory, pages);
+            }
+            memory.write(at, part)
+        });
         protect(pages, protection).ok_or(failed)?;
         written?;
         (at, rest) = (at + part.len() as u64, behind);
     }
     Ok(())
+}
+
+/// Where there is nothing, because the file ended before, there are pages of zeroes now.
+fn fill(memory: &Here, (start, len): (u64, u64)) {
+    let (protection, flags) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED);
+    for page in (start..start + len).step_by(PAGE as usize) {
+        if memory.read(page, &mut [0]).is_err() {
+            // SAFETY: a page of the app's that nobody could read until now. If it can't be mapped, the caller can't write it.
+            unsafe { libc::mmap(page as *mut libc::c_void, PAGE as usize, protection, flags, -1, 0) };
+        }
+    }
 }
 
 fn protect((start, len): (u64, u64), protection: i32) -> Option<()> {
@@ -84,6 +101,22 @@ mod tests {
             assert_eq!(&shown, b"both");
         }
         assert!(write_protected(&mut here, 8, b"x").is_err());
+    }
+
+    #[test]
+    fn what_was_behind_the_end_is_there_once_it_is_written() {
+        // SAFETY: the name is a C string.
+        let fd = unsafe { libc::memfd_create(c"".as_ptr(), 0) };
+        // SAFETY: a new mapping of this test's own.
+        let start =
+            unsafe { libc::mmap(std::ptr::null_mut(), 12288, libc::PROT_READ, libc::MAP_PRIVATE, fd, 0) } as u64;
+        let mut here = Here::new();
+        assert!(here.read_u64(start).is_err() && here.read_u64(start + PAGE).is_err());
+        write_protected(&mut here, start + PAGE + 8, b"contents").unwrap();
+        assert_eq!(here.read_u64(start + PAGE).unwrap(), 0);
+        assert_eq!(here.read_u64(start + PAGE + 8).unwrap().to_le_bytes(), *b"contents");
+        assert!(here.read_u64(start).is_err() && here.read_u64(start + 2 * PAGE).is_err());
+        assert!(here.write(start + PAGE, b"x").is_err(), "the protection stays");
     }
 
     #[test]

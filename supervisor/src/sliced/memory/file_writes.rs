@@ -18,14 +18,13 @@ use nix::sys::statfs::{BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, FsType, TMPFS_MAGIC,
 use syscall_replay::effects::View;
 use syscall_replay::is_error;
 
+use super::file_views::{are_one, can_be_told, views};
 use crate::app::{Key, Mapping, MutableFiles, Notice, Notices, Watch, mappings, others_have};
 
 /// Calls that write a file before it is watched.
 const FIRST: u32 = 4;
 /// After that many a file that is opened again and again isn't watched any more.
 const MOST: u32 = 256;
-/// Bytes of views that are recorded for a call: a boundary is cheaper than more.
-const MOST_SHOWN: u64 = 1 << 20;
 /// File systems of this machine alone, on which a file's mappings show at once what is written to it.
 const LOCAL: [FsType; 4] = [TMPFS_MAGIC, EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC];
 
@@ -173,15 +172,17 @@ impl FileWrites {
         if !is_known {
             return None;
         }
-        let mut pieces = Vec::from([[start, end]]);
-        if end > call.size && result > 0 {
-            // What was behind its end, on the last page, is gone; and what is behind it now is nobody's.
-            let (first, last) = (start / PAGE * PAGE, call.size / PAGE * PAGE);
-            pieces = Vec::from([[first, end.next_multiple_of(PAGE)]]);
-            pieces.extend((last < first).then_some([last, last + PAGE]));
-        }
+        let mut piece = [start, end];
         let mappings = self.mappings.get_or_insert_with(|| mappings(pid));
-        views(mappings, call.file.1, &pieces, master, mutable_files)
+        if end > call.size && result > 0 {
+            // What was behind its end, on the last page, is gone; pages behind it can be read now, also in a hole; and what is behind it now is nobody's.
+            let (first, last) = (start / PAGE * PAGE, call.size / PAGE * PAGE);
+            piece = [first.min(last), end.next_multiple_of(PAGE)];
+            if piece[1] > call.size.next_multiple_of(PAGE) && are_one(mappings, call.file.1) {
+                return None;
+            }
+        }
+        views(mappings, call.file.1, piece, master, mutable_files)
     }
 
     /// A file behind a mapping, open for reading: to open it again would seem to be somebody else's.
@@ -191,15 +192,6 @@ impl FileWrites {
             _ => None,
         })
     }
-}
-
-/// Whether what mappings show of the file with this inode can be read, and is known to slices: in theirs, what is stored to a shared one doesn't
-/// show in a private one.
-fn can_be_told(mappings: &[Mapping], inode: u64) -> bool {
-    let views = || mappings.iter().filter(|map| map.is_of(inode));
-    let is_stored_to = views().any(|map| map.is_shared && map.protection & libc::PROT_WRITE != 0);
-    let is_private = views().any(|map| !map.is_shared);
-    views().all(|map| map.protection & libc::PROT_READ != 0) && !(is_stored_to && is_private)
 }
 
 /// To be looked at again, after twice as many calls.
@@ -223,34 +215,6 @@ fn watch(notices: &mut Option<Notices>, key: Key, pid: i32, descriptor: i32, wan
         return if is_local { later(wanted) } else { State::Others };
     }
     State::Alone { watch, file: Rc::new(file), since: Notice::default(), wanted }
-}
-
-/// What mappings of the file with this inode show of these pieces of it.
-fn views(
-    mappings: &[Mapping],
-    inode: u64,
-    pieces: &[[u64; 2]],
-    master: &(impl Memory + ?Sized),
-    mutable_files: &MutableFiles,
-) -> Option<Vec<View>> {
-    let (mut shown, mut views) = (0, Vec::new());
-    for map in mappings.iter().filter(|map| map.is_of(inode)) {
-        for [start, end] in pieces {
-            let (from, to) = ((*start).max(map.offset), (*end).min(map.offset + map.len()));
-            if from >= to {
-                continue;
-            }
-            shown += to - from;
-            // Slices have nothing of their own in place of any other mapping.
-            if !mutable_files.has(map) || shown > MOST_SHOWN {
-                return None;
-            }
-            let mut view = View { address: map.start + (from - map.offset), bytes: vec![0; (to - from) as usize] };
-            master.read(view.address, &mut view.bytes).ok()?;
-            views.push(view);
-        }
-    }
-    Some(views)
 }
 
 fn path_of(pid: i32, descriptor: i32) -> PathBuf {

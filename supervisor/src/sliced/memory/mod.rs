@@ -6,15 +6,18 @@
 //!
 //! * `process_memory`: what is known of a process's memory, as one: what it shares, with whom, and which files are behind it.
 //! * `shared_copies`, `shared_contents`: copies of shared mappings, page by page.
+//! * `behind_end`: mappings that go on behind a file's end.
 //! * `whole_objects`: shared memory of which the app chooses what it maps.
 //! * `common_memory`: memory that other followed processes store to.
 //! * `huge_pages`: advice that makes forks cheap.
-//! * `file_writes`: calls that write a file that is mapped, as long as nobody else writes it.
+//! * `file_writes`, `file_views`: calls that write a file that is mapped, as long as nobody else writes it, and what its mappings show then.
 //! * `self_mem`, `written`: the app writes its memory by a file, or a file by its name.
 //! * `busy_programs`: a program can't be written as long as a slice executes it.
 
+mod behind_end;
 pub mod busy_programs;
 mod common_memory;
+mod file_views;
 mod file_writes;
 mod huge_pages;
 mod process_memory;

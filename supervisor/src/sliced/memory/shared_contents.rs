@@ -24,15 +24,19 @@ const TELL_HOLES: [FsType; 3] = [TMPFS_MAGIC, EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC]
 /// Less is read sooner than asked about.
 const WORTH_ASKING: u64 = 1 << 20;
 
-/// Fills `buf` from address `at` of a mapping of `process`. What can't be read (behind the end of the file) becomes zeroes: it can't
-/// be read in a slice either.
+/// Fills `buf` from address `at` of a mapping of `process`. What can't be read becomes zeroes: it can't be read in a slice either, see [`super::behind_end`].
 pub fn read(process: &Stopped, map: &Mapping, at: u64, buf: &mut [u8]) {
-    let len = if map.protection & libc::PROT_READ != 0 {
+    let len = read_prefix(process, map, at, buf);
+    buf[len..].fill(0);
+}
+
+/// Reads as much as there is from address `at` of a mapping on, whether the app can read it at the moment or not: how much.
+pub fn read_prefix(process: &Stopped, map: &Mapping, at: u64, buf: &mut [u8]) -> usize {
+    if map.protection & libc::PROT_READ != 0 {
         process.read_prefix(at, buf)
     } else {
         read_as_debugger(process.pid(), at, buf)
-    };
-    buf[len..].fill(0);
+    }
 }
 
 /// Reads what the app itself can't at the moment, but when it has changed the protection.

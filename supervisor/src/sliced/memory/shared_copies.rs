@@ -16,6 +16,7 @@ use std::rc::Rc;
 use machine::{Memory, PAGE};
 use tracee::{Remote, Stopped, TraceError};
 
+use super::behind_end::{behind_end, map_nothing};
 use super::common_memory::CommonMemory;
 use super::shared_contents as contents;
 use super::shared_contents::read;
@@ -57,6 +58,10 @@ impl SharedCopies {
             objects.entry(map.object.clone()).or_default().push(map);
         }
         objects.retain(|_, maps| can_change(maps) || maps.iter().any(|map| mutable_files.has(map)));
+        let private: Vec<Mapping> = private.into_iter().filter(|map| mutable_files.has(map)).collect();
+        // Before they are replaced.
+        let nothing = objects.values().flatten().chain(&private).map(|map| (behind_end(copy, map), map.protection));
+        let nothing: Vec<_> = nothing.filter(|(part, _)| !part.is_empty()).collect();
         let all_layers = lender.map(CommonMemory::layers).unwrap_or_default();
         let mut all_layers = all_layers.borrow_mut();
         all_layers.retain(|object, _| objects.contains_key(object) || lender.is_some_and(|all| all.is_others(object)));
@@ -79,10 +84,15 @@ impl SharedCopies {
                 }
             }
         }
-        private
-            .iter()
-            .filter(|map| mutable_files.has(map))
-            .try_for_each(|map| replace(copy, gadget, std::slice::from_ref(map), None, None))
+        for map in private {
+            replace(copy, gadget, std::slice::from_ref(&map), None, None)?;
+        }
+        if !nothing.is_empty() {
+            let empty = new_object(copy, gadget)?;
+            map_nothing(copy, gadget, empty, &nothing)?;
+            Remote::new(copy, gadget)?.expect("close a slice's file", libc::SYS_close, [empty, 0, 0, 0, 0, 0])?;
+        }
+        Ok(())
     }
 
     /// Bytes that were compared with what was copied before, to find what has changed.
@@ -192,10 +202,7 @@ fn replace(
     opened: Option<&File>,
 ) -> Result<(), Failure> {
     let pid = copy.pid();
-    let fd = with_text(copy, b"\0", |copy, at| {
-        let args = [at, u64::from(libc::MFD_CLOEXEC), 0, 0, 0, 0];
-        Remote::new(copy, gadget)?.expect("make a slice's memory", libc::SYS_memfd_create, args)
-    })?;
+    let fd = new_object(copy, gadget)?;
     let object = OpenOptions::new().write(true).open(format!("/proc/{pid}/fd/{fd}")).doing("open a slice's memory")?;
     let size = maps.iter().map(|map| map.offset + map.len()).max().unwrap_or(0);
     object.set_len(if whole.is_some() { whole_objects::len() } else { size }).doing("size a slice's memory")?;
@@ -214,6 +221,14 @@ fn replace(
     }
     remote.expect("close a slice's file", libc::SYS_close, [fd, 0, 0, 0, 0, 0])?;
     Ok(())
+}
+
+/// Opens a new, empty object in the copy.
+fn new_object(copy: &mut Stopped, gadget: u64) -> Result<u64, Failure> {
+    with_text(copy, b"\0", |copy, at| {
+        let args = [at, u64::from(libc::MFD_CLOEXEC), 0, 0, 0, 0];
+        Remote::new(copy, gadget)?.expect("make a slice's memory", libc::SYS_memfd_create, args)
+    })
 }
 
 /// Lets a call in the copy read a text: it lies below the red zone meanwhile, where it changes nothing that the app can rely on.

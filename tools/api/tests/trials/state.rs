@@ -8,8 +8,21 @@ fn what_routines_read_is_what_the_app_loads() {
     let serial = result(&app);
     let (loads, rest) = serial.strip_prefix("reading: ").and_then(|it| it.split_once(" loads, ")).expect("loads");
     assert!(loads.parse::<u64>().is_ok_and(|loads| loads > 1000), "{serial}");
-    assert!(rest.starts_with("0 0 0 wrong, ") && !rest.ends_with(" 0 at ends of pages\n"), "{serial}");
+    assert!(rest.starts_with("0 0 0 wrong, ") && !rest.contains(" 0 at ends of pages"), "{serial}");
     for options in ["-sp 1 -spsysrecs 10", "-sp 1 -spmsec 5 -spverify 1 -engine no-inline", "-sp 0 -engine none"] {
+        let options: Vec<&str> = options.split(' ').collect();
+        assert_eq!(result(&[&options[..], &app[..]].concat()), serial, "{options:?}");
+    }
+}
+
+/// Behind the end of a file, where there is nothing for the app either. What a slice has of a file that is written is a copy.
+#[test]
+fn what_the_app_cannot_read_no_routine_reads() {
+    let guest = suites::guest::named("mapped_file_behind_its_end").executable().to_str().expect("the path is text");
+    let app = ["-t", "reading", "--", guest, "8"];
+    let serial = result(&app);
+    assert!(serial.contains(" 0 0 0 wrong, ") && !serial.contains(" 0 on the next"), "{serial}");
+    for options in ["-sp 1", "-sp 1 -spsysrecs 3", "-sp 1 -spsysrecs 0", "-sp 1 -spmsec 5 -spverify 1"] {
         let options: Vec<&str> = options.split(' ').collect();
         assert_eq!(result(&[&options[..], &app[..]].concat()), serial, "{options:?}");
     }

@@ -31,12 +31,12 @@ const KINDS: [(&str, bool); 9] = [
     ("return", true),
 ];
 
-/// How often each was executed.
-pub type Counts = [u64; KINDS.len()];
+/// How often each was executed. A power of two: a remainder by it is a mask, and what counts is short enough to be put in place.
+pub type Counts = [u64; KINDS.len().next_power_of_two()];
 
 fn count(counts: &mut Counts, kind: u64) {
-    let count = &mut counts[kind as usize % KINDS.len()];
-    *count = count.wrapping_add(1);
+    let kind = kind as usize % counts.len();
+    counts[kind] = counts[kind].wrapping_add(1);
 }
 
 /// Index in [`KINDS`] of a branch that is taken.
@@ -94,7 +94,7 @@ impl Tool for Branches {
     }
 
     fn finish(&self, counts: &Counts) -> Self::Result {
-        counts.map(Sum)
+        std::array::from_fn(|kind| Sum(counts[kind]))
     }
 
     fn fold(&self, total: &mut Total, _: SliceInfo, counts: Self::Result) {

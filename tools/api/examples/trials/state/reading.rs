@@ -3,8 +3,10 @@
 use superpin_tool::merge::{Merge, Sum};
 use superpin_tool::{Arg, At, Gpr, Instruction, NoOptions, OperandKind, Out, Register, SliceInfo, Tool, Trace, memory};
 
-/// Loads, those that a word told otherwise, those that bytes did, what could be read at places where there is nothing, words at a page's end that could be read.
-type Sums = [Sum; 5];
+/// Loads, those that a word told otherwise, those that bytes did, what could be read at places where there is nothing, words at a page's end that could be read, words on the next page.
+type Sums = [Sum; 6];
+
+const PAGE: u64 = 4096;
 
 /// What a slice has.
 #[derive(Default)]
@@ -21,6 +23,7 @@ pub struct Reading;
 fn reads(local: &mut Local, address: u64) {
     local.word = memory::read_word(address);
     local.read = memory::read(address, &mut local.bytes);
+    local.sums[5].0 += u64::from(memory::read_word(address + PAGE).is_some());
 }
 
 fn loaded(local: &mut Local, value: u64) {
@@ -95,8 +98,11 @@ impl Tool for Reading {
     }
 
     fn fini(&self, total: Sums, out: &mut Out<'_>) -> std::io::Result<()> {
-        let [loads, words, bytes, elsewhere, at_ends] = total.map(|sum| sum.0);
-        writeln!(out, "reading: {loads} loads, {words} {bytes} {elsewhere} wrong, {at_ends} at ends of pages")
+        let [loads, words, bytes, elsewhere, at_ends, next] = total.map(|sum| sum.0);
+        writeln!(
+            out,
+            "reading: {loads} loads, {words} {bytes} {elsewhere} wrong, {at_ends} at ends of pages, {next} on the next"
+        )
     }
 }
 
