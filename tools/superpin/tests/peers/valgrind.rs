@@ -42,6 +42,8 @@ struct Callgrind {
     costs: BTreeMap<(u64, String), u64>,
     /// By address, how often a conditional branch jumps.
     jumps: BTreeMap<u64, u64>,
+    /// By address and target, jumps of others.
+    always: BTreeMap<(u64, u64), u64>,
 }
 
 impl Callgrind {
@@ -62,8 +64,10 @@ impl Callgrind {
             } else if let Some(jumps) = line.strip_prefix("jcnd=") {
                 let from = lines.next().unwrap().split(' ').next().unwrap();
                 *read.jumps.entry(hex(from)).or_default() += number(jumps.split('/').next().unwrap());
-            } else if line.starts_with("jump=") {
-                lines.next();
+            } else if let Some(jump) = line.strip_prefix("jump=") {
+                let columns: Vec<&str> = jump.split(' ').collect();
+                let from = lines.next().unwrap().split(' ').next().unwrap();
+                *read.always.entry((hex(from), hex(columns[1]))).or_default() += number(columns[0]);
             } else if line.starts_with("0x") {
                 let columns: Vec<&str> = line.split(' ').collect();
                 *read.executed.entry((function.clone(), hex(columns[0]))).or_default() += number(columns[2]);
@@ -191,6 +195,12 @@ fn callgrind_counts_the_same_instructions_calls_and_branches() {
     let jumps: BTreeMap<u64, u64> =
         theirs.jumps.into_iter().filter(|(_, times)| ![0, REPETITIONS].contains(times)).collect();
     assert_eq!(taken, jumps);
+    let own = text("-sp 1 -spmsec 5 -t callgrind --collect-jumps", &folder.cwd(), &app);
+    let own = Callgrind::read(&own);
+    assert_eq!(own.jumps, jumps);
+    assert!(own.always.len() > 5, "{:?}", own.always);
+    let always = theirs.always.into_iter().filter(|((from, to), _)| from != to);
+    assert_eq!(own.always, always.collect());
 }
 
 #[test]

@@ -12,6 +12,7 @@ use superpin_tool::{
     SliceInfo, ThreadInfo, ThreadPath, Threads, Tool, Trace, memory,
 };
 
+use crate::profiles::edges::{Branches, CountsBranches, Indirect, Taken, count_branch};
 use crate::profiles::places::Places;
 use crate::repeat::RepeatOption;
 
@@ -23,6 +24,9 @@ use crate::repeat::RepeatOption;
 pub struct Options {
     #[command(flatten)]
     repeat: RepeatOption,
+    /// Tell of jumps inside of routines, too: how often each is made, and of conditional ones how often they could have been
+    #[arg(long)]
+    collect_jumps: bool,
 }
 
 /// The tool.
@@ -37,11 +41,20 @@ type Edges = BTreeMap<CallEdge, (Sum, Sum)>;
 /// Calls that are over, and those that aren't.
 type Calls = (Edges, CallStack<CallEdge>);
 
+/// Conditional branches that were taken, and jumps by registers or memory.
+type Jumps = (Taken, Indirect);
+
 /// What a thread has.
-#[derive(Default)]
 pub struct Local {
     blocks: BlockCounts,
     calls: Calls,
+    branches: Branches,
+}
+
+impl CountsBranches for Local {
+    fn branches(&mut self) -> &mut Branches {
+        &mut self.branches
+    }
 }
 
 impl CountsBlocks for Local {
@@ -54,6 +67,7 @@ impl CountsBlocks for Local {
 #[derive(Default)]
 pub struct Total {
     code: Code,
+    jumps: Jumps,
     threads: BTreeMap<ThreadPath, Calls>,
 }
 
@@ -85,13 +99,21 @@ fn append((edges, stack): &mut Calls, (slice, part): Calls) {
     stack.append(part, left(edges));
 }
 
+impl Total {
+    fn add(&mut self, thread: ThreadPath, (code, jumps, calls): (Code, Jumps, Calls)) {
+        self.code.merge(code);
+        self.jumps.merge(jumps);
+        append(self.threads.entry(thread).or_default(), calls);
+    }
+}
+
 impl Tool for Callgrind {
     const NAME: &'static str = "callgrind";
     const ABOUT: &'static str =
         "Write instructions by routine and line, and calls with what they cost, for KCachegrind";
     type Options = Options;
     type Local = Local;
-    type Result = (Code, Calls);
+    type Result = (Code, Jumps, Calls);
     type Total = Total;
 
     fn new(options: Options) -> Result<Self, String> {
@@ -117,27 +139,32 @@ impl Tool for Callgrind {
                 instruction.call(At::Before, returns, (Gpr::Rsp,));
             }
         }
+        if self.options.collect_jumps {
+            trace.blocks().for_each(|block| count_branch(&block.last(), &[BranchKind::IndirectJump]));
+        }
     }
 
     fn begin(&self, _: SliceInfo) -> Local {
-        Local::default()
+        Local { blocks: BlockCounts::new(), calls: Calls::default(), branches: Branches::new() }
     }
 
-    fn finish(&self, local: &Local) -> (Code, Calls) {
-        (local.blocks.executed(), local.calls.clone())
+    fn drain(&self, local: &mut Local, words: &[u64]) {
+        local.branches.drain(words);
     }
 
-    fn fold(&self, total: &mut Total, _: SliceInfo, (code, calls): (Code, Calls)) {
-        total.code.merge(code);
-        append(total.threads.entry(ThreadPath::default()).or_default(), calls);
+    fn finish(&self, local: &Local) -> Self::Result {
+        (local.blocks.executed(), local.branches.counted(), local.calls.clone())
     }
 
-    fn fold_thread(&self, total: &mut Total, _: SliceInfo, thread: &ThreadInfo, (code, calls): (Code, Calls)) {
-        total.code.merge(code);
-        append(total.threads.entry(thread.path.clone()).or_default(), calls);
+    fn fold(&self, total: &mut Total, _: SliceInfo, result: Self::Result) {
+        total.add(ThreadPath::default(), result);
     }
 
-    fn fini(&self, Total { code, threads }: Total, out: &mut Out<'_>) -> io::Result<()> {
+    fn fold_thread(&self, total: &mut Total, _: SliceInfo, thread: &ThreadInfo, result: Self::Result) {
+        total.add(thread.path.clone(), result);
+    }
+
+    fn fini(&self, Total { code, jumps, threads }: Total, out: &mut Out<'_>) -> io::Result<()> {
         out.verbatim();
         let mut edges = Edges::new();
         for (mut own, stack) in threads.into_values() {
@@ -149,6 +176,7 @@ impl Tool for Callgrind {
         for ((returns_to, routine), (times, cost)) in edges {
             calls.entry(returns_to).or_default().push((routine, times.0, cost.0));
         }
+        let jumps = JumpsOut::new(jumps);
         writeln!(out, "# callgrind format\nversion: 1\ncreator: superpin {}", env!("CARGO_PKG_VERSION"))?;
         if let Some(main) = out.images().all().iter().find(|image| image.is_main()) {
             writeln!(out, "cmd: {}", main.path().display())?;
@@ -179,6 +207,22 @@ impl Tool for Callgrind {
                 writeln!(out, "cob={}\ncfi={of_callee}\ncfn={}", callee.image, callee.routine)?;
                 writeln!(out, "calls={times} {routine:#x} {first}\n{at:#x} {line} {cost}")?;
             }
+            for (target, times) in jumps.of(&instruction).filter(|_| self.options.collect_jumps) {
+                let to = places.of(AppPc(target));
+                // Who goes into another routine calls it.
+                if (&to.image, &to.routine) != (&place.image, &place.routine) {
+                    continue;
+                }
+                let (of_target, first) = to.line();
+                if of_target != file {
+                    writeln!(out, "jfi={of_target}")?;
+                }
+                let jump = match instruction.branch() {
+                    Some(BranchKind::Conditional) => format!("jcnd={times}/{count}"),
+                    _ => format!("jump={times}"),
+                };
+                writeln!(out, "{jump} {target:#x} {first}\n{at:#x} {line}")?;
+            }
         }
         Ok(())
     }
@@ -191,4 +235,34 @@ fn calls_at<'a>(
 ) -> impl Iterator<Item = &'a (u64, u64, u64)> {
     let is_call = matches!(instruction.branch(), Some(BranchKind::Call | BranchKind::IndirectCall));
     calls.get(&instruction.next_address().0).filter(|_| is_call).into_iter().flatten()
+}
+
+/// Where jumps go.
+struct JumpsOut {
+    taken: Taken,
+    /// Of those by registers or memory, by their addresses.
+    targets: BTreeMap<u64, BTreeMap<u64, u64>>,
+}
+
+impl JumpsOut {
+    fn new((taken, indirect): Jumps) -> Self {
+        let mut targets: BTreeMap<u64, BTreeMap<u64, u64>> = BTreeMap::new();
+        for ((from, to), times) in indirect {
+            targets.entry(from).or_default().insert(to, times.0);
+        }
+        Self { taken, targets }
+    }
+
+    /// The targets of an instruction's jumps that were made, and how often.
+    fn of(&self, instruction: &CodeInstruction) -> impl Iterator<Item = (u64, u64)> {
+        let at = instruction.address().0;
+        let times = match instruction.branch() {
+            Some(BranchKind::Conditional) => self.taken.get(&at).map_or(0, |taken| taken.0),
+            Some(BranchKind::Jump) => instruction.executions(),
+            _ => 0,
+        };
+        let direct = instruction.branch_target().map(|target| (target.0, times)).filter(|_| times != 0);
+        let indirect = self.targets.get(&at).into_iter().flatten().map(|(to, times)| (*to, *times));
+        direct.into_iter().chain(indirect)
+    }
 }

@@ -2,16 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::BuildHasherDefault;
 
 use superpin_tool::json::{Value, json};
-use superpin_tool::merge::{Merge, Sum};
-use superpin_tool::{
-    AddressHasher, AppPc, Arg, At, BlockCounts, BranchKind, Code, CountsBlocks, Images, Out, SliceInfo, Tool, Trace,
-    clap,
-};
+use superpin_tool::merge::Merge;
+use superpin_tool::{AppPc, BlockCounts, BranchKind, Code, CountsBlocks, Images, Out, SliceInfo, Tool, Trace, clap};
 
-use super::log::Log;
+use super::branches::{Branches, CountsBranches, Edge, Indirect, Taken, count_branch};
 
 /// Options.
 #[derive(clap::Args)]
@@ -75,13 +71,6 @@ impl Kind {
     }
 }
 
-/// A branch's address, and where it goes.
-type Edge = (u64, u64);
-/// Edges that were counted one by one: those of indirect branches.
-type Indirect = HashMap<Edge, Sum, BuildHasherDefault<AddressHasher>>;
-/// How often a conditional branch was taken, by its address.
-type Taken = HashMap<u64, Sum, BuildHasherDefault<AddressHasher>>;
-
 superpin_tool::areas! {
     /// What is counted. How often direct branches, and conditional ones that aren't taken, go where they do follows from how often code was executed.
     pub struct Counts {
@@ -91,16 +80,10 @@ superpin_tool::areas! {
     }
 }
 
-/// Counts beside the tables, each at a place of its own, until another one wants it.
-const PLACES: usize = 1 << 12;
-
 /// What a slice has.
 pub struct Local {
     blocks: BlockCounts,
-    log: Log<2>,
-    recently_taken: Vec<(u64, u64)>,
-    taken: Taken,
-    indirect: Indirect,
+    branches: Branches,
 }
 
 impl CountsBlocks for Local {
@@ -109,23 +92,10 @@ impl CountsBlocks for Local {
     }
 }
 
-fn goes(local: &mut Local, from: u64, to: u64) {
-    local.log.push([from, to]);
-}
-
-fn is_full(local: &mut Local) -> bool {
-    local.log.is_full()
-}
-
-fn count(local: &mut Local) {
-    for &[from, to] in local.log.entries() {
-        local.indirect.entry((from, to)).or_default().0 += 1;
+impl CountsBranches for Local {
+    fn branches(&mut self) -> &mut Branches {
+        &mut self.branches
     }
-    local.log.clear();
-}
-
-fn is_taken(local: &mut Local, branch: u64) {
-    local.taken.entry(branch).or_default().0 += 1;
 }
 
 /// The tool.
@@ -147,55 +117,20 @@ impl Tool for Edges {
 
     fn instrument(&self, trace: &Trace<'_, Local>) {
         trace.count_blocks();
-        for last in trace.blocks().map(|block| block.last()) {
-            match last.branch() {
-                // Whether `loop` and `jrcxz` are taken can't be a word of the buffer.
-                Some(BranchKind::Conditional)
-                    if last.mnemonic().starts_with("loop") || last.mnemonic().contains("cx") =>
-                {
-                    last.call(At::Taken, is_taken, (last.address(),));
-                }
-                Some(BranchKind::Conditional) => last.buffer((Arg::Pc, Arg::BranchTaken)),
-                Some(BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return) => {
-                    last.call_if(At::Before, is_full, (), count, ());
-                    last.call(At::Taken, goes, (last.address(), Arg::BranchTarget));
-                }
-                Some(BranchKind::Jump | BranchKind::Call) | None => {}
-            }
-        }
+        let by_target = [BranchKind::IndirectJump, BranchKind::IndirectCall, BranchKind::Return];
+        trace.blocks().for_each(|block| count_branch(&block.last(), &by_target));
     }
 
     fn begin(&self, _: SliceInfo) -> Local {
-        Local {
-            blocks: BlockCounts::new(),
-            log: Log::new(),
-            recently_taken: vec![Default::default(); PLACES],
-            taken: Taken::default(),
-            indirect: Indirect::default(),
-        }
+        Local { blocks: BlockCounts::new(), branches: Branches::new() }
     }
 
     fn drain(&self, local: &mut Local, words: &[u64]) {
-        for &[branch, _] in words.as_chunks::<2>().0.iter().filter(|[_, taken]| *taken != 0) {
-            let (of, times) = &mut local.recently_taken[(branch ^ branch >> 12) as usize % PLACES];
-            if *of != branch {
-                if *times != 0 {
-                    local.taken.entry(*of).or_default().0 += *times;
-                }
-                (*of, *times) = (branch, 0);
-            }
-            *times += 1;
-        }
+        local.branches.drain(words);
     }
 
     fn finish(&self, local: &Local) -> Counts {
-        let (mut taken, mut indirect) = (local.taken.clone(), local.indirect.clone());
-        for (branch, times) in local.recently_taken.iter().filter(|(_, times)| *times != 0) {
-            taken.entry(*branch).or_default().0 += times;
-        }
-        for &[from, to] in local.log.entries() {
-            indirect.entry((from, to)).or_default().0 += 1;
-        }
+        let (taken, indirect) = local.branches.counted();
         Counts { code: local.blocks.executed(), taken, indirect }
     }
 

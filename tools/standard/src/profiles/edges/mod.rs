@@ -1,0 +1,10 @@
+//! Tools that know where branches go.
+//!
+//! * `tool`: `edges`, each branch with its target. `branches`: what a slice counts of them, for other tools too, with a `log`.
+
+mod branches;
+mod log;
+mod tool;
+
+pub use branches::{Branches, CountsBranches, Indirect, Taken, count_branch};
+pub use tool::Edges;
