@@ -32,6 +32,7 @@ Examples:
   superpin -sp 1 -t mix -t cache -o cache.txt -- app   two tools look at one run
   superpin -t ./my-tool -- app                      a tool of your own, see docs/tools.md
   superpin new-tool my-tool                         makes a project for one, with a test
+  superpin read trace                               a trace of `-t memtrace --binary -o trace` as text
 
 Exit status:
   the app's; 128+N if signal N killed it; 125 if superpin failed or the result isn't exact;

@@ -21,9 +21,13 @@ impl RepeatOption {
 
 /// Says below a result how often an instruction has counted that repeats.
 pub fn say(repeat: Repeat, out: &mut Out<'_>) -> io::Result<()> {
-    let counts = match repeat {
-        Repeat::Once => "only the first counts",
-        Repeat::Each => "each counts",
-    };
-    writeln!(out, "Repetitions: {counts}")
+    writeln!(out, "{}", text(repeat))
+}
+
+/// The same without the end of its line.
+pub fn text(repeat: Repeat) -> &'static str {
+    match repeat {
+        Repeat::Once => "Repetitions: only the first counts",
+        Repeat::Each => "Repetitions: each counts",
+    }
 }

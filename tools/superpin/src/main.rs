@@ -1,4 +1,4 @@
-//! The `superpin` command: a tool image with the standard tools, which also makes projects for tools.
+//! The `superpin` command: a tool image with the standard tools, which also makes projects for tools and reads traces.
 
 #![no_main]
 
@@ -9,9 +9,11 @@ use standard_tools::{
 };
 
 mod new_tool;
+mod read;
 
 superpin_tool::image!(
-    "new-tool": new_tool::run;
+    "new-tool": new_tool::run,
+    "read": read::run;
     Nothing,
     Icount1,
     Icount2,

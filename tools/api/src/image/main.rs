@@ -25,10 +25,10 @@ macro_rules! image {
     ($($tool:ty),+ $(,)?) => {
         $crate::image!(@main |_| None; $($tool),+);
     };
-    // With a command of the image's own: `image!("name": function; MyTool)` calls the function with the words behind `name`, and ends with its status.
-    ($name:literal: $command:path; $($tool:ty),+ $(,)?) => {
+    // With commands of the image's own: `image!("name": function; MyTool)` calls the function with the words behind `name`, and ends with its status.
+    ($($name:literal: $command:path),+; $($tool:ty),+ $(,)?) => {
         $crate::image!(@main |words: &[::std::ffi::OsString]| match words {
-            [_, first, rest @ ..] if first == $name => Some($command(rest)),
+            $([_, first, rest @ ..] if first == $name => Some($command(rest)),)+
             _ => None,
         }; $($tool),+);
     };

@@ -1,13 +1,17 @@
 //! Tools that write what happens, in order.
 //!
-//! * `text`: instructions, and memory accesses. `champsim`: both, for the simulator ChampSim.
+//! * `text`: instructions, and memory accesses, in `lines`, as valgrind's `lackey` has them, or in `binary`. `champsim`: both, for the simulator ChampSim.
 //! * `calls`: routines that are entered and left. `malloc`: those that allocate and free.
 
+mod binary;
 mod calls;
 mod champsim;
+mod lackey;
+mod lines;
 mod malloc;
 mod text;
 
+pub use binary::{is_end_of_trace, write_as_text};
 pub use calls::CallTrace;
 pub use champsim::ChampSim;
 pub use malloc::MallocTrace;

@@ -5,19 +5,46 @@
 
 use std::io;
 
-use superpin_tool::{Arg, Out, Repeat, Stream, Tool, Trace};
+use superpin_tool::{Arg, Out, Repeat, Stream, Tool, Trace, clap};
 
+use super::lines::{append_access, append_instruction};
+use super::{binary, lackey};
 use crate::accesses::{self, Access, LOADS, STORES};
 use crate::repeat::RepeatOption;
 
+/// Options of `itrace`.
+#[derive(clap::Args)]
+#[command(after_help = "Example: superpin -sp 1 -t itrace --binary -z -o trace -- ls; superpin read trace")]
+pub struct ITraceOptions {
+    #[command(flatten)]
+    repeat: RepeatOption,
+    /// Write words of eight bytes, for `superpin read`
+    #[arg(long)]
+    binary: bool,
+}
+
+/// Options of `memtrace`.
+#[derive(clap::Args)]
+#[command(after_help = "Example: superpin -sp 1 -t memtrace --binary -z -o trace -- ls; superpin read trace")]
+pub struct MemTraceOptions {
+    #[command(flatten)]
+    repeat: RepeatOption,
+    /// Write two words of eight bytes for each access, for `superpin read`
+    #[arg(long)]
+    binary: bool,
+    /// Write instructions and accesses as valgrind's lackey does (--trace-mem=yes)
+    #[arg(long, conflicts_with = "binary")]
+    lackey: bool,
+}
+
 /// `itrace`.
 pub struct ITrace {
-    repeat: RepeatOption,
+    options: ITraceOptions,
 }
 
 /// `memtrace`.
 pub struct MemTrace {
-    repeat: RepeatOption,
+    options: MemTraceOptions,
 }
 
 /// The last lines, which aren't of what was executed.
@@ -27,51 +54,74 @@ fn ends(repeat: RepeatOption, out: &mut Out<'_>) -> io::Result<()> {
     writeln!(out, "#eof")
 }
 
-/// Lines that are put together before they are appended.
-const TOGETHER: usize = 1024;
-
-fn append_hex(line: &mut Vec<u8>, number: u64) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    line.extend_from_slice(b"0x");
-    let digits = (64 - (number | 1).leading_zeros()).div_ceil(4);
-    line.extend((0..digits).rev().map(|n| DIGITS[(number >> (4 * n)) as usize % 16]));
+/// The last word of what isn't text.
+fn ends_binary(repeat: RepeatOption, out: &mut Out<'_>) -> io::Result<()> {
+    out.verbatim();
+    io::Write::write_all(out, &binary::end(repeat.repeat))
 }
+
+/// Bytes that are put together before they are appended.
+const TOGETHER: usize = 1 << 15;
+/// No line is longer.
+const LONGEST: usize = 64;
 
 impl Tool for ITrace {
     const NAME: &'static str = "itrace";
     const ABOUT: &'static str = "Write the addresses of all executed instructions, in order";
     const STREAM: bool = true;
-    type Options = RepeatOption;
+    type Options = ITraceOptions;
     superpin_tool::auto_merge!(Stream);
 
-    fn new(repeat: RepeatOption) -> Result<Self, String> {
-        Ok(Self { repeat })
+    fn new(options: ITraceOptions) -> Result<Self, String> {
+        Ok(Self { options })
     }
 
     fn repeat(&self) -> Repeat {
-        self.repeat.repeat
+        self.options.repeat.repeat
     }
 
     fn instrument(&self, trace: &Trace<'_, Stream>) {
         for instruction in trace.instructions() {
-            instruction.buffer((Arg::Pc,));
+            if self.options.binary {
+                instruction.buffer((Arg::Pc, instruction.bytes().len() as u64));
+            } else {
+                instruction.buffer((Arg::Pc,));
+            }
         }
     }
 
     fn drain(&self, stream: &mut Stream, words: &[u64]) {
-        let mut lines = Vec::with_capacity(TOGETHER * 16);
-        for some in words.chunks(TOGETHER) {
+        let mut lines = Vec::with_capacity(TOGETHER);
+        for some in words.chunks(TOGETHER / LONGEST * 2) {
             lines.clear();
-            for &pc in some {
-                append_hex(&mut lines, pc);
-                lines.push(b'\n');
+            if self.options.binary {
+                let pairs = some.as_chunks().0.iter();
+                pairs.for_each(|&[pc, size]| binary::append_binary_instruction(&mut lines, pc, size));
+            } else {
+                some.iter().for_each(|&pc| append_instruction(&mut lines, pc));
             }
             stream.write(&lines);
         }
     }
 
     fn fini(&self, _: Stream, out: &mut Out<'_>) -> io::Result<()> {
-        ends(self.repeat, out)
+        if self.options.binary { ends_binary(self.options.repeat, out) } else { ends(self.options.repeat, out) }
+    }
+}
+
+/// Bits of how many bytes an instruction has, in the word that says how many accesses follow it.
+const LEN_BITS: u32 = 8;
+
+impl MemTrace {
+    /// An instruction's accesses, put in the order in which they are told.
+    fn append(&self, lines: &mut Vec<u8>, pc: u64, len: u64, accesses: &mut [Access]) {
+        if self.options.lackey {
+            return lackey::append(lines, pc, len, accesses);
+        }
+        for Access { address, size, kinds } in accesses {
+            let append = if self.options.binary { binary::append_binary_access } else { append_access };
+            append(lines, pc, *kinds == STORES, *address, *size);
+        }
     }
 }
 
@@ -79,41 +129,45 @@ impl Tool for MemTrace {
     const NAME: &'static str = "memtrace";
     const ABOUT: &'static str = "Write the addresses and sizes of all memory accesses, in order";
     const STREAM: bool = true;
-    type Options = RepeatOption;
+    type Options = MemTraceOptions;
     superpin_tool::auto_merge!(Stream);
 
-    fn new(repeat: RepeatOption) -> Result<Self, String> {
-        Ok(Self { repeat })
+    fn new(options: MemTraceOptions) -> Result<Self, String> {
+        Ok(Self { options })
     }
 
     fn repeat(&self) -> Repeat {
-        self.repeat.repeat
+        self.options.repeat.repeat
     }
 
     fn instrument(&self, trace: &Trace<'_, Stream>) {
+        let kinds: &[u64] = if self.options.lackey { &[LOADS | STORES] } else { &[LOADS, STORES] };
         for instruction in trace.instructions() {
-            for pairs in [LOADS, STORES].into_iter().flat_map(|kinds| accesses::pairs(&instruction, kinds)) {
-                instruction.buffer((Arg::Pc, 0_u64));
-                pairs.into_iter().for_each(|pair| instruction.buffer(pair));
+            let accesses: Vec<_> = kinds.iter().flat_map(|kinds| accesses::pairs(&instruction, *kinds)).collect();
+            if accesses.is_empty() && !self.options.lackey {
+                continue;
             }
+            let len = instruction.bytes().len() as u64;
+            instruction.buffer((Arg::Pc, len | (accesses.len() as u64) << LEN_BITS));
+            accesses.into_iter().flatten().for_each(|pair| instruction.buffer(pair));
         }
     }
 
     fn drain(&self, stream: &mut Stream, words: &[u64]) {
-        let mut lines = Vec::with_capacity(TOGETHER * 48);
+        let (mut lines, mut accesses) = (Vec::with_capacity(TOGETHER), Vec::new());
         let mut rest = words;
-        while let [pc, _, of @ ..] = rest
-            && let [_, what, ..] = of
-        {
-            let (access, behind) = of.split_at(2 * accesses::pairs_of(*what));
+        while let [pc, head, of @ ..] = rest {
+            // Each access says how many pairs it has.
+            let pairs = (0..head >> LEN_BITS).fold(0, |pairs, _| match of.get(2 * pairs + 1) {
+                Some(what) => pairs + accesses::pairs_of(*what),
+                None => pairs,
+            });
+            let (own, behind) = of.split_at(2 * pairs);
             rest = behind;
-            for Access { address, size, kinds } in accesses::of(access) {
-                append_hex(&mut lines, *pc);
-                lines.extend_from_slice(if kinds == STORES { b": W " } else { b": R " });
-                append_hex(&mut lines, address);
-                lines.extend_from_slice(format!(" {size}\n").as_bytes());
-            }
-            if lines.len() > TOGETHER * 40 {
+            accesses.clear();
+            accesses.extend(accesses::of(own));
+            self.append(&mut lines, *pc, head & ((1 << LEN_BITS) - 1), &mut accesses);
+            if lines.len() > TOGETHER {
                 stream.write(&lines);
                 lines.clear();
             }
@@ -122,23 +176,14 @@ impl Tool for MemTrace {
     }
 
     fn fini(&self, _: Stream, out: &mut Out<'_>) -> io::Result<()> {
-        ends(self.repeat, out)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_no_leading_zeros() {
-        let hex = |number| {
-            let mut line = Vec::new();
-            append_hex(&mut line, number);
-            String::from_utf8(line).unwrap()
-        };
-        for number in [0, 1, 0xf, 0x10, 0x7fff_f7fe_1234, u64::MAX] {
-            assert_eq!(hex(number), format!("{number:#x}"));
+        if self.options.binary {
+            return ends_binary(self.options.repeat, out);
         }
+        if self.options.lackey {
+            // Who reads it expects nothing else.
+            out.verbatim();
+            return Ok(());
+        }
+        ends(self.options.repeat, out)
     }
 }
