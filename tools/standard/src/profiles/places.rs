@@ -10,6 +10,8 @@ use superpin_tool::{AppPc, Images};
 pub struct Place {
     /// Path of the image.
     pub image: String,
+    /// The address as the image's file has it, which disassemblers read; that in memory if it is of none.
+    pub address: u64,
     /// Name of the routine, as it stands in the source.
     pub routine: String,
     line: Option<(String, u32)>,
@@ -37,12 +39,14 @@ impl<'a> Places<'a> {
 
     /// That of an address.
     pub fn of(&mut self, address: AppPc) -> Place {
-        let image = self.images.at(address).map_or("???".into(), |image| image.path().display().to_string());
+        let of = self.images.at(address);
+        let bias = of.map_or(0, |image| image.bias());
+        let image = of.map_or("???".into(), |image| image.path().display().to_string());
         let routine = self.images.routine_at(address).map_or("???".into(), |routine| {
             self.known.entry(routine.address().0).or_insert_with(|| routine.demangled()).clone()
         });
         let line = self.images.line_at(address).map(|line| (line.file, line.line));
-        Place { image, routine, line }
+        Place { image, address: address.0.wrapping_sub(bias), routine, line }
     }
 }
 

@@ -308,6 +308,26 @@ fn lackey_sees_the_same_lines_touched() {
     assert!(found[1] > 1000 && found[2] > 1000, "{found:?}");
 }
 
+/// Where it was put in memory is nothing to whoever disassembles the file.
+#[test]
+fn callgrind_has_addresses_of_the_images_files() {
+    let folder = Scratch::new().unwrap();
+    let written = text("-sp 1 -t callgrind", &folder.cwd(), &["/bin/ls"]);
+    let images: BTreeSet<&str> = written.lines().filter_map(|line| line.strip_prefix("ob=")).collect();
+    assert!(images.iter().any(|image| image.contains("libc")) && images.iter().any(|image| image.ends_with("/ls")));
+    let is_of_file = |image: &str| image.starts_with('/');
+    let mut of_files = 0;
+    let mut image = "";
+    for line in written.lines() {
+        image = line.strip_prefix("ob=").unwrap_or(image);
+        if line.starts_with("0x") && is_of_file(image) {
+            assert!(hex(line.split(' ').next().unwrap()) < 1 << 32, "{image}: {line}");
+            of_files += 1;
+        }
+    }
+    assert!(of_files > 1000, "{of_files}");
+}
+
 /// Lines of lackey's, with one word for all that lies on the stack, which has another place there.
 fn accesses(text: &str) -> Vec<String> {
     let lines = text.lines().filter_map(|line| Some((line.split_at_checked(3)?, line)));

@@ -1,4 +1,4 @@
-//! `callgrind`: instructions by routine, line and address, and calls with what they cost, as valgrind's callgrind writes it: for KCachegrind, `callgrind_annotate` and their like.
+//! `callgrind`: instructions by routine, line and address (in the image's file), and calls with what they cost, as valgrind's callgrind writes it: for KCachegrind, `callgrind_annotate` and their like.
 //!
 //! A call costs what is executed from the routine's first instruction until it is left, however that happens ([`CallStack`]). A routine that another one jumps to in place of a call and a return counts
 //! as called from where that one was: stubs of libraries don't stand between caller and callee. Who isn't called by a call instruction (a signal's handler) has no caller.
@@ -199,13 +199,13 @@ impl Tool for Callgrind {
                 writeln!(out, "fi={file}")?;
                 of_file = file.to_owned();
             }
-            let (at, count) = (instruction.address().0, instruction.executions());
+            let (at, count) = (place.address, instruction.executions());
             writeln!(out, "{at:#x} {line} {count}")?;
             for (routine, times, cost) in calls_at(&instruction, &calls) {
                 let callee = places.of(AppPc(*routine));
                 let (of_callee, first) = callee.line();
                 writeln!(out, "cob={}\ncfi={of_callee}\ncfn={}", callee.image, callee.routine)?;
-                writeln!(out, "calls={times} {routine:#x} {first}\n{at:#x} {line} {cost}")?;
+                writeln!(out, "calls={times} {:#x} {first}\n{at:#x} {line} {cost}", callee.address)?;
             }
             for (target, times) in jumps.of(&instruction).filter(|_| self.options.collect_jumps) {
                 let to = places.of(AppPc(target));
@@ -221,7 +221,7 @@ impl Tool for Callgrind {
                     Some(BranchKind::Conditional) => format!("jcnd={times}/{count}"),
                     _ => format!("jump={times}"),
                 };
-                writeln!(out, "{jump} {target:#x} {first}\n{at:#x} {line}")?;
+                writeln!(out, "{jump} {:#x} {first}\n{at:#x} {line}", to.address)?;
             }
         }
         Ok(())
