@@ -1,4 +1,4 @@
-//! What routines of a tool's ask for: that their slice ends here, or that nothing more is looked at. What was seen is handed in in parts where a warm-up ends, too.
+//! What routines of a tool's ask for: that their slice ends here, is left, or that nothing more is looked at. What was seen is handed in in parts where a warm-up ends, too.
 //!
 //! A routine is in the midst of an instruction, of which other calls may follow. So the engine is interrupted: it goes on to the instruction's end, and there asks its host, who has it done (`granting`). Events that
 //! follow before that aren't told any more by a tool that has looked its last.
@@ -16,12 +16,16 @@ const SLICE: u32 = 1;
 const ALL: u32 = 2;
 /// What is looked at counts from here on.
 const COUNTS: u32 = 4;
+/// What is left of the slice isn't executed.
+const LEAVES: u32 = 8;
 
 /// Whether there is a run that could be asked for anything.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicU32 = AtomicU32::new(0);
 /// Nothing more is looked at: what was seen is handed in, and what routines see now is nobody's.
 static IS_OVER: AtomicBool = AtomicBool::new(false);
+/// What is left of the slice isn't executed.
+static IS_LEFT: AtomicBool = AtomicBool::new(false);
 /// Bytes of results that were handed in before the slice's end.
 static HANDED_IN: AtomicU64 = AtomicU64::new(0);
 /// No more calls are inserted.
@@ -35,6 +39,11 @@ pub(crate) fn begin() {
 /// Has the slice end behind the instruction at hand: what was seen is handed in, and looking begins anew.
 pub fn end_slice() {
     ask(SLICE);
+}
+
+/// Has the slice be left behind the instruction at hand: what was seen is handed in, and the rest isn't executed. For a tool that samples, which has no serial runs.
+pub fn leave_slice() {
+    ask(LEAVES);
 }
 
 /// Has all looking end behind the instruction at hand.
@@ -83,13 +92,22 @@ pub(super) fn hand_in(tool: &dyn RunningTool) -> Result<Option<bool>, String> {
     if asked == 0 || IS_OVER.load(Relaxed) {
         return Ok(None);
     }
+    if asked & LEAVES != 0 && !tool.samples() {
+        return Err("the tool leaves a slice, which only one may do that samples: `const SAMPLES: bool = true`".into());
+    }
     let mark = if asked & COUNTS != 0 { WARMED_UP } else { 0 };
     HANDED_IN.store(encode(tool, mark)?, Relaxed);
-    let is_last = asked & ALL != 0;
+    let is_last = asked & (ALL | LEAVES) != 0;
     if is_last {
         IS_OVER.store(true, Relaxed);
     }
+    IS_LEFT.store(is_last && asked & ALL == 0, Relaxed);
     Ok(Some(is_last))
+}
+
+/// Whether what is left of the slice isn't executed.
+pub(crate) fn is_left() -> bool {
+    IS_LEFT.load(Relaxed)
 }
 
 /// No more calls are inserted.
@@ -116,5 +134,5 @@ fn encode(tool: &dyn RunningTool, mark: u64) -> Result<u64, String> {
 
 /// Whether nothing is looked at behind this process's slice.
 pub(super) fn ends_all() -> bool {
-    IS_OVER.load(Relaxed) || ASKED.load(Relaxed) & ALL != 0
+    IS_OVER.load(Relaxed) && !IS_LEFT.load(Relaxed) || ASKED.load(Relaxed) & ALL != 0
 }

@@ -74,6 +74,11 @@ pub trait RunningTool {
         false
     }
 
+    /// Whether it may leave a slice before its end.
+    fn samples(&self) -> bool {
+        false
+    }
+
     /// How many times longer than with other tools a slice may take.
     fn patience(&self) -> u32 {
         1

@@ -180,6 +180,10 @@ impl RunningTool for Regioned {
         self.spec.is_over(&self.next.get())
     }
 
+    fn samples(&self) -> bool {
+        self.tool.samples()
+    }
+
     fn patience(&self) -> u32 {
         self.tool.patience()
     }

@@ -158,6 +158,9 @@ impl Host for SliceHost {
             return Flow::Leave;
         }
         self.grant(cpu, control);
+        if requests::is_left() {
+            return Flow::Leave;
+        }
         let Some(used) = deadline::is_over(self.cpu_bound()) else { return Flow::Continue };
         self.slot.give_up();
         let why = match engine::routines::told(used.as_nanos() as u64) {

@@ -16,7 +16,9 @@ use machine::{AppPc, Gpr, Here, Memory, Registers};
 use syscall_replay::{Divergence, Replayed, Replayer};
 use translator::abi::Cpu;
 
-use crate::ports::{AppThread, Calls, Images, OwnSlot, RunningTool, SignalChange, ThreadsTold, signals_behind, stream};
+use crate::ports::{
+    AppThread, Calls, Images, OwnSlot, RunningTool, SignalChange, ThreadsTold, requests, signals_behind, stream,
+};
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
 use crate::slice::replay::{Cpuid, OtherThreads, ProgramBreak, Replaying, RunFiles, SliceSpace};
 use crate::slice::start::aliases;
@@ -120,7 +122,7 @@ impl SliceHost {
     /// The tool is told of the signal that ends the app, if that is what ends the slice. To be called when the engine was left.
     pub fn tell_of_death(&self) {
         let Fatal { signal, origin } = self.end.fatal;
-        if signal != 0 {
+        if signal != 0 && !requests::is_left() {
             let pc = self.end.registers.rip;
             self.tell_of_signal(|_| SignalChange::Fatal { signal: signal as i32, origin, pc });
         }
@@ -146,7 +148,7 @@ impl SliceHost {
     pub fn may_recur(&self) -> bool {
         let End { kind, goes_on, .. } = *self.end;
         let comes_to_input = || self.slot.successor().is_some_and(|next| self.slot.comes_to_input(next));
-        kind == EndKind::Signature && !(goes_on == 1 && comes_to_input())
+        kind == EndKind::Signature && !requests::is_left() && !(goes_on == 1 && comes_to_input())
     }
 
     /// The result is handed in. The app is to go on for a while and be watched: whether it comes back to the end's state, if that

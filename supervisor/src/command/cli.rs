@@ -232,12 +232,12 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
     if parsed.timeline.is_some() && !parsed.sp {
         return Err("error: -timeline draws slices, of which a serial run has none: it needs -sp 1\n".into());
     }
-    chosen.go_with(parsed.sp, parsed.check_tool)?;
+    let region = parsed.region.spec(parsed.aslr).map_err(|error| format!("error: {error}\n"))?;
+    chosen.go_with(parsed.sp, parsed.check_tool, region.is_all())?;
     let notices = chosen.agree();
     if parsed.region.ends_app() && parsed.follow {
         return Err("error: -then end ends the app, and -follow 1 follows what it has started: leave one out\n".into());
     }
-    let region = parsed.region.spec(parsed.aslr).map_err(|error| format!("error: {error}\n"))?;
     let region = if chosen.any(|info| info.wants_prefix) { region.counted() } else { region };
     let region = if chosen.any(|info| info.has_first_pass) { region.with_values() } else { region };
     if parsed.persist.is_some() && !region.is_all() {
@@ -257,6 +257,7 @@ pub fn parse(args: &[OsString], tools: &[ToolInfo]) -> Result<Request, String> {
         randomise: parsed.aslr,
         environment: parsed.env,
         changes_app: chosen.any(|info| info.changes_app),
+        samples: chosen.any(|info| info.samples),
         quiet: parsed.quiet,
         hints: parsed.hints,
         trace_blocks: parsed.trace_blocks,

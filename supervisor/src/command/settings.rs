@@ -32,6 +32,8 @@ pub struct ToolInfo {
     pub changes_app: bool,
     /// Whether it writes a stream.
     pub writes_stream: bool,
+    /// Whether it looks at a sample of the run, and leaves slices early: then it runs in slices only.
+    pub samples: bool,
     /// What it sees with these options, if they are right.
     pub sees: fn(&[&OsStr]) -> Option<Sees>,
 }
@@ -147,6 +149,8 @@ pub struct Settings {
     pub environment: Environment,
     /// Whether the tool changes the app, which it can do serially only.
     pub changes_app: bool,
+    /// Whether the tool looks at a sample.
+    pub samples: bool,
     /// Whether nothing is to be shown on a terminal while the run goes on.
     pub quiet: bool,
     /// Whether superpin says on a terminal how to have a serial run in parallel.

@@ -33,7 +33,8 @@ impl<'a> Resources<'a> {
         let memory = RunMemory::new(settings, process)?;
         let kept = KeptCode::new(settings, image, &memory)?;
         let collector = Collector::start(&memory, names_stdout(&settings.tool_options()))?;
-        let statistics = Statistics::new(settings.verify_calls, settings.timeline.is_some());
+        let mut statistics = Statistics::new(settings.verify_calls, settings.timeline.is_some());
+        statistics.doubts.is_sample = settings.samples;
         Ok(Self { memory, kept, image, collector, statistics, name: String::new() })
     }
 }

@@ -10,7 +10,7 @@ use crate::base::{Failure, status_line};
 use crate::command::Settings;
 use crate::events::{ENDING, Taken};
 use crate::follow::{Follower, JobStop, JobStops, NewProcess, Origin, Resources};
-use crate::report::{LiveStatus, Worth, report, unreached};
+use crate::report::{LiveStatus, report, unreached};
 use crate::{serial, sliced};
 
 /// CPU time of a serial run from which on slices would be felt.
@@ -286,8 +286,8 @@ impl Printing<'_> {
         let of = heading.map(|heading| format!("{heading}: ")).unwrap_or_default();
         let statistics = &self.resources.statistics;
         let worth = statistics.worth();
-        let is_right = worth == Worth::Exact || settings.accepts_ambiguous;
-        if worth != Worth::Exact {
+        let is_right = worth.is_right() || settings.accepts_ambiguous;
+        if !worth.is_right() {
             let status = if is_right { "" } else { " The exit status is 125; with -ambiguous accept it is the app's." };
             tell!("superpin: {of}result: {worth}: {}{status}", statistics.reasons());
         }

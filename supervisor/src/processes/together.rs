@@ -87,6 +87,7 @@ mod tests {
         has_first_pass: false,
         changes_app: false,
         writes_stream: false,
+        samples: false,
         sees: |_| None,
     };
 

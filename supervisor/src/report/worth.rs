@@ -10,6 +10,8 @@ use std::fmt;
 pub enum Worth {
     /// It is that of a serial run.
     Exact,
+    /// It is that of a sample, as the tool wants it: another run has another one.
+    Sample,
     /// All that it counts was executed, but perhaps more was.
     AtLeast,
     /// The app may have seen what the run didn't: more or less may have been executed.
@@ -23,15 +25,23 @@ impl Worth {
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
+            Self::Sample => "a sample",
             Self::AtLeast => "at least",
             Self::Uncertain => "uncertain",
             Self::None => "none",
         }
     }
 
+    /// Whether it is what the tool is to give.
+    pub fn is_right(self) -> bool {
+        matches!(self, Self::Exact | Self::Sample)
+    }
+
     /// That of a name.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Exact, Self::AtLeast, Self::Uncertain, Self::None].into_iter().find(|worth| worth.name() == name)
+        [Self::Exact, Self::Sample, Self::AtLeast, Self::Uncertain, Self::None]
+            .into_iter()
+            .find(|worth| worth.name() == name)
     }
 }
 
@@ -44,6 +54,8 @@ impl fmt::Display for Worth {
 /// What was met that a result may not have right.
 #[derive(Default)]
 pub struct Doubts {
+    /// Whether the tool looks at a sample.
+    pub is_sample: bool,
     /// Where slices ended in a state that recurs: the app's instruction pointers there.
     pub recurring: Vec<u64>,
     /// Of each of these the slice.
@@ -66,6 +78,7 @@ impl Doubts {
         match (self.written_by_others.is_empty(), self.recurring.is_empty()) {
             (false, _) => Worth::Uncertain,
             (true, false) => Worth::AtLeast,
+            (true, true) if self.is_sample => Worth::Sample,
             (true, true) => Worth::Exact,
         }
     }
@@ -110,6 +123,8 @@ mod tests {
     fn the_weakest_counts_and_each_is_told() {
         let mut doubts = Doubts::default();
         assert_eq!((doubts.worth(), doubts.reasons(3)), (Worth::Exact, String::new()));
+        let sample = Doubts { is_sample: true, ..Doubts::default() };
+        assert!(sample.worth() == Worth::Sample && sample.worth().is_right());
         doubts.recurring = vec![0x20, 0x10, 0x20];
         assert_eq!(doubts.worth(), Worth::AtLeast);
         assert!(doubts.reasons(4).starts_with("3 of 4 slices ended in a loop"), "{}", doubts.reasons(4));

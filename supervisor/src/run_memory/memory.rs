@@ -324,6 +324,7 @@ pub mod tests {
             randomise: false,
             environment: crate::command::Environment::Inherit,
             changes_app: false,
+            samples: false,
             quiet: false,
             hints: false,
             trace_blocks: 3,

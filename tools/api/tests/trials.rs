@@ -295,6 +295,7 @@ fn a_failing_tool_prints_no_result() {
         ("wrong-operand-of-block", "there is no Arg::MemoryAddress(7) at `"),
         ("uses-unkept", "is used At::Before `"),
         ("keeps-too-long", "that is another block's: its value ends with its block"),
+        ("leaves-a-slice", "which only one may do that samples"),
         ("reads-in-drain", "the app's memory is read outside an analysis routine"),
         ("asks-for-flags", "the tool must say so, `const READS_FLAGS: bool = true` in its `impl Tool`"),
     ] {

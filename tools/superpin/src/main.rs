@@ -5,7 +5,7 @@
 use standard_tools::{
     AllCache, Bbv, Blocks, BranchPredictor, Branches, CacheProfile, CallTrace, Callgrind, ChampSim, CmpCache, Coverage,
     DCache, Edges, Footprint, HeapProfile, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing,
-    Opcodes, Reuse, SimPoints, Stacks, Strace,
+    Opcodes, Reuse, Shadow, SimPoints, Stacks, Strace,
 };
 
 mod new_tool;
@@ -32,6 +32,7 @@ superpin_tool::image!(
     HeapProfile,
     Mix,
     Hot,
+    Shadow,
     Callgrind,
     Stacks,
     Blocks,

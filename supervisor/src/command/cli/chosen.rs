@@ -35,7 +35,7 @@ impl<'i> Chosen<'i> {
     ///
     /// # Errors
     /// If not: why, and what to do.
-    pub fn go_with(&self, sliced: bool, is_checked: bool) -> Result<(), String> {
+    pub fn go_with(&self, sliced: bool, is_checked: bool, is_whole: bool) -> Result<(), String> {
         let changes = |(_, info): &&(ChosenTool, Option<&ToolInfo>)| info.is_some_and(|info| info.changes_app);
         if let Some((ChosenTool { name, .. }, _)) = self.tools.iter().find(changes) {
             if sliced {
@@ -48,6 +48,17 @@ impl<'i> Chosen<'i> {
                     "error: -check-tool checks that a tool leaves the app as it is, and the tool {name} changes it: leave -check-tool out\n"
                 ));
             }
+        }
+        let samples = |(_, info): &&(ChosenTool, Option<&ToolInfo>)| info.is_some_and(|info| info.samples);
+        if let Some((ChosenTool { name, .. }, _)) = self.tools.iter().find(samples) {
+            let why = match () {
+                () if !sliced => "a serial run has none: run it with -sp 1",
+                () if self.tools.len() > 1 => "other tools would see no more than it does: run it alone",
+                () if is_checked => "-check-tool compares whole results: leave -check-tool out",
+                () if !is_whole => "where a region is isn't known then: leave the region out",
+                () => return Ok(()),
+            };
+            return Err(format!("error: the tool {name} looks at a sample of each slice, and {why}\n"));
         }
         if self.tools.len() > 1 && is_checked {
             return Err("error: -check-tool checks one tool: name one\n".into());
@@ -117,6 +128,7 @@ mod tests {
             has_first_pass: false,
             changes_app: false,
             writes_stream: false,
+            samples: false,
             sees,
         }
     }

@@ -10,6 +10,7 @@ const TOOLS: [ToolInfo; 1] = [ToolInfo {
     has_first_pass: false,
     changes_app: false,
     writes_stream: false,
+    samples: false,
     sees: |_| None,
 }];
 

@@ -63,6 +63,7 @@ superpin_tool::image!(
     wrong::failing::UsesUnkept,
     wrong::failing::KeepsTooLong,
     wrong::failing::Prints,
+    wrong::failing::LeavesASlice,
     wrong::failing::Opens,
     wrong::failing::StartsAThread,
     wrong::failing::Crashes,

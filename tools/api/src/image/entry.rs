@@ -28,6 +28,7 @@ pub struct Entry {
     /// Whether it is a [`SerialTool`].
     pub(crate) changes_app: bool,
     pub(crate) writes_stream: bool,
+    pub(crate) samples: bool,
     /// What it sees with these options, if they are right.
     pub(crate) sees: fn(&[&OsStr]) -> Option<Sees>,
     /// Bytes of its local state.
@@ -50,6 +51,7 @@ impl Entry {
             has_first_pass: T::FIRST_PASS.is_some(),
             changes_app: false,
             writes_stream: T::STREAM,
+            samples: T::SAMPLES,
             sees: sees::<T>,
             local_size: size_of::<T::Local>(),
             inject: inject::<T>,

@@ -108,6 +108,7 @@ fn info(tool: &Entry) -> supervisor::ToolInfo {
         has_first_pass: tool.has_first_pass,
         changes_app: tool.changes_app,
         writes_stream: tool.writes_stream,
+        samples: tool.samples,
         sees: tool.sees,
     }
 }

@@ -35,7 +35,7 @@ pub use first_pass::FirstPass;
 pub use options::{Configured, NoOptions, check, configure, help, identity, sees};
 pub use out::{Out, Told, Total};
 pub use prefix::{CountsBefore, Prefix};
-pub use requests::{end_slice, stop};
+pub use requests::{end_slice, leave_slice, stop};
 pub use serial_tool::{ChangeSignal, ChangeSyscall, SerialTool};
 pub use stream::{Stream, packed};
 pub use tool::{OnFirstPass, OnImage, OnPrefix, OnSignal, OnSyscall, OnThread, SliceInfo, Tool};

@@ -90,7 +90,7 @@ pub struct Total {
 impl fmt::Display for Total {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.worth {
-            Worth::Exact => write!(f, "{}", self.number),
+            Worth::Exact | Worth::Sample => write!(f, "{}", self.number),
             worth => write!(f, "{worth} {}", self.number),
         }
     }

@@ -34,6 +34,18 @@ pub fn end_slice() {
     }
 }
 
+/// The slice is left here: what the tool has seen of it is handed in, and the rest isn't executed. For a tool that samples ([`crate::Tool::SAMPLES`], without which the run fails): what slices cost is then
+/// their samples' cost, however much the tool does at each instruction (Moseley and others, *Shadow Profiling*, CGO 2007, with SuperPin's `SP_EndSlice`).
+///
+/// "Here" is where [`stop`] stops. What is left out depends on where slices begin, which is a matter of time: two runs see other samples, and the result says that it is one.
+///
+/// From where, and other panics, as [`stop`].
+pub fn leave_slice() {
+    if may_ask("leave_slice") {
+        requests::leave_slice();
+    }
+}
+
 fn may_ask(what: &str) -> bool {
     let is_on = requests::may_be_asked();
     assert!(

@@ -56,6 +56,8 @@ pub trait Tool: Sized + 'static {
     const ABOUT: &'static str;
     /// Whether it writes a [`crate::Stream`]: then it needs `-o FILE`, which is where that goes.
     const STREAM: bool = false;
+    /// Whether it looks at samples: a part of each slice, which it then leaves ([`crate::leave_slice`]). It runs in slices only, alone, over whole runs, and results say that they are samples.
+    const SAMPLES: bool = false;
     /// How many times longer than with other tools a slice may take, until it is said not to come to its end: at 1 that is a hundred times the CPU time that the app has used
     /// for it, and `-spgrace`. For tools that are slower than that.
     const PATIENCE: u32 = 1;

@@ -1,6 +1,6 @@
 //! Tools that add up what was executed and what was accessed.
 //!
-//! * `mix`: instructions by kind and place. `hot`: routines, loops and lines. `calls`: who has called whom (`callgrind`, `stacks`). `blocks`: how often each was executed. `coverage`: blocks, as drcov writes them. `edges`: from where to where the app went. `intervals`: blocks by intervals of the run, for SimPoint (`bbv`), and which intervals stand for the run (`simpoints`).
+//! * `mix`: instructions by kind and place. `hot`: routines, loops and lines; `shadow`: routines, from samples. `calls`: who has called whom (`callgrind`, `stacks`). `blocks`: how often each was executed. `coverage`: blocks, as drcov writes them. `edges`: from where to where the app went. `intervals`: blocks by intervals of the run, for SimPoint (`bbv`), and which intervals stand for the run (`simpoints`).
 //! * `footprint`: memory that was touched. `reuse`: how much else was touched since the last time, a `stack` of lines. Both see `accesses`.
 //! * `places`: images, routines and lines of addresses. `sources`: the text of lines.
 
@@ -14,6 +14,7 @@ mod intervals;
 mod mix;
 pub(crate) mod places;
 mod reuse;
+mod shadow;
 pub(crate) mod sources;
 mod stack;
 
@@ -26,3 +27,4 @@ pub use hot::Hot;
 pub use intervals::{Bbv, SimPoints};
 pub use mix::Mix;
 pub use reuse::Reuse;
+pub use shadow::Shadow;

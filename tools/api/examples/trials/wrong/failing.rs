@@ -1,7 +1,9 @@
 //! Tools that fail: what they print must never look like a result.
 
 use superpin_tool::merge::Sum;
-use superpin_tool::{Arg, At, FirstPass, Instruction, NoOptions, OnFirstPass, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{
+    Arg, At, FirstPass, Instruction, NoOptions, OnFirstPass, Out, SliceInfo, Tool, Trace, leave_slice,
+};
 
 macro_rules! failing_tool {
     ($tool:ident, $name:literal, $new:expr, $instrument:expr) => {
@@ -157,6 +159,10 @@ fn prints(calls: &mut u64) {
 
 failing_tool!(Prints, "prints", Ok(Self), |trace| {
     trace.instructions().for_each(|instruction| instruction.call(At::Before, prints, ()));
+});
+
+failing_tool!(LeavesASlice, "leaves-a-slice", Ok(Self), |trace| {
+    trace.instructions().for_each(|instruction| instruction.call(At::Before, |_: &mut u64| leave_slice(), ()));
 });
 
 fn opens(files: &mut u64) {

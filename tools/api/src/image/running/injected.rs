@@ -209,6 +209,10 @@ impl<T: Tool> RunningTool for Injected<T> {
         self.tool.repeat() == Repeat::Each
     }
 
+    fn samples(&self) -> bool {
+        T::SAMPLES
+    }
+
     fn patience(&self) -> u32 {
         T::PATIENCE
     }
