@@ -42,6 +42,48 @@ impl Callers {
     }
 }
 
+/// Stacks by numbers, from 0 on in the order in which they were noted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(crate = "superpin_tool::serde")]
+pub struct Numbers {
+    numbers: BTreeMap<Callers, u32>,
+}
+
+impl Numbers {
+    /// The number of one.
+    pub fn of(&mut self, callers: Callers) -> u32 {
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(callers).or_insert(next)
+    }
+
+    /// Adds those of a slice, before which there were these stacks: the number that each has here, by the one that it has there.
+    pub fn append(&mut self, slice: Self, before: &Stacks, depth: usize) -> Vec<u32> {
+        let mut here = vec![0; slice.numbers.len()];
+        for (mut callers, number) in slice.numbers {
+            callers.complete(before, depth);
+            here[number as usize] = self.of(callers);
+        }
+        here
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// All of them with their numbers, sorted by their addresses.
+    pub fn all(&self) -> impl Iterator<Item = (&Callers, u32)> {
+        self.numbers.iter().map(|(callers, number)| (callers, *number))
+    }
+
+    /// Return addresses by number.
+    pub fn addresses(&self) -> Vec<&[u64]> {
+        let mut addresses: Vec<&[u64]> = vec![&[]; self.numbers.len()];
+        self.all().for_each(|(callers, number)| addresses[number as usize] = &callers.addresses);
+        addresses
+    }
+}
+
 /// Return addresses in frames above this address, the innermost first.
 fn addresses(stack: &CallStack<u64>, above: u64) -> impl Iterator<Item = u64> {
     let frames = stack.frames().iter().rev().filter(move |frame| frame.stack_pointer > above);
@@ -77,5 +119,22 @@ mod tests {
         let mut other = Callers::of(&CallStack::default(), 2, 3);
         other.complete(&before, 3);
         assert_eq!(other, Callers::default());
+    }
+
+    #[test]
+    fn stacks_that_turn_out_to_be_one_get_one_number() {
+        let before = Stacks::from([(1, stack(&[(900, 0x9001)]))]);
+        let (mut slice, mut all) = (Numbers::default(), Numbers::default());
+        all.of(Callers::only(0x7007));
+        // One where nothing is known above, and one where the app had come further up.
+        let (deep, shallow) = (stack(&[(600, 0x6004)]), {
+            let mut stack = stack(&[(800, 0x8002)]);
+            stack.leave(800, |_, _| {});
+            stack.enter(600, 0x6004, |_, _| {});
+            stack
+        });
+        assert_eq!([&deep, &shallow, &deep].map(|stack| slice.of(Callers::of(stack, 1, 4))), [0, 1, 0]);
+        assert_eq!(all.append(slice, &before, 4), [1, 1]);
+        assert_eq!(all.addresses(), [&[0x7007][..], &[0x6004, 0x9001]]);
     }
 }
