@@ -2,5 +2,6 @@
 
 mod addresses;
 mod caches;
+mod heap;
 mod mixes;
 mod places;

@@ -32,14 +32,14 @@ pub struct Part {
     pub allocated: Vec<Allocated>,
     /// How often something was freed.
     pub frees: u64,
-    /// If it is asked for. Its times are instructions of the run, those of the heap instructions of this part.
+    /// If it is asked for. Its times are instructions since the app's first one, those of the heap instructions since this part's first one.
     pub growth: Option<Growth>,
-    /// Instructions before, and at its end; none if it has nothing of the region.
+    /// Instructions before it and until its end, if they are counted; none if it has nothing of the region.
     pub span: Option<(u64, u64)>,
 }
 
 impl Part {
-    /// A block is allocated, so many instructions behind the run's begin.
+    /// A block is allocated, behind so many instructions of the run.
     pub fn allocate(&mut self, block: u64, size: u64, callers: Callers, now: u64) {
         let stack = self.numbers.of(callers);
         if self.allocated.len() <= stack as usize {
@@ -70,8 +70,29 @@ impl Part {
         }
     }
 
+    /// So much was executed until the slice or the region begins, where something is counted from then on; `executed` is what was counted until now.
+    pub fn begins(&mut self, executed: u64, now: u64) {
+        self.comes_to(executed);
+        // A slice is told twice if the region begins in it.
+        if self.has_executed_nothing() {
+            self.span = Some((now, now));
+        }
+    }
+
+    /// So much was executed until the slice ends.
+    pub fn ends(&mut self, now: u64) {
+        self.comes_to(now);
+        if self.has_executed_nothing() {
+            self.span = None;
+        }
+    }
+
+    fn has_executed_nothing(&self) -> bool {
+        self.span.is_none_or(|(begin, end)| begin == end)
+    }
+
     /// So much of the run was executed.
-    pub fn comes_to(&mut self, now: u64) {
+    fn comes_to(&mut self, now: u64) {
         if let Some((begin, end)) = &mut self.span {
             *end = now;
             self.heap.advance(now - *begin - self.heap.now());

@@ -159,8 +159,8 @@ impl HeapProfile {
     fn begins(&self, local: &mut Local, prefix: Prefix, before: &Calls) {
         local.calls = before.clone();
         if self.options.massif {
+            local.part.begins(local.executed, prefix.instructions);
             local.executed = prefix.instructions;
-            local.part.span.get_or_insert((prefix.instructions, prefix.instructions));
         }
     }
 }
@@ -203,7 +203,7 @@ impl Tool for HeapProfile {
     fn finish(&self, local: &Local) -> Part {
         let mut part = local.part.clone();
         part.stacks.insert(local.thread, local.stack.clone());
-        part.comes_to(local.executed);
+        part.ends(local.executed);
         part
     }
 
