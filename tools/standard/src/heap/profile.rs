@@ -116,7 +116,8 @@ impl Profile {
 
 /// What there was over time: as it begins, at places over all of the run, at the peak, and in the end.
 pub fn snapshots(total: &Part) -> Vec<Snapshot> {
-    let ((begin, end), Some(growth)) = (total.span.unwrap_or_default(), &total.growth) else { return Vec::new() };
+    let (begin, end) = total.span.unwrap_or_default();
+    let growth = total.growth.clone().unwrap_or_default();
     let first = Snapshot { at: 0, size: Size::default(), detail: Detail::None };
     let points = growth.points().map(|(at, size)| Snapshot { at: at - begin, size, detail: Detail::None });
     let mut snapshots: Vec<Snapshot> = [first].into_iter().chain(points).collect();
