@@ -13,11 +13,12 @@
 //! it is neighbours: the tests of each compare with the whole.
 //!
 //! ```text
-//!   caches    predictor    last    last_table    heap    assumed
+//!   caches    predictor    tage    last    last_table    heap    assumed
 //! ```
 //!
 //! * `caches`: LRU caches of any size and associativity, in levels.
 //! * `predictor`: two-bit counters by address and history: bimodal, gshare, gselect.
+//! * `tage`: tables with tags, for ever longer histories.
 //! * `last`: tables that are overwritten: last targets, last values, last writers. `last_table`: small ones, for routines that are called often.
 //! * `heap`: blocks that are allocated and freed.
 //! * `assumed`: any other machine: run from an assumed state, and again where that was wrong.
@@ -30,6 +31,7 @@ mod last_table;
 mod predictor;
 #[cfg(test)]
 mod random;
+mod tage;
 
 pub use assumed::{Assumed, Machine};
 pub use caches::{CacheShape, Hierarchy, HierarchyShape};
@@ -37,3 +39,4 @@ pub use heap::{Heap, HeapBlock, HeapEnd};
 pub use last::LastValues;
 pub use last_table::{Before, LastTable};
 pub use predictor::{Predictor, PredictorKind, PredictorShape};
+pub use tage::{Tage, TageShape};

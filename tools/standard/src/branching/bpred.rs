@@ -1,4 +1,4 @@
-//! `bpred`: how often a branch predictor is wrong: for conditional branches by two-bit counters, for indirect jumps and calls by where they went the last time.
+//! `bpred`: how often a branch predictor is wrong: for conditional branches by two-bit counters or TAGE, for indirect jumps and calls by where they went the last time.
 //!
 //! Returns aren't predicted: what processors have for them is nearly always right.
 
@@ -6,16 +6,20 @@ use std::collections::BTreeMap;
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::{Merge, Sum};
-use superpin_tool::models::{Before, LastTable, Predictor, PredictorShape};
+use superpin_tool::models::{Before, LastTable};
 use superpin_tool::serde::{Deserialize, Serialize};
 use superpin_tool::{AppPc, Arg, At, BranchKind, Images, Out, SliceInfo, Tool, Trace};
+
+use super::conditional::{Conditional, Shape};
 
 /// The predictors' shape.
 #[derive(clap::Args)]
 pub struct Options {
-    /// For conditional branches: bimodal,BITS, gshare,BITS,HISTORY or gselect,BITS,HISTORY, of 2^BITS counters
+    /// For conditional branches: bimodal,BITS, gshare,BITS,HISTORY or gselect,BITS,HISTORY, of 2^BITS counters; or tage, or
+    /// tage,BASE,TABLES,BITS,TAG,SHORTEST,LONGEST, of 2^BASE counters and tables of 2^BITS entries with TAG bits of tag, for
+    /// histories from SHORTEST to LONGEST: tage,12,7,9,11,5,130, which is 64 Kbit
     #[arg(long, value_name = "KIND", default_value = "gshare,14,12")]
-    conditional: PredictorShape,
+    conditional: Shape,
     /// For indirect jumps and calls: entries of the table of last targets, a power of two
     #[arg(long, value_name = "ENTRIES", default_value_t = 512)]
     indirect: usize,
@@ -33,7 +37,7 @@ pub struct BranchPredictor {
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(crate = "superpin_tool::serde")]
 pub struct Seen {
-    predictor: Predictor<u64>,
+    predictor: Conditional,
     /// Whether `loop` and `jrcxz` were taken that stand in the buffer, in order.
     #[serde(skip)]
     by_count: std::collections::VecDeque<bool>,
@@ -107,7 +111,7 @@ impl Seen {
 
 impl Tool for BranchPredictor {
     const NAME: &'static str = "bpred";
-    const ABOUT: &'static str = "Simulate branch predictors: bimodal, gshare or gselect, and last targets";
+    const ABOUT: &'static str = "Simulate branch predictors: bimodal, gshare, gselect or TAGE, and last targets";
     type Options = Options;
     type Local = Seen;
     type Result = Seen;
@@ -140,7 +144,7 @@ impl Tool for BranchPredictor {
 
     fn begin(&self, slice: SliceInfo) -> Seen {
         Seen {
-            predictor: Predictor::begin(self.options.conditional, slice),
+            predictor: Conditional::begin(self.options.conditional, slice),
             targets: LastTable::begin(self.options.indirect, slice),
             last_place: self.options.indirect as u64 - 1,
             ..Seen::default()
@@ -150,10 +154,12 @@ impl Tool for BranchPredictor {
     fn drain(&self, seen: &mut Seen, words: &[u64]) {
         let branches = words.as_chunks::<2>().0;
         seen.conditional.0 += branches.len() as u64;
-        for &[branch, taken] in branches {
-            let taken = if taken == BY_COUNT { seen.by_count.pop_front() == Some(true) } else { taken != 0 };
-            seen.predictor.branch(branch, taken, branch, count(&mut seen.wrong));
-        }
+        let by_count = &mut seen.by_count;
+        let branches = branches.iter().map(|&[branch, taken]| match taken {
+            BY_COUNT => (branch, by_count.pop_front() == Some(true)),
+            taken => (branch, taken != 0),
+        });
+        seen.predictor.branches(branches, count(&mut seen.wrong));
     }
 
     fn finish(&self, seen: &Seen) -> Seen {
