@@ -10,29 +10,49 @@ use super::shape::MOST_TABLES;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Folded {
     width: u32,
-    values: [u32; MOST_TABLES],
+    values: Each,
     /// The bit at which the oldest branch leaves.
-    leaves: [u32; MOST_TABLES],
+    leaves: Each,
 }
 
+/// A number for each table. As many as there might be, and 16 bits: so all of them are a few instructions of vectors. Loops over them are by index: `zip` isn't inlined where a crate is compiled in several parts.
+type Each = [u16; MOST_TABLES];
+
 impl Folded {
-    fn new(width: u32, lengths: &[u32]) -> Self {
+    fn new(width: u32, lengths: impl Iterator<Item = u32>) -> Self {
         let mut leaves = [0; MOST_TABLES];
         leaves.iter_mut().zip(lengths).for_each(|(bit, length)| *bit = 1 << (length % width));
         Self { width, values: [0; MOST_TABLES], leaves }
     }
 
-    /// A branch comes in, 0 or 1, and in each table one leaves, 0 or all bits.
+    fn mask(&self) -> u16 {
+        (1 << self.width) - 1
+    }
+
+    /// A bit comes in, and in each table one leaves: the table's bit of `oldest`.
     #[inline]
-    fn push(&mut self, taken: u32, oldest: &[u32; MOST_TABLES]) {
-        let mask = (1 << self.width) - 1;
-        // As many as there might be: so these are instructions of vectors.
-        for ((value, leaves), oldest) in self.values.iter_mut().zip(&self.leaves).zip(oldest) {
-            let moved = (*value << 1 | taken) ^ oldest & leaves;
-            *value = (moved ^ moved >> self.width) & mask;
+    fn push(&mut self, new: bool, oldest: u16) {
+        let (width, mask, new) = (self.width, self.mask(), u16::from(new));
+        for (table, value) in self.values.iter_mut().enumerate() {
+            let leaving = if oldest & TABLES[table] == TABLES[table] { self.leaves[table] } else { 0 };
+            let moved = (*value << 1 | new) ^ leaving;
+            *value = (moved ^ moved >> width) & mask;
         }
     }
 }
+
+/// A bit for each table.
+const TABLES: Each = {
+    let (mut bits, mut table) = ([0; MOST_TABLES], 0);
+    while table < MOST_TABLES {
+        bits[table] = 1 << table;
+        table += 1;
+    }
+    bits
+};
+
+/// How many of the last branches' addresses take part, at most.
+const PATH: u32 = 16;
 
 /// The last branches.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,54 +64,58 @@ pub struct History {
     indexes: Folded,
     /// For tags, by two widths: what the one folds to the same is told apart by the other.
     tags: [Folded; 2],
-    /// The lowest bits of the branches' addresses, the latest one's the lowest.
+    /// The lowest bits of the branches' addresses, the latest one's the lowest; and folded.
     path: u32,
+    paths: Folded,
 }
 
 impl History {
     /// No branch was taken.
     pub fn new(lengths: Vec<u32>, entry_bits: u32, tag_bits: u32) -> Self {
         let places = lengths.iter().max().map_or(1, |longest| longest.next_power_of_two());
-        let folded = |width| Folded::new(width, &lengths);
+        let folded = |width| Folded::new(width, lengths.iter().copied());
         let (indexes, tags) = (folded(entry_bits), [folded(tag_bits), folded(tag_bits - 1)]);
-        Self { taken: vec![0; places as usize], latest: 0, indexes, tags, path: 0, lengths }
-    }
-
-    #[inline]
-    fn at(&self, age: u32) -> u8 {
-        self.taken[(self.latest + age as usize) & (self.taken.len() - 1)]
+        let paths = Folded::new(entry_bits, lengths.iter().map(|length| PATH.min(*length)));
+        Self { taken: vec![0; places as usize], latest: 0, indexes, tags, path: 0, paths, lengths }
     }
 
     /// A branch is executed.
     #[inline]
     pub fn push(&mut self, address: u64, taken: bool) {
-        let mut oldest = [0; MOST_TABLES];
-        for (oldest, length) in oldest.iter_mut().zip(&self.lengths) {
-            *oldest = 0_u32.wrapping_sub(u32::from(self.at(length - 1)));
+        let (mut oldest, mut oldest_address) = (0, 0);
+        let last = self.taken.len() - 1;
+        for (table, length) in self.lengths.iter().enumerate() {
+            let age = length - 1;
+            oldest |= u16::from(self.taken[(self.latest + age as usize) & last]) << table;
+            oldest_address |= ((self.path >> age.min(PATH - 1) & 1) as u16) << table;
         }
-        self.indexes.push(taken.into(), &oldest);
-        self.tags.iter_mut().for_each(|folded| folded.push(taken.into(), &oldest));
-        self.latest = self.latest.wrapping_sub(1) & (self.taken.len() - 1);
+        let is_odd = address & 1 == 1;
+        self.indexes.push(taken, oldest);
+        self.tags.iter_mut().for_each(|folded| folded.push(taken, oldest));
+        self.paths.push(is_odd, oldest_address);
+        self.latest = self.latest.wrapping_sub(1) & last;
         self.taken[self.latest] = taken.into();
-        self.path = self.path << 1 | address as u32 & 1;
+        self.path = self.path << 1 | u32::from(is_odd);
     }
 
-    /// Which entry of a table is a branch's.
+    /// For each table which entry is a branch's, and its tag.
     #[inline]
-    pub fn index(&self, table: usize, address: u64) -> usize {
+    pub fn places(&self, address: u64) -> (Each, Each) {
         let width = self.indexes.width;
-        let path = self.path & ((1 << self.lengths[table].min(16)) - 1);
-        // Turned by the table's number, so that the path doesn't meet the same branches' outcomes.
-        let path = (path ^ path >> width) << (1 + table as u32 % 8);
-        let address = address as u32;
-        ((address ^ address >> width ^ self.indexes.values[table] ^ path ^ path >> width) & ((1 << width) - 1)) as usize
-    }
-
-    /// The tag of a branch in a table.
-    #[inline]
-    pub fn tag(&self, table: usize, address: u64) -> u16 {
+        let (mask, half) = (self.indexes.mask(), width / 2);
+        let of_address = (address ^ address >> width) as u16;
+        let mut indexes = self.indexes.values;
+        for (table, index) in indexes.iter_mut().enumerate() {
+            let path = self.paths.values[table];
+            // Turned, so that a branch's address and its outcome don't meet.
+            *index = (*index ^ of_address ^ path << half ^ path >> (width - half)) & mask;
+        }
         let [one, other] = &self.tags;
-        ((address as u32 ^ one.values[table] ^ other.values[table] << 1) & ((1 << one.width) - 1)) as u16
+        let mut tags = one.values;
+        for (table, tag) in tags.iter_mut().enumerate() {
+            *tag = (*tag ^ address as u16 ^ other.values[table] << 1) & one.mask();
+        }
+        (indexes, tags)
     }
 }
 
@@ -101,9 +125,9 @@ mod tests {
     use crate::models::random::Random;
 
     /// Bit for bit, from the whole history.
-    fn simply(taken: &[bool], length: u32, width: u32) -> u32 {
+    fn simply(taken: &[bool], length: u32, width: u32) -> u16 {
         let back = taken.iter().rev().take(length as usize).enumerate();
-        back.fold(0, |folded, (age, taken)| folded ^ u32::from(*taken) << (age as u32 % width))
+        back.fold(0, |folded, (age, taken)| folded ^ u16::from(*taken) << (age as u32 % width))
     }
 
     #[test]
@@ -112,7 +136,7 @@ mod tests {
             let mut random = Random::new(seed);
             let mut lengths: Vec<u32> = (0..1 + random.below(16)).map(|_| 1 + random.below(200) as u32).collect();
             lengths[0] = [1, 16, 64, 4096][random.below(4) as usize];
-            let (entry_bits, tag_bits) = (1 + random.below(16) as u32, 2 + random.below(15) as u32);
+            let (entry_bits, tag_bits) = (1 + random.below(15) as u32, 2 + random.below(14) as u32);
             let mut history = History::new(lengths.clone(), entry_bits, tag_bits);
             let mut taken = Vec::new();
             for _ in 0..(if lengths[0] == 4096 { 5000 } else { 600 }) {

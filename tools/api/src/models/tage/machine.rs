@@ -32,7 +32,9 @@ const USEFUL_FOR: u32 = 1 << 18;
 /// The predictor. All counters and tags begin with 0.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Machine {
-    shape: TageShape,
+    /// How many tables, and how many bits number an entry of each.
+    tables: usize,
+    entry_bits: u32,
     /// Counters from 0 to 3.
     base: Vec<u8>,
     /// The tables, one behind the other.
@@ -62,7 +64,8 @@ fn step<N: PartialOrd + Copy + std::ops::AddAssign + std::ops::SubAssign + From<
 impl Machine {
     pub fn new(shape: TageShape) -> Self {
         Self {
-            shape,
+            tables: shape.tables(),
+            entry_bits: shape.entry_bits(),
             base: vec![0; 1 << shape.base_bits()],
             entries: vec![Entry::default(); shape.tables() << shape.entry_bits()],
             history: History::new(shape.lengths(), shape.entry_bits(), shape.tag_bits()),
@@ -74,17 +77,17 @@ impl Machine {
     }
 
     /// A conditional branch is executed: whether it was predicted wrongly.
-    #[inline]
     pub fn branch(&mut self, address: u64, taken: bool) -> bool {
+        let (indexes, tags) = self.history.places(address);
         let mut places = [(0, 0); MOST_TABLES];
         let mut matching = 0_u32;
-        for (table, place) in places.iter_mut().enumerate().take(self.shape.tables()) {
-            let index = table << self.shape.entry_bits() | self.history.index(table, address);
-            *place = (index, self.history.tag(table, address));
-            matching |= u32::from(self.entries[index].tag == place.1) << table;
+        for (table, place) in places[..self.tables].iter_mut().enumerate() {
+            let index = table << self.entry_bits | usize::from(indexes[table]);
+            *place = (index as u32, tags[table]);
+            matching |= u32::from(self.entries[index].tag == tags[table]) << table;
         }
-        let places = &places[..self.shape.tables()];
-        let base = (address & ((1 << self.shape.base_bits()) - 1)) as usize;
+        let places = &places[..self.tables];
+        let base = address as usize & (self.base.len() - 1);
         let base_taken = self.base[base] >= 2;
         let wrong = match matching.checked_ilog2() {
             None => {
@@ -96,7 +99,8 @@ impl Machine {
             }
             Some(provider) => {
                 let shorter = (matching ^ 1 << provider).checked_ilog2();
-                let other = shorter.map_or(base_taken, |table| self.entries[places[table as usize].0].is_taken());
+                let other =
+                    shorter.map_or(base_taken, |table| self.entries[places[table as usize].0 as usize].is_taken());
                 self.provided(&places[provider as usize..], other, taken)
             }
         };
@@ -106,8 +110,8 @@ impl Machine {
     }
 
     /// The first of these places has the longest history that matches, `other` is predicted without it.
-    fn provided(&mut self, places: &[(usize, u16)], other: bool, taken: bool) -> bool {
-        let entry = &mut self.entries[places[0].0];
+    fn provided(&mut self, places: &[(u32, u16)], other: bool, taken: bool) -> bool {
+        let entry = &mut self.entries[places[0].0 as usize];
         let (provided, is_new) = (entry.is_taken(), entry.is_new());
         let predicted = if is_new && self.doubts_new >= 0 { other } else { provided };
         if provided != other {
@@ -125,11 +129,11 @@ impl Machine {
     }
 
     /// The branch gets an entry in one of these places that isn't useful: in the first with a chance of a half, else in the next with a chance of a half, and so on. Where all are useful they become less so.
-    fn allocate(&mut self, places: &[(usize, u16)], taken: bool) {
-        let free = places.iter().filter(|(index, _)| self.entries[*index].useful == 0);
+    fn allocate(&mut self, places: &[(u32, u16)], taken: bool) {
+        let free = places.iter().filter(|(index, _)| self.entries[*index as usize].useful == 0);
         let last = match free.clone().count() {
             0 => {
-                places.iter().for_each(|(index, _)| self.entries[*index].useful -= 1);
+                places.iter().for_each(|(index, _)| self.entries[*index as usize].useful -= 1);
                 return;
             }
             count => count - 1,
@@ -140,7 +144,7 @@ impl Machine {
         self.chance ^= self.chance << 5;
         let chosen = free.copied().nth(last.min(self.chance.trailing_ones() as usize));
         if let Some((index, tag)) = chosen {
-            self.entries[index] = Entry { tag, counter: if taken { 0 } else { -1 }, useful: 0 };
+            self.entries[index as usize] = Entry { tag, counter: if taken { 0 } else { -1 }, useful: 0 };
         }
     }
 

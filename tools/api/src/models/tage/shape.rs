@@ -39,7 +39,7 @@ impl TageShape {
     /// In the order in which they are written: `[BASE, TABLES, BITS, TAG, SHORTEST, LONGEST]`.
     ///
     /// # Errors
-    /// If there are more than 24 bits of `BASE`, no table or more than 16, no bits of entries or more than 16, a tag of less than 2 or more than 16 bits, or lengths for which the tables would not be
+    /// If there are more than 24 bits of `BASE`, no table or more than 16, no bits of entries or more than 15, a tag of less than 2 or more than 15 bits, or lengths for which the tables would not be
     /// ever longer ones, of 4,096 branches at most. The text says so.
     pub fn new([base, tables, bits, tag, shortest, longest]: [u32; 6]) -> Result<Self, String> {
         let shape = Self { base, tables, bits, tag, shortest, longest };
@@ -47,10 +47,10 @@ impl TageShape {
             Err(format!("{shape}: the base has at most 24 bits, 16777216 counters"))
         } else if !(1..=MOST_TABLES as u32).contains(&tables) {
             Err(format!("{shape}: there are 1 to {MOST_TABLES} tables"))
-        } else if !(1..=16).contains(&bits) {
-            Err(format!("{shape}: a table has 1 to 16 bits, 65536 entries"))
-        } else if !(2..=16).contains(&tag) {
-            Err(format!("{shape}: a tag has 2 to 16 bits"))
+        } else if !(1..=15).contains(&bits) {
+            Err(format!("{shape}: a table has 1 to 15 bits, 32768 entries"))
+        } else if !(2..=15).contains(&tag) {
+            Err(format!("{shape}: a tag has 2 to 15 bits"))
         } else if shortest == 0 || longest > LONGEST {
             Err(format!("{shape}: histories are of 1 to {LONGEST} branches"))
         } else if longest < shortest + (tables - 1) || tables == 1 && longest != shortest {
