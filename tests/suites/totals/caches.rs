@@ -52,6 +52,7 @@ fn real_programs_miss_the_same_however_they_are_cut() {
         ("sqlite3", small),
         ("perl", "bpred --conditional gshare,10,10 --indirect 16 --top 50"),
         ("gunzip", "bpred --conditional gselect,14,7"),
+        ("sqlite3", "bpred --conditional tage --top 50"),
         ("gunzip", "allcache"),
         ("gunzip", "cache --by line --top 0"),
     ];
@@ -66,7 +67,7 @@ fn real_programs_miss_the_same_however_they_are_cut() {
 #[test]
 fn results_add_up_wherever_a_slice_is_cut() {
     let job = guest::named("containers").job(1);
-    for tool in ["allcache --l1d 640,5,16 --l2 4K,4,64", "bpred"] {
+    for tool in ["allcache --l1d 640,5,16 --l2 4K,4,64", "bpred", "bpred --conditional tage,6,4,5,8,3,40"] {
         assert_eq!(printed(tool, "-sp 1 -spmsec 50 -check-tool 1", &job), printed(tool, "-sp 0", &job), "{tool}");
     }
 }
@@ -126,7 +127,13 @@ fn a_warm_up_keeps_what_was_learnt_and_drops_what_was_counted() {
         let options: Vec<_> = options.split(' ').collect();
         count_with(tool, &options, &job).unwrap().total.unwrap_or_else(|| panic!("{tool} {options:?}"))
     };
-    for tool in ["dcache --size 1024", "allcache --l1d 2560,5,16", "bpred --conditional gshare,8,8", "icount2"] {
+    for tool in [
+        "dcache --size 1024",
+        "allcache --l1d 2560,5,16",
+        "bpred --conditional gshare,8,8",
+        "bpred --conditional tage,6,4,5,8,3,40",
+        "icount2",
+    ] {
         let all = total(tool, "-sp 0");
         let before = total(tool, &format!("-sp 0 -stop-icount {START}"));
         assert!(0 < before && before < all, "{tool}: {before} of {all}");

@@ -1,4 +1,4 @@
-//! Totals that merge by name, slices' begins and ends, and heaps: what a tool prints is the same serially and in slices, and what the program says itself.
+//! Totals that merge by name, slices' begins and ends, a predictor, and heaps: what a tool prints is the same serially and in slices, and what the program says itself.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -57,6 +57,17 @@ fn slices_begin_end_and_are_folded_once_and_in_order() {
     // It may be over within a millisecond.
     let sliced = result("-sp 1 -spmsec 1", "slices", &app);
     assert_eq!(sliced.lines().last(), serial.lines().last());
+}
+
+/// Of each branch, from the first one of the execution on.
+#[test]
+fn a_predictor_with_long_histories_is_wrong_at_the_same_branches() {
+    let app = ["/bin/ls", "-lnR", FOLDER];
+    let serial = result("-sp 0", "longhistory", &app);
+    assert!(serial.lines().count() > 100, "{serial}");
+    for mode in MODES {
+        assert!(result(mode, "longhistory", &app) == serial, "{mode}");
+    }
 }
 
 #[test]

@@ -90,6 +90,7 @@ pub const MODES: &[Mode] = &[
     sliced("sysrecs-3-dcache", "dcache", &["-sp", "1", "-spsysrecs", "3", "-spmsec", "20"]),
     sliced("sysrecs-2-allcache", SMALL_CACHES, &["-sp", "1", "-spsysrecs", "2", "-spmsec", "10"]).slow(),
     sliced("5ms-bpred", "bpred --conditional gshare,6,4 --indirect 8", &["-sp", "1", "-spmsec", "5"]),
+    sliced("5ms-tage", "bpred --conditional tage,6,4,5,8,3,40", &["-sp", "1", "-spmsec", "5"]),
     serial("serial-opcodes-tiny-cache", "opcodes", &["-sp", "0", "-cache-bytes", "65536", "-trace-ins", "3"]).slow(),
     sliced("5ms-opcodes", "opcodes", &["-sp", "1", "-spmsec", "5"]),
     serial("serial-persist", "icount2", &["-sp", "0", "-follow", "1"]).persists(),

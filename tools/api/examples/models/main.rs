@@ -3,6 +3,7 @@
 #![no_main]
 
 mod areas;
+mod branches;
 mod heaps;
 
-superpin_tool::image!(areas::Areas, areas::Slices, heaps::Heaps);
+superpin_tool::image!(areas::Areas, areas::Slices, heaps::Heaps, branches::LongHistory);

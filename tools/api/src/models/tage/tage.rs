@@ -53,13 +53,13 @@ pub struct Tage {
     #[serde(skip)]
     writer: Option<Writer>,
     /// Once everything is known.
-    machine: Option<Machine>,
+    machine: Option<Box<Machine>>,
 }
 
 impl Tage {
     /// The predictor as a slice begins: it has learnt nothing in the first one, and in all others what it has learnt is unknown.
     pub fn begin(shape: TageShape, slice: SliceInfo) -> Self {
-        let machine = (slice.number == 0).then(|| Machine::new(shape));
+        let machine = (slice.number == 0).then(|| Box::new(Machine::new(shape)));
         Self { shape: Some(shape), machine, ..Self::default() }
     }
 
