@@ -174,7 +174,6 @@ fn the_end_of_a_loop_is_foreseen_if_the_history_reaches_over_it() {
 
 #[test]
 fn patterns_are_learnt_and_not_forgotten() {
-    // It takes 20 turns until it comes again, and no five branches of it are there twice.
     let pattern = 0b0000_1000_1100_1010_1110_u32;
     // Three times as many as the useful counters are halved after.
     let stream: Vec<Branch> = (0..800_000).map(|n| (0x401000, pattern >> (n % 20) & 1 == 1)).collect();
