@@ -42,7 +42,7 @@ use crate::tool::SliceInfo;
 ///
 /// **How it is exact.** What a branch does to the predictor depends on all that it has learnt, and no slice but the first one knows that. So a slice simulates nothing: it keeps its branches, and `append` runs them in order.
 ///
-/// **Cost.** In a slice some nanoseconds for a branch, and its memory grows with its length: a bit for each branch and a byte or two where another one comes next than the last time, 130 to 500 KB for a million. In the collector, or serially,
+/// **Cost.** In a slice some nanoseconds for a branch, and its memory grows with its length: a bit for each branch and a byte or two where another one comes next than the last time, 130 to 400 KB for a million. In the collector, or serially,
 /// some 30 to 60 ns for a branch, with seven tables: that is not done in parallel, and soon is what a run waits for.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tage {
