@@ -41,7 +41,8 @@ Exit status:
 What a result is worth:
   It is exact, or it says that it isn't, and the run ends with 125: `at least`, where slices ended in a loop that
   changes nothing until a signal comes (each is counted once round), `uncertain`, where other processes wrote to
-  memory while the app read it. -o FILE and --json (after -t TOOL) tell it with the result. See docs/exactness.md.";
+  memory while the app read it. -o FILE and --json (after -t TOOL) tell it with the result. See docs/exactness.md.
+  A tool that samples (`shadow`) gives `a sample`, with the app's status.";
 
 /// By so much a checked tool may take longer.
 const CHECKED_TAKES: u64 = 50;

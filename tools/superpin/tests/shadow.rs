@@ -37,3 +37,19 @@ fn shares_are_found_within_their_errors() {
     let (often, rarely) = (share("often"), share("rarely"));
     assert!((often - 75.0).abs() < 2.0 && (rarely - 25.0).abs() < 2.0, "{often} {rarely}");
 }
+
+/// Names are those of the program that was executed, not of the one that took its place.
+#[test]
+fn each_program_has_its_own_names() {
+    let folder = Scratch::new().unwrap();
+    let script = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exec /bin/true";
+    let words =
+        ["-sp", "1", "-spmsec", "10", "-t", "shadow", "--top", "0", "-o", "shares", "--", "/bin/sh", "-c", script];
+    let done = output(Command::new(env!("CARGO_BIN_EXE_superpin")).args(words).current_dir(folder.cwd())).unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    let told = fs::read_to_string(folder.cwd().join("shares")).unwrap();
+    let shell = fs::canonicalize("/bin/sh").unwrap();
+    let rows = told.lines().filter(|row| row.ends_with(&format!(" in {}", shell.file_name().unwrap().display())));
+    let percent: f64 = rows.map(|row| row.split_whitespace().next().unwrap().parse::<f64>().unwrap()).sum();
+    assert!(percent > 20.0, "{told}");
+}

@@ -8,11 +8,8 @@ use std::io;
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::{
-    At, BlockCounts, CountsBlocks, ImageEvent, Images, LoadedImages, OnImage, Out, SliceInfo, Tool, Trace, clap,
-    leave_slice,
+    At, BlockCounts, CountsBlocks, ImageEvent, LoadedImages, OnImage, Out, SliceInfo, Tool, Trace, clap, leave_slice,
 };
-
-use super::places::Places;
 
 /// Options.
 #[derive(clap::Args)]
@@ -45,8 +42,10 @@ impl CountsBlocks for Local {
     }
 }
 
-/// Instructions by routine: where it begins, 0 for what is in none.
-type Sample = BTreeMap<u64, u64>;
+/// A routine and its image, by their names: the app may become another program, which has others at the same addresses.
+type Place = (String, String);
+/// Instructions by routine.
+type Sample = BTreeMap<Place, u64>;
 
 /// What the share of a routine and its error follow from, over all samples.
 #[derive(Clone, Copy, Default)]
@@ -66,14 +65,14 @@ pub struct Total {
     instructions: u64,
     /// Of the samples' lengths.
     squares: f64,
-    routines: BTreeMap<u64, Sums>,
+    routines: BTreeMap<Place, Sums>,
     /// That of the first slice, which begins where the program does and isn't drawn by chance: it counts if there is no other.
     first: Sample,
 }
 
 /// A routine's share of all instructions, and its standard error, in percent.
 struct Share {
-    routine: u64,
+    place: Place,
     own: u64,
     percent: f64,
     error: f64,
@@ -89,7 +88,7 @@ impl Total {
         self.instructions += all;
         self.squares += all as f64 * all as f64;
         for (routine, own) in sample {
-            let sums = self.routines.entry(*routine).or_default();
+            let sums = self.routines.entry(routine.clone()).or_default();
             sums.own += own;
             sums.squares += *own as f64 * *own as f64;
             sums.products += *own as f64 * all as f64;
@@ -107,17 +106,17 @@ impl Total {
     /// The largest first. A share is that of all samples together; its error is that of a ratio of two sums over samples that were drawn by chance, as each slice begins anywhere.
     fn shares(&self) -> Vec<Share> {
         let (samples, all) = (self.samples as f64, self.instructions.max(1) as f64);
-        let share = |(routine, sums): (&u64, &Sums)| {
+        let share = |(place, sums): (&Place, &Sums)| {
             let part = sums.own as f64 / all;
             let deviations = sums.squares - 2.0 * part * sums.products + part * part * self.squares;
             let error = match self.samples {
                 0 | 1 => f64::NAN,
                 _ => (samples / (samples - 1.0) * deviations.max(0.0)).sqrt() / all,
             };
-            Share { routine: *routine, own: sums.own, percent: 100.0 * part, error: 100.0 * error }
+            Share { place: place.clone(), own: sums.own, percent: 100.0 * part, error: 100.0 * error }
         };
         let mut shares: Vec<Share> = self.routines.iter().map(share).collect();
-        shares.sort_by_key(|share| (Reverse(share.own), share.routine));
+        shares.sort_by(|a, b| (Reverse(a.own), &a.place).cmp(&(Reverse(b.own), &b.place)));
         shares
     }
 }
@@ -171,8 +170,9 @@ impl Tool for Shadow {
     fn finish(&self, local: &Local) -> Sample {
         let mut sample = Sample::new();
         for block in local.blocks.executed().blocks() {
-            let routine = local.images.routine_at(block.address()).map_or(0, |routine| routine.address().0);
-            *sample.entry(routine).or_default() += block.len() as u64 * block.executions();
+            let name = local.images.routine_at(block.address()).map_or("?".into(), |routine| routine.demangled());
+            let image = local.images.at(block.address()).map_or("?".into(), |image| image.name().to_owned());
+            *sample.entry((name, image)).or_default() += block.len() as u64 * block.executions();
         }
         sample
     }
@@ -189,17 +189,14 @@ impl Tool for Shadow {
         let total = total.with_first_if_alone();
         let (samples, instructions) = (total.samples, total.instructions);
         writeln!(out, "Samples: {samples}, of {instructions} instructions; ± is one standard error")?;
-        let mut places = Places::new(out.images());
-        let rows: Vec<String> = self.shown(&total).iter().map(|share| row(share, &mut places)).collect();
         writeln!(out, "{:>8} {:>7}  routine", "%", "±")?;
-        rows.iter().try_for_each(|row| writeln!(out, "{row}"))
+        self.shown(&total).iter().try_for_each(|share| writeln!(out, "{}", row(share)))
     }
 
-    fn values_with(&self, total: &Total, images: &Images) -> Option<Value> {
+    fn values(&self, total: &Total) -> Option<Value> {
         let total = &total.clone().with_first_if_alone();
-        let mut places = Places::new(images);
         let routines = self.shown(total).into_iter().map(|share| {
-            let (routine, image) = place(&share, &mut places);
+            let (routine, image) = share.place;
             // Of one sample it isn't known.
             let error = share.error.is_finite().then_some(share.error);
             json!({ "routine": routine, "image": image, "percent": share.percent, "error": error })
@@ -209,32 +206,29 @@ impl Tool for Shadow {
     }
 }
 
-fn row(share: &Share, places: &mut Places<'_>) -> String {
-    let (routine, image) = place(share, places);
-    let error = if share.error.is_finite() { format!("{:.2}", share.error) } else { "?".into() };
-    format!("{:>8.2} {error:>7}  {routine} in {image}", share.percent)
-}
-
-fn place(share: &Share, places: &mut Places<'_>) -> (String, String) {
-    let place = places.of(superpin_tool::AppPc(share.routine));
-    let image = place.image.rsplit('/').next().unwrap_or_default().to_owned();
-    (place.routine, image)
+fn row(Share { place: (routine, image), percent, error, .. }: &Share) -> String {
+    let error = if error.is_finite() { format!("{error:.2}") } else { "?".into() };
+    format!("{percent:>8.2} {error:>7}  {routine} in {image}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn place(name: &str) -> Place {
+        (name.into(), "app".into())
+    }
+
     fn total(samples: &[[u64; 2]]) -> Total {
         let mut total = Total::default();
-        samples.iter().for_each(|[a, b]| total.add(&Sample::from([(1, *a), (2, *b)])));
+        samples.iter().for_each(|[a, b]| total.add(&Sample::from([(place("a"), *a), (place("b"), *b)])));
         total
     }
 
     #[test]
     fn a_share_has_an_error_where_samples_differ() {
         let same = total(&[[30, 70]; 5]).shares();
-        assert_eq!((same[0].routine, same[0].percent.round()), (2, 70.0));
+        assert_eq!((&same[0].place, same[0].percent.round()), (&place("b"), 70.0));
         assert!(same.iter().all(|share| share.error < 1e-6));
         // Of four samples half have all of it: 50 % with an error of sqrt(4/3 * 4 * 0.25) / 4.
         let halves = total(&[[10, 0], [0, 10], [10, 0], [0, 10]]).shares();
