@@ -1,7 +1,7 @@
 //! A program before its first instruction: what is done to it in both modes, so that both see the same.
 
-use bubble::map::BUBBLE;
-use machine::{Memory, mapping};
+use bubble::map::{BUBBLE, WINDOWS};
+use machine::{Memory, mapping, proc};
 use tracee::{Remote, Stopped, TraceError, find_syscall_instruction};
 
 use crate::base::Failure;
@@ -52,10 +52,9 @@ pub fn prepare(process: &mut Stopped) -> Result<Prepared, Failure> {
 /// # Errors
 /// If there is something, or the process may not have so much.
 pub fn reserve(process: &mut Stopped, gadget: u64) -> Result<(), Failure> {
+    let (start, end) = (BUBBLE.start, BUBBLE.end());
     let mut remote = Remote::new(process, gadget)?;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
-    let args = [BUBBLE.start, BUBBLE.size, libc::PROT_NONE as u64, flags as u64, u64::MAX, 0];
-    let result = remote.call(libc::SYS_mmap, args)?;
+    let result = remote.call(libc::SYS_mmap, inaccessible(start, end, libc::MAP_FIXED_NOREPLACE))?;
     if result == i64::from(-libc::ENOMEM) {
         return Err(Failure::Unsupported(
             "the app's address space is limited too tightly to reserve the bubble (see `ulimit -v`)".into(),
@@ -64,9 +63,85 @@ pub fn reserve(process: &mut Stopped, gadget: u64) -> Result<(), Failure> {
     if result as u64 != BUBBLE.start {
         return Err(Failure::BubbleTaken { address: BUBBLE.start, len: BUBBLE.size });
     }
-    // It is no part of what the app has in its core files, and never becomes one mapping with what the app has next to it. A kernel without this advice is as good.
-    remote.call(libc::SYS_madvise, [BUBBLE.start, BUBBLE.size, libc::MADV_DONTDUMP as u64, 0, 0, 0])?;
+    keep_out_of_core_files(&mut remote, start, end)?;
     Ok(())
+}
+
+/// Makes the bubble what it is in a program that nobody has taken over. What the app has made inaccessible there stays.
+///
+/// # Errors
+/// If the process was killed.
+pub fn clear_bubble(process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+    for [start, end] in reserved(process.pid()) {
+        let mut remote = Remote::new(process, gadget)?;
+        remote.expect("clear the bubble", libc::SYS_mmap, inaccessible(start, end, libc::MAP_FIXED))?;
+        keep_out_of_core_files(&mut remote, start, end)?;
+    }
+    Ok(())
+}
+
+/// Takes the bubble away: the process goes on natively. What the app has made inaccessible there stays.
+///
+/// # Errors
+/// If the process was killed.
+pub fn unmap_bubble(process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
+    for [start, end] in reserved(process.pid()) {
+        Remote::new(process, gadget)?.expect("unmap the bubble", libc::SYS_munmap, [start, end - start, 0, 0, 0, 0])?;
+    }
+    Ok(())
+}
+
+/// Arguments of `mmap`. `place`: the flag that says what becomes of what is there.
+fn inaccessible(start: u64, end: u64, place: i32) -> [u64; 6] {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | place;
+    [start, end - start, libc::PROT_NONE as u64, flags as u64, u64::MAX, 0]
+}
+
+/// So the reserve is no part of what the app has in its core files, and never becomes one mapping with what the app has next to it. A kernel without this
+/// advice is as good.
+fn keep_out_of_core_files(remote: &mut Remote<'_>, start: u64, end: u64) -> Result<(), TraceError> {
+    remote.call(libc::SYS_madvise, [start, end - start, libc::MADV_DONTDUMP as u64, 0, 0, 0])?;
+    Ok(())
+}
+
+/// The bubble without what the app has made inaccessible in it, see [`bubble::map::stays_reserved`].
+fn reserved(pid: i32) -> Vec<[u64; 2]> {
+    let lists = mapping::all(pid).unwrap_or_default();
+    let begins_there = |map: &&mapping::Mapping| map.end > BUBBLE.start && map.start < WINDOWS.end();
+    // The long list, which tells whose a mapping is, costs as much as the app has memory. It is asked only where the app may have some there.
+    let is_whole = lists.iter().find(begins_there).is_none_or(|first| first.end >= WINDOWS.end());
+    let apps = if is_whole {
+        Vec::new()
+    } else {
+        made_inaccessible(&proc::read_to_string(format!("{pid}/smaps")).unwrap_or_default())
+    };
+    let mut from = BUBBLE.start;
+    let mut ours = Vec::new();
+    for [start, end] in apps.into_iter().chain([[BUBBLE.end(); 2]]) {
+        if start > from {
+            ours.push([from, start]);
+        }
+        from = from.max(end);
+    }
+    ours
+}
+
+/// What the app has made inaccessible in the bubble, by the text of /proc/PID/smaps: what isn't kept out of core files, as the reserve is.
+fn made_inaccessible(smaps: &str) -> Vec<[u64; 2]> {
+    let mut found = Vec::new();
+    let mut last = None;
+    for line in smaps.lines() {
+        if let Some(map) = mapping::Mapping::parse(line) {
+            last = Some(map);
+        } else if let Some(flags) = line.strip_prefix("VmFlags:") {
+            let Some(map) = last.take() else { continue };
+            let [start, end] = [map.start.max(BUBBLE.start), map.end.min(WINDOWS.end())];
+            if start < end && !flags.split_ascii_whitespace().any(|flag| flag == "dd") {
+                found.push([start, end]);
+            }
+        }
+    }
+    found
 }
 
 /// A `syscall` instruction that every program has mapped.
@@ -109,4 +184,23 @@ fn hide_vdso(process: &mut Stopped, stack: u64) -> Result<(), TraceError> {
 fn mapped_vdso(pid: i32) -> Option<u64> {
     let vdso = mapping::all(pid).ok()?.into_iter().find(|mapping| mapping.name == "[vdso]")?;
     Some(vdso.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_app_has_made_inaccessible_is_told_from_the_reserve() {
+        let (start, end) = (BUBBLE.start, WINDOWS.end());
+        let text = format!(
+            "340000000000-{:x} ---p 00000000 00:00 0 \nSize: 4 kB\nVmFlags: mr mw me nr sd \n\
+             {:x}-{end:x} ---p 00000000 00:00 0 \nSize: 4 kB\nVmFlags: mr mw me nr dd sd \n\
+             {end:x}-{:x} rw-p 00000000 00:00 0 \nVmFlags: rd wr mr mw me \n",
+            start + 4096,
+            start + 4096,
+            end + 4096,
+        );
+        assert_eq!(made_inaccessible(&text), [[start, start + 4096]]);
+    }
 }

@@ -32,7 +32,7 @@ mod signals;
 pub use actions::{Setting, handler_of};
 pub use attached::{Borrowed, Standing, Taken, check_attachable, find_running, prepare_running, registered};
 pub use company::{Company, Layers, LayersOfObjects, chunks, is_swapping, leaves_locks, write};
-pub use entry::{Prepared, gadget_of, prepare};
+pub use entry::{Prepared, clear_bubble, gadget_of, prepare, unmap_bubble};
 pub use holders::others_have;
 pub use limits::OwnLimits;
 pub use mapped_files::{Kept, KeptFiles, Key, all_kept, is_kept_for_the_ended};

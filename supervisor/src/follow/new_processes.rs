@@ -1,7 +1,6 @@
 //! Processes that a followed process starts, and what they inherit.
 
-use bubble::map::BUBBLE;
-use tracee::{Mode, Remote, Running, Stop, Stopped, TraceError, is_breakpoint};
+use tracee::{Mode, Running, Stop, Stopped, TraceError, is_breakpoint};
 
 use crate::app::{Company, Kept, MutableFiles, OwnLimits, Prepared, Setting};
 
@@ -71,17 +70,6 @@ impl InheritedState {
     /// If the process was killed.
     pub fn prepared(&self, process: &mut Stopped) -> Result<Prepared, TraceError> {
         Prepared::of(process, self.gadget)
-    }
-
-    /// Makes the bubble what it is in a program that nobody has taken over.
-    ///
-    /// # Errors
-    /// If the process was killed.
-    pub fn clear_bubble(&self, process: &mut Stopped) -> Result<(), TraceError> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        let args = [BUBBLE.start, BUBBLE.size, libc::PROT_NONE as u64, flags as u64, u64::MAX, 0];
-        Remote::new(process, self.gadget)?.expect("clear the bubble", libc::SYS_mmap, args)?;
-        Ok(())
     }
 }
 

@@ -10,12 +10,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use bubble::departure::{Departure, MARK, Places, SIGNAL};
-use bubble::map::BUBBLE;
 use machine::{Gpr, Memory, Status};
 use syscall_replay::{is_restart, restarted_by};
 use tracee::{Remote, Running, Stop, Stopped, TraceError, UserRegisters};
 
-use crate::app::{Borrowed, gadget_of};
+use crate::app::{Borrowed, gadget_of, unmap_bubble};
 use crate::base::{Failure, Moment};
 use crate::run_memory::ClaimedSlot;
 
@@ -129,8 +128,7 @@ impl Departed {
                 borrowed.give_back(thread, gadget)?;
             }
             let gadget = gadget_of(thread)?;
-            let args = [BUBBLE.start, BUBBLE.size, 0, 0, 0, 0];
-            Remote::new(thread, gadget)?.expect("unmap the bubble", libc::SYS_munmap, args)?;
+            unmap_bubble(thread, gadget)?;
         }
         for (mut thread, (_, departure)) in threads.into_iter().zip(departures) {
             let mut registers = thread.registers()?;

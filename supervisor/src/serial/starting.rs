@@ -9,7 +9,8 @@ use tracee::{Follows, Mode, Running, Stopped};
 use super::departure::Parting;
 use super::serial::Serial;
 use crate::app::{
-    Company, Kept, MutableFiles, OwnLimits, Standing, Taken, gadget_of, name_of, prepare, prepare_running, registered,
+    Company, Kept, MutableFiles, OwnLimits, Standing, Taken, clear_bubble, gadget_of, name_of, prepare,
+    prepare_running, registered,
 };
 use crate::base::Failure;
 use crate::follow::{InheritedState, ProcessKind, run_to};
@@ -35,7 +36,7 @@ impl Serial<'_> {
         if let Some(address) = inherited.at {
             process = run_to(process, address, inherited.gadget)?;
         }
-        inherited.clear_bubble(&mut process)?;
+        clear_bubble(&mut process, inherited.gadget)?;
         let prepared = inherited.prepared(&mut process)?;
         self.resources.name = inherited.name;
         self.start(process, prepared, Behind::default())

@@ -2,7 +2,7 @@
 
 use bubble::map::{
     BUBBLE, BUFFER, CACHE_ALIAS, CACHE_OWN, CACHE_SHARED, CONTROL, COUNTS, HEAP, IMAGE, LIBC_HEAP, LOCAL, RECORDS,
-    RESULT, Region, SNAPSHOT, STACK, TABLES, TABLES_OWN, THREADS, file,
+    RESULT, Region, SNAPSHOT, STACK, TABLES, TABLES_OWN, THREADS, WINDOWS, file,
 };
 use bubble::snapshot::Contents;
 use machine::{Gpr, PAGE, Registers};
@@ -174,8 +174,8 @@ fn map_private(steps: &mut Vec<Step>) {
     ] {
         steps.push(map_anonymous(name, region.start, region.size, protection));
     }
-    // Core files and fork don't need the reservation of the bubble; a kernel without this advice is as good.
-    let advice = [BUBBLE.start, BUBBLE.size, libc::MADV_DONTDUMP as u64, 0, 0, 0];
+    // Core files don't need what was mapped; a kernel without this advice is as good. Before it the app may have made a part of the bubble inaccessible, which would become two mappings.
+    let advice = [WINDOWS.end(), BUBBLE.end() - WINDOWS.end(), libc::MADV_DONTDUMP as u64, 0, 0, 0];
     steps.push(step("keep the bubble out of core files", libc::SYS_madvise, advice, MAY_FAIL));
 }
 

@@ -1,7 +1,6 @@
 //! What each stop is: the one place that tells the master's stops apart.
 
 use bubble::behind::Behind;
-use bubble::map::BUBBLE;
 use machine::{Gpr, PAGE};
 use syscall_replay::is_restart;
 use tracee::{Remote, Stop, Stopped, is_breakpoint};
@@ -11,6 +10,7 @@ use super::interrupts::arrive;
 use super::process::Process;
 use super::signals::signal;
 use super::thread::Thread;
+use crate::app::unmap_bubble;
 use crate::base::Failure;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{Cut, FOREIGN_CALL, Next, Then, call_end};
@@ -132,7 +132,5 @@ fn clear_memory(process: &mut Process, stopped: &mut Stopped) -> Result<(), Fail
         Remote::new(stopped, gadget)?.call(libc::SYS_madvise, args)?;
     }
     process.give_back(stopped)?;
-    let mut remote = Remote::new(stopped, process.gadget())?;
-    remote.call(libc::SYS_munmap, [BUBBLE.start, BUBBLE.size, 0, 0, 0, 0])?;
-    Ok(())
+    Ok(unmap_bubble(stopped, process.gadget())?)
 }
