@@ -1,7 +1,8 @@
 //! Resource limits that the app sets for itself.
 //!
 //! A slice inherits the master's limits and can't raise the hard ones. Some would keep it from being set up: of these the master's hard
-//! limit stays as it is, and the one that the app has set is kept here. The soft limit, which is the one that counts, is the app's.
+//! limit stays as it is, and the one that the app has set is kept here. The soft limit, which is the one that counts, is the app's. Those of its address space
+//! have room for the bubble. Behind us the kernel has what the app has set.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,8 @@ use bubble::map::BUBBLE;
 use machine::Status;
 use syscall_replay::limits::{self, Limits};
 use tracee::Stopped;
+
+use crate::command::own_limits;
 
 /// A slice opens files, and has an image with much private memory.
 const KEPT: [u32; 2] = [libc::RLIMIT_NOFILE, libc::RLIMIT_DATA];
@@ -19,6 +22,8 @@ const CAP_SYS_RESOURCE: u32 = 24;
 pub struct OwnLimits {
     /// Hard limits, where they are lower than the kernel's.
     hard: BTreeMap<u32, u64>,
+    /// It has set those of its address space.
+    is_space_set: bool,
 }
 
 impl OwnLimits {
@@ -26,13 +31,32 @@ impl OwnLimits {
     pub fn answer(&mut self, master: &mut Stopped, number: u64, args: [u64; 6]) -> Option<i64> {
         let pid = master.pid();
         let result = limits::answer((number, args), pid, master, |resource, new| match resource {
-            libc::RLIMIT_AS => Some(limits::address_space(new, [BUBBLE.size; 2], |new| exchange(pid, resource, new))),
+            libc::RLIMIT_AS => {
+                let old = limits::address_space(new, [BUBBLE.size; 2], |new| exchange(pid, resource, new));
+                self.is_space_set |= new.is_some() && old.is_ok();
+                Some(old)
+            }
             _ if KEPT.contains(&resource) => {
                 Some(self.exchange(resource, new, &|new| exchange(pid, resource, new), &|| may_raise(pid)))
             }
             _ => None,
         })?;
         Some(result as i64)
+    }
+
+    /// Process `pid` goes on natively: its limits become the kernel's. To lower them is always allowed.
+    pub fn give_back(&mut self, pid: i32) {
+        for (resource, hard) in std::mem::take(&mut self.hard) {
+            let _ = exchange(pid, resource, None)
+                .and_then(|[soft, _]| exchange(pid, resource, Some([soft.min(hard), hard])));
+        }
+        if std::mem::take(&mut self.is_space_set) {
+            let old = exchange(pid, libc::RLIMIT_AS, None);
+            let _ = old.and_then(|old| {
+                exchange(pid, libc::RLIMIT_AS, Some(old.map(|limit| limits::to_app(limit, BUBBLE.size))))
+            });
+        }
+        give_back_first(pid);
     }
 
     fn exchange(
@@ -60,6 +84,15 @@ impl OwnLimits {
         }
         Ok([soft, hard])
     }
+}
+
+/// A process goes on natively. If its address space has the limit with which the app was started it gets the one that was meant for the app.
+pub fn give_back_first(pid: i32) {
+    let Some([given, meant]) = own_limits::of_app_space() else { return };
+    let _ = exchange(pid, libc::RLIMIT_AS, None).and_then(|[soft, hard]| match soft == given {
+        true => exchange(pid, libc::RLIMIT_AS, Some([meant, hard])),
+        false => Ok([soft, hard]),
+    });
 }
 
 /// The limits of a process, from before they are set if they are to be.

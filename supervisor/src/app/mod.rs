@@ -34,7 +34,7 @@ pub use attached::{Borrowed, Standing, Taken, check_attachable, find_running, pr
 pub use company::{Company, Layers, LayersOfObjects, chunks, is_swapping, leaves_locks, write};
 pub use entry::{Prepared, clear_bubble, gadget_of, prepare, unmap_bubble};
 pub use holders::others_have;
-pub use limits::OwnLimits;
+pub use limits::{OwnLimits, give_back_first};
 pub use mapped_files::{Kept, KeptFiles, Key, all_kept, is_kept_for_the_ended};
 pub(crate) use mappings::{Mapping, can_change, mappings, written_by_others};
 pub use mappings::{is_shared_with_children, others_attach};

@@ -1,5 +1,7 @@
 //! Limits of this process, which are those of the app at its start and were meant for that alone.
 
+use std::sync::OnceLock;
+
 use bubble::map::{BUBBLE, file};
 use bubble::shared::MAX_SLOTS;
 use syscall_replay::limits::to_kernel;
@@ -17,6 +19,14 @@ const RAISED: [libc::__rlimit_resource_t; 6] = [
     libc::RLIMIT_SIGPENDING,
 ];
 
+/// The soft limit of its address space with which the app is started, and the one that was meant for it.
+static APP_SPACE: OnceLock<[u64; 2]> = OnceLock::new();
+
+/// The soft limit of its address space with which the app is started, and the one that was meant for it; nothing if they are the same.
+pub fn of_app_space() -> Option<[u64; 2]> {
+    APP_SPACE.get().copied()
+}
+
 /// Raises them as far as the hard limits allow. Gives those that the app is to start with, where they differ: its own, that of its address
 /// space with room for what is reserved there.
 pub fn raise() -> Vec<(libc::__rlimit_resource_t, libc::rlimit)> {
@@ -31,7 +41,10 @@ pub fn raise() -> Vec<(libc::__rlimit_resource_t, libc::rlimit)> {
         // SAFETY: `raised` is a valid limit.
         if unsafe { libc::setrlimit(resource, &raw const raised) } == 0 {
             if resource == libc::RLIMIT_AS {
-                limit.rlim_cur = to_kernel(limit.rlim_cur, BUBBLE.size).min(limit.rlim_max);
+                let meant = limit.rlim_cur;
+                limit.rlim_cur = to_kernel(meant, BUBBLE.size).min(limit.rlim_max);
+                // It is raised once.
+                let _ = APP_SPACE.set([limit.rlim_cur, meant]);
             }
             of_app.push((resource, limit));
         }

@@ -14,7 +14,7 @@ use machine::{Gpr, Memory, Status};
 use syscall_replay::{is_restart, restarted_by};
 use tracee::{Remote, Running, Stop, Stopped, TraceError, UserRegisters};
 
-use crate::app::{Borrowed, gadget_of, unmap_bubble};
+use crate::app::{Borrowed, gadget_of, give_back_first, unmap_bubble};
 use crate::base::{Failure, Moment};
 use crate::run_memory::ClaimedSlot;
 
@@ -129,6 +129,7 @@ impl Departed {
             }
             let gadget = gadget_of(thread)?;
             unmap_bubble(thread, gadget)?;
+            give_back_first(thread.pid());
         }
         for (mut thread, (_, departure)) in threads.into_iter().zip(departures) {
             let mut registers = thread.registers()?;

@@ -109,6 +109,19 @@ fn it_is_let_go_where_it_waits_and_has_its_own_end() {
 }
 
 #[test]
+fn it_is_let_go_with_its_own_limits() {
+    let job = guest::named("lives_on_limited").job(3);
+    let native = Waiting::start(&[], &job).end();
+    for way in WAYS {
+        let app = Waiting::start(&[way, &["-t", "icount2", "--"]].concat(), &job);
+        detach(app.pid);
+        wait_until(|| format!("{way:?}: no result: {}", app.told()), || parse_total(&app.told()).is_some());
+        assert!(app.is_native(), "{way:?}");
+        assert_eq!(app.end(), native, "{way:?}");
+    }
+}
+
+#[test]
 fn threads_are_let_go_wherever_they_are() {
     let job = guest::named("lives_on_threads").job(1);
     let native = Waiting::start(&[], &job).end();

@@ -156,11 +156,8 @@ pub(super) fn exit(
             return Ok(if are_there { Next::Wait(stopped) } else { Next::Resume(stopped, 0) });
         }
     }
-    if let Plan::Record(Some(refusal)) | Plan::Cut(_, Some(refusal)) = call.plan {
-        result = refusal as u64;
-        let mut registers = stopped.registers()?;
-        registers.set(Gpr::Rax, result);
-        stopped.set_registers(&registers)?;
+    if let Some(answer) = answered(&call, &mut stopped)? {
+        result = answer;
     }
     let returns_from_handler = call.is_signal_return();
     // rax is then the app's own, whatever it says.
@@ -260,6 +257,25 @@ pub(super) fn exit(
     let end = Some(call_end(&entry, call.shared));
     let behind = behind_call(&entry, result, call.pending.room());
     Ok(Next::Cut(stopped, Cut { kind, end, then: call.then, behind }))
+}
+
+/// The app is let go behind a call, whose result this is: it gets what it would get in a slice.
+pub(super) fn exit_for_good(thread: &mut Thread, stopped: &mut Stopped, result: i64) -> Result<(), Failure> {
+    let Some(call) = thread.leaves_call() else { return Ok(()) };
+    let result = answered(&call, stopped)?.unwrap_or(result as u64);
+    if !is_error(result) {
+        thread.tsc.after_call(call.pending.number, &call.pending.args, stopped);
+    }
+    Ok(())
+}
+
+/// The result of a call that was answered in place of the kernel, which it then has.
+fn answered(call: &OpenCall, stopped: &mut Stopped) -> Result<Option<u64>, Failure> {
+    let (Plan::Record(Some(answer)) | Plan::Cut(_, Some(answer))) = call.plan else { return Ok(None) };
+    let mut registers = stopped.registers()?;
+    registers.set(Gpr::Rax, answer as u64);
+    stopped.set_registers(&registers)?;
+    Ok(Some(answer as u64))
 }
 
 /// A call that starts a thread was made, with this result.

@@ -5,7 +5,7 @@ use machine::{Gpr, PAGE};
 use syscall_replay::is_restart;
 use tracee::{Remote, Stop, Stopped, is_breakpoint};
 
-use super::calls::{entry, exit};
+use super::calls::{entry, exit, exit_for_good};
 use super::interrupts::arrive;
 use super::process::Process;
 use super::signals::signal;
@@ -96,6 +96,7 @@ pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, s
         Stop::Exec => {
             let mut stopped = stopped.finish_exec()?;
             thread.tsc.open(&mut stopped, process.gadget())?;
+            process.limits.give_back(process.pid());
             Leave::Part(stopped)
         }
         Stop::ForeignSyscall => Leave::Resume(stopped, 0),
@@ -109,7 +110,11 @@ pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, s
             stopped.set_registers(&again)?;
             let_go(process, thread, stopped)?
         }
-        Stop::SyscallExit { .. } | Stop::Interrupted | Stop::HandlerEntered | Stop::Started { .. } | Stop::Other(_) => {
+        Stop::SyscallExit { result } => {
+            exit_for_good(thread, &mut stopped, result)?;
+            let_go(process, thread, stopped)?
+        }
+        Stop::Interrupted | Stop::HandlerEntered | Stop::Started { .. } | Stop::Other(_) => {
             let_go(process, thread, stopped)?
         }
     })
@@ -132,5 +137,7 @@ fn clear_memory(process: &mut Process, stopped: &mut Stopped) -> Result<(), Fail
         Remote::new(stopped, gadget)?.call(libc::SYS_madvise, args)?;
     }
     process.give_back(stopped)?;
-    Ok(unmap_bubble(stopped, process.gadget())?)
+    unmap_bubble(stopped, process.gadget())?;
+    process.limits.give_back(process.pid());
+    Ok(())
 }
