@@ -271,7 +271,12 @@ impl Signals {
 
     /// Signal and disposition for each signal whose real disposition isn't the app's.
     pub fn differing(&self) -> impl Iterator<Item = (i32, Action)> {
-        SIGNALS.filter(|signal| self.is_taken(*signal)).map(|signal| (signal, self.actions[signal as usize]))
+        let differs = |signal: i32| {
+            // What is ignored has its flags, too, as whoever asks is told.
+            let has_others = self.actions[signal as usize].flags & !REAL_FLAGS != 0;
+            self.is_taken(signal) || has_others && UNBLOCKABLE & bit(signal) == 0
+        };
+        SIGNALS.filter(move |signal| differs(*signal)).map(|signal| (signal, self.actions[signal as usize]))
     }
 
     fn is_on_altstack(&self, rsp: u64) -> bool {
