@@ -125,7 +125,7 @@ pub use kernel::{
     SyscallMut, error_name, signal_name, syscall_name,
 };
 pub use machine::{AddressHasher, AppPc, Gpr, X87};
-pub use names::{Image, ImageEvent, LoadedImages, Routine, RoutineKind, Section};
+pub use names::{Image, ImageEvent, LoadedImages, Routine, RoutineKind, Section, Variable};
 pub use records::{Record, Records};
 /// Values for [`Tool::values`].
 pub use serde_json as json;

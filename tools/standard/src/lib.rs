@@ -17,7 +17,7 @@ mod threads;
 mod traces;
 
 pub use branching::{BranchPredictor, Branches};
-pub use caches::{AllCache, CacheProfile, CmpCache, DCache};
+pub use caches::{AllCache, CacheProfile, CmpCache, DCache, DataProfile};
 pub use heap::HeapProfile;
 pub use icount::{Icount1, Icount2};
 pub use memaddr::MemAddr;

@@ -4,8 +4,8 @@
 
 use standard_tools::{
     AllCache, Bbv, Blocks, BranchPredictor, Branches, CacheProfile, CallTrace, Callgrind, ChampSim, CmpCache, Coverage,
-    DCache, Edges, Footprint, HeapProfile, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace, Mix, Nothing,
-    Opcodes, Reuse, Shadow, SimPoints, Stacks, Strace,
+    DCache, DataProfile, Edges, Footprint, HeapProfile, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace,
+    Mix, Nothing, Opcodes, Reuse, Shadow, SimPoints, Stacks, Strace,
 };
 
 mod new_tool;
@@ -43,5 +43,6 @@ superpin_tool::image!(
     Footprint,
     Reuse,
     CmpCache,
+    DataProfile,
     Strace
 );

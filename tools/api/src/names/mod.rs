@@ -8,7 +8,7 @@
 //!
 //! All of them are views of what the collector has read of a file, once ([`bubble::modules`]), at the place where it is mapped.
 //!
-//! * `image`: a program or a library. `section`, `routine`: parts of it. `demangle`: names as people write them.
+//! * `image`: a program or a library. `section`, `routine`: parts of it. `variable`: its data. `demangle`: names as people write them.
 //! * `event`: what becomes of an image. `mapped`: the image of a mapping. `loaded`: those that are there.
 
 mod demangle;
@@ -18,6 +18,7 @@ mod loaded;
 mod mapped;
 mod routine;
 mod section;
+mod variable;
 
 pub use event::ImageEvent;
 pub use image::Image;
@@ -25,3 +26,4 @@ pub use loaded::LoadedImages;
 pub use mapped::{mapped, of};
 pub use routine::{Routine, RoutineKind};
 pub use section::Section;
+pub use variable::Variable;

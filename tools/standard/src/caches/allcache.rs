@@ -70,7 +70,7 @@ impl Tool for AllCache {
     fn instrument(&self, trace: &Trace<'_, Seen>) {
         for block in trace.blocks() {
             block.call(At::Anywhere, executed, (Arg::BlockInstructions,));
-            words::instrument(&block, self.shapes.fetched, |_| 0);
+            words::instrument(&block, self.shapes.fetched, |_, _| 0);
         }
     }
 

@@ -29,8 +29,11 @@ pub trait Misses: Default + Merge {
     /// What it counts them by: it comes back with each miss, perhaps only when slices are put together.
     type Tag: Copy + Serialize + DeserializeOwned;
 
-    /// That of an access, which is counted here, too, if there may be another number of them in each execution and anybody wants to know.
-    fn tag(&mut self, access: &Access) -> Self::Tag;
+    /// Told of each access.
+    fn note(&mut self, access: &Access);
+
+    /// What finds the tag of an access, which is asked only where it is needed, and what counts one more.
+    fn of(&mut self, access: &Access) -> (impl Fn() -> Self::Tag, impl FnMut(Self::Tag, Missed));
 
     /// One more.
     fn count(&mut self, tag: Self::Tag, missed: Missed);
@@ -57,8 +60,12 @@ impl Misses for Totals {
     type Tag = u8;
 
     #[inline(always)]
-    fn tag(&mut self, access: &Access) -> u8 {
-        access.kind
+    fn note(&mut self, _: &Access) {}
+
+    #[inline(always)]
+    fn of(&mut self, access: &Access) -> (impl Fn() -> u8, impl FnMut(u8, Missed)) {
+        let kind = access.kind;
+        (move || kind, |kind, missed| self.count(kind, missed))
     }
 
     fn count(&mut self, kind: u8, missed: Missed) {
@@ -125,17 +132,31 @@ impl<M: Misses> Seen<M> {
         words::each(words, |access| self.access(&access));
     }
 
+    /// One access.
     #[inline]
-    fn access(&mut self, access: &Access) {
+    pub fn access(&mut self, access: &Access) {
         let Access { address, size, kind, .. } = *access;
         let which = usize::from(usize::from(kind) != FETCH);
-        let tag = self.misses.tag(access);
-        let pages = self.tlbs.access(which, address, size, tag, of_tlb(&mut self.misses));
-        let lines = self.caches.access(which, address, size, tag, of_caches(&mut self.misses));
+        self.misses.note(access);
+        let (tag, mut count) = self.misses.of(access);
+        let pages = self.tlbs.access_with(which, address, size, &tag, |_, tag| count(tag, Missed::Tlb));
+        let lines = self.caches.access_with(which, address, size, &tag, |level, tag| count(tag, Missed::Cache(level)));
+        drop((tag, count));
         if which != 0 {
             self.accesses[usize::from(kind)].0 += lines;
             self.tlb_accesses[usize::from(kind)].0 += pages;
         }
+    }
+
+    /// Adds the part that was executed behind this one, of which the misses so far, its own and the tags of accesses that are open are closed first.
+    pub fn append_closed(
+        &mut self,
+        mut next: Self,
+        close: impl FnOnce(&M, &mut M, &mut dyn Iterator<Item = &mut M::Tag>),
+    ) {
+        let Self { tlbs, caches, misses, .. } = &mut next;
+        close(&self.misses, misses, &mut tlbs.tags_mut().chain(caches.tags_mut()));
+        self.append(next);
     }
 
     /// Adds the part that was executed behind this one.

@@ -5,6 +5,7 @@
 //!   address │ place, its kind, ELEMENT │ size, 0 if a mask leaves it out    an element of a gather, a scatter …
 //!   address │ place, their kind, MASKED │ mask │ how many, bytes of each    elements side by side
 //!   address │ place, its kind, COUNTED │ rcx │ bytes                        an operand of an instruction that repeats
+//!   stack pointer │ number, MARK │ four words more                          whatever else is to be known in the order of execution
 //! ```
 
 use superpin_tool::{Arg, Block, Gpr, Instruction, MemoryOperand, Property};
@@ -26,28 +27,51 @@ const MASKED: u64 = 4;
 const COUNTED: u64 = 5;
 /// The same, by the lower half of rcx.
 const COUNTED_32: u64 = 6;
+/// The same: no access.
+const MARK: u64 = 7;
 /// Bits of a kind.
 const KIND_BITS: u32 = 3;
 /// Bits of a kind and a size: what is stored at once has eleven thousand bytes at most (`xsave`).
 const WHAT_BITS: u32 = 17;
+
+/// The second word of a mark: the first one is the stack pointer, four follow. `number` comes back with it.
+pub const fn mark(number: u64) -> u64 {
+    number << WHAT_BITS | MARK
+}
+
+/// Something that isn't an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// What it was made with.
+    pub number: u64,
+    /// The stack pointer.
+    pub stack_pointer: u64,
+    /// What was written with it.
+    pub words: [u64; 4],
+}
 
 /// What an operand in memory counts as.
 pub fn kind_of(operand: &MemoryOperand) -> usize {
     if operand.read { LOAD } else { STORE }
 }
 
-/// Has the accesses of a block written. `line`: bytes of a line of the first cache for instructions. `place` tells instructions apart, in 47 bits.
+/// Has the accesses of a block written. `line`: bytes of a line of the first cache for instructions. `place` tells them apart in 47 bits, by instruction and operand (none of a
+/// fetch).
 ///
 /// A line is fetched by its first instruction that comes behind another line: what follows in that line finds it.
-pub fn instrument<L: 'static>(block: &Block<'_, L>, line: u64, place: impl Fn(&Instruction<'_, L>) -> u64) {
+pub fn instrument<L: 'static>(
+    block: &Block<'_, L>,
+    line: u64,
+    place: impl Fn(&Instruction<'_, L>, Option<&MemoryOperand>) -> u64,
+) {
     let line_bits = line.trailing_zeros();
     let mut last = None;
     for instruction in block.instructions() {
-        let what = |size: u64, kind: u64| place(&instruction) << WHAT_BITS | size << KIND_BITS | kind;
+        let fetched = |size: u64| place(&instruction, None) << WHAT_BITS | size << KIND_BITS | FETCH as u64;
         let (first, end) = (instruction.address().0, instruction.next_address().0 - 1);
         let lines = (first >> line_bits, end >> line_bits);
         if last != Some(lines.0) || lines.0 != lines.1 {
-            instruction.buffer((Arg::Pc, what(end - first + 1, FETCH as u64)));
+            instruction.buffer((Arg::Pc, fetched(end - first + 1)));
         }
         last = Some(lines.1);
         if instruction.is(Property::Prefetch) {
@@ -55,6 +79,8 @@ pub fn instrument<L: 'static>(block: &Block<'_, L>, line: u64, place: impl Fn(&I
         }
         for (n, operand) in instruction.memory_operands().iter().enumerate() {
             let (kind, elements) = (kind_of(operand) as u64, instruction.elements(n));
+            let what =
+                |size: u64, kind: u64| place(&instruction, Some(operand)) << WHAT_BITS | size << KIND_BITS | kind;
             if instruction.is_rep() {
                 let counted = if operand.address_32 { COUNTED_32 } else { COUNTED };
                 instruction.buffer((Arg::MemoryAddress(n), what(kind, counted), Gpr::Rcx, operand.size.max(1)));
@@ -98,27 +124,45 @@ pub struct Access {
     pub is_counted: bool,
 }
 
-/// Calls `access` for each in the words.
+/// Calls `access` for each in the words. There are no marks among them.
 #[inline(always)]
-pub fn each(mut words: &[u64], mut access: impl FnMut(Access)) {
+pub fn each(words: &[u64], mut access: impl FnMut(Access)) {
+    each_marked(words, |told| {
+        if let Told::Access(one) = told {
+            access(one);
+        }
+    });
+}
+
+/// An access or a mark.
+pub enum Told {
+    /// An access.
+    Access(Access),
+    /// A mark.
+    Mark(Mark),
+}
+
+/// Calls `tell` for each access and each mark.
+#[inline(always)]
+pub fn each_marked(mut words: &[u64], mut tell: impl FnMut(Told)) {
     while let [address, what, rest @ ..] = words {
         words = rest;
         let (address, place) = (*address, what >> WHAT_BITS);
         let size = (what & ((1 << WHAT_BITS) - 1)) >> KIND_BITS;
-        let counted = |address, size, kind| Access { address, size, kind, place, is_counted: true };
+        let counted = |address, size, kind| Told::Access(Access { address, size, kind, place, is_counted: true });
         match what & ((1 << KIND_BITS) - 1) {
             ELEMENT => {
                 let [of_element, rest @ ..] = rest else { return };
                 words = rest;
                 if *of_element != 0 {
-                    access(counted(address, *of_element, size as u8));
+                    tell(counted(address, *of_element, size as u8));
                 }
             }
             how @ (COUNTED | COUNTED_32) => {
                 let [count, bytes, rest @ ..] = rest else { return };
                 words = rest;
                 if if how == COUNTED { *count } else { *count & u64::from(u32::MAX) } != 0 {
-                    access(counted(address, *bytes, size as u8));
+                    tell(counted(address, *bytes, size as u8));
                 }
             }
             MASKED => {
@@ -128,11 +172,16 @@ pub fn each(mut words: &[u64], mut access: impl FnMut(Access)) {
                 let mut mask = mask & u64::MAX >> (64 - (shape & 0xff));
                 while mask != 0 {
                     let bytes = shape >> 8;
-                    access(counted(address + u64::from(mask.trailing_zeros()) * bytes, bytes, size as u8));
+                    tell(counted(address + u64::from(mask.trailing_zeros()) * bytes, bytes, size as u8));
                     mask &= mask - 1;
                 }
             }
-            kind => access(Access { address, size, kind: kind as u8, place, is_counted: false }),
+            MARK => {
+                let [a, b, c, d, rest @ ..] = rest else { return };
+                words = rest;
+                tell(Told::Mark(Mark { number: place, stack_pointer: address, words: [*a, *b, *c, *d] }));
+            }
+            kind => tell(Told::Access(Access { address, size, kind: kind as u8, place, is_counted: false })),
         }
     }
 }

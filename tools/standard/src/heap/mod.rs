@@ -14,4 +14,5 @@ mod samples;
 mod stacks;
 mod tool;
 
+pub use routines::{Call, Kind};
 pub use tool::HeapProfile;

@@ -93,6 +93,16 @@ impl Call {
         }
     }
 
+    /// Where it puts the address of what it allocates, unless it returns that.
+    pub fn points_to(&self) -> Option<u64> {
+        (self.kind == Kind::PosixMemalign).then_some(self.pointer)
+    }
+
+    /// The block that it returns, or 0.
+    pub fn allocates(&self, result: u64) -> u64 {
+        if matches!(self.kind, Kind::Free | Kind::PosixMemalign) { 0 } else { result }
+    }
+
     /// Bytes that are asked for.
     pub fn size(&self) -> u64 {
         self.size

@@ -67,18 +67,41 @@ impl<T: Copy> Hierarchy<T> {
     /// # Panics
     /// If there is no such cache: in a `Default` there is none.
     #[inline]
-    pub fn access(&mut self, cache: usize, address: u64, size: u64, tag: T, mut missed: impl FnMut(usize, T)) -> u64 {
+    pub fn access(&mut self, cache: usize, address: u64, size: u64, tag: T, missed: impl FnMut(usize, T)) -> u64 {
+        self.access_with(cache, address, size, || tag, missed)
+    }
+
+    /// The same with a tag that is found out only if it is needed, of an access that misses or is open: it may take longer to find.
+    ///
+    /// # Panics
+    /// As [`Self::access`].
+    #[inline]
+    pub fn access_with(
+        &mut self,
+        cache: usize,
+        address: u64,
+        size: u64,
+        tag: impl Fn() -> T,
+        mut missed: impl FnMut(usize, T),
+    ) -> u64 {
         let level = &self.first[cache];
         let (first, last) = (level.line_of(address), level.line_of(address.wrapping_add(size.max(1) - 1)));
         if first == last && level.is_latest(first) {
             // Most are like this, and nothing changes.
             return 1;
         }
-        self.access_lines(cache, first, last, tag, &mut missed)
+        self.access_lines(cache, first, last, &tag, &mut missed)
     }
 
     #[inline(never)]
-    fn access_lines(&mut self, cache: usize, first: u64, last: u64, tag: T, missed: &mut impl FnMut(usize, T)) -> u64 {
+    fn access_lines(
+        &mut self,
+        cache: usize,
+        first: u64,
+        last: u64,
+        tag: &impl Fn() -> T,
+        missed: &mut impl FnMut(usize, T),
+    ) -> u64 {
         let (mut line, mut lines) = (first, 1);
         loop {
             self.access_line(cache, line, tag, missed);
@@ -92,7 +115,7 @@ impl<T: Copy> Hierarchy<T> {
     }
 
     #[inline]
-    fn access_line(&mut self, cache: usize, line: u64, tag: T, missed: &mut impl FnMut(usize, T)) {
+    fn access_line(&mut self, cache: usize, line: u64, tag: &impl Fn() -> T, missed: &mut impl FnMut(usize, T)) {
         let level = &mut self.first[cache];
         let mut outcome = level.access(Outcome::Miss, line, tag);
         if outcome == Outcome::Hit {
@@ -100,16 +123,21 @@ impl<T: Copy> Hierarchy<T> {
         }
         let address = level.address_of(line);
         if outcome == Outcome::Miss {
-            missed(0, tag);
+            missed(0, tag());
         }
         for (above, level) in self.lower.iter_mut().enumerate() {
             outcome = level.access(outcome, level.line_of(address), tag);
             match outcome {
                 Outcome::Hit => return,
-                Outcome::Miss => missed(above + 1, tag),
+                Outcome::Miss => missed(above + 1, tag()),
                 Outcome::Open(_) => {}
             }
         }
+    }
+
+    /// Tags of accesses that are open: what they stand for may be known only when parts are put together.
+    pub fn tags_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.first.iter_mut().chain(&mut self.lower).flat_map(Level::tags_mut)
     }
 
     /// Adds the part that was executed behind this one. `missed` gets what is known now.

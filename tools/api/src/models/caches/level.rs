@@ -79,16 +79,16 @@ impl<T: Copy> Level<T> {
         self.sets.is_latest(line)
     }
 
-    /// Accesses a line, if that above is a miss.
+    /// Accesses a line, if that above is a miss. `tag` is asked only if it is kept.
     #[inline]
-    pub fn access(&mut self, above: Outcome, line: u64, tag: T) -> Outcome {
+    pub fn access(&mut self, above: Outcome, line: u64, tag: impl FnOnce() -> T) -> Outcome {
         match above {
             Outcome::Hit => Outcome::Hit,
             Outcome::Miss => match self.sets.touch(line) {
                 Found::Present => Outcome::Hit,
                 Found::Absent => Outcome::Miss,
                 Found::Unknown if self.begins_empty => Outcome::Miss,
-                Found::Unknown => self.leave_open(Step::Access { line, tag }),
+                Found::Unknown => self.leave_open(Step::Access { line, tag: tag() }),
             },
             // It is there, and stays the latest one.
             Outcome::Open(_) if self.sets.is_latest(line) => Outcome::Hit,
@@ -98,7 +98,7 @@ impl<T: Copy> Level<T> {
                 if !lines.is_empty() {
                     self.steps.push(Step::Known { lines });
                 }
-                self.leave_open(Step::Perhaps { above, line, tag })
+                self.leave_open(Step::Perhaps { above, line, tag: tag() })
             }
         }
     }
@@ -109,15 +109,23 @@ impl<T: Copy> Level<T> {
         Outcome::Open(OpenStep { cache: self.number, step: number })
     }
 
+    /// Tags of accesses that are open.
+    pub fn tags_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.steps.iter_mut().filter_map(|step| match step {
+            Step::Access { tag, .. } | Step::Perhaps { tag, .. } => Some(tag),
+            Step::Known { .. } => None,
+        })
+    }
+
     /// Adds the part behind this one. `above` says what the open steps of the caches above have come to; what those of this one have come to is returned, and `missed` told of those
     /// that are misses.
     pub fn append(&mut self, next: Self, above: &[Vec<Outcome>], mut missed: impl FnMut(T)) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(next.steps.len());
         for step in next.steps {
             let (outcome, tag) = match step {
-                Step::Access { line, tag } => (self.access(Outcome::Miss, line, tag), Some(tag)),
+                Step::Access { line, tag } => (self.access(Outcome::Miss, line, || tag), Some(tag)),
                 Step::Perhaps { above: OpenStep { cache, step }, line, tag } => {
-                    (self.access(above[usize::from(cache)][step as usize], line, tag), Some(tag))
+                    (self.access(above[usize::from(cache)][step as usize], line, || tag), Some(tag))
                 }
                 Step::Known { lines } => {
                     // All of them were accessed by the steps before, or the set is full: nothing is open about them.

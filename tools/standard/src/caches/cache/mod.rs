@@ -1,18 +1,17 @@
 //! `cache`: which routines, lines and instructions miss which caches.
 //!
 //! ```text
-//!   processors ─► options ─┐
-//!                places ───┴─► tool ─► rows ─► text, cachegrind
+//!   options ─┐
+//!   places ──┴─► tool ─► rows ─► text, cachegrind
 //! ```
 //!
-//! * `processors`: caches of some that one can buy. `options`: what the command line asks for.
+//! * `options`: what the command line asks for.
 //! * `places`: misses by instruction, as slices count them.
 //! * `tool`: what is instrumented. `rows`: what is known of each instruction, and of all in a routine or line. `text`: a table of them. `cachegrind`: a file as valgrind's cachegrind writes it.
 
 mod cachegrind;
 mod options;
 mod places;
-mod processors;
 mod rows;
 mod text;
 mod tool;

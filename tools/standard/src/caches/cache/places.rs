@@ -65,11 +65,16 @@ impl Misses for ByPlace {
     type Tag = u64;
 
     #[inline(always)]
-    fn tag(&mut self, access: &Access) -> u64 {
+    fn note(&mut self, access: &Access) {
         if access.is_counted {
             self.0.entry(access.place).or_default().counted[usize::from(access.kind)] += 1;
         }
-        access.place << KIND_BITS | u64::from(access.kind)
+    }
+
+    #[inline(always)]
+    fn of(&mut self, access: &Access) -> (impl Fn() -> u64, impl FnMut(u64, Missed)) {
+        let tag = access.place << KIND_BITS | u64::from(access.kind);
+        (move || tag, |tag, missed| self.count(tag, missed))
     }
 
     fn count(&mut self, tag: u64, missed: Missed) {

@@ -58,7 +58,7 @@ impl Tool for CacheProfile {
     type Total = Total;
 
     fn new(options: Options) -> Result<Self, String> {
-        let shapes = options.shapes()?;
+        let shapes = options.geometry.shapes()?;
         Ok(Self { options, shapes })
     }
 
@@ -69,7 +69,7 @@ impl Tool for CacheProfile {
     fn instrument(&self, trace: &Trace<'_, Local>) {
         trace.count_blocks();
         for block in trace.blocks() {
-            words::instrument(&block, self.shapes.fetched, |instruction| instruction.address().0);
+            words::instrument(&block, self.shapes.fetched, |instruction, _| instruction.address().0);
         }
     }
 
