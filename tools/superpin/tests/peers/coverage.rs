@@ -1,9 +1,12 @@
-//! `coverage`'s file, read as readers of drcov do, and its blocks among objdump's instructions.
+//! `coverage`'s file, read as readers of drcov do, and its blocks among objdump's instructions. Lines that it counts, and branches that `edges` counts, as gcov counts them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::Command;
 
 use suites::run::Scratch;
+use superpin_tool::json::{self, Value};
 
 use super::programs::{counts, is_there, succeeds, text, written};
 
@@ -90,29 +93,35 @@ fn lines_of_lcov(text: &str) -> BTreeMap<u32, u64> {
     text.lines().filter_map(line).collect()
 }
 
-/// The same source, built for gcov and run by itself. gcov counts a function at its head and knows labels, debug information has its braces.
+/// What gcov, with these options, says of a program of `apps`, `NAME.c`, that was built for it and run by itself; and the command to run the same source without its counters.
+fn gcov(options: &[&str], name: &str, argument: &str, folder: &Path) -> (String, [OsString; 2]) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/peers/apps/{name}.c"));
+    let build = |options: &[&str], to: &str| {
+        succeeds(Command::new("gcc").args(["-O0", "-o", to]).args(options).arg(&source).current_dir(folder));
+        folder.join(to)
+    };
+    succeeds(Command::new(build(&["-g", "--coverage"], "counted")).arg(argument).current_dir(folder));
+    let data = format!("counted-{name}.gcda");
+    let told = succeeds(Command::new("gcov").args(options).arg(data).current_dir(folder));
+    let app = [build(&["-g"], "plain").into_os_string(), argument.into()];
+    (String::from_utf8(told).expect("text"), app)
+}
+
+/// gcov counts a function at its head and knows labels, debug information has its braces.
 #[test]
 fn lines_are_executed_as_often_as_gcov_says() {
     if !is_there("gcov") {
         return;
     }
     let folder = Scratch::new().unwrap();
-    let source = folder.cwd().join("lines.c");
-    std::fs::write(&source, include_str!("apps/lines.c")).unwrap();
-    let build = |options: &[&str], name: &str| {
-        succeeds(Command::new("gcc").args(["-O0", "-o", name]).args(options).arg(&source).current_dir(folder.cwd()));
-        folder.cwd().join(name)
-    };
-    succeeds(Command::new(build(&["--coverage"], "counted")).arg("30").current_dir(folder.cwd()));
-    let told = succeeds(Command::new("gcov").args(["-t", "counted-lines.gcda"]).current_dir(folder.cwd()));
+    let (told, app) = gcov(&["-t"], "lines", "30", &folder.cwd());
     let line = |line: &str| {
         let mut columns = line.split(':').map(str::trim);
         let (times, number) = (columns.next()?.trim_end_matches('*'), columns.next()?.parse().ok()?);
         let times = if times.starts_with('#') { 0 } else { times.parse().ok()? };
         (number > 0).then_some((number, times))
     };
-    let theirs: BTreeMap<u32, u64> = String::from_utf8(told).unwrap().lines().filter_map(line).collect();
-    let app = [build(&["-g"], "plain").into_os_string(), "30".into()];
+    let theirs: BTreeMap<u32, u64> = told.lines().filter_map(line).collect();
     let written = text("-sp 1 -spmsec 5 -t coverage --lcov", &folder.cwd(), &app);
     assert_eq!(written, text("-sp 0 -t coverage --lcov", &folder.cwd(), &app));
     // Libraries may have debug information and sources, too.
@@ -131,4 +140,94 @@ fn lines_are_executed_as_often_as_gcov_says() {
     assert_eq!(common.len(), 25);
     let functions: Vec<&str> = written.lines().filter_map(|line| line.strip_prefix("FNDA:")).collect();
     assert_eq!(functions, ["465,collatz", "1,main", "0,never", "30,twice"]);
+}
+
+/// Counts of branches by source line.
+type ByLine = BTreeMap<u32, Vec<Vec<u64>>>;
+
+/// How often each branch of a line went its ways, the rarest first: a condition has two, a line of many ways all that it has. What was never executed isn't there, nor a way of many that was never taken.
+fn branches_of_gcov(told: &str) -> ByLine {
+    let mut ways: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    let mut many = BTreeSet::new();
+    let mut number = 0;
+    for line in told.lines() {
+        let branch = line.strip_prefix("branch").and_then(|rest| rest.split_once("taken "));
+        if let Some((_, times)) = branch {
+            let times = times.split(' ').next().unwrap();
+            ways.entry(number).or_default().push(times.parse().unwrap());
+        } else if let Some(of) = line.split(':').nth(1).and_then(|column| column.trim().parse().ok()) {
+            number = of;
+            if line.ends_with(MANY) {
+                many.insert(number);
+            }
+        }
+    }
+    let of_line = |(number, ways): (u32, Vec<u64>)| {
+        let branches = match many.contains(&number) {
+            true => vec![ways.into_iter().filter(|times| *times != 0).collect()],
+            false => {
+                let (pairs, rest) = ways.as_chunks::<2>();
+                assert!(rest.is_empty(), "line {number}: {ways:?}");
+                pairs.iter().map(|pair| pair.to_vec()).collect()
+            }
+        };
+        (number, sorted(branches))
+    };
+    ways.into_iter().map(of_line).collect()
+}
+
+/// What lines of the source end with whose branches are compared by where they go to.
+const MANY: &str = "// many ways";
+
+fn sorted(mut branches: Vec<Vec<u64>>) -> Vec<Vec<u64>> {
+    branches.iter_mut().for_each(|ways| ways.sort_unstable());
+    branches.sort_unstable();
+    branches
+}
+
+/// The same of what `edges` says of a source file. A line of many ways goes wherever it leaves its own code for.
+fn branches_of_edges(told: &str, source: &str) -> ByLine {
+    let told: Value = json::from_str(told).unwrap();
+    let line_of = |line: &Value| {
+        let (file, number) = line.as_str()?.rsplit_once(':')?;
+        file.ends_with("/branches.c").then(|| number.parse::<u32>().unwrap())
+    };
+    let is_many = |number: u32| source.lines().nth(number as usize - 1).unwrap().ends_with(MANY);
+    let mut ways: BTreeMap<(u32, u64), BTreeMap<u64, u64>> = BTreeMap::new();
+    for edge in told["values"]["edges"].as_array().unwrap() {
+        let Some(number) = line_of(&edge["from_line"]) else { continue };
+        let [from, to, count] = ["from", "to", "count"].map(|name| edge[name].as_u64().unwrap());
+        let kind = edge["kind"].as_str().unwrap();
+        if is_many(number) && line_of(&edge["to_line"]) != Some(number) {
+            *ways.entry((number, 0)).or_default().entry(to).or_default() += count;
+        } else if !is_many(number) && ["taken", "not taken"].contains(&kind) {
+            ways.entry((number, from)).or_default().insert(to, count);
+        }
+    }
+    let mut by_line = ByLine::new();
+    for ((number, branch), ways) in ways {
+        let mut ways: Vec<u64> = ways.into_values().collect();
+        // A way that was never taken is no edge.
+        ways.resize(ways.len().max(if branch == 0 { 0 } else { 2 }), 0);
+        by_line.entry(number).or_default().push(ways);
+    }
+    by_line.into_iter().map(|(number, branches)| (number, sorted(branches))).collect()
+}
+
+/// Which of a condition's ways the processor jumps for is the compiler's choice.
+#[test]
+fn branches_go_each_way_as_often_as_gcov_says() {
+    if !is_there("gcov") {
+        return;
+    }
+    let folder = Scratch::new().unwrap();
+    let (told, app) = gcov(&["-t", "-b", "-c"], "branches", "100000", &folder.cwd());
+    let theirs = branches_of_gcov(&told);
+    let source = include_str!("apps/branches.c");
+    for way in ["-sp 0", "-sp 1 -spmsec 5"] {
+        let edges = text(&format!("{way} -t edges --top 0 --json"), &folder.cwd(), &app);
+        assert_eq!(branches_of_edges(&edges, source), theirs, "{way}");
+    }
+    let conditions = theirs.values().flatten().filter(|ways| ways.len() == 2).count();
+    assert_eq!((theirs.len(), conditions), (20, 23), "{theirs:?}");
 }

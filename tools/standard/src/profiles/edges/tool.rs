@@ -153,9 +153,12 @@ impl Tool for Edges {
 
     fn values_with(&self, total: &Counts, images: &Images) -> Option<Value> {
         let routine = |address| images.routine_at(AppPc(address)).map(|routine| routine.demangled());
+        let line = |address| images.line_at(AppPc(address)).filter(|line| line.line != 0).map(|line| line.to_string());
         let edge = |((kind, (from, to)), times): ((Kind, Edge), u64)| {
-            let routines = (routine(from), routine(to));
-            json!({ "kind": kind.name(), "from": from, "to": to, "from_routine": routines.0, "to_routine": routines.1, "count": times })
+            json!({
+                "kind": kind.name(), "from": from, "to": to, "from_routine": routine(from), "to_routine": routine(to),
+                "from_line": line(from), "to_line": line(to), "count": times,
+            })
         };
         let edges = edges(total);
         let kinds: BTreeMap<&str, u64> =
