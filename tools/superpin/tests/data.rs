@@ -118,4 +118,10 @@ fn misses_are_of_the_data_that_was_accessed() {
     let named = result(&folder, "data --top 0 --allocator get", "-sp 0");
     assert_eq!((blocks_of(&named, "list"), blocks_of(&named, "get")), (nodes, 0));
     assert_eq!(result(&folder, "data --top 0 --allocator get", "-sp 1 -spsysrecs 1"), named);
+
+    // What has no name isn't called after what stands at its section's start.
+    let stripped = output(Command::new("strip").arg("app").current_dir(&folder)).unwrap();
+    assert!(stripped.status.success());
+    let stripped = result(&folder, "data --top 0", "-sp 0");
+    about(misses(&stripped, |of| of["variable"] == ".bss"), rounds * lines);
 }

@@ -19,8 +19,10 @@ const PAGE_BITS: u32 = 12;
 pub enum Of {
     /// Code that was fetched.
     Code,
-    /// A variable of an image, by its address; where none has a name, the section that starts there.
+    /// A variable of an image, by its address.
     Variable(u64),
+    /// What has no name in a section, by the section's address.
+    Section(u64),
     /// A block that was allocated for who is returned to there.
     Block(u64),
     /// A granule of which the parts of the execution before this one know who has allocated it.
@@ -65,9 +67,11 @@ impl Finder {
             return Of::Code;
         }
         if let Some(image) = self.images.at(AppPc(address)) {
-            let variable = image.variable_at(AppPc(address)).map(|variable| variable.range().start);
-            let section = || image.section_at(AppPc(address)).map(|section| section.range().start);
-            return Of::Variable(variable.or_else(section).unwrap_or(image.range().start));
+            if let Some(variable) = image.variable_at(AppPc(address)) {
+                return Of::Variable(variable.range().start);
+            }
+            let section = image.section_at(AppPc(address)).map(|section| section.range().start);
+            return Of::Section(section.unwrap_or(image.range().start));
         }
         match self.owners.of(granule(address)) {
             Some(owner) => Of::Block(owner),

@@ -68,12 +68,13 @@ pub fn rows(misses: &ByData, images: &Images, (sort, last): (Sort, usize)) -> Ve
 fn named(of: Of, images: &Images, stack: &BTreeSet<u64>) -> Data {
     match of {
         Of::Code => Data::Code,
-        Of::Variable(address) => {
-            let address = AppPc(address);
-            let image = images.at(address);
-            let variable = image.and_then(|image| image.variable_at(address)).map(|variable| variable.demangled());
-            let section = || image.and_then(|image| image.section_at(address)).map(|section| section.name().to_owned());
-            let name = variable.or_else(section).unwrap_or_else(|| format!("{:#x}", address.0));
+        Of::Variable(address) | Of::Section(address) => {
+            let image = images.at(AppPc(address));
+            let found = image.and_then(|image| match of {
+                Of::Variable(_) => image.variable_at(AppPc(address)).map(|variable| variable.demangled()),
+                _ => image.section_at(AppPc(address)).map(|section| section.name().to_owned()),
+            });
+            let name = found.unwrap_or_else(|| format!("{address:#x}"));
             Data::Variable { name, image: image.map_or("?".into(), |image| image.name().to_owned()) }
         }
         Of::Block(returns_to) => {
