@@ -63,9 +63,10 @@ int main(int argc, char **argv)
         __asm__ volatile("fxsave64 %0" : "=m"(image));
         show_image("fxsave64");
         compute();
+        // Nothing comes between, in which the processor could be given to somebody else.
         __asm__ volatile("xsave64 %0" : "+m"(image) : "a"(low), "d"(high));
-        show_image("xsave64");
         __asm__ volatile("fnstenv %0\n\tfldcw %0" : "=m"(e));
+        show_image("xsave64");
         show("after it", &e);
         compute();
         __asm__ volatile("xsave64 %0\n\txrstor64 %0\n\tfnstenv %1\n\tfldcw %1" : "+m"(image), "=m"(e) : "a"(low), "d"(high));
