@@ -47,6 +47,8 @@ pub struct Place {
     holder: [i32; 2],
     /// 1 if it is of the program itself.
     is_main: u32,
+    /// The program that has it there.
+    program: u32,
     asked: AtomicU32,
     module: AtomicU32,
     path_len: u32,
@@ -73,6 +75,15 @@ impl Place {
         self.is_main != 0
     }
 
+    /// Whether it is of this one of the programs that the app was, one after the other.
+    pub fn is_of(&self, program: u32) -> bool {
+        self.program == program
+    }
+
+    fn is_at(&self, region: &FileRegion, path: &Path) -> bool {
+        self.region == *region && self.path().as_os_str().as_bytes() == known(path)
+    }
+
     /// Whether a mapping is all or a part of it.
     pub fn has(&self, region: &FileRegion) -> bool {
         let own = &self.region;
@@ -96,6 +107,12 @@ impl Place {
     }
 }
 
+/// As much of a path as is kept.
+fn known(path: &Path) -> &[u8] {
+    let path = path.as_os_str().as_bytes();
+    if path.len() <= PATH_BYTES { path } else { &[] }
+}
+
 /// The table. All zeros is an empty one. Only one process adds: the control process, or that of a serial run.
 #[repr(C, align(4096))]
 pub struct AppImages {
@@ -104,6 +121,8 @@ pub struct AppImages {
     bell: AtomicU32,
     /// Whether a tool has asked for names.
     names_wanted: AtomicU32,
+    /// The number of the program that the app is.
+    program: AtomicU32,
     /// Whether the collector is gone, and answers no more.
     closed: AtomicU32,
     places: [Place; MAX_PLACES],
@@ -124,16 +143,26 @@ impl AppImages {
         &self.places[..(self.count.load(Ordering::Acquire) as usize).min(MAX_PLACES)]
     }
 
+    /// Which of the programs that the app is one after the other, by `exec`, is the latest one.
+    pub fn program(&self) -> u32 {
+        self.program.load(Ordering::Acquire)
+    }
+
+    /// Another program begins, with this code of its file: what is added from now on is of that. One that was there before has the number that it had.
+    pub fn begins_program(&self, code: Option<(&FileRegion, &Path)>) {
+        let is_it = |place: &&Place| code.is_some_and(|(region, path)| place.is_main() && place.is_at(region, path));
+        let known = self.places().iter().find(is_it).map(|place| place.program);
+        self.program.store(known.unwrap_or(self.places().len() as u32 + 1), Ordering::Release);
+    }
+
     /// Adds a place, unless it is there. `holder`: a process that has the file open, and as which descriptor. Gives its number.
     ///
     /// # Safety
     /// The region is mapped for writing, and nobody else adds one meanwhile.
     pub unsafe fn add(&self, region: FileRegion, path: &Path, holder: [i32; 2], is_main: bool) -> Option<usize> {
-        let path = path.as_os_str().as_bytes();
-        let known = if path.len() <= PATH_BYTES { path } else { &[] };
-        let places = self.places();
-        let is_it = |place: &Place| place.region == region && place.path().as_os_str().as_bytes() == known;
-        if let Some(number) = places.iter().position(is_it) {
+        let known = known(path);
+        let (places, program) = (self.places(), self.program());
+        if let Some(number) = places.iter().position(|place| place.is_of(program) && place.is_at(&region, path)) {
             return Some(number);
         }
         let number = places.len();
@@ -146,6 +175,7 @@ impl AppImages {
             (*place).region = region;
             (*place).holder = holder;
             (*place).is_main = is_main.into();
+            (*place).program = program;
             (*place).path_len = known.len() as u32;
             (&raw mut (*place).path).cast::<u8>().copy_from_nonoverlapping(known.as_ptr(), known.len());
         }
@@ -223,5 +253,26 @@ mod tests {
         assert!(table.ask(place) && !table.ask(place) && place.is_wanted());
         AppImages::answer(place, module::FIRST);
         assert!(!place.is_wanted() && place.module() == module::FIRST && table.names_wanted());
+    }
+
+    #[test]
+    fn each_program_has_its_own_places_and_one_that_comes_again_has_them_again() {
+        let memory = vec![0_u64; size_of::<AppImages>() / 8 + 512];
+        // SAFETY: as long as the table, which is aligned by hand.
+        let table = unsafe { AppImages::at(memory.as_ptr().cast::<u8>().map_addr(|a| a.next_multiple_of(4096))) };
+        let region = |inode| FileRegion { start: 0x1000, end: 0x3000, offset: 0, device: 0, inode };
+        let library = FileRegion { start: 0x8000, end: 0x9000, offset: 0, device: 0, inode: 5 };
+        let begin = |inode, path: &str| {
+            table.begins_program(Some((&region(inode), Path::new(path))));
+            // SAFETY: nobody else adds any.
+            let main = unsafe { table.add(region(inode), Path::new(path), [0, -1], true) };
+            // SAFETY: as above.
+            (main, unsafe { table.add(library, Path::new("/lib/c"), [0, -1], false) }, table.program())
+        };
+        let (shell, other) = (begin(7, "/bin/sh"), begin(8, "/bin/ls"));
+        assert_eq!([shell.0, shell.1, other.0, other.1], [Some(0), Some(1), Some(2), Some(3)]);
+        assert_eq!(begin(7, "/bin/sh"), shell);
+        let is_of = |number: usize, program| table.places()[number].is_of(program);
+        assert!(is_of(1, shell.2) && !is_of(1, other.2) && is_of(3, other.2) && !is_of(3, shell.2));
     }
 }

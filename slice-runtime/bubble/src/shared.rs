@@ -233,6 +233,8 @@ pub struct Slot {
     pub successor: AtomicU32,
     /// 1 if the app's thread with which the slice begins executes nothing before another one goes on.
     pub gives_way: AtomicU32,
+    /// Which of the programs that the app is, one after the other, the slice executes: see [`crate::app_images::AppImages::program`].
+    pub program: AtomicU32,
     /// Where the app's code goes on in the process that a serial run is about to start.
     pub child_at: AtomicU64,
     /// CPU time that the slice may use, in nanoseconds; 0: as much as it likes.

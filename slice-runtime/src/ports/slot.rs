@@ -14,6 +14,7 @@ use bubble::region::{Progress, pass};
 use bubble::shared::{MAX_SLOTS, NO_PROCESS, NO_SLOT, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
 use bubble::values::{HEAD, MOST_VALUES, VALUES};
 
+use super::kernel::cpu_time;
 use super::requests;
 use super::tool::RunningTool;
 
@@ -103,6 +104,12 @@ impl OwnSlot {
     pub fn cpu_bound(&self) -> Duration {
         // SAFETY: see `state`.
         Duration::from_nanos(unsafe { (*self.slot).cpu_bound_ns.load(Ordering::Relaxed) })
+    }
+
+    /// Which of the programs that the app is, one after the other, is executed here.
+    pub fn program(&self) -> u32 {
+        // SAFETY: see `state`.
+        unsafe { (*self.slot).program.load(Ordering::Relaxed) }
     }
 
     /// What is wrong will be so again if the slice is begun again.
@@ -384,17 +391,4 @@ pub(super) fn futex_within(word: &AtomicU32, operation: i32, value: u32, timeout
     let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: word and time outlive the call. Not FUTEX_PRIVATE: the other side is another process.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, timeout) };
-}
-
-/// CPU time of this process so far.
-pub fn cpu_time() -> Duration {
-    time_of(libc::CLOCK_PROCESS_CPUTIME_ID)
-}
-
-/// Time on one of the kernel's clocks.
-pub fn time_of(clock: libc::clockid_t) -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place for the answer.
-    unsafe { libc::clock_gettime(clock, &mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

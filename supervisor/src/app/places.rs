@@ -11,14 +11,20 @@ use machine::{PAGE, mapping};
 
 use crate::run_memory::OpenFiles;
 
-/// All that a process has mapped when it begins.
+/// All that a process has mapped when it, or its next program, begins.
 pub fn note_all(pid: i32, files: &OpenFiles) {
     let mappings = mapping::all(pid).unwrap_or_default();
     let is_code = |map: &&mapping::Mapping| map.execute && map.inode != 0 && !map.shared && !BUBBLE.contains(map.start);
     let program = fs::metadata(format!("/proc/{pid}/exe")).map_or(0, |metadata| metadata.ino());
-    for map in mappings.iter().filter(is_code) {
+    let region_of = |map: &mapping::Mapping| {
         let &mapping::Mapping { start, end, offset, inode, .. } = map;
-        let region = FileRegion { start, end, offset, device: 0, inode };
+        FileRegion { start, end, offset, device: 0, inode }
+    };
+    let main = mappings.iter().filter(is_code).find(|map| map.inode == program);
+    let main = main.map(|map| (region_of(map), Path::new(&map.name)));
+    files.app_images().begins_program(main.as_ref().map(|(region, path)| (region, *path)));
+    for map in mappings.iter().filter(is_code) {
+        let (region, inode) = (region_of(map), map.inode);
         // SAFETY: the process stands still, and nobody else adds any for it.
         unsafe { files.app_images().add(region, Path::new(&map.name), [0, -1], inode == program) };
     }

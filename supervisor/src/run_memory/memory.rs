@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-use bubble::app_images::APP_IMAGES_AT;
+use bubble::app_images::{APP_IMAGES_AT, AppImages};
 use bubble::boot::BOOT_MAGIC;
 use bubble::events::Reader;
 use bubble::files::FILES_END;
@@ -254,6 +254,9 @@ impl RunMemory {
         claimed.slot().successor.store(NO_SLOT, Relaxed);
         claimed.slot().gives_way.store(0, Relaxed);
         claimed.slot().child_at.store(0, Relaxed);
+        // SAFETY: the table is a part of CONTROL, which is mapped whole.
+        let images = unsafe { AppImages::at(self.control.start.add(APP_IMAGES_AT).as_ptr()) };
+        claimed.slot().program.store(images.program(), Relaxed);
         claimed.slot().arrived.store(0, Relaxed);
         claimed.slot().delivered.store(0, Relaxed);
         claimed.slot().is_final.store(0, Relaxed);

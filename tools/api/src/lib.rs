@@ -103,8 +103,8 @@ pub use clap;
 /// `#[serde(crate = "superpin_tool::serde")]`.
 pub use serde;
 
-pub use code::{BlockCounts, BranchKind, Code, CodeBlock, CodeInstruction, CountsBlocks};
-pub use files::{Images, Line};
+pub use code::{BlockCounts, BranchKind, Code, CodeAddress, CodeBlock, CodeInstruction, CountsBlocks};
+pub use files::{Asked, Images, Line};
 pub use image::{Entry, main};
 
 /// For [`image!`] alone.

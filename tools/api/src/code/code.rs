@@ -8,6 +8,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::address::CodeAddress;
 use super::block::CodeBlock;
 use super::instruction::CodeInstruction;
 
@@ -23,7 +24,7 @@ use super::instruction::CodeInstruction;
 /// # }
 /// ```
 ///
-/// Code is told apart by its address and its bytes: where a program has written other code to the same place, both are there. What is told of *instructions* ([`Self::instructions`], [`Self::at`],
+/// Code is told apart by its address and its bytes: where a program has written other code to the same place, or has become another program (`exec`), both are there. What is told of *instructions* ([`Self::instructions`], [`Self::at`],
 /// [`Self::by`], [`Self::total`]) is the same serially and in slices, whatever their length, and whatever the limits of traces and the switches of the engine. What is told of *blocks* is, too, but for
 /// those in whose middle the app got a signal: there a slice may begin, and so another block.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +34,7 @@ pub struct Code {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Key {
-    address: u64,
+    at: CodeAddress,
     code: Box<[u8]>,
 }
 
@@ -43,15 +44,15 @@ impl Hash for Key {
         let mut start = [0; 8];
         let len = self.code.len().min(8);
         start[..len].copy_from_slice(&self.code[..len]);
-        state.write_u64(self.address);
+        state.write_u64(self.at.address.0);
         state.write_u64(u64::from_le_bytes(start) ^ self.code.len() as u64);
     }
 }
 
 impl Code {
     /// A block was executed so many times more. `code`: the bytes of its instructions.
-    pub(in crate::code) fn add(&mut self, address: u64, code: Box<[u8]>, executions: u64) {
-        let sum = self.blocks.entry(Key { address, code }).or_default();
+    pub(in crate::code) fn add(&mut self, at: CodeAddress, code: Box<[u8]>, executions: u64) {
+        let sum = self.blocks.entry(Key { at, code }).or_default();
         *sum = sum.wrapping_add(executions);
     }
 
@@ -66,8 +67,8 @@ impl Code {
             self.blocks = next.blocks;
             return;
         }
-        for (Key { address, code }, executions) in next.blocks {
-            self.add(address, code, executions);
+        for (Key { at, code }, executions) in next.blocks {
+            self.add(at, code, executions);
         }
     }
 
@@ -79,15 +80,18 @@ impl Code {
     /// The blocks that were executed, by address. Blocks may overlap: those who come by a branch into the middle of one execute another one.
     pub fn blocks(&self) -> impl ExactSizeIterator<Item = CodeBlock<'_>> {
         let mut sorted: Vec<_> = self.blocks.iter().collect();
-        sorted.sort_by(|(a, _), (b, _)| (a.address, &a.code).cmp(&(b.address, &b.code)));
-        sorted.into_iter().map(|(key, executions)| CodeBlock::new(key.address, &key.code, *executions))
+        sorted.sort_by(|(a, _), (b, _)| {
+            (a.at.address, &a.code, a.at.program).cmp(&(b.at.address, &b.code, b.at.program))
+        });
+        sorted.into_iter().map(|(key, executions)| CodeBlock::new(key.at, &key.code, *executions))
     }
 
     /// All instructions that were executed, each once with all its executions, by address. Other code at the same place is another instruction.
     pub fn instructions(&self) -> impl ExactSizeIterator<Item = CodeInstruction> {
-        let mut sums: BTreeMap<(u64, Vec<u8>), CodeInstruction> = BTreeMap::new();
+        let mut sums: BTreeMap<(AppPc, Vec<u8>, u32), CodeInstruction> = BTreeMap::new();
         for instruction in self.blocks().flat_map(|block| block.instructions()) {
-            let key = (instruction.address().0, instruction.bytes().to_vec());
+            let at = instruction.code_address();
+            let key = (at.address, instruction.bytes().to_vec(), at.program);
             match sums.get_mut(&key) {
                 Some(sum) => sum.add(instruction.executions()),
                 None => drop(sums.insert(key, instruction)),
@@ -98,7 +102,7 @@ impl Code {
 
     /// How often an instruction was executed that starts at `pc`. It looks at all blocks: for many addresses take [`Self::instructions`].
     pub fn at(&self, pc: AppPc) -> u64 {
-        let all = self.blocks.iter().map(|(key, executions)| CodeBlock::new(key.address, &key.code, *executions));
+        let all = self.blocks.iter().map(|(key, executions)| CodeBlock::new(key.at, &key.code, *executions));
         let holding = all.filter(|block| (block.address().0..block.end_address().0).contains(&pc.0));
         let there = holding.filter(|block| block.instructions().any(|instruction| instruction.address() == pc));
         there.map(|block| block.executions()).sum()
@@ -108,8 +112,8 @@ impl Code {
     /// part of.
     pub fn by<K: Ord>(&self, mut key: impl FnMut(&CodeInstruction) -> K) -> BTreeMap<K, u64> {
         let mut sums = BTreeMap::new();
-        for (Key { address, code }, executions) in &self.blocks {
-            for instruction in CodeBlock::new(*address, code, *executions).instructions() {
+        for (Key { at, code }, executions) in &self.blocks {
+            for instruction in CodeBlock::new(*at, code, *executions).instructions() {
                 let sum: &mut u64 = sums.entry(key(&instruction)).or_default();
                 *sum = sum.wrapping_add(instruction.executions());
             }
@@ -123,12 +127,12 @@ impl Code {
     }
 }
 
-/// Addresses, code and executions.
+/// Programs, addresses, code and executions.
 impl Serialize for Code {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut all = serializer.serialize_seq(Some(self.blocks.len()))?;
         for (key, executions) in &self.blocks {
-            all.serialize_element(&(key.address, &key.code, executions))?;
+            all.serialize_element(&(key.at.program, key.at.address.0, &key.code, executions))?;
         }
         all.end()
     }
@@ -146,8 +150,10 @@ impl<'de> Deserialize<'de> for Code {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Code, A::Error> {
                 let mut code = Code::default();
-                while let Some((address, bytes, executions)) = all.next_element::<(u64, Box<[u8]>, u64)>()? {
-                    code.add(address, bytes, executions);
+                while let Some((program, address, bytes, executions)) =
+                    all.next_element::<(u32, u64, Box<[u8]>, u64)>()?
+                {
+                    code.add(CodeAddress { program, address: AppPc(address) }, bytes, executions);
                 }
                 Ok(code)
             }
@@ -165,7 +171,8 @@ mod tests {
 
     fn code(blocks: &[(u64, &[u8], u64)]) -> Code {
         let mut code = Code::default();
-        blocks.iter().for_each(|&(address, bytes, executions)| code.add(address, bytes.into(), executions));
+        let at = |address| CodeAddress { program: 1, address: AppPc(address) };
+        blocks.iter().for_each(|&(address, bytes, executions)| code.add(at(address), bytes.into(), executions));
         code
     }
 

@@ -1,5 +1,8 @@
 //! What has the engine count blocks.
 
+use machine::AppPc;
+
+use super::address::CodeAddress;
 use super::code::Code;
 
 /// Executions of blocks, counted by the engine: a part of [`crate::Tool::Local`], or all of it.
@@ -38,7 +41,11 @@ impl BlockCounts {
     /// Where the app doesn't run, as in the collector: ask in [`crate::Tool::finish`].
     pub fn executed(&self) -> Code {
         let mut code = Code::default();
-        engine::block_counts::visit(|address, bytes, executions| code.add(address, bytes.into(), executions));
+        let program = slice_runtime::OwnSlot::current().map_or(0, |slot| slot.program());
+        let mut add = |address, bytes: &[u8], executions| {
+            code.add(CodeAddress { program, address }, bytes.into(), executions);
+        };
+        engine::block_counts::visit(|address, bytes, executions| add(AppPc(address), bytes, executions));
         code.forget_unexecuted();
         code
     }

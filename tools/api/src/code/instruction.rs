@@ -5,22 +5,24 @@ use std::fmt;
 use isa::{Class, Extension, MemoryOperand, Operand, Property};
 use machine::AppPc;
 
+use super::address::CodeAddress;
 use super::branch::BranchKind;
 
 /// An instruction of a [`crate::Code`].
 #[derive(Clone, Debug)]
 pub struct CodeInstruction {
     decoded: isa::Instruction,
+    program: u32,
     executions: u64,
 }
 
 impl CodeInstruction {
-    pub(in crate::code) fn new(decoded: isa::Instruction, executions: u64) -> Self {
-        Self { decoded, executions }
+    pub(in crate::code) fn new(decoded: isa::Instruction, program: u32, executions: u64) -> Self {
+        Self { decoded, program, executions }
     }
 
-    /// It was executed so many times more.
-    pub(in crate::code) fn add(&mut self, executions: u64) {
+    /// It was executed so many times more: elsewhere, by another program that has the same library there, say.
+    pub fn add(&mut self, executions: u64) {
         self.executions = self.executions.wrapping_add(executions);
     }
 
@@ -32,6 +34,11 @@ impl CodeInstruction {
     /// Its address.
     pub fn address(&self) -> AppPc {
         self.decoded.pc()
+    }
+
+    /// Its address, and in which program.
+    pub fn code_address(&self) -> CodeAddress {
+        CodeAddress { program: self.program, address: self.address() }
     }
 
     /// The address after it.

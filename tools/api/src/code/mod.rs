@@ -5,6 +5,7 @@
 //!   collector:  Code ─ merge ─► Code, the total ─► block ─► instruction ─► sums by whatever is known of an instruction
 //! ```
 
+mod address;
 mod block;
 mod branch;
 #[expect(clippy::module_inception, reason = "the file of the type Code")]
@@ -12,6 +13,7 @@ mod code;
 mod counts;
 mod instruction;
 
+pub use address::CodeAddress;
 pub use block::CodeBlock;
 pub use branch::BranchKind;
 pub use code::Code;

@@ -24,4 +24,4 @@ mod stubs;
 pub use library::Library;
 pub use lines::Line;
 pub use reader::answer_questions;
-pub use run_images::Images;
+pub use run_images::{Asked, Images};

@@ -11,6 +11,7 @@ use machine::AppPc;
 
 use super::library::Library;
 use super::lines::{Line, Lines};
+use crate::code::{CodeAddress, CodeBlock, CodeInstruction};
 use crate::names::{Image, Routine};
 
 /// The images that a run has had, in the order in which each was first mapped to its place; also those that were unloaded.
@@ -27,6 +28,37 @@ struct Source {
     table: &'static AppImages,
     modules: &'static Modules,
     library: &'static Mutex<Library>,
+}
+
+/// An address that is asked about, and of which program it is, if that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    address: AppPc,
+    program: Option<u32>,
+}
+
+impl From<AppPc> for Asked {
+    fn from(address: AppPc) -> Self {
+        Self { address, program: None }
+    }
+}
+
+impl From<CodeAddress> for Asked {
+    fn from(at: CodeAddress) -> Self {
+        Self { address: at.address, program: Some(at.program) }
+    }
+}
+
+impl From<&CodeInstruction> for Asked {
+    fn from(instruction: &CodeInstruction) -> Self {
+        instruction.code_address().into()
+    }
+}
+
+impl From<&CodeBlock<'_>> for Asked {
+    fn from(block: &CodeBlock<'_>) -> Self {
+        block.code_address().into()
+    }
 }
 
 /// An image, and where it was mapped.
@@ -55,21 +87,24 @@ impl Images {
         images
     }
 
-    /// The image that has had this address, code or data: of several that have, one after the other, the one that came to its place last.
-    pub fn at(&self, address: AppPc) -> Option<Image<'_>> {
-        self.with_place(address).map(|(image, _)| image)
+    /// The image that has had this address, code or data: of several that have, one after the other, the one that came to its place last. What [`Code`](crate::Code) tells says
+    /// of which program it is ([`crate::CodeInstruction`], [`crate::CodeBlock`] and [`crate::CodeAddress`] can be asked about); of a bare [`AppPc`] it isn't known.
+    pub fn at(&self, address: impl Into<Asked>) -> Option<Image<'_>> {
+        self.with_place(address.into()).map(|(image, _)| image)
     }
 
     /// The routine to which the code at this address belongs. As to several images, see [`Self::at`].
-    pub fn routine_at(&self, address: AppPc) -> Option<Routine<'_>> {
-        self.at(address)?.routine_at(address)
+    pub fn routine_at(&self, address: impl Into<Asked>) -> Option<Routine<'_>> {
+        let asked = address.into();
+        self.at(asked)?.routine_at(asked.address)
     }
 
     /// The source line that the instruction at this address was made from: of inlined code its own line, not that of the call. `None` if the image has no debug
     /// information for it. The first question for an image takes as long as it takes to read that.
-    pub fn line_at(&self, address: AppPc) -> Option<Line> {
-        let (image, place) = self.with_place(address)?;
-        self.with_lines(place, |lines| lines.at(address.0.wrapping_sub(image.bias())))?
+    pub fn line_at(&self, address: impl Into<Asked>) -> Option<Line> {
+        let asked = address.into();
+        let (image, place) = self.with_place(asked)?;
+        self.with_lines(place, |lines| lines.at(asked.address.0.wrapping_sub(image.bias())))?
     }
 
     /// All source lines that an image's code was made from, executed or not, each with the addresses of a part of its code, by address. Empty if the image has no debug information.
@@ -92,8 +127,11 @@ impl Images {
         of_file.as_ref().map(work)
     }
 
-    fn with_place(&self, address: AppPc) -> Option<Found> {
-        self.found().iter().rev().find(|(image, _)| image.range().contains(&address.0)).copied()
+    fn with_place(&self, asked: Asked) -> Option<Found> {
+        let is_it = |(image, place): &&Found| {
+            image.range().contains(&asked.address.0) && asked.program.is_none_or(|program| place.is_of(program))
+        };
+        self.found().iter().rev().find(is_it).copied()
     }
 
     /// All places that are of images. The run is over: there will be no more.

@@ -7,7 +7,7 @@ use std::io;
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::Merge;
-use superpin_tool::{AppPc, BlockCounts, Code, Images, Out, Repeat, SliceInfo, Tool, Trace};
+use superpin_tool::{BlockCounts, Code, CodeAddress, Images, Out, Repeat, SliceInfo, Tool, Trace};
 
 use crate::repeat::RepeatOption;
 
@@ -29,7 +29,7 @@ pub struct Blocks {
 
 /// A block.
 struct Block {
-    address: AppPc,
+    at: CodeAddress,
     bytes: usize,
     /// In it.
     instructions: usize,
@@ -46,13 +46,13 @@ impl Block {
 impl Blocks {
     fn blocks(&self, total: &Code) -> Vec<Block> {
         let block = |block: superpin_tool::CodeBlock<'_>| Block {
-            address: block.address(),
+            at: block.code_address(),
             bytes: block.bytes().len(),
             instructions: block.len(),
             executions: block.executions(),
         };
         let mut all: Vec<Block> = total.blocks().map(block).collect();
-        all.sort_by_key(|block| (Reverse(block.executed()), block.address, block.bytes));
+        all.sort_by_key(|block| (Reverse(block.executed()), block.at.address, block.bytes));
         if self.options.top > 0 {
             all.truncate(self.options.top);
         }
@@ -61,10 +61,10 @@ impl Blocks {
 }
 
 /// Where a block is from: routine and distance from its start, source line.
-fn place(images: &Images, address: AppPc) -> (String, String) {
-    let routine = images.routine_at(address);
+fn place(images: &Images, at: CodeAddress) -> (String, String) {
+    let (routine, address) = (images.routine_at(at), at.address);
     let name = routine.map(|routine| format!("{}+{:#x}", routine.demangled(), address.0 - routine.address().0));
-    let line = images.line_at(address).filter(|line| line.line != 0).map(|line| line.to_string());
+    let line = images.line_at(at).filter(|line| line.line != 0).map(|line| line.to_string());
     (name.unwrap_or_else(|| "?".into()), line.unwrap_or_default())
 }
 
@@ -111,8 +111,8 @@ impl Tool for Blocks {
         for block in self.blocks(&total) {
             let (executions, executed) = (block.executions, block.executed());
             let percent = 100.0 * executed as f64 / all.max(1) as f64;
-            let (routine, line) = place(out.images(), block.address);
-            let (address, bytes, each) = (block.address.0, block.bytes, block.instructions);
+            let (routine, line) = place(out.images(), block.at);
+            let (address, bytes, each) = (block.at.address.0, block.bytes, block.instructions);
             let text = format!(
                 "{executions:>16} {executed:>16} {percent:>8.2} {address:#18x} {bytes:>6} {each:>4}  {routine}  {line}"
             );
@@ -123,9 +123,9 @@ impl Tool for Blocks {
 
     fn values_with(&self, total: &Code, images: &Images) -> Option<Value> {
         let row = |block: Block| {
-            let (routine, line) = place(images, block.address);
+            let (routine, line) = place(images, block.at);
             json!({
-                "address": block.address.0, "bytes": block.bytes, "instructions": block.instructions,
+                "address": block.at.address.0, "bytes": block.bytes, "instructions": block.instructions,
                 "executions": block.executions, "routine": routine, "line": line,
             })
         };

@@ -5,6 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::Merge;
@@ -119,13 +120,18 @@ fn sum<'a>(code: impl Iterator<Item = &'a CodeInstruction>) -> u64 {
 fn lines(code: &[CodeInstruction], images: &Images) -> Vec<(String, u32, u64)> {
     let mut by: BTreeMap<(String, u32), u64> = BTreeMap::new();
     for instruction in code {
-        if let Some(line) = images.line_at(instruction.address()).filter(|line| line.line != 0) {
+        if let Some(line) = images.line_at(instruction).filter(|line| line.line != 0) {
             *by.entry((line.file, line.line)).or_default() += instruction.executions();
         }
     }
     let mut all: Vec<_> = by.into_iter().map(|((file, line), count)| (file, line, count)).collect();
     all.sort_by(|a, b| (Reverse(a.2), &a.0, a.1).cmp(&(Reverse(b.2), &b.0, b.1)));
     all
+}
+
+/// Whether it is the same instruction, of a library that two programs have at the same place.
+fn is_same(one: &CodeInstruction, other: &CodeInstruction) -> bool {
+    one.address() == other.address() && one.bytes() == other.bytes()
 }
 
 fn percent(part: u64, all: u64) -> f64 {
@@ -135,14 +141,14 @@ fn percent(part: u64, all: u64) -> f64 {
 impl Hot {
     /// The routines that are asked for, the hottest first.
     fn routines(&self, total: &Code, images: &Images) -> Vec<Routine> {
-        let mut by: BTreeMap<u64, Routine> = BTreeMap::new();
+        let mut by: BTreeMap<(&Path, u64), Routine> = BTreeMap::new();
         for instruction in total.instructions() {
-            let at = instruction.address();
-            let found = images.routine_at(at);
-            let image = images.at(at);
+            let found = images.routine_at(&instruction);
+            let image = images.at(&instruction);
             // What belongs to no routine goes together by image.
             let key = found.as_ref().map(|routine| routine.address().0);
             let key = key.or_else(|| image.as_ref().map(|image| image.range().start)).unwrap_or(0);
+            let key = (image.map_or(Path::new(""), |image| image.path()), key);
             let routine = by.entry(key).or_insert_with(|| Routine {
                 name: found.map_or_else(|| "?".to_owned(), |routine| routine.demangled()),
                 image: image.map_or_else(|| "?".to_owned(), |image| image.name().to_owned()),
@@ -150,7 +156,10 @@ impl Hot {
                 code: Vec::new(),
             });
             routine.total = routine.total.wrapping_add(instruction.executions());
-            routine.code.push(instruction);
+            match routine.code.last_mut().filter(|last| is_same(last, &instruction)) {
+                Some(last) => last.add(instruction.executions()),
+                None => routine.code.push(instruction),
+            }
         }
         let is_asked = |routine: &Routine| self.options.routine.as_ref().is_none_or(|part| routine.name.contains(part));
         let mut all: Vec<Routine> = by.into_values().filter(is_asked).collect();
@@ -171,7 +180,8 @@ impl Hot {
         out: &mut Out<'_>,
     ) -> io::Result<()> {
         let images = out.images();
-        let place = |address| images.line_at(AppPc(address)).map(|line| line.to_string());
+        let program = routine.code.first().map(CodeInstruction::code_address);
+        let place = |address| images.line_at(program?.at(AppPc(address))).map(|line| line.to_string());
         writeln!(out, "\n{} in {}: {:.2} %", routine.name, routine.image, percent(routine.total, all))?;
         for Loop { head, end, total, rounds } in loops(&routine.code).into_iter().take(self.options.each) {
             let from = place(head).map_or(String::new(), |line| format!(", from {}", shown(&line)));
@@ -187,7 +197,7 @@ impl Hot {
         }
         let mut last = None;
         for instruction in &routine.code {
-            let line = images.line_at(instruction.address()).filter(|line| line.line != 0);
+            let line = images.line_at(instruction).filter(|line| line.line != 0);
             if let Some(line) = line.filter(|line| last.as_ref() != Some(&(line.file.clone(), line.line))) {
                 let text = sources.line(&line.file, line.line).unwrap_or_default();
                 writeln!(out, "{:>16} {:>8}  {}:{}  {text}", "", "", shown(&line.file), line.line)?;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use superpin_tool::json::{Map, Value, json};
 use superpin_tool::merge::Merge;
 use superpin_tool::{
-    AppPc, BlockCounts, Code, CodeInstruction, Images, Operand, OperandKind, Out, Repeat, SliceInfo, ThreadInfo,
-    ThreadPath, Threads, Tool, Trace,
+    BlockCounts, Code, CodeInstruction, Images, Operand, OperandKind, Out, Repeat, SliceInfo, ThreadInfo, ThreadPath,
+    Threads, Tool, Trace,
 };
 
 use crate::repeat::RepeatOption;
@@ -188,11 +188,11 @@ fn width(instruction: &CodeInstruction) -> Option<u32> {
 /// What addresses are called.
 struct Places<'a> {
     images: &'a Images,
-    /// Names as people write them, by the routine's address.
-    routines: HashMap<AppPc, String>,
+    /// Names as people write them, by those that linkers have.
+    routines: HashMap<&'a str, String>,
 }
 
-impl Places<'_> {
+impl<'a> Places<'a> {
     fn value(&mut self, key: Key, thread: &ThreadPath, instruction: &CodeInstruction) -> String {
         let at = instruction.address();
         match key {
@@ -201,15 +201,15 @@ impl Places<'_> {
             Key::Extension => instruction.extension().to_string(),
             Key::Width => width(instruction).map_or("-".into(), |bits| format!("{bits:3}")),
             Key::Length => format!("{:2}", instruction.bytes().len()),
-            Key::Image => self.images.at(at).map_or("?".into(), |image| image.name().to_owned()),
-            Key::Routine => match self.images.routine_at(at) {
+            Key::Image => self.images.at(instruction).map_or("?".into(), |image| image.name().to_owned()),
+            Key::Routine => match self.images.routine_at(instruction) {
                 Some(routine) => {
-                    let name = self.routines.entry(routine.address()).or_insert_with(|| routine.demangled());
+                    let name = self.routines.entry(routine.name()).or_insert_with(|| routine.demangled());
                     name.clone()
                 }
                 None => "?".into(),
             },
-            Key::Line => self.images.line_at(at).map_or("?".into(), |line| line.to_string()),
+            Key::Line => self.images.line_at(instruction).map_or("?".into(), |line| line.to_string()),
             Key::Address => format!("{:#018x}", at.0),
             Key::Thread => thread.to_string(),
         }

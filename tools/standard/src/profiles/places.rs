@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use superpin_tool::{AppPc, Images};
+use superpin_tool::{CodeAddress, Images};
 
 /// Where an instruction is from. What isn't known has question marks, as valgrind writes them.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,8 +27,8 @@ impl Place {
 /// Looks places up.
 pub struct Places<'a> {
     images: &'a Images,
-    /// Names as people write them, by the routine's address.
-    known: HashMap<u64, String>,
+    /// Names as people write them, by those that linkers have.
+    known: HashMap<&'a str, String>,
 }
 
 impl<'a> Places<'a> {
@@ -38,14 +38,15 @@ impl<'a> Places<'a> {
     }
 
     /// That of an address.
-    pub fn of(&mut self, address: AppPc) -> Place {
-        let of = self.images.at(address);
+    pub fn of(&mut self, at: CodeAddress) -> Place {
+        let (images, address) = (self.images, at.address);
+        let of = images.at(at);
         let bias = of.map_or(0, |image| image.bias());
         let image = of.map_or("???".into(), |image| image.path().display().to_string());
-        let routine = self.images.routine_at(address).map_or("???".into(), |routine| {
-            self.known.entry(routine.address().0).or_insert_with(|| routine.demangled()).clone()
+        let routine = images.routine_at(at).map_or("???".into(), |routine| {
+            self.known.entry(routine.name()).or_insert_with(|| routine.demangled()).clone()
         });
-        let line = self.images.line_at(address).map(|line| (line.file, line.line));
+        let line = images.line_at(at).map(|line| (line.file, line.line));
         Place { image, address: address.0.wrapping_sub(bias), routine, line }
     }
 }

@@ -34,7 +34,7 @@ pub fn write(all: &[(CodeInstruction, Events)], shapes: &Shapes, repeat: Repeat,
     let mut sums: BTreeMap<(String, String), BTreeMap<u32, Events>> = BTreeMap::new();
     let mut sum = Events::default();
     for (instruction, events) in all {
-        let place = places.of(instruction.address());
+        let place = places.of(instruction.code_address());
         let (file, line) = place.line();
         let of_routine = sums.entry((file.to_owned(), place.routine.clone())).or_default();
         of_routine.entry(line).or_default().merge(*events);

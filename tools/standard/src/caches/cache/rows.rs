@@ -116,7 +116,7 @@ pub fn rows(
     let mut places = Places::new(images);
     let mut sums: BTreeMap<Of, Events> = BTreeMap::new();
     for (instruction, events) in all {
-        let place = places.of(instruction.address());
+        let place = places.of(instruction.code_address());
         sums.entry(Of::new(by, &instruction, place)).or_default().merge(events);
     }
     let misses = |events: &Events| match sort {

@@ -188,7 +188,7 @@ impl Tool for Callgrind {
         let mut places = Places::new(images);
         let (mut written, mut of_file) = (None, String::new());
         for instruction in code.instructions() {
-            let place = places.of(instruction.address());
+            let place = places.of(instruction.code_address());
             let (file, line) = place.line();
             let function = (place.image.clone(), place.routine.clone());
             if written.as_ref() != Some(&function) {
@@ -202,13 +202,13 @@ impl Tool for Callgrind {
             let (at, count) = (place.address, instruction.executions());
             writeln!(out, "{at:#x} {line} {count}")?;
             for (routine, times, cost) in calls_at(&instruction, &calls) {
-                let callee = places.of(AppPc(*routine));
+                let callee = places.of(instruction.code_address().at(AppPc(*routine)));
                 let (of_callee, first) = callee.line();
                 writeln!(out, "cob={}\ncfi={of_callee}\ncfn={}", callee.image, callee.routine)?;
                 writeln!(out, "calls={times} {:#x} {first}\n{at:#x} {line} {cost}", callee.address)?;
             }
             for (target, times) in jumps.of(&instruction).filter(|_| self.options.collect_jumps) {
-                let to = places.of(AppPc(target));
+                let to = places.of(instruction.code_address().at(AppPc(target)));
                 // Who goes into another routine calls it.
                 if (&to.image, &to.routine) != (&place.image, &place.routine) {
                     continue;

@@ -27,14 +27,19 @@ struct Source {
 
 /// Writes what was executed of the source files that are there.
 pub fn write(total: &Code, out: &mut Out<'_>) -> io::Result<()> {
-    let mut executed: BTreeMap<u64, u64> = BTreeMap::new();
+    let images = out.images();
+    let all = images.all();
+    let mut by_image: Vec<BTreeMap<u64, u64>> = vec![BTreeMap::new(); all.len()];
     for instruction in total.instructions() {
-        *executed.entry(instruction.address().0).or_default() += instruction.executions();
+        // Another program may have had other code at the same address.
+        let image = images.at(&instruction).and_then(|image| all.iter().position(|one| *one == image));
+        if let Some(executed) = image.map(|number| &mut by_image[number]) {
+            *executed.entry(instruction.address().0).or_default() += instruction.executions();
+        }
     }
     let mut sources: BTreeMap<String, Source> = BTreeMap::new();
     let mut is_there: HashMap<String, bool> = HashMap::new();
-    let images = out.images();
-    for image in images.all() {
+    for (image, executed) in all.into_iter().zip(by_image) {
         let mut entered = BTreeSet::new();
         for (code, line) in images.lines_of(image) {
             let exists = is_there.entry(line.file.clone()).or_insert_with(|| Path::new(&line.file).is_file());

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use superpin_tool::merge::Merge;
-use superpin_tool::{AppPc, BlockCounts, Code, Images, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{BlockCounts, Code, CodeBlock, Images, Out, SliceInfo, Tool, Trace};
 
 use super::lcov;
 
@@ -103,11 +103,12 @@ impl Tool for Coverage {
 
 fn covered(total: &Code, images: &Images) -> Covered {
     let modules = images.all();
-    let block = |from: AppPc, end: AppPc| {
-        let image = images.at(from)?;
+    let block = |executed: CodeBlock<'_>| {
+        let (from, end) = (executed.address(), executed.end_address());
+        let image = images.at(&executed)?;
         let module = modules.iter().position(|module| *module == image)?;
         let offset = from.0 - image.range().start;
         Some((module.try_into().ok()?, offset.try_into().ok()?, (end.0 - from.0).try_into().ok()?))
     };
-    total.blocks().filter_map(|executed| block(executed.address(), executed.end_address())).collect()
+    total.blocks().filter_map(block).collect()
 }
