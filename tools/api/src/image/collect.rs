@@ -55,6 +55,8 @@ pub struct Collector {
     /// What was folded so far was seen to warm up.
     warms_up: bool,
     compress: bool,
+    /// What the stream begins with.
+    stream_head: Vec<u8>,
     streams: Option<Streams>,
     /// `--compare`.
     comparison: Option<Comparison>,
@@ -73,6 +75,7 @@ pub fn collect<T: Tool>(options: &[&OsStr], asked: Asked) -> Result<Collector, S
             "tool {name} writes what it sees, and simulates nothing that -warm-up could warm up: leave it out, or begin earlier",
         ));
     }
+    let stream_head = tool.stream_head();
     let totals = Box::new(Typed::new(tool, checks));
     let open = |path: PathBuf| match Output::check(&path).and_then(|()| Output::open(&path, process)) {
         Ok(output) => Ok((path, output)),
@@ -91,6 +94,7 @@ pub fn collect<T: Tool>(options: &[&OsStr], asked: Asked) -> Result<Collector, S
         process,
         warms_up,
         compress,
+        stream_head,
         streams,
         comparison,
         routines,
@@ -102,7 +106,9 @@ impl Collector {
     pub fn begin(&mut self, memory: &OwnedFd, answers: &File) -> Result<(), String> {
         let Some(output) = self.output.take_if(|_| self.stream) else { return Ok(()) };
         let compress = self.compress;
-        let begin = || Streams::begin(output, memory.try_clone()?, answers.try_clone()?, compress);
+        let head = std::mem::take(&mut self.stream_head);
+        let head = if compress && !head.is_empty() { packed(&head) } else { head };
+        let begin = || Streams::begin(output, &head, memory.try_clone()?, answers.try_clone()?, compress);
         self.streams = Some(begin().map_err(|error| format!("cannot take what slices write: {error}"))?);
         Ok(())
     }

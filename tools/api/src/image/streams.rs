@@ -1,7 +1,7 @@
 //! The collector's side of streams ([`bubble::stream`]): what slices write meanwhile goes to a file for each slot, and when a slice's turn has come behind what is before it. The first slice's
 //! file becomes the output's: a serial run's isn't copied, and those of others are by the kernel. Where the file system can have the same blocks in two files (xfs, btrfs), what is compressed isn't copied: zeroes
 //! that no reader looks at fill the last block of what is there, so that the next slice's begins with a block. A pipe gets each slice's bytes when its turn
-//! has come, and in a serial run at once.
+//! has come, and in a serial run at once. What the output begins with ([`crate::Tool::stream_head`]) stands before all: serially in the first slice's file, else in one to which that of the first is copied.
 //!
 //! A thread takes bytes out of the rings. Nobody waits for a slice that comes before: so none waits for long.
 
@@ -40,21 +40,26 @@ struct State {
     is_compressed: bool,
     /// It is written to a pipe at once, since nothing comes before or is begun again.
     at_once: bool,
+    /// What the output begins with, until it is written.
+    head: Vec<u8>,
 }
 
 /// What a slot's slice has written.
 struct Slot {
     ring: Mapped,
     file: File,
+    /// Bytes that stand in the file before what the slice writes.
+    before: u64,
 }
 
 impl Streams {
-    /// Begins to take what slices write. `memory`: the run memory; `answers`: where an error is told; `is_compressed`: what they write is (zstd).
+    /// Begins to take what slices write. `head`: what the output begins with; `memory`: the run memory; `answers`: where an error is told; `is_compressed`: what they write is (zstd).
     ///
     /// # Errors
-    /// If the run memory can't be mapped, or there can't be a thread.
+    /// If the run memory can't be mapped, the head can't be written, or there can't be a thread.
     pub fn begin(
         (path, mut output): (PathBuf, Output),
+        head: &[u8],
         memory: OwnedFd,
         answers: File,
         is_compressed: bool,
@@ -63,8 +68,19 @@ impl Streams {
         // SAFETY: the header starts CONTROL; this word of it was written before there was a collector.
         let serial = unsafe { (*control.start().cast::<RunHeader>()).sliced } == 0;
         let at_once = serial && output.as_stream().is_some();
-        let state = Mutex::new(State { memory, slots: BTreeMap::new(), output, whole: None, is_compressed, at_once });
-        let shared = Arc::new(Shared { control, path, state });
+        let mut state = State {
+            memory,
+            slots: BTreeMap::new(),
+            output,
+            whole: None,
+            is_compressed,
+            at_once,
+            head: head.to_owned(),
+        };
+        if !serial {
+            state.begin_whole()?;
+        }
+        let shared = Arc::new(Shared { control, path, state: Mutex::new(state) });
         let taking = shared.clone();
         std::thread::Builder::new().name("streams".into()).spawn(move || taking.take_all(answers))?;
         Ok(Self(shared))
@@ -133,13 +149,31 @@ impl State {
         if !self.slots.contains_key(&slot) {
             assert!(slot < MAX_SLOTS, "slot {slot} does not exist");
             let ring = Mapped::writable(&self.memory, stream_at(slot), STREAM.size as usize)?;
-            let file = match self.output.as_stream().filter(|_| self.at_once) {
+            let mut file = match self.output.as_stream().filter(|_| self.at_once) {
                 Some(stream) => stream.try_clone()?,
                 None => self.output.part()?,
             };
-            self.slots.insert(slot, Slot { ring, file });
+            // In slices it is written already.
+            let head = std::mem::take(&mut self.head);
+            file.write_all(&head)?;
+            self.slots.insert(slot, Slot { ring, file, before: head.len() as u64 });
         }
         Ok(self.slots.get_mut(&slot).expect("it was just made"))
+    }
+
+    /// Writes the head, if there is one: what slices write comes behind it.
+    fn begin_whole(&mut self) -> io::Result<()> {
+        let head = std::mem::take(&mut self.head);
+        if head.is_empty() {
+            return Ok(());
+        }
+        if let Some(stream) = self.output.as_stream() {
+            return stream.write_all(&head);
+        }
+        let mut whole = self.output.part()?;
+        whole.write_all(&head)?;
+        self.whole = Some(whole);
+        Ok(())
     }
 
     fn take(&mut self, slot: usize) -> io::Result<()> {
@@ -171,6 +205,8 @@ impl State {
     }
 
     fn finish(&mut self, text: &[u8]) -> io::Result<()> {
+        // If no slice has written anything.
+        self.begin_whole()?;
         if let Some(stream) = self.output.as_stream() {
             return stream.write_all(text);
         }
@@ -252,8 +288,8 @@ impl Slot {
     }
 
     fn forget(&mut self) -> io::Result<()> {
-        self.file.set_len(0)?;
-        self.file.rewind()
+        self.file.set_len(self.before)?;
+        self.file.seek(SeekFrom::Start(self.before)).map(drop)
     }
 }
 

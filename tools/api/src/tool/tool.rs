@@ -95,6 +95,12 @@ pub trait Tool: Sized + 'static {
         Threads::OneStream
     }
 
+    /// What the output begins with, before all that slices append to their [`crate::Stream`]: the head of a format that has one. Called once, in the collector. A slice can't know whether the
+    /// region begins in it, so none can append that.
+    fn stream_head(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
     /// Looks at a trace that is about to be translated and inserts calls of analysis routines.
     ///
     /// Called in whichever slice comes first to this code, and possibly again; the translation is shared by all.

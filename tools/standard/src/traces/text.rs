@@ -5,10 +5,13 @@
 
 use std::io;
 
-use superpin_tool::{Arg, Out, Repeat, Stream, Tool, Trace, clap};
+use clap::builder::ArgPredicate;
+use superpin_tool::{
+    Arg, OnSignal, OnThread, Out, Repeat, SignalEvent, SliceInfo, Stream, ThreadEvent, Tool, Trace, clap,
+};
 
 use super::lines::{append_access, append_instruction};
-use super::{binary, lackey};
+use super::{binary, drmemtrace, lackey};
 use crate::accesses::{self, Access, LOADS, STORES};
 use crate::repeat::RepeatOption;
 
@@ -27,14 +30,21 @@ pub struct ITraceOptions {
 #[derive(clap::Args)]
 #[command(after_help = "Example: superpin -sp 1 -t memtrace --binary -z -o trace -- ls; superpin read trace")]
 pub struct MemTraceOptions {
-    #[command(flatten)]
-    repeat: RepeatOption,
+    /// Whether a string instruction that repeats (REP) counts once, or each repetition does; with --drmemtrace each does where nothing is said
+    #[arg(long, value_enum, default_value_t = Repeat::Once, default_value_if("drmemtrace", ArgPredicate::IsPresent, "each"))]
+    repeat: Repeat,
     /// Write two words of eight bytes for each access, for `superpin read`
     #[arg(long)]
     binary: bool,
     /// Write instructions and accesses as valgrind's lackey does (--trace-mem=yes)
     #[arg(long, conflicts_with = "binary")]
     lackey: bool,
+    /// Write instructions and accesses of one thread in the format of DynamoRIO's drmemtrace, for its tools (-infile)
+    #[arg(long, conflicts_with_all = ["binary", "lackey"])]
+    drmemtrace: bool,
+    /// Of which thread: 0 is the first, the others have numbers in the order in which they are started
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "drmemtrace")]
+    thread: u64,
 }
 
 /// `itrace`.
@@ -45,6 +55,13 @@ pub struct ITrace {
 /// `memtrace`.
 pub struct MemTrace {
     options: MemTraceOptions,
+}
+
+/// What a slice of `memtrace` has.
+pub struct Local {
+    stream: Stream,
+    /// With `--drmemtrace`.
+    follow: drmemtrace::Follow,
 }
 
 /// The last lines, which aren't of what was executed.
@@ -113,6 +130,18 @@ impl Tool for ITrace {
 const LEN_BITS: u32 = 8;
 
 impl MemTrace {
+    fn on_thread(&self, Local { stream, follow }: &mut Local, event: ThreadEvent<'_>) {
+        if self.options.drmemtrace {
+            follow.on_thread(self.options.thread, stream, event);
+        }
+    }
+
+    fn on_signal(&self, Local { stream, follow }: &mut Local, event: SignalEvent) {
+        if self.options.drmemtrace {
+            follow.on_signal(self.options.thread, stream, event);
+        }
+    }
+
     /// An instruction's accesses, put in the order in which they are told.
     fn append(&self, lines: &mut Vec<u8>, pc: u64, len: u64, accesses: &mut [Access]) {
         if self.options.lackey {
@@ -129,18 +158,30 @@ impl Tool for MemTrace {
     const NAME: &'static str = "memtrace";
     const ABOUT: &'static str = "Write the addresses and sizes of all memory accesses, in order";
     const STREAM: bool = true;
+    const ON_THREAD: Option<OnThread<Self>> = Some(Self::on_thread);
+    const ON_SIGNAL: Option<OnSignal<Self>> = Some(Self::on_signal);
     type Options = MemTraceOptions;
-    superpin_tool::auto_merge!(Stream);
+    type Local = Local;
+    type Result = ();
+    type Total = ();
 
     fn new(options: MemTraceOptions) -> Result<Self, String> {
         Ok(Self { options })
     }
 
     fn repeat(&self) -> Repeat {
-        self.options.repeat.repeat
+        self.options.repeat
     }
 
-    fn instrument(&self, trace: &Trace<'_, Stream>) {
+    fn stream_head(&self) -> Vec<u8> {
+        if self.options.drmemtrace { drmemtrace::head(self.options.thread) } else { Vec::new() }
+    }
+
+    fn instrument(&self, trace: &Trace<'_, Local>) {
+        if self.options.drmemtrace {
+            let tell = |local: &mut Local, outcome: u64| local.follow.tell(outcome);
+            return trace.instructions().for_each(|instruction| drmemtrace::instrument(&instruction, tell));
+        }
         let kinds: &[u64] = if self.options.lackey { &[LOADS | STORES] } else { &[LOADS, STORES] };
         for instruction in trace.instructions() {
             let accesses: Vec<_> = kinds.iter().flat_map(|kinds| accesses::pairs(&instruction, *kinds)).collect();
@@ -153,7 +194,14 @@ impl Tool for MemTrace {
         }
     }
 
-    fn drain(&self, stream: &mut Stream, words: &[u64]) {
+    fn begin(&self, slice: SliceInfo) -> Local {
+        Local { stream: Stream::new(), follow: drmemtrace::Follow::new(slice) }
+    }
+
+    fn drain(&self, Local { stream, follow }: &mut Local, words: &[u64]) {
+        if self.options.drmemtrace {
+            return follow.drain(self.options.thread, stream, words);
+        }
         let (mut lines, mut accesses) = (Vec::with_capacity(TOGETHER), Vec::new());
         let mut rest = words;
         while let [pc, head, of @ ..] = rest {
@@ -175,15 +223,24 @@ impl Tool for MemTrace {
         stream.write(&lines);
     }
 
-    fn fini(&self, _: Stream, out: &mut Out<'_>) -> io::Result<()> {
+    fn finish(&self, _: &Local) {}
+
+    fn fold(&self, _: &mut (), _: SliceInfo, (): ()) {}
+
+    fn fini(&self, (): (), out: &mut Out<'_>) -> io::Result<()> {
+        let repeat = RepeatOption { repeat: self.options.repeat };
         if self.options.binary {
-            return ends_binary(self.options.repeat, out);
+            return ends_binary(repeat, out);
+        }
+        if self.options.drmemtrace {
+            out.verbatim();
+            return io::Write::write_all(out, &drmemtrace::end(self.options.thread));
         }
         if self.options.lackey {
             // Who reads it expects nothing else.
             out.verbatim();
             return Ok(());
         }
-        ends(self.options.repeat, out)
+        ends(repeat, out)
     }
 }

@@ -3,6 +3,7 @@
 mod cachegrind;
 mod champsim;
 mod coverage;
+mod drmemtrace;
 mod heap;
 mod ltrace;
 mod perhaps;

@@ -6,8 +6,9 @@ use superpin_tool::testing::Runs;
 use super::programs::SUPERPIN;
 
 /// Tools with options. Each commit's run has some of them.
-const TOOLS: [&str; 17] = [
+const TOOLS: [&str; 18] = [
     "champsim",
+    "memtrace --drmemtrace",
     "calltrace --arguments 2 --returns",
     "malloctrace",
     "mix --by routine,class,width,thread --repeat each",
@@ -37,7 +38,7 @@ fn tools_agree_with_themselves() {
         let tool = words.next().unwrap_or_default();
         let runs = Runs::of(SUPERPIN).tool(tool).options(words).slices_of([2]);
         // A checked run takes a hundred times as long. What streams have isn't compared in it.
-        let is_short = !matches!(tool, "champsim" | "calltrace" | "malloctrace");
+        let is_short = !matches!(tool, "champsim" | "memtrace" | "calltrace" | "malloctrace");
         runs.clone().checked(is_short).over(["/bin/true"]).agree();
         let results =
             runs.checked(false).over(["/bin/gzip", "-c", "Cargo.toml"]).over(["/bin/ls", "-nR", "tests"]).agree();
