@@ -140,6 +140,9 @@ fn must_wait(
         None => thread.drops_awaited(stopped)?,
     };
     process.send_again(waited);
+    if end.is_some() {
+        thread.throttle.lets_get_on();
+    }
     Ok(end.is_some())
 }
 

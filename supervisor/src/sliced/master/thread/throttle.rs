@@ -142,6 +142,11 @@ impl Throttle {
         }
     }
 
+    /// A signal waits until an instruction that repeats has ended. Others are held back meanwhile: each of them stops the instruction, and it might never get on.
+    pub(in crate::sliced) fn lets_get_on(&mut self) {
+        self.hold_back(LEAST);
+    }
+
     /// A signal was delivered without a boundary: that has held the master up, too, but it has got on by a call.
     pub(in crate::sliced) fn after_delivery(&mut self, held_up: Duration) {
         self.hold_back((held_up / 4).max(LEAST_BEHIND_CALL));
