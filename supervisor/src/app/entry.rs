@@ -109,7 +109,8 @@ fn reserved(pid: i32) -> Vec<[u64; 2]> {
     let lists = mapping::all(pid).unwrap_or_default();
     let begins_there = |map: &&mapping::Mapping| map.end > BUBBLE.start && map.start < WINDOWS.end();
     // The long list, which tells whose a mapping is, costs as much as the app has memory. It is asked only where the app may have some there.
-    let is_whole = lists.iter().find(begins_there).is_none_or(|first| first.end >= WINDOWS.end());
+    let is_whole = |first: &mapping::Mapping| first.start == BUBBLE.start && first.end >= WINDOWS.end();
+    let is_whole = lists.iter().find(begins_there).is_none_or(is_whole);
     let apps = if is_whole {
         Vec::new()
     } else {

@@ -54,6 +54,15 @@ pub struct Shapes {
     pub fetched: u64,
 }
 
+impl Shapes {
+    /// The caches, as results tell them.
+    pub fn described(&self) -> String {
+        let first = ["L1I", "L1D"].into_iter().zip(self.caches.first());
+        let caches = first.chain(self.lower.iter().map(|named| (named.name, &named.shape)));
+        caches.map(|(name, shape)| format!("{name} {shape}")).collect::<Vec<_>>().join("; ")
+    }
+}
+
 /// The sizes that are asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {

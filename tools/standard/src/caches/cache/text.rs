@@ -16,10 +16,7 @@ pub fn write(all: &Events, rows: &[(Of, Events)], shapes: &Shapes, out: &mut Out
     let executed = out.total(all.accesses[FETCH]);
     writeln!(out, "Total Count: {executed}")?;
     let lower = &shapes.lower;
-    let first = ["L1I", "L1D"].into_iter().zip(shapes.caches.first());
-    let caches = first.chain(lower.iter().map(|named| (named.name, &named.shape)));
-    let caches: Vec<String> = caches.map(|(name, shape)| format!("{name} {shape}")).collect();
-    writeln!(out, "Caches: {}", caches.join("; "))?;
+    writeln!(out, "Caches: {}", shapes.described())?;
     let mut header = format!("{:>14} {:>12} {:>12} {:>10}", "instructions", "loads", "stores", "TLB");
     for name in ["L1I", "L1D"].into_iter().chain(lower.iter().map(|named| named.name)) {
         header += &format!(" {name:>10}");

@@ -12,11 +12,7 @@ use crate::profiles::places::shown;
 
 /// Writes a row for each.
 pub fn write(rows: &[Row], shapes: &Shapes, out: &mut Out<'_>) -> io::Result<()> {
-    let lower = &shapes.lower;
-    let first = ["L1I", "L1D"].into_iter().zip(shapes.caches.first());
-    let caches = first.chain(lower.iter().map(|named| (named.name, &named.shape)));
-    let caches: Vec<String> = caches.map(|(name, shape)| format!("{name} {shape}")).collect();
-    writeln!(out, "Caches: {}", caches.join("; "))?;
+    writeln!(out, "Caches: {}", shapes.described())?;
     let mut header = format!("{:>12}", "TLB");
     for name in names(shapes) {
         header += &format!(" {name:>12}");
