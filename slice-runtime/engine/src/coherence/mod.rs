@@ -17,3 +17,4 @@ mod region;
 
 pub(crate) use app_code::AppCode;
 pub(crate) use code_bytes::code_at;
+pub(crate) use region::inode_at;

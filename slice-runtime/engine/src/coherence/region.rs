@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bubble::code_files::{FileRegion, FileVersion};
-use machine::mapping::Mapping;
+use machine::mapping::{self, Answer, Mapping};
 use machine::pagemap::{Entry, Pagemap};
-use machine::{Here, Memory, PAGE};
+use machine::{Here, Memory, PAGE, proc};
 
 /// One mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,16 @@ pub(super) const ANONYMOUS: &str = "/dev/zero (deleted)";
 
 /// What it calls the objects with the copies that a slice has of shared memory; no other process has them, nor a descriptor for them.
 pub(super) const COPY: &str = "/memfd: (deleted)";
+
+/// The inode of what is mapped at an address, if the kernel tells it without listing all mappings.
+pub fn inode_at(address: u64) -> Option<u64> {
+    // Not by `/proc/self`, where nothing is left when the process's first thread has ended.
+    let maps = proc::open("thread-self/maps").ok()?;
+    match mapping::at(&maps, address) {
+        Answer::Is(mapping) => Some(mapping.inode),
+        Answer::Nothing | Answer::Unknown => None,
+    }
+}
 
 impl AppMapping {
     /// What the kernel has told of it.

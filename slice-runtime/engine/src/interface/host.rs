@@ -85,6 +85,9 @@ pub trait Control {
     /// other notice.
     fn shared_memory_may_change(&mut self);
 
+    /// The same of the memory that is mapped at `address`: some of it may be mapped twice from now on.
+    fn object_may_change(&mut self, address: u64);
+
     /// From now on ask [`Host::end_reached`] when the app is about to execute the instruction at `registers.rip` with
     /// general registers as in `registers` (some are compared before the host is asked, it compares the rest). `stands`: how that
     /// instruction stands in its block.

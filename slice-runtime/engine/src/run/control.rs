@@ -66,6 +66,10 @@ impl Control for Controls<'_> {
         self.engine.shared_memory_may_change();
     }
 
+    fn object_may_change(&mut self, address: u64) {
+        self.engine.object_may_change(address);
+    }
+
     fn arm(&mut self, registers: &Registers, stands: EndStands) {
         *self.to_arm = Some((*registers, stands));
     }

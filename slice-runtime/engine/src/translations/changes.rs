@@ -1,6 +1,7 @@
 //! The app's memory changes: what was made from it is dropped.
 
 use super::engine::Engine;
+use crate::coherence::inode_at;
 
 impl Engine {
     /// See [`crate::Control::code_changed`].
@@ -63,6 +64,14 @@ impl Engine {
     pub(crate) fn shared_memory_may_change(&mut self) {
         for inode in self.code.shared_memory() {
             self.file_may_change(inode);
+        }
+    }
+
+    /// See [`crate::Control::object_may_change`].
+    pub(crate) fn object_may_change(&mut self, address: u64) {
+        match inode_at(address) {
+            Some(inode) => self.file_may_change(inode),
+            None => self.shared_memory_may_change(),
         }
     }
 

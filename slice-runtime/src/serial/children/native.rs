@@ -13,10 +13,13 @@ use std::arch::global_asm;
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 
+use bubble::map::{BUBBLE, IMAGE, WINDOWS};
 use machine::{Registers, XState, component};
 use translator::abi::Cpu;
 
+use crate::ports::raw_syscall;
 use crate::serial::calls::load_call;
+use crate::serial::memory::locked;
 use crate::serial::signals::{Action, AltStack, Signals};
 
 /// 63 dispositions, the stack, the mask.
@@ -149,10 +152,20 @@ fn prepare(cpu: &Cpu, signals: &Signals, dispositions: bool) {
     launch.call_count = count as u64;
 }
 
+/// What is in the bubble but isn't [`IMAGE`], from which a child leaves, goes no further: a copy of it would cost time, and memory if the child locks all that it has.
+/// In [`WINDOWS`] the app may have something.
+fn keep_from_children() {
+    for [start, end] in [[WINDOWS.end(), IMAGE.start], [IMAGE.end(), BUBBLE.end()]] {
+        // Without it children have more than they need.
+        raw_syscall(libc::SYS_madvise as u64, [start, end - start, libc::MADV_DONTFORK as u64, 0, 0, 0]);
+    }
+}
+
 /// Makes a call that starts a process. The child goes on natively with the state in `child`; the call's result
 /// is the parent's. All signals must be blocked, and the call must not start a thread.
 pub fn split(number: u64, args: [u64; 6], child: &Cpu, signals: &Signals, dispositions: bool) -> u64 {
     prepare(child, signals, dispositions);
+    keep_from_children();
     let call = [number, args[0], args[1], args[2], args[3], args[4], args[5]];
     // SAFETY: the arguments are valid; the child never comes here, and touches nothing but LAUNCH until it is the app.
     unsafe { superpin_split(&raw const call) }
@@ -160,6 +173,7 @@ pub fn split(number: u64, args: [u64; 6], child: &Cpu, signals: &Signals, dispos
 
 /// The app goes on natively for good.
 pub fn go_native(cpu: &Cpu, signals: &Signals) -> ! {
+    locked::leaves();
     prepare(cpu, signals, true);
     // SAFETY: everything that it uses was just prepared.
     unsafe { superpin_go_native() }

@@ -135,6 +135,13 @@ pub fn current() -> Text {
     Text { shown: without_bubble(&kernels), kernels }
 }
 
+/// Where the app has anything mapped.
+pub fn apps() -> Vec<[u64; 2]> {
+    let text = whole_file(c"/proc/self/maps");
+    let lines = text.split_inclusive(|&b| b == b'\n').map(|line| [start_of(line), end_of(line)]);
+    lines.filter(|[start, end]| !BUBBLE.contains(*start) || *end < WINDOWS.end()).collect()
+}
+
 /// Reads a file with calls that leave errno and libc's buffers alone.
 fn whole_file(path: &std::ffi::CStr) -> Vec<u8> {
     let mut text = Vec::new();

@@ -5,6 +5,7 @@ use engine::Control;
 use machine::PAGE;
 use syscall_replay::is_error;
 
+use super::locked;
 use crate::ports::{note_code, raw_syscall};
 
 /// More than any address of an app.
@@ -17,6 +18,8 @@ pub fn call(number: u64, args: [u64; 6], control: &mut dyn Control) -> Option<u6
         libc::SYS_mmap => map(args, control),
         libc::SYS_mremap => move_mapping(args, control),
         libc::SYS_brk => move_break(args, control),
+        libc::SYS_mlockall => locked::lock_all(address),
+        libc::SYS_munlockall => locked::unlock_all(),
         libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_madvise => {
             if in_bubble(address, len) {
                 return Some(error(libc::EINVAL));
@@ -36,7 +39,7 @@ pub fn call(number: u64, args: [u64; 6], control: &mut dyn Control) -> Option<u6
                 // The kernel takes whole pages from the one in which it starts.
                 control.code_changed(address & !(PAGE - 1), len.next_multiple_of(PAGE));
                 // A part of the object may be mapped twice now.
-                control.shared_memory_may_change();
+                control.object_may_change(address);
             }
             result
         }
@@ -72,6 +75,7 @@ fn map(args: [u64; 6], control: &mut dyn Control) -> u64 {
     }
     let result = raw_syscall(libc::SYS_mmap as u64, args);
     if !is_error(result) {
+        locked::is_mapped(result, len);
         control.code_changed(result, len);
         note_code(args, result);
     }
@@ -90,7 +94,7 @@ fn move_mapping(args: [u64; 6], control: &mut dyn Control) -> u64 {
         control.before_write(to, new_len);
     }
     if old_len == 0 {
-        control.shared_memory_may_change();
+        control.object_may_change(from);
     }
     let result = raw_syscall(libc::SYS_mremap as u64, args);
     if !is_error(result) {
@@ -107,6 +111,9 @@ fn move_break(args: [u64; 6], control: &mut dyn Control) -> u64 {
         control.before_write(wanted, before - wanted);
     }
     let after = raw_syscall(libc::SYS_brk as u64, args);
+    if after > before {
+        locked::is_mapped(before, after - before);
+    }
     if after != before {
         control.code_changed(before.min(after), before.abs_diff(after));
     }

@@ -6,11 +6,13 @@
 //! ```
 //!
 //! * `memory`: calls that shape the address space. `maps`: what it is told of its mappings.
+//! * `locked`: memory that is locked all at once.
 //! * `written_files`, `self_mem`: writing to code by a file. `notifying_memory`: writes that the engine is told of first.
 //! * `limits`: limits that the image has used up a part of.
 //! * `virtual_calls`: calls that never become real.
 
 pub mod limits;
+pub mod locked;
 mod maps;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
 pub mod memory;

@@ -7,6 +7,7 @@ use bubble::departure::{Departure, MARK, Places, SIGNAL};
 use machine::{XState, component};
 use translator::abi::Cpu;
 
+use crate::serial::memory::locked;
 use crate::serial::signals::Signals;
 
 global_asm!(
@@ -58,6 +59,7 @@ impl Leaver {
             // SAFETY: both are 128 bytes of plain data.
             departure.held_info = unsafe { std::mem::transmute::<libc::siginfo_t, [u64; 16]>(held.info) };
         }
+        locked::leaves();
         let mut xstate = cpu.xstate.clone();
         xstate.forget_notes();
         Box::new(Self { xstate, departure })

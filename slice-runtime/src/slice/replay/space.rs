@@ -78,7 +78,7 @@ impl Space for SliceSpace<'_> {
             libc::SYS_remap_file_pages if failed => Ok(()),
             libc::SYS_remap_file_pages => {
                 // A part of the object may be mapped twice from now on.
-                self.control.shared_memory_may_change();
+                self.control.object_may_change(address);
                 let first = address & !0xfff;
                 self.again(remap, first, (address - first).saturating_add(len))
             }
@@ -153,7 +153,7 @@ impl SliceSpace<'_> {
         self.control.before_write(from, old_len);
         self.control.before_write(to, new_len);
         if old_len == 0 {
-            self.control.shared_memory_may_change();
+            self.control.object_may_change(from);
         }
         let flags = if to == from {
             flags & !(libc::MREMAP_MAYMOVE as u64 | libc::MREMAP_FIXED as u64)
@@ -235,6 +235,7 @@ mod tests {
         fn look_again(&mut self) {}
         fn file_may_change(&mut self, _inode: u64) {}
         fn shared_memory_may_change(&mut self) {}
+        fn object_may_change(&mut self, _address: u64) {}
         fn arm(&mut self, _registers: &machine::Registers, _stands: bubble::end::EndStands) {}
         fn require_word(&mut self, _address: u64, _word: u64) {}
         fn require_vector(&mut self, _quadword: u8, _value: u64) {}

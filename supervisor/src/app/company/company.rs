@@ -195,7 +195,7 @@ impl Company {
         let member = family.members.get(&pid).filter(is_told)?;
         let shown =
             |view: &View| -> Vec<Range<u64>> { member.news.iter().filter_map(|page| view.shows(page)).collect() };
-        Some(joined(member.views.iter().flat_map(shown).collect()))
+        Some(joined(member.views().iter().flat_map(shown).collect()))
     }
 
     /// The process is going to be given all that [`Company::news`] has told.
@@ -277,9 +277,9 @@ impl Company {
     pub fn touched(&self, pid: i32, ranges: Option<&[Range<u64>]>) -> Option<Vec<Range<u64>>> {
         let family = self.family()?;
         let member = family.members.get(&pid).filter(|member| member.is_all && !is_swapping())?;
+        let Some(ranges) = ranges else { return member.touched().ok().map(joined) };
         let mut touched = Vec::new();
-        let all: Vec<Range<u64>> = member.views.iter().map(|view| view.place.clone()).collect();
-        for range in ranges.unwrap_or(&all) {
+        for range in ranges {
             member.marks.present(range, |piece| touched.push(piece)).ok()?;
         }
         Some(joined(touched))
@@ -295,10 +295,18 @@ impl Company {
         family.take(process.pid());
         let Some(member) = family.members.get(&process.pid()) else { return Ok(()) };
         let mut remote = Remote::new(process, gadget)?;
-        for view in &member.views {
-            let (start, len) = (view.place.start, view.place.end - view.place.start);
-            // What can't be unmapped (locked memory) seems to have been touched.
-            remote.call(libc::SYS_madvise, [start, len, libc::MADV_DONTNEED as u64, 0, 0, 0])?;
+        let mut unmap = |place: &Range<u64>| {
+            let args = [place.start, place.end - place.start, libc::MADV_DONTNEED as u64, 0, 0, 0];
+            Ok::<bool, TraceError>(remote.call(libc::SYS_madvise, args)? == 0)
+        };
+        for place in member.places_to_unmap() {
+            if unmap(&place)? {
+                continue;
+            }
+            for view in member.views_of(&place) {
+                // It seems to have been touched from now on.
+                view.is_locked.set(!unmap(&view.place)?);
+            }
         }
         Ok(())
     }

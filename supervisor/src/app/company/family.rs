@@ -13,7 +13,7 @@ use super::copies::Copies;
 use super::files::Files;
 use super::member::Member;
 use super::segments::{Attachments, Segments, Who, has_same_numbers};
-use super::views::{Page, View};
+use super::views::View;
 use crate::app::mappings::{Mapping, can_change, mappings};
 
 /// Bytes of memory that a process may have in common with others: to look at the page tables of more takes too long.
@@ -89,13 +89,11 @@ impl Family {
 
     /// Takes what a member has stored, for the others.
     pub(super) fn take(&mut self, pid: i32) {
-        let Some(member) = self.members.get(&pid) else { return };
-        let mut stored: Vec<Page> = Vec::new();
-        for view in member.views.iter().filter(|view| view.is_stored_to) {
-            let taken = member.marks.take_written(&view.place, |piece| stored.extend(view.pages(piece)));
-            // Of what is gone nothing can be asked.
-            self.is_broken |= taken.is_err() && !member.is_done;
-        }
+        let Some(member) = self.members.get_mut(&pid) else { return };
+        let taken = member.take_written(pid);
+        // Of what is gone nothing can be asked.
+        self.is_broken |= taken.is_err() && !member.is_done;
+        let stored = taken.unwrap_or_default();
         stored.iter().for_each(|page| self.copies.lack(page));
         for (_, other) in self.members.iter_mut().filter(|(other, _)| **other != pid) {
             other.news.extend(stored.iter().cloned());
@@ -118,19 +116,26 @@ impl Family {
         member.is_all = !is_private && !others.iter().any(|map| can_change(std::slice::from_ref(map)));
         member.other_places = others.iter().map(|map| map.start..map.end).collect();
         member.others = others.into_iter().chain(private).map(|map| map.object).collect();
-        let mut views: Vec<View> = common.iter().map(View::of).collect();
-        if views.len() == member.views.len() && views.iter().zip(&member.views).all(|(now, before)| now.is_like(before))
-        {
+        let views: Vec<View> = common.iter().map(View::of).collect();
+        let known = member.views();
+        if views.len() == known.len() && views.iter().zip(known).all(|(now, before)| now.is_like(before)) {
             return;
         }
         let size = views.iter().map(|view| view.place.end - view.place.start).sum::<u64>();
-        let is_marked = size <= MOST
-            && views.iter_mut().zip(&common).all(|(view, map)| {
+        let mut known: BTreeMap<u64, View> =
+            member.take_views().into_iter().map(|view| (view.place.start, view)).collect();
+        let mut is_marked = size <= MOST;
+        let mark = |(mut view, map): (View, &Mapping)| match known.remove(&view.place.start) {
+            Some(before) if before.is_like(&view) => before,
+            _ => {
                 view.is_stored_to = member.marks.begin(&view.place).is_ok();
                 // What can only be read can't be marked, and needn't be.
-                view.is_stored_to || view.is_guarded && map.protection & libc::PROT_WRITE == 0
-            });
-        member.views = views;
+                is_marked &= view.is_stored_to || view.is_guarded && map.protection & libc::PROT_WRITE == 0;
+                view
+            }
+        };
+        let views = views.into_iter().zip(&common).map(mark).collect();
+        member.set_views(views);
         self.is_broken |= !is_marked;
         self.keep_copies();
     }

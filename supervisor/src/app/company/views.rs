@@ -1,5 +1,6 @@
 //! Pages of objects, and where a process shows them.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -22,6 +23,8 @@ pub struct View {
     pub is_guarded: bool,
     /// Whether the process can store there, now or after `mprotect`.
     pub is_stored_to: bool,
+    /// Whether the process has locked it, so that it can't be unmapped page by page.
+    pub is_locked: Cell<bool>,
 }
 
 impl View {
@@ -29,7 +32,9 @@ impl View {
     pub fn of(map: &Mapping) -> Self {
         let Mapping { start, end, offset, segment, .. } = *map;
         let is_guarded = !map.is_anonymous;
-        Self { place: start..end, object: map.object.as_str().into(), offset, segment, is_guarded, is_stored_to: true }
+        let object = map.object.as_str().into();
+        let is_locked = Cell::new(false);
+        Self { place: start..end, object, offset, segment, is_guarded, is_stored_to: true, is_locked }
     }
 
     /// Whether it shows some of this object.

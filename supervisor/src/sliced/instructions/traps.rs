@@ -5,6 +5,8 @@
 //! change its mapping of such a page, all are taken away for good.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 use machine::pagemap::Pagemap;
 use machine::{Memory, PAGE};
@@ -99,14 +101,23 @@ impl Traps {
         }
     }
 
-    fn exchange(&self, process: &mut Stopped, which: impl Fn(u8) -> (u8, u8)) {
-        for (&address, &old) in &self.places {
-            let (from, to) = which(old);
-            let mut now = [0];
-            if process.read(address, &mut now).is_ok() && now[0] == from {
-                // It fails only if the process was killed.
-                let _ = process.write(address, &[to]);
+    /// Page by page: some programs have hundreds of such places, and each slice begins with both.
+    fn exchange(&self, process: &Stopped, which: impl Fn(u8) -> (u8, u8)) {
+        let Ok(memory) = File::options().write(true).open(format!("/proc/{}/mem", process.pid())) else { return };
+        let places: Vec<(u64, u8)> = self.places.iter().map(|(&address, &old)| (address, old)).collect();
+        for of_page in places.chunk_by(|(a, _), (b, _)| a / PAGE == b / PAGE) {
+            let (first, last) = (of_page[0].0, of_page[of_page.len() - 1].0);
+            let mut code = vec![0; (last - first) as usize + 1];
+            if process.read(first, &mut code).is_err() {
+                continue;
             }
+            for &(address, old) in of_page {
+                let (from, to) = which(old);
+                let byte = &mut code[(address - first) as usize];
+                *byte = if *byte == from { to } else { *byte };
+            }
+            // It fails only if the process was killed.
+            let _ = memory.write_all_at(&code, first);
         }
     }
 }

@@ -47,6 +47,11 @@ pub(super) fn entry(
     if process.in_process.recorded() > 0 {
         process.memory.opens_unseen();
     }
+    if process.in_process.is_in_the_way_of(number) {
+        thread.is_interrupted();
+        thread.rewinds(number, is_second);
+        return Ok(Next::Resume(process.in_process.stand_aside(stopped, process.prepared.gadget)?, 0));
+    }
     process.random.before_call(&mut stopped, number, &args);
     let has_relatives = process.has_relatives();
     let Treatment { class, then, file_write, brings_news } =

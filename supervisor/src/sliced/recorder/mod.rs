@@ -18,8 +18,9 @@
 //! * `shared`: the memory that both sides have. `mapping`, `install`, `logs`: how it gets into the app.
 //! * `protection`: memory whose protection the app changes often.
 //! * `policy`: when it is worth while.
-//! * `take_back`: the stop of a master that was handed over, told as if it had never been. `recorder`: handing over, and taking back.
+//! * `aside`: calls that it mustn't see. `take_back`: the stop of a master that was handed over, told as if it had never been. `recorder`: handing over, and taking back.
 
+mod aside;
 mod code;
 mod descriptors;
 mod files;
