@@ -8,6 +8,9 @@
 //! SIGSTOP, which is held back and sent again at the end, unless SIGCONT has come after it; and an outstanding interrupt,
 //! which is dropped: after a remote call there is none. SIGSTOP may break a call off, which the kernel then makes again.
 
+use std::arch::global_asm;
+use std::ops::Range;
+
 use machine::{Gpr, Memory, Status};
 
 use crate::TraceError;
@@ -19,6 +22,42 @@ const ALL_SIGNALS: u64 = u64::MAX;
 
 /// Results that no program sees: the kernel makes the call again (ERESTARTSYS to ERESTART_RESTARTBLOCK).
 const RESTARTS: std::ops::RangeInclusive<i64> = -516..=-512;
+
+// rbx: calls, each a number and six arguments; rbp: how many. It comes to its end with rbp = 0, or with what a call has failed with in rax.
+global_asm!(
+    ".pushsection .rodata.superpin_calls, \"a\", @progbits",
+    "superpin_calls:",
+    "2:",
+    "test rbp, rbp",
+    "jz 3f",
+    "mov rax, [rbx]",
+    "mov rdi, [rbx + 8]",
+    "mov rsi, [rbx + 16]",
+    "mov rdx, [rbx + 24]",
+    "mov r10, [rbx + 32]",
+    "mov r8, [rbx + 40]",
+    "mov r9, [rbx + 48]",
+    "syscall",
+    "cmp rax, -4095",
+    "jae 3f",
+    "add rbx, 56",
+    "dec rbp",
+    "jmp 2b",
+    "3:",
+    "int3",
+    "superpin_calls_end:",
+    ".popsection",
+);
+
+fn calls_code() -> &'static [u8] {
+    unsafe extern "C" {
+        static superpin_calls: u8;
+        static superpin_calls_end: u8;
+    }
+    let (start, end) = (&raw const superpin_calls, &raw const superpin_calls_end);
+    // SAFETY: what lies between them is constant.
+    unsafe { std::slice::from_raw_parts(start, end as usize - start as usize) }
+}
 
 /// A stopped process that executes system calls for us.
 pub struct Remote<'a> {
@@ -91,6 +130,59 @@ impl<'a> Remote<'a> {
             return Err(TraceError::Refused { pid: self.process.pid(), action, source });
         }
         Ok(result as u64)
+    }
+
+    /// Executes many system calls at the price of a few: by code in `room`, which has to be a whole number of pages that nothing lies in but inaccessible
+    /// memory, as in the end. Of what doesn't fit in there the rest follows.
+    ///
+    /// # Errors
+    /// If the process was killed or one of the calls failed, after which no other is made.
+    pub fn expect_all(
+        &mut self,
+        action: &'static str,
+        room: Range<u64>,
+        calls: &[(i64, [u64; 6])],
+    ) -> Result<(), TraceError> {
+        const CALL: usize = 7 * size_of::<u64>();
+        let code = calls_code();
+        let table = room.start + code.len().next_multiple_of(CALL) as u64;
+        let len = room.end - room.start;
+        let map = |protection: i32, kind: i32| {
+            let flags = kind | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+            [room.start, len, protection as u64, flags as u64, u64::MAX, 0]
+        };
+        let all = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        self.expect(action, libc::SYS_mmap, map(all, 0))?;
+        let mut failed = None;
+        for calls in calls.chunks(((room.end - table) as usize / CALL).max(1)) {
+            let words = calls.iter().flat_map(|(number, args)| [*number as u64].into_iter().chain(*args));
+            let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+            let pid = self.process.pid();
+            for (at, bytes) in [(room.start, code), (table, &bytes)] {
+                self.process.write(at, bytes).map_err(|source| TraceError::Memory { pid, source })?;
+            }
+            let mut registers = self.registers;
+            registers.clear_trap_flag();
+            registers.set_rip(room.start);
+            registers.set(Gpr::Rbx, table);
+            registers.set(Gpr::Rbp, calls.len() as u64);
+            registers.set_syscall_number(-1);
+            self.process.set_registers(&registers)?;
+            *self.process = self.process.twin().run_to_trap()?;
+            let registers = self.process.registers()?;
+            if registers.get(Gpr::Rbp) != 0 {
+                failed = Some(registers.get(Gpr::Rax));
+                break;
+            }
+        }
+        self.expect(action, libc::SYS_mmap, map(libc::PROT_NONE, libc::MAP_NORESERVE))?;
+        match failed {
+            None => Ok(()),
+            Some(result) => {
+                let source = std::io::Error::from_raw_os_error((result as i64).wrapping_neg() as i32);
+                Err(TraceError::Refused { pid: self.process.pid(), action, source })
+            }
+        }
     }
 
     fn step(&mut self) -> Result<Stop, TraceError> {

@@ -131,6 +131,28 @@ fn remote_calls_leave_no_trace() {
 }
 
 #[test]
+fn many_remote_calls_are_made_up_to_the_first_that_fails() {
+    const ROOM: std::ops::Range<u64> = 0x5000_0000_0000..0x5000_0000_1000;
+    let mut process = start("/bin/true", &[]);
+    let before = process.registers().unwrap().app();
+    let gadget = gadget(&process);
+    let mut remote = Remote::new(&mut process, gadget).unwrap();
+    // More than a page has room for.
+    let open = |n: u64| (libc::SYS_dup2, [2, 100 + n, 0, 0, 0, 0]);
+    let calls: Vec<_> = (0..150).map(open).collect();
+    remote.expect_all("open files", ROOM, &calls).unwrap();
+    let close = |n: u64| (libc::SYS_close, [n, 0, 0, 0, 0, 0]);
+    let closed = remote.expect_all("close files", ROOM, &[close(100), close(100), close(101)]);
+    assert!(matches!(closed, Err(TraceError::Refused { source, .. }) if source.raw_os_error() == Some(libc::EBADF)));
+    drop(remote);
+    let is_open = |n: u64| std::fs::exists(format!("/proc/{}/fd/{n}", process.pid())).unwrap_or(false);
+    let all: Vec<u64> = (100..250).filter(|n| is_open(*n)).collect();
+    assert_eq!(all, (101..250).collect::<Vec<_>>());
+    assert_eq!(process.registers().unwrap().app(), before);
+    assert_eq!(finish(process), ExitStatus::Code(0));
+}
+
+#[test]
 fn signals_wait_while_a_remote_call_is_made() {
     let mut process = start("/bin/cat", &[]);
     let gadget = gadget(&process);

@@ -10,7 +10,7 @@ use tracee::{Remote, Stopped, TraceError};
 
 use super::family::Family;
 use super::layers::LayersOfObjects;
-use super::member::Member;
+use super::member::{Member, Which};
 use super::page_marks::{PageMarks, is_swapping};
 use super::views::{View, joined};
 
@@ -34,6 +34,7 @@ impl Company {
             && !family.members.contains_key(&pid)
         {
             family.segments.is_moved();
+            family.turns();
             family.expected.insert(pid);
             if lends {
                 family.lending.insert(pid);
@@ -71,18 +72,19 @@ impl Company {
             };
             family.members.insert(pid, Member::new(marks));
         }
-        family.look_again(pid);
+        family.look_again(pid, &(0..0));
         family.expected.remove(&pid);
         family.lending.remove(&pid);
+        family.turns();
         Ok(())
     }
 
-    /// The process may have mapped something, or unmapped.
-    pub fn is_mapped_anew(&self, pid: i32) {
+    /// The process may have mapped something, or unmapped. `anew`: where there may be other mappings than before.
+    pub fn is_mapped_anew(&self, pid: i32, anew: &Range<u64>) {
         if let Some(mut family) = self.family()
             && family.members.contains_key(&pid)
         {
-            family.look_again(pid);
+            family.look_again(pid, anew);
         }
     }
 
@@ -90,6 +92,14 @@ impl Company {
     pub fn may_share(&self, pid: i32, range: &Range<u64>) -> bool {
         let Some(family) = self.family() else { return false };
         !family.is_broken && family.members.get(&pid).is_some_and(|member| member.has_shared_in(range))
+    }
+
+    /// Whether nobody but the process can have the memory that is mapped at an address.
+    pub fn is_own(&self, pid: i32, address: u64) -> bool {
+        let Some(mut family) = self.family() else { return false };
+        family.sort_out(pid);
+        let is_own = |member: &Member| member.views_of(&(address..address + 1)).iter().any(|view| !view.is_common);
+        !family.is_broken && family.members.get(&pid).is_some_and(is_own)
     }
 
     /// Whether the process is on its way out, and will store nothing any more.
@@ -116,6 +126,7 @@ impl Company {
         if let Some(mut family) = self.family()
             && let Some(member) = family.members.remove(&pid)
         {
+            family.turns();
             family.segments.leaves(pid);
             family.keep_copies();
             family.writers.remove(&pid);
@@ -182,7 +193,7 @@ impl Company {
             if !ends {
                 family.segments.is_moved();
             }
-            family.take(pid);
+            family.take(pid, Which::All);
         }
     }
 
@@ -222,7 +233,7 @@ impl Company {
         family.look_for_holders(copy);
         let is_closed = family.look_for_others(Some(pid));
         family.take_of_others(pid);
-        family.take(pid);
+        family.take(pid, Which::All);
         let is_complete = family.is_complete();
         if let Some(member) = family.members.get_mut(&pid)
             && is_complete
@@ -275,7 +286,8 @@ impl Company {
 
     /// Which pages of these ranges, or of all that it has in common with others, the process may have touched since [`Company::unmap_pages`].
     pub fn touched(&self, pid: i32, ranges: Option<&[Range<u64>]>) -> Option<Vec<Range<u64>>> {
-        let family = self.family()?;
+        let mut family = self.family()?;
+        family.sort_out(pid);
         let member = family.members.get(&pid).filter(|member| member.is_all && !is_swapping())?;
         let Some(ranges) = ranges else { return member.touched().ok().map(joined) };
         let mut touched = Vec::new();
@@ -292,7 +304,7 @@ impl Company {
     pub fn unmap_pages(&self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
         let Some(mut family) = self.family() else { return Ok(()) };
         // What is stored to is marked in the page's entry.
-        family.take(process.pid());
+        family.take(process.pid(), Which::Common);
         let Some(member) = family.members.get(&process.pid()) else { return Ok(()) };
         let mut remote = Remote::new(process, gadget)?;
         let mut unmap = |place: &Range<u64>| {

@@ -8,10 +8,11 @@
 //!   of all, while nobody else could store.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::copies::Copies;
 use super::files::Files;
-use super::member::Member;
+use super::member::{Member, Which};
 use super::segments::{Attachments, Segments, Who, has_same_numbers};
 use super::views::View;
 use crate::app::mappings::{Mapping, can_change, mappings};
@@ -35,6 +36,8 @@ pub(super) struct Family {
     /// Members in calls that write such a file.
     pub(super) writers: BTreeSet<i32>,
     pub(super) is_broken: bool,
+    /// How often it has changed who may have what.
+    turn: u64,
 }
 
 impl Family {
@@ -84,13 +87,37 @@ impl Family {
 
     pub(super) fn take_of_others(&mut self, pid: i32) {
         let others: Vec<i32> = self.members.keys().copied().filter(|other| *other != pid).collect();
-        others.into_iter().for_each(|other| self.take(other));
+        others.into_iter().for_each(|other| self.take(other, Which::Common));
+    }
+
+    /// Who has what may be otherwise from now on.
+    pub(super) fn turns(&mut self) {
+        self.turn += 1;
+    }
+
+    /// Finds out which memory of a member's others have, or may have. Memory without a name that nobody else has can't come to others but by a new process.
+    pub(super) fn sort_out(&mut self, pid: i32) {
+        let may_all_be = !self.expected.is_empty() || !self.lending.is_empty();
+        // The first turn is none.
+        let turn = self.turn + 1;
+        if self.members.get(&pid).is_none_or(|member| member.is_sorted_out(turn)) {
+            return;
+        }
+        let Some(mut member) = self.members.remove(&pid) else { return };
+        if may_all_be {
+            member.sort_out(turn, |_| true);
+        } else {
+            let others: BTreeSet<&str> = self.members.values().flat_map(Member::objects).collect();
+            member.sort_out(turn, |view| view.is_guarded || others.contains(view.object()));
+        }
+        self.members.insert(pid, member);
     }
 
     /// Takes what a member has stored, for the others.
-    pub(super) fn take(&mut self, pid: i32) {
+    pub(super) fn take(&mut self, pid: i32, which: Which) {
+        self.sort_out(pid);
         let Some(member) = self.members.get_mut(&pid) else { return };
-        let taken = member.take_written(pid);
+        let taken = member.take_written(pid, which);
         // Of what is gone nothing can be asked.
         self.is_broken |= taken.is_err() && !member.is_done;
         let stored = taken.unwrap_or_default();
@@ -100,8 +127,8 @@ impl Family {
         }
     }
 
-    /// Marks what the member has mapped by now.
-    pub(super) fn look_again(&mut self, pid: i32) {
+    /// Marks what the member has mapped by now. `anew`: where it may have mapped the same once more, which isn't marked then.
+    pub(super) fn look_again(&mut self, pid: i32, anew: &Range<u64>) {
         let Some(member) = self.members.get_mut(&pid) else { return };
         let (shared, private): (Vec<Mapping>, Vec<Mapping>) = mappings(pid).into_iter().partition(|map| map.is_shared);
         let has_same_segments = shared.iter().any(|map| map.segment.is_some()) && has_same_numbers(pid);
@@ -115,15 +142,19 @@ impl Family {
         let is_private = private.iter().any(|map| files.knows(&map.object));
         member.is_all = !is_private && !others.iter().any(|map| can_change(std::slice::from_ref(map)));
         member.other_places = others.iter().map(|map| map.start..map.end).collect();
+        let before = std::mem::take(&mut member.others);
         member.others = others.into_iter().chain(private).map(|map| map.object).collect();
+        self.turn += u64::from(member.others != before);
         let views: Vec<View> = common.iter().map(View::of).collect();
         let known = member.views();
-        if views.len() == known.len() && views.iter().zip(known).all(|(now, before)| now.is_like(before)) {
+        let stays = |view: &View| view.place.end <= anew.start || anew.end <= view.place.start;
+        let is_same = |(now, before): (&View, &View)| now.is_like(before) && stays(before);
+        if views.len() == known.len() && views.iter().zip(known).all(is_same) {
             return;
         }
         let size = views.iter().map(|view| view.place.end - view.place.start).sum::<u64>();
         let mut known: BTreeMap<u64, View> =
-            member.take_views().into_iter().map(|view| (view.place.start, view)).collect();
+            member.take_views().into_iter().filter(stays).map(|view| (view.place.start, view)).collect();
         let mut is_marked = size <= MOST;
         let mark = |(mut view, map): (View, &Mapping)| match known.remove(&view.place.start) {
             Some(before) if before.is_like(&view) => before,
@@ -136,6 +167,7 @@ impl Family {
         };
         let views = views.into_iter().zip(&common).map(mark).collect();
         member.set_views(views);
+        self.turn += 1;
         self.is_broken |= !is_marked;
         self.keep_copies();
     }

@@ -9,16 +9,41 @@ use super::page_marks::PageMarks;
 use super::views::{Page, View, joined};
 use crate::base::{cpu_clock, reading};
 
+/// Which of its memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// What others have as well.
+    Common,
+    /// And what they had, or may have when it starts a process.
+    All,
+}
+
+/// Where views are, and those where the process can store: those next to each other as one, since each costs a call of the kernel.
+#[derive(Default)]
+struct Places {
+    shown: Vec<Range<u64>>,
+    stored: Vec<Range<u64>>,
+}
+
+impl Places {
+    fn of<'a>(views: impl Iterator<Item = &'a View> + Clone) -> Self {
+        let places = |views: &mut dyn Iterator<Item = &View>| joined(views.map(|view| view.place.clone()).collect());
+        Self { shown: places(&mut views.clone()), stored: places(&mut views.filter(|view| view.is_stored_to)) }
+    }
+}
+
 /// What is known of it.
 pub(super) struct Member {
     pub(super) marks: PageMarks,
-    /// How much CPU time it had used when what it has stored was last taken: without more it has stored nothing since.
-    ran: Option<Duration>,
+    /// How much CPU time it had used when what it has stored was last taken, of memory that others have and of all: without more it has stored nothing since.
+    ran: [Option<Duration>; 2],
     /// In the order of their places.
     views: Vec<View>,
-    /// All their places, and those where the process can store: those next to each other as one, since each costs a call of the kernel.
-    places: Vec<Range<u64>>,
-    stored_places: Vec<Range<u64>>,
+    /// Where those are that others have as well, and by which [`Family::turn`](super::family::Family) that was found out.
+    common: Places,
+    sorted_at: u64,
+    /// Where all are.
+    all: Places,
     /// Where its other shared mappings are.
     pub(super) other_places: Vec<Range<u64>>,
     /// Whether it has no other memory that others may write.
@@ -38,10 +63,11 @@ impl Member {
     pub(super) fn new(marks: PageMarks) -> Self {
         Self {
             marks,
-            ran: None,
+            ran: [None; 2],
             views: Vec::new(),
-            places: Vec::new(),
-            stored_places: Vec::new(),
+            common: Places::default(),
+            sorted_at: 0,
+            all: Places::default(),
             is_all: false,
             others: BTreeSet::new(),
             other_places: Vec::new(),
@@ -62,24 +88,40 @@ impl Member {
     }
 
     pub(super) fn set_views(&mut self, views: Vec<View>) {
-        let places = |views: &mut dyn Iterator<Item = &View>| joined(views.map(|view| view.place.clone()).collect());
-        self.places = places(&mut views.iter());
-        self.stored_places = places(&mut views.iter().filter(|view| view.is_stored_to));
+        self.all = Places::of(views.iter());
         self.views = views;
+    }
+
+    /// Whether it is known which views others have as well.
+    pub(super) fn is_sorted_out(&self, turn: u64) -> bool {
+        self.sorted_at == turn
+    }
+
+    /// Tells it.
+    pub(super) fn sort_out(&mut self, turn: u64, is_others: impl Fn(&View) -> bool) {
+        self.sorted_at = turn;
+        self.views.iter_mut().for_each(|view| view.is_common = is_others(view));
+        self.common = Places::of(self.views.iter().filter(|view| view.is_common));
+        self.ran[Which::Common as usize] = None;
+    }
+
+    /// Objects that it has mapped.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &str> {
+        self.views.iter().map(View::object).chain(self.others.iter().map(String::as_str))
     }
 
     /// Takes the pages that it has stored to since the last time.
     ///
     /// # Errors
     /// If something else lies there meanwhile, or the process is gone.
-    pub(super) fn take_written(&mut self, pid: i32) -> io::Result<Vec<Page>> {
+    pub(super) fn take_written(&mut self, pid: i32, which: Which) -> io::Result<Vec<Page>> {
         let mut stored = Vec::new();
         let ran = cpu_clock(pid).ok().and_then(reading);
-        if ran.is_some() && ran == self.ran {
+        if ran.is_some() && ran == self.ran[which as usize] {
             return Ok(stored);
         }
-        self.ran = None;
-        for place in &self.stored_places {
+        let places = if which == Which::All { &self.all } else { &self.common };
+        for place in &places.stored {
             self.marks.take_written(place, |piece| {
                 for view in &self.views[self.views_in(&piece)] {
                     let [start, end] = [piece.start.max(view.place.start), piece.end.min(view.place.end)];
@@ -87,17 +129,17 @@ impl Member {
                 }
             })?;
         }
-        self.ran = ran;
+        self.ran[which as usize] = ran;
         Ok(stored)
     }
 
-    /// Which of its pages it has touched since they were last unmapped, or never were.
+    /// Which pages of what others have as well it has touched since they were last unmapped, or never were.
     ///
     /// # Errors
     /// As above.
     pub(super) fn touched(&self) -> io::Result<Vec<Range<u64>>> {
         let mut touched = Vec::new();
-        for place in &self.places {
+        for place in &self.common.shown {
             self.marks.present(place, |piece| touched.push(piece))?;
         }
         Ok(touched)
@@ -105,9 +147,12 @@ impl Member {
 
     /// Places of views of which it has touched anything, and that can be unmapped: those next to each other as one.
     pub(super) fn places_to_unmap(&self) -> Vec<Range<u64>> {
-        let touched = self.touched().unwrap_or_else(|_| self.places.clone());
+        let touched = self.touched().unwrap_or_else(|_| self.common.shown.clone());
         let numbers: BTreeSet<usize> = touched.iter().flat_map(|piece| self.views_in(piece)).collect();
-        let views = numbers.into_iter().map(|number| &self.views[number]).filter(|view| !view.is_locked.get());
+        let views = numbers
+            .into_iter()
+            .map(|number| &self.views[number])
+            .filter(|view| view.is_common && !view.is_locked.get());
         joined(views.map(|view| view.place.clone()).collect())
     }
 

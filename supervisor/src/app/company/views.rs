@@ -23,6 +23,8 @@ pub struct View {
     pub is_guarded: bool,
     /// Whether the process can store there, now or after `mprotect`.
     pub is_stored_to: bool,
+    /// Whether others may have it, too.
+    pub is_common: bool,
     /// Whether the process has locked it, so that it can't be unmapped page by page.
     pub is_locked: Cell<bool>,
 }
@@ -34,7 +36,12 @@ impl View {
         let is_guarded = !map.is_anonymous;
         let object = map.object.as_str().into();
         let is_locked = Cell::new(false);
-        Self { place: start..end, object, offset, segment, is_guarded, is_stored_to: true, is_locked }
+        Self { place: start..end, object, offset, segment, is_guarded, is_stored_to: true, is_common: true, is_locked }
+    }
+
+    /// The object.
+    pub fn object(&self) -> &str {
+        &self.object
     }
 
     /// Whether it shows some of this object.

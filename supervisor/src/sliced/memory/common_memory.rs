@@ -149,13 +149,18 @@ impl CommonMemory {
             libc::SYS_shmdt,
         ];
         if MAPS.contains(&(number as i64)) && !self.is_beside(number, args) {
-            self.company.is_mapped_anew(self.pid);
+            self.company.is_mapped_anew(self.pid, &mapped_by(number, args));
         }
     }
 
     /// Whether the process may share memory of this range with its company.
     pub fn may_share(&self, range: &Range<u64>) -> bool {
         self.company.may_share(self.pid, range)
+    }
+
+    /// Whether nobody else can have the memory that is mapped at an address.
+    pub fn is_own(&self, address: u64) -> bool {
+        self.company.is_own(self.pid, address)
     }
 
     /// Whether a call changes nothing but memory that the process has for itself: who rewrites code makes many of these.
@@ -262,6 +267,17 @@ impl CommonMemory {
     pub fn looks_at_nothing(&self, process: &mut Stopped, gadget: u64) -> Result<(), TraceError> {
         if self.company.is_seen(self.pid) { self.company.unmap_pages(process, gadget) } else { Ok(()) }
     }
+}
+
+/// Where a call may have mapped something in the place of something else.
+fn mapped_by(number: u64, args: &[u64; 6]) -> Range<u64> {
+    let (start, len) = match number as i64 {
+        libc::SYS_mmap | libc::SYS_remap_file_pages => (args[0], args[1]),
+        libc::SYS_mremap => (args[4], args[2]),
+        libc::SYS_shmat => (0, u64::MAX),
+        _ => (0, 0),
+    };
+    start & !(PAGE - 1)..start.saturating_add(len).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX)
 }
 
 /// Whether a call may send open files.

@@ -201,7 +201,8 @@ impl ProcessMemory {
             }
             Class::Replay => self.self_mem.is_written(pid, number, args),
             Class::Repeat if number as i64 == libc::SYS_remap_file_pages => {
-                self.has_other_writers || !self.shared_copies.can_show_again(pid, args)
+                let may_be_written = self.has_other_writers && !self.common.is_own(args[0]);
+                may_be_written || !self.shared_copies.can_show_again(pid, args)
             }
             Class::Repeat => self.is_shared && is_reshaped(pid, number, args, &self.mutable_files),
             _ => false,

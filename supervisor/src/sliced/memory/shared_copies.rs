@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::rc::Rc;
 
+use bubble::map::RECORDER;
 use machine::{Memory, PAGE};
 use tracee::{Remote, Stopped, TraceError};
 
@@ -147,11 +148,11 @@ fn lend(
         let fd = open_ours(copy, gadget, &layer.file)?;
         let flags = (libc::MAP_PRIVATE | UNCHARGED | libc::MAP_FIXED) as u64;
         let mut remote = Remote::new(copy, gadget)?;
-        for piece in pieces {
+        let calls = pieces.into_iter().map(|piece| {
             let (at, len) = (piece.start.wrapping_sub(to_offset), piece.end - piece.start);
-            let args = [at, len, map.protection as u64, flags, fd, piece.start];
-            remote.expect("map a slice's shared memory", libc::SYS_mmap, args)?;
-        }
+            [at, len, map.protection as u64, flags, fd, piece.start]
+        });
+        map_all(&mut remote, calls)?;
         remote.expect("close a slice's file", libc::SYS_close, [fd, 0, 0, 0, 0, 0])?;
         Ok::<(), Failure>(())
     })?;
@@ -215,12 +216,22 @@ fn replace(
     let kind = if maps.len() == 1 { libc::MAP_PRIVATE | UNCHARGED } else { libc::MAP_SHARED };
     let flags = (kind | libc::MAP_FIXED) as u64;
     let mut remote = Remote::new(copy, gadget)?;
-    for map in maps {
-        let args = [map.start, map.len(), map.protection as u64, flags, fd, map.offset];
-        remote.expect("map a slice's own shared memory", libc::SYS_mmap, args)?;
-    }
+    map_all(&mut remote, maps.iter().map(|map| [map.start, map.len(), map.protection as u64, flags, fd, map.offset]))?;
     remote.expect("close a slice's file", libc::SYS_close, [fd, 0, 0, 0, 0, 0])?;
     Ok(())
+}
+
+/// Makes many `mmap` in a copy.
+fn map_all(remote: &mut Remote<'_>, all: impl Iterator<Item = [u64; 6]>) -> Result<(), TraceError> {
+    const ACTION: &str = "map a slice's own shared memory";
+    /// As many by themselves take as long as the others together.
+    const FEW: usize = 4;
+    let calls: Vec<(i64, [u64; 6])> = all.map(|args| (libc::SYS_mmap, args)).collect();
+    if calls.len() > FEW {
+        // Where the master has its recorder a copy has nothing.
+        return remote.expect_all(ACTION, RECORDER.start..RECORDER.end(), &calls);
+    }
+    calls.into_iter().try_for_each(|(number, args)| remote.expect(ACTION, number, args).map(drop))
 }
 
 /// Opens a new, empty object in the copy.

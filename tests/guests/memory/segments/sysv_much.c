@@ -1,7 +1,7 @@
 // A child and its parent have a System V segment of 2 MB in common, which the parent has attached a second time for reading, and tell each other through pipes that they have stored
 // to a few pages of it. Before that the parent starts a program by posix_spawn.
 // rounds: 3 30
-#include "exchange.h"
+#include "../shared/exchange.h"
 #include <sys/ipc.h>
 #include <sys/shm.h>
 
