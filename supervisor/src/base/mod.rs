@@ -8,13 +8,12 @@
 //! * `tell`: a line on standard error. `status_line`: one that is there for a while.
 //! * `descriptor`: where its own files lie.
 //! * `moment`: time, read without the time stamp counter.
-//! * `cpu`: what this processor can trap. `cpu_clock`: the CPU time of processes.
+//! * `cpu`: what this processor can trap.
 //! * `processor`, `affinity`: on which processor a process runs, and who shares one with whom.
 //! * `symbols`: names of what lies in the tool image.
 
 pub mod affinity;
 mod cpu;
-mod cpu_clock;
 mod descriptor;
 mod error;
 mod moment;
@@ -26,7 +25,6 @@ mod tell;
 
 pub use affinity::Affinity;
 pub use cpu::{ARCH_SET_CPUID, can_trap_cpuid, comparisons_keep_flags, null_selector_clears_base};
-pub use cpu_clock::{cpu_clock, reading};
 pub use descriptor::above_standard;
 pub use error::{Doing, Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
 pub use moment::{Moment, since_1970, with_counter};

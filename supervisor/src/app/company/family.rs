@@ -116,8 +116,8 @@ impl Family {
     /// Takes what a member has stored, for the others.
     pub(super) fn take(&mut self, pid: i32, which: Which) {
         self.sort_out(pid);
-        let Some(member) = self.members.get_mut(&pid) else { return };
-        let taken = member.take_written(pid, which);
+        let Some(member) = self.members.get(&pid) else { return };
+        let taken = member.take_written(which);
         // Of what is gone nothing can be asked.
         self.is_broken |= taken.is_err() && !member.is_done;
         let stored = taken.unwrap_or_default();

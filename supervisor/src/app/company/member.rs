@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
-use std::time::Duration;
 
 use super::page_marks::PageMarks;
 use super::views::{Page, View, joined};
-use crate::base::{cpu_clock, reading};
 
 /// Which of its memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,8 +33,6 @@ impl Places {
 /// What is known of it.
 pub(super) struct Member {
     pub(super) marks: PageMarks,
-    /// How much CPU time it had used when what it has stored was last taken, of memory that others have and of all: without more it has stored nothing since.
-    ran: [Option<Duration>; 2],
     /// In the order of their places.
     views: Vec<View>,
     /// Where those are that others have as well, and by which [`Family::turn`](super::family::Family) that was found out.
@@ -63,7 +59,6 @@ impl Member {
     pub(super) fn new(marks: PageMarks) -> Self {
         Self {
             marks,
-            ran: [None; 2],
             views: Vec::new(),
             common: Places::default(),
             sorted_at: 0,
@@ -102,7 +97,6 @@ impl Member {
         self.sorted_at = turn;
         self.views.iter_mut().for_each(|view| view.is_common = is_others(view));
         self.common = Places::of(self.views.iter().filter(|view| view.is_common));
-        self.ran[Which::Common as usize] = None;
     }
 
     /// Objects that it has mapped.
@@ -114,12 +108,8 @@ impl Member {
     ///
     /// # Errors
     /// If something else lies there meanwhile, or the process is gone.
-    pub(super) fn take_written(&mut self, pid: i32, which: Which) -> io::Result<Vec<Page>> {
+    pub(super) fn take_written(&self, which: Which) -> io::Result<Vec<Page>> {
         let mut stored = Vec::new();
-        let ran = cpu_clock(pid).ok().and_then(reading);
-        if ran.is_some() && ran == self.ran[which as usize] {
-            return Ok(stored);
-        }
         let places = if which == Which::All { &self.all } else { &self.common };
         for place in &places.stored {
             self.marks.take_written(place, |piece| {
@@ -129,7 +119,6 @@ impl Member {
                 }
             })?;
         }
-        self.ran[which as usize] = ran;
         Ok(stored)
     }
 

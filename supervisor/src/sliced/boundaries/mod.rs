@@ -24,6 +24,7 @@ pub(in crate::sliced) use ends::{
 };
 pub use next::{Cut, Next, Then};
 pub use timer::Timer;
+pub(in crate::sliced) use timer::{cpu_clock, reading};
 pub use unfollowed::{
     FOREIGN_CALL, OTHER_NUMBERS, SHARED_PROCESS, TRAP_FLAG, give_up, lends_all, numbers_children_anew, shares_all,
     traps_itself,

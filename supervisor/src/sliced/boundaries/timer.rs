@@ -3,14 +3,38 @@
 //! The master's CPU clock and not the wall clock: a master that waits for input or for a CPU makes no progress that
 //! would be worth a slice, and one that sleeps in a system call need not be woken.
 
+use std::io;
 use std::time::Duration;
 
 use super::copy_on_write::CpuUsage;
-use crate::base::{Failure, cpu_clock, reading};
+use crate::base::Failure;
 use crate::events::{Alarm, Purpose};
 
 /// CPU time in which a program was linked and has looked at the processor, boundaries in between included.
 const LINKING_TIME: Duration = Duration::from_millis(50);
+
+/// The CPU clock of a process.
+///
+/// # Errors
+/// If the process is gone.
+pub(in crate::sliced) fn cpu_clock(pid: i32) -> Result<libc::clockid_t, Failure> {
+    let mut clock = 0;
+    // SAFETY: `clock` is a valid place.
+    match unsafe { libc::clock_getcpuclockid(pid, &mut clock) } {
+        0 => Ok(clock),
+        error => {
+            Err(Failure::System { action: "read the app's CPU clock", source: io::Error::from_raw_os_error(error) })
+        }
+    }
+}
+
+/// What a clock shows. `None` if it is a process's that is gone.
+pub(in crate::sliced) fn reading(clock: libc::clockid_t) -> Option<Duration> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place.
+    let outcome = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (outcome == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+}
 
 /// A timer on one process's CPU clock, or none yet.
 #[derive(Default)]

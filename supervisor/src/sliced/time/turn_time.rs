@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use machine::{Gpr, Registers};
 
-use crate::base::{Failure, cpu_clock, reading};
+use crate::base::Failure;
 use crate::events::{Alarm, Purpose};
+use crate::sliced::boundaries::{cpu_clock, reading};
 
 /// CPU time after which a thread gives up its turn, if others want it.
 const QUANTUM: Duration = Duration::from_millis(100);

@@ -18,8 +18,9 @@ use machine::Memory as _;
 use tracee::{Stopped, TraceError};
 
 use crate::app::{PendingSignals, SignalStatus};
-use crate::base::{Failure, cpu_clock, reading};
+use crate::base::Failure;
 use crate::events::{Alarm, Purpose};
+use crate::sliced::boundaries::{cpu_clock, reading};
 
 /// The least CPU time between two boundaries at signals.
 const LEAST: Duration = Duration::from_micros(500);
