@@ -2,7 +2,7 @@
 //! app may write: they show what is written to the file (of a private one, the pages that it hasn't touched).
 //!
 //! An object with one mapping is lent: slices map privately what was copied for earlier ones, see [`Layers`], so only what has changed since
-//! then is copied. All mappings of another object are replaced together by mappings of one memfd that only the slice has. If there are several they
+//! then is copied. Many small ones are copied as one. All mappings of another object are replaced together by mappings of one memfd that only the slice has. If there are several they
 //! are shared ones, so that what is written through one is seen through the other; the slice's own forks then share
 //! them too, see `slice_runtime::slice::start::aliases`. Done while the master stands still. Files on disk that are mapped for
 //! reading only stay: copying large files for each slice would cost more than it is worth.
@@ -26,6 +26,9 @@ use crate::app::{Layers, Mapping, MutableFiles, can_change, chunks, mappings, wr
 use crate::base::{Doing, Failure};
 
 const CHUNK: usize = 1 << 20;
+/// Objects of no more bytes are copied for each slice, if there are more of them: to lend each would cost several calls in the copy.
+const SMALL: u64 = 64 << 10;
+const MANY: usize = 8;
 /// Pages of a mapping that are made writable for a moment (`slice_runtime::slice::replay::views`) stay a part of it, as those that were charged for wouldn't.
 const UNCHARGED: i32 = libc::MAP_NORESERVE;
 
@@ -67,6 +70,21 @@ impl SharedCopies {
         let mut all_layers = all_layers.borrow_mut();
         all_layers.retain(|object, _| objects.contains_key(object) || lender.is_some_and(|all| all.is_others(object)));
         self.whole.clear();
+        let is_small = |maps: &[Mapping]| matches!(maps, [map] if map.is_anonymous && map.len() <= SMALL);
+        let (small, objects) = match lender {
+            Some(_) if objects.values().filter(|maps| is_small(maps)).count() > MANY => {
+                objects.into_iter().partition(|(_, maps)| is_small(maps))
+            }
+            _ => (BTreeMap::new(), objects),
+        };
+        if !small.is_empty() {
+            let maps: Vec<Mapping> = small.into_values().flatten().collect();
+            gather(copy, gadget, &maps)?;
+            for map in &maps {
+                all_layers.remove(&map.object);
+                lender.iter().for_each(|common| common.is_copy_lost(&map.object));
+            }
+        }
         for (object, maps) in objects {
             match (maps.as_slice(), lender) {
                 ([map], Some(common)) => {
@@ -194,6 +212,24 @@ fn open_ours(copy: &mut Stopped, gadget: u64, file: &File) -> Result<u64, Failur
     })
 }
 
+/// Replaces many small objects, which are mapped once, by one.
+fn gather(copy: &mut Stopped, gadget: u64, maps: &[Mapping]) -> Result<(), Failure> {
+    let (fd, object) = open_new_object(copy, gadget)?;
+    object.set_len(maps.iter().map(Mapping::len).sum()).doing("size a slice's memory")?;
+    let mut offset = 0;
+    let mut calls = Vec::new();
+    for map in maps {
+        copy_contents(copy, map, &object, offset, None).doing("copy shared memory for a slice")?;
+        let flags = (libc::MAP_PRIVATE | UNCHARGED | libc::MAP_FIXED) as u64;
+        calls.push([map.start, map.len(), map.protection as u64, flags, fd, offset]);
+        offset += map.len();
+    }
+    let mut remote = Remote::new(copy, gadget)?;
+    map_all(&mut remote, calls.into_iter())?;
+    remote.expect("close a slice's file", libc::SYS_close, [fd, 0, 0, 0, 0, 0])?;
+    Ok(())
+}
+
 /// Replaces all mappings of one object by such of a new one.
 fn replace(
     copy: &mut Stopped,
@@ -202,16 +238,14 @@ fn replace(
     whole: Option<&Contents>,
     opened: Option<&File>,
 ) -> Result<(), Failure> {
-    let pid = copy.pid();
-    let fd = new_object(copy, gadget)?;
-    let object = OpenOptions::new().write(true).open(format!("/proc/{pid}/fd/{fd}")).doing("open a slice's memory")?;
+    let (fd, object) = open_new_object(copy, gadget)?;
     let size = maps.iter().map(|map| map.offset + map.len()).max().unwrap_or(0);
     object.set_len(if whole.is_some() { whole_objects::len() } else { size }).doing("size a slice's memory")?;
     for (offset, bytes) in whole.into_iter().flatten() {
         write(&object, bytes, *offset).doing("copy shared memory for a slice")?;
     }
     for map in maps.iter().filter(|_| whole.is_none()) {
-        copy_contents(copy, map, &object, opened).doing("copy shared memory for a slice")?;
+        copy_contents(copy, map, &object, map.offset, opened).doing("copy shared memory for a slice")?;
     }
     let kind = if maps.len() == 1 { libc::MAP_PRIVATE | UNCHARGED } else { libc::MAP_SHARED };
     let flags = (kind | libc::MAP_FIXED) as u64;
@@ -242,6 +276,13 @@ fn new_object(copy: &mut Stopped, gadget: u64) -> Result<u64, Failure> {
     })
 }
 
+/// The same, open here as well.
+fn open_new_object(copy: &mut Stopped, gadget: u64) -> Result<(u64, File), Failure> {
+    let fd = new_object(copy, gadget)?;
+    let name = format!("/proc/{}/fd/{fd}", copy.pid());
+    Ok((fd, OpenOptions::new().write(true).open(name).doing("open a slice's memory")?))
+}
+
 /// Lets a call in the copy read a text: it lies below the red zone meanwhile, where it changes nothing that the app can rely on.
 fn with_text<T>(
     copy: &mut Stopped,
@@ -261,14 +302,20 @@ fn with_text<T>(
     Ok(result?)
 }
 
-/// Copies what can be read.
-fn copy_contents(copy: &Stopped, map: &Mapping, object: &File, opened: Option<&File>) -> std::io::Result<()> {
-    let mut chunk = vec![0; CHUNK];
+/// Copies what can be read to this offset.
+fn copy_contents(
+    copy: &Stopped,
+    map: &Mapping,
+    object: &File,
+    offset: u64,
+    opened: Option<&File>,
+) -> std::io::Result<()> {
+    let mut chunk = vec![0; CHUNK.min(map.len() as usize)];
     for part in contents::written_parts(copy.pid(), map, opened) {
         for at in part.clone().step_by(CHUNK) {
             let len = (part.end - at).min(CHUNK as u64) as usize;
             read(copy, map, at, &mut chunk[..len]);
-            write(object, &chunk[..len], map.offset + (at - map.start))?;
+            write(object, &chunk[..len], offset + (at - map.start))?;
         }
     }
     Ok(())

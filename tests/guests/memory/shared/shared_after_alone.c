@@ -1,12 +1,14 @@
 // Memory that a process has for itself while it shares other memory with a child: pieces of it are exchanged, also for what they are already. Then a second child has it as well,
-// and both store to it; then it is the process's alone once more, and at last a third child's.
+// and both store to it; then it is the process's alone once more, and at last a third child's. All of them have many small pieces in common, too.
 // rounds: 2 20
 #define _GNU_SOURCE
 #include "guest.h"
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { PAGE = 4096, PAGES = 32 };
+enum { PAGE = 4096, PAGES = 32, PIECES = 12 };
+
+static char *pieces[PIECES];
 
 static char *shared(size_t len)
 {
@@ -31,6 +33,8 @@ static uint64_t sum_of(const char *memory, uint64_t sum)
 {
     for (int page = 0; page < PAGES; page++)
         sum = mix(sum, *(const uint64_t *)(memory + page * PAGE));
+    for (int piece = 0; piece < PIECES; piece++)
+        sum = mix(sum, *(const uint64_t *)pieces[piece]);
     return sum;
 }
 
@@ -44,6 +48,7 @@ static pid_t storing(char *memory, int from, int to, uint64_t value)
     while (hear(from) != 'e') {
         for (int page = 0; page < PAGES; page += 2)
             *(volatile uint64_t *)(memory + page * PAGE) += ++value * page;
+        *(volatile uint64_t *)pieces[value % PIECES] += value;
         tell(to, 'd');
     }
     _exit(0);
@@ -60,6 +65,8 @@ int main(int argc, char **argv)
     long amount = rounds(argc, argv);
     int down[2], up[2];
     REQUIRE(pipe(down) == 0 && pipe(up) == 0);
+    for (int piece = 0; piece < PIECES; piece++)
+        pieces[piece] = shared(PAGE);
     char *common = shared(PAGES * PAGE);
     pid_t first = storing(common, down[0], up[1], 1);
     char *alone = shared(PAGES * PAGE);
