@@ -11,7 +11,7 @@
 use std::arch::global_asm;
 use std::ops::Range;
 
-use machine::{Gpr, Memory, Status};
+use machine::{Gpr, Memory, PAGE, Status};
 
 use crate::TraceError;
 use crate::state::UserRegisters;
@@ -146,15 +146,19 @@ impl<'a> Remote<'a> {
         const CALL: usize = 7 * size_of::<u64>();
         let code = calls_code();
         let table = room.start + code.len().next_multiple_of(CALL) as u64;
-        let len = room.end - room.start;
+        let needed = table - room.start + (calls.len() * CALL) as u64;
+        let len = needed.next_multiple_of(PAGE).min(room.end - room.start);
         let map = |protection: i32, kind: i32| {
             let flags = kind | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
             [room.start, len, protection as u64, flags as u64, u64::MAX, 0]
         };
         let all = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
-        self.expect(action, libc::SYS_mmap, map(all, 0))?;
+        if self.call(libc::SYS_mmap, map(all, 0))? != room.start as i64 {
+            // The process's limits may allow no more.
+            return calls.iter().try_for_each(|(number, args)| self.expect(action, *number, *args).map(drop));
+        }
         let mut failed = None;
-        for calls in calls.chunks(((room.end - table) as usize / CALL).max(1)) {
+        for calls in calls.chunks(((room.start + len - table) as usize / CALL).max(1)) {
             let words = calls.iter().flat_map(|(number, args)| [*number as u64].into_iter().chain(*args));
             let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
             let pid = self.process.pid();
