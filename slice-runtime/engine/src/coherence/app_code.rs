@@ -15,13 +15,13 @@ use std::io;
 use bubble::code_files::FileVersion;
 use bubble::switches::{Off, Optimisation};
 use machine::mapping::{self, Answer};
-use machine::{AppPc, PAGE, flags, proc};
+use machine::{AppPc, PAGE, flags};
 use translator::liveness::{FlagLookahead, LivenessCache};
 
 use super::code_bytes::code_at;
 use super::constants::ConstantPointers;
 use super::protection::CodePages;
-use super::region::{ANONYMOUS, AppMapping, COPY, append, guess, is_unchanged};
+use super::region::{ANONYMOUS, AppMapping, COPY, append, guess, is_unchanged, mapping_at};
 use crate::cache::{RegionSet, Tables};
 
 /// The mappings as the app made them, read when first asked for and again after [`AppCode::forget`].
@@ -363,9 +363,7 @@ impl AppCode {
         if self.list.is_empty() {
             return false;
         }
-        // Not by `/proc/self`, where nothing is left when the process's first thread has ended.
-        let Ok(maps) = proc::open("thread-self/maps") else { return false };
-        let region = match mapping::at(&maps, address) {
+        let region = match mapping_at(address) {
             Answer::Is(mapping) if !mapping.shared => AppMapping::told(&mapping),
             Answer::Nothing => return true,
             Answer::Is(_) | Answer::Unknown => return false,

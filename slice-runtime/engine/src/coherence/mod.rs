@@ -17,4 +17,4 @@ mod region;
 
 pub(crate) use app_code::AppCode;
 pub(crate) use code_bytes::code_at;
-pub(crate) use region::inode_at;
+pub(crate) use region::mapping_at;

@@ -33,14 +33,10 @@ pub(super) const ANONYMOUS: &str = "/dev/zero (deleted)";
 /// What it calls the objects with the copies that a slice has of shared memory; no other process has them, nor a descriptor for them.
 pub(super) const COPY: &str = "/memfd: (deleted)";
 
-/// The inode of what is mapped at an address, if the kernel tells it without listing all mappings.
-pub fn inode_at(address: u64) -> Option<u64> {
+/// What is mapped at an address, without a list of all mappings.
+pub fn mapping_at(address: u64) -> Answer {
     // Not by `/proc/self`, where nothing is left when the process's first thread has ended.
-    let maps = proc::open("thread-self/maps").ok()?;
-    match mapping::at(&maps, address) {
-        Answer::Is(mapping) => Some(mapping.inode),
-        Answer::Nothing | Answer::Unknown => None,
-    }
+    proc::open("thread-self/maps").map_or(Answer::Unknown, |maps| mapping::at(&maps, address))
 }
 
 impl AppMapping {

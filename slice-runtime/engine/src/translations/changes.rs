@@ -1,7 +1,9 @@
 //! The app's memory changes: what was made from it is dropped.
 
+use machine::mapping::Answer;
+
 use super::engine::Engine;
-use crate::coherence::inode_at;
+use crate::coherence::mapping_at;
 
 impl Engine {
     /// See [`crate::Control::code_changed`].
@@ -69,9 +71,11 @@ impl Engine {
 
     /// See [`crate::Control::object_may_change`].
     pub(crate) fn object_may_change(&mut self, address: u64) {
-        match inode_at(address) {
-            Some(inode) => self.file_may_change(inode),
-            None => self.shared_memory_may_change(),
+        match mapping_at(address) {
+            Answer::Is(mapping) if mapping.shared => self.file_may_change(mapping.inode),
+            // Its other mapping will be a copy.
+            Answer::Is(_) | Answer::Nothing => {}
+            Answer::Unknown => self.shared_memory_may_change(),
         }
     }
 

@@ -111,13 +111,16 @@ impl Traps {
             if process.read(first, &mut code).is_err() {
                 continue;
             }
+            let before = code.clone();
             for &(address, old) in of_page {
                 let (from, to) = which(old);
                 let byte = &mut code[(address - first) as usize];
                 *byte = if *byte == from { to } else { *byte };
             }
-            // It fails only if the process was killed.
-            let _ = memory.write_all_at(&code, first);
+            if code != before {
+                // It fails only if the process was killed.
+                let _ = memory.write_all_at(&code, first);
+            }
         }
     }
 }
