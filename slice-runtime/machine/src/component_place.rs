@@ -2,8 +2,9 @@
 //!
 //! x87 and SSE have the same places everywhere, in front of [`EXTENDED_AT`].
 
-use std::arch::x86_64::__cpuid_count;
 use std::ops::Range;
+
+use crate::cpuid;
 
 /// Where extended components begin: behind the legacy region and the header.
 pub const EXTENDED_AT: usize = 576;
@@ -23,8 +24,8 @@ impl ComponentPlace {
     /// This processor's component with this bit, from the third on.
     pub fn own(bit: u32) -> Self {
         const ALIGNED: u32 = 2;
-        let answer = __cpuid_count(0xd, bit);
-        Self { start: answer.ebx as usize, len: answer.eax as usize, is_aligned: answer.ecx & ALIGNED != 0 }
+        let [len, start, about, _] = cpuid::ask(0xd, bit);
+        Self { start: start as usize, len: len as usize, is_aligned: about & ALIGNED != 0 }
     }
 
     /// Its bytes in the standard form.

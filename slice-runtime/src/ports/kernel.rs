@@ -19,11 +19,9 @@ pub fn raw_syscall(number: u64, args: [u64; 6]) -> u64 {
 
 /// `cpuid`, as this processor answers it.
 pub fn execute_cpuid(registers: &mut Registers) {
-    let answer = std::arch::x86_64::__cpuid_count(registers.get(Gpr::Rax) as u32, registers.get(Gpr::Rcx) as u32);
-    registers.set(Gpr::Rax, answer.eax.into());
-    registers.set(Gpr::Rbx, answer.ebx.into());
-    registers.set(Gpr::Rcx, answer.ecx.into());
-    registers.set(Gpr::Rdx, answer.edx.into());
+    let answer = machine::cpuid::ask(registers.get(Gpr::Rax) as u32, registers.get(Gpr::Rcx) as u32);
+    let places = [Gpr::Rax, Gpr::Rbx, Gpr::Rcx, Gpr::Rdx];
+    places.into_iter().zip(answer).for_each(|(register, value)| registers.set(register, value.into()));
 }
 
 /// Has the kernel write eight bytes at `address`: if that is below a stack, the stack grows down to there. What was

@@ -43,6 +43,6 @@ pub use name::name_of;
 pub use notices::{Notice, Notices, Watch};
 pub use places::{maps_code, note_all};
 pub use signals::{
-    Delivery, Dispositions, OF_INSTRUCTIONS, PendingSignals, SignalStatus, delivery, is_running_child, is_synchronous,
-    kill, send, wait_for_killed,
+    Delivery, Dispositions, OF_INSTRUCTIONS, PendingSignals, SignalStatus, delivery, is_dropped, is_running_child,
+    is_synchronous, kill, send, wait_for_killed,
 };

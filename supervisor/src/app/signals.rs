@@ -155,12 +155,18 @@ pub fn delivery(signal: i32, dispositions: Dispositions) -> Delivery {
     match signal {
         libc::SIGKILL => Delivery::Death,
         libc::SIGSTOP => Delivery::Pass,
+        _ if is_dropped(signal, dispositions) => Delivery::Pass,
         _ if dispositions.caught & bit != 0 => Delivery::Handler,
-        _ if dispositions.ignored & bit != 0 => Delivery::Pass,
-        libc::SIGCHLD | libc::SIGURG | libc::SIGWINCH | libc::SIGCONT => Delivery::Pass,
         libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU => Delivery::Pass,
         _ => Delivery::Death,
     }
+}
+
+/// Whether nothing at all comes of a signal that is about to be delivered: a call that it has broken off is made again.
+pub fn is_dropped(signal: i32, dispositions: Dispositions) -> bool {
+    let bit = bit(signal);
+    let is_by_default = matches!(signal, libc::SIGCHLD | libc::SIGURG | libc::SIGWINCH | libc::SIGCONT);
+    dispositions.caught & bit == 0 && (dispositions.ignored & bit != 0 || is_by_default)
 }
 
 /// Signals that instructions raise.

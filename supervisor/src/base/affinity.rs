@@ -3,13 +3,14 @@
 //! A stop is a hand-over: one of the two runs, the other waits for it. If they are on different processors, each hand-over wakes
 //! one that may have gone to sleep: in a virtual machine that took about 60 microseconds a stop, on one processor 24. And a
 //! processor that goes from a process whose `rdtsc` traps, as the master's does, to one whose doesn't must change a control
-//! register, where virtual machines are slow as well: with both alike a stop took 10 microseconds. Between
+//! register, where virtual machines are slow as well: with both alike a stop took 10 microseconds. So with `cpuid`, where that traps. Between
 //! rare stops each is better off on a processor of its own. If several processes are followed, the last one to stop often
 //! has the control process with it.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use machine::cpuid;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
@@ -57,22 +58,23 @@ pub fn leave() {
         // Nothing depends on it.
         let _ = sched_setaffinity(Pid::from_raw(0), own);
         trap_counter(false);
+        cpuid::trap(false);
     }
 }
 
 impl Affinity {
-    /// Anywhere for now.
+    /// Near the master from its first stop on: programs begin with many calls.
     pub fn new() -> Self {
-        Self { stops: 0, since: Moment::now() }
+        Self { stops: STOPS - 1, since: Moment::now() }
     }
 
     /// The master, whose processors these are, has stopped.
     pub fn stopped(&mut self, processor: &mut Processor) {
         self.stops += 1;
-        if self.stops < STOPS {
+        let frequent = self.since.elapsed() < FREQUENT * STOPS;
+        if frequent && self.stops < STOPS {
             return;
         }
-        let frequent = self.since.elapsed() < FREQUENT * STOPS;
         (self.stops, self.since) = (0, Moment::now());
         if frequent {
             Self::share_processor(processor);
@@ -90,6 +92,7 @@ impl Affinity {
             // It fails only where this process may not run there: then it stays where it is.
             let _ = sched_setaffinity(me, &one);
             trap_counter(true);
+            cpuid::trap(true);
             masters.stay_on(processor);
         }
     }

@@ -1,16 +1,8 @@
 //! What this processor can do, and what it does where processors differ.
 
 use std::arch::asm;
-use std::arch::x86_64::__cpuid;
 
-/// arch_prctl(2): whether `cpuid` is allowed.
-pub const ARCH_SET_CPUID: u64 = 0x1012;
-
-/// Whether this machine can make `cpuid` trap.
-pub fn can_trap_cpuid() -> bool {
-    // SAFETY: allowing what is allowed changes nothing; no memory is involved.
-    unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SET_CPUID, 1) == 0 }
-}
+use machine::cpuid;
 
 /// Whether the base of FS and GS is zero after a null selector was loaded. Intel's processors do that, and AMD's newer ones; the older ones leave the base alone.
 pub fn null_selector_clears_base() -> bool {
@@ -36,7 +28,7 @@ pub fn null_selector_clears_base() -> bool {
 /// Whether a repeated comparison (`repe cmps`, `repne scas`) that faults after some steps shows the flags from before it. Intel's processors do that;
 /// AMD's, and Hygon's that are built like them, show those of the last step.
 pub fn comparisons_keep_flags() -> bool {
-    let name = __cpuid(0);
-    let vendor = [name.ebx, name.edx, name.ecx].map(u32::to_le_bytes);
+    let [_, first, third, second] = cpuid::ask(0, 0);
+    let vendor = [first, second, third].map(u32::to_le_bytes);
     ![b"AuthenticAMD", b"HygonGenuine"].contains(&vendor.as_flattened().try_into().expect("three words of four bytes"))
 }

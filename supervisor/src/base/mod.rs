@@ -24,7 +24,7 @@ mod symbols;
 mod tell;
 
 pub use affinity::Affinity;
-pub use cpu::{ARCH_SET_CPUID, can_trap_cpuid, comparisons_keep_flags, null_selector_clears_base};
+pub use cpu::{comparisons_keep_flags, null_selector_clears_base};
 pub use descriptor::above_standard;
 pub use error::{Doing, Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
 pub use moment::{Moment, since_1970, with_counter};

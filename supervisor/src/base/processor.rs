@@ -11,8 +11,6 @@ use machine::cpuid;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-use super::cpu::can_trap_cpuid;
-
 /// In place of a processor, where `cpuid` is trapped.
 const TRAPPED: u32 = u32::MAX;
 
@@ -35,7 +33,7 @@ pub fn cpuid_table() -> &'static cpuid::Table {
 fn for_cpuid() -> u32 {
     static CHOSEN: OnceLock<u32> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
-        if can_trap_cpuid() {
+        if cpuid::can_trap() {
             return TRAPPED;
         }
         let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();

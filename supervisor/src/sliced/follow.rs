@@ -303,6 +303,10 @@ impl Sliced<'_> {
             Stop::Started { child, waits } => return self.born(stopped, child, waits),
             stop => (stopped, stop),
         };
+        if let Some(signal) = self.run.master().passes_by(&stop) {
+            self.run.master().thread().renew_interrupt(&stopped)?;
+            return self.run.master().resume(stopped, signal);
+        }
         let (stopped, stop) = self.run.take_back(stopped, stop)?;
         if self.run.master().process().take_lost_record() {
             self.run.fail(no_memory_for_log());

@@ -157,6 +157,11 @@ impl Master {
         self.phase = Phase::Alone;
     }
 
+    /// The signal for which it has stopped in the care of the recorder inside it, if nothing comes of that.
+    pub(super) fn passes_by(&self, stop: &Stop) -> Option<i32> {
+        if self.is_let_go { None } else { master::passes_by(&self.process, &self.thread, stop) }
+    }
+
     /// It goes on, and gets the signal if that isn't 0.
     pub(super) fn resume(&mut self, mut stopped: Stopped, signal: i32) -> Result<(), Failure> {
         if signal == 0 && !self.is_let_go {

@@ -107,8 +107,8 @@ fn renounce(steps: &mut Vec<Step>, passed: Option<Passed>) {
     let prctl = |name, option: i32, value: u64| step(name, libc::SYS_prctl, [option as u64, value, 0, 0, 0, 0], 0);
     steps.push(prctl("die with superpin", libc::PR_SET_PDEATHSIG, libc::SIGKILL as u64));
     steps.push(prctl("allow rdtsc", libc::PR_SET_TSC, libc::PR_TSC_ENABLE as u64));
-    if crate::base::can_trap_cpuid() {
-        steps.push(step("allow cpuid", libc::SYS_arch_prctl, [0x1012, 1, 0, 0, 0, 0], 0));
+    if machine::cpuid::can_trap() {
+        steps.push(step("allow cpuid", libc::SYS_arch_prctl, [machine::cpuid::ARCH_SET_CPUID, 1, 0, 0, 0, 0], 0));
     }
     if passed.is_some() {
         // A process that has changed its user can't be looked at by its like, as slices must be.

@@ -1,9 +1,10 @@
 //! What a translation depends on besides the code that it was made from, as a text.
 
-use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+
+use machine::cpuid;
 
 use super::origins::Identity;
 use crate::base::{Doing, Failure};
@@ -42,19 +43,9 @@ pub fn of_program(common: &str, pid: i32) -> Option<(String, String)> {
 
 /// The processor's model, and what it can do: not what it is doing, nor which of several it is.
 fn processor() -> Vec<u32> {
-    let (basic, model, more) = (__cpuid(0), __cpuid(1), __cpuid_count(7, 0));
-    vec![
-        basic.eax,
-        basic.ebx,
-        basic.ecx,
-        basic.edx,
-        model.eax,
-        model.ecx & !OSXSAVE,
-        model.edx,
-        more.ebx,
-        more.ecx,
-        more.edx,
-    ]
+    let [[a, b, c, d], [signature, _, features, more_features], [_, extended, further, last]] =
+        [(0, 0), (1, 0), (7, 0)].map(|(leaf, subleaf)| cpuid::ask(leaf, subleaf));
+    vec![a, b, c, d, signature, features & !OSXSAVE, more_features, extended, further, last]
 }
 
 /// Whether the kernel uses XSAVE.

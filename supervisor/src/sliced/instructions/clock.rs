@@ -7,12 +7,12 @@
 //! `cpuid`, whose answers depend on the processor it runs on, is trapped in the same way where the CPU can do that. That
 //! setting is undone by exec.
 
-use machine::{Gpr, Memory};
+use machine::{Gpr, Memory, cpuid};
 use syscall_replay::{NondeterministicKind, NondeterministicRecord};
 use tracee::{Remote, Stop, Stopped, TraceError};
 
 use super::counter::Counter;
-use crate::base::{ARCH_SET_CPUID, Failure};
+use crate::base::Failure;
 
 /// The kernel describes the trap as a fault without an address.
 const FROM_KERNEL: i32 = libc::SI_KERNEL;
@@ -163,12 +163,12 @@ impl Tsc {
 }
 
 /// The calls that make clock readings and `cpuid` trap (true), or leave the app what it wants. The last one may fail, see
-/// [`crate::base::can_trap_cpuid`].
+/// [`machine::cpuid::can_trap`].
 fn settings(trapped: bool, mode: TscMode) -> [(i64, [u64; 2]); 2] {
     let clock = if trapped { TscMode::Faults } else { mode } as i32;
     [
         (libc::SYS_prctl, [libc::PR_SET_TSC as u64, clock as u64]),
-        (libc::SYS_arch_prctl, [ARCH_SET_CPUID, u64::from(!trapped)]),
+        (libc::SYS_arch_prctl, [cpuid::ARCH_SET_CPUID, u64::from(!trapped)]),
     ]
 }
 
@@ -236,8 +236,7 @@ fn execute(
     counter: &Counter,
 ) -> NondeterministicRecord {
     if instruction == ClockInstruction::Cpuid {
-        let answer = std::arch::x86_64::__cpuid_count(app.get(Gpr::Rax) as u32, app.get(Gpr::Rcx) as u32);
-        let [rax, rbx, rcx, rdx] = [answer.eax, answer.ebx, answer.ecx, answer.edx].map(u64::from);
+        let [rax, rbx, rcx, rdx] = cpuid::ask(app.get(Gpr::Rax) as u32, app.get(Gpr::Rcx) as u32).map(u64::from);
         return NondeterministicRecord { kind: NondeterministicKind::Cpuid, pc, rax, rdx, rcx, rbx };
     }
     let (ticks, processor) = counter.read();

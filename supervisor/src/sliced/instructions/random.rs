@@ -10,7 +10,6 @@
 //! The search can't be complete: code that the app generates isn't searched. A slice that
 //! comes to such an instruction without a record says so and the run fails: it never goes on with another value.
 
-use std::arch::x86_64::__cpuid_count;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -18,7 +17,7 @@ use std::os::unix::fs::FileExt;
 
 use isa::Instruction;
 use machine::mapping::{self, Answer, Mapping};
-use machine::{AppPc, Gpr, Memory, PAGE};
+use machine::{AppPc, Gpr, Memory, PAGE, cpuid};
 use memchr::memmem;
 use syscall_replay::RandomRecord;
 use tracee::{Stopped, TraceError};
@@ -223,11 +222,10 @@ pub fn execute(process: Stopped) -> Result<(Stopped, Option<RandomRecord>), Trac
 /// Length and result register, if `code` starts with such an instruction that this processor has.
 fn decode(code: &[u8], pc: u64) -> Option<(u64, Gpr)> {
     let instruction = Instruction::decode(code, AppPc(pc)).ok()?;
-    let leaf_7 = || __cpuid_count(7, 0);
     let is_there = match instruction.unrepeatable()? {
-        "rdrand" => __cpuid_count(1, 0).ecx >> 30 & 1,
-        "rdseed" => leaf_7().ebx >> 18 & 1,
-        "rdpid" => leaf_7().ecx >> 22 & 1,
+        "rdrand" => cpuid::ask(1, 0)[2] >> 30 & 1,
+        "rdseed" => cpuid::ask(7, 0)[1] >> 18 & 1,
+        "rdpid" => cpuid::ask(7, 0)[2] >> 22 & 1,
         _ => 0,
     };
     let written = instruction.usage().gpr_written;
@@ -357,7 +355,7 @@ mod tests {
     }
 
     fn has_rdrand() -> bool {
-        __cpuid_count(1, 0).ecx >> 30 & 1 != 0
+        cpuid::ask(1, 0)[2] >> 30 & 1 != 0
     }
 
     #[test]

@@ -32,5 +32,5 @@ pub(in crate::sliced) use calls::exit_alone;
 pub(in crate::sliced) use deliveries::{enter_handler, frame_elsewhere};
 pub use process::Process;
 pub use stops::{Leave, handle, leave};
-pub use take_back::take_back;
+pub use take_back::{passes_by, take_back};
 pub use thread::Thread;

@@ -358,7 +358,11 @@ impl Process {
         let slot = slice.slot();
         let room =
             Room { records: slice.left(), bytes: slice.bytes_left(), run: slot.run_memory(), slot: slot.index() };
-        let terms = Terms { changes: self.unseen_changes(), is_bare: self.memory.has_other_writers() };
+        let terms = Terms {
+            changes: self.unseen_changes(),
+            is_bare: self.memory.has_other_writers(),
+            may_poke: !self.memory.is_shared(),
+        };
         self.in_process.arm(stopped, self.prepared.gadget, &room, terms)?;
         if self.in_process.is_armed() {
             // What it writes to a terminal isn't seen.

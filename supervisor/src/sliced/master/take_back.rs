@@ -4,9 +4,19 @@ use tracee::{Stop, Stopped};
 
 use super::process::Process;
 use super::thread::Thread;
+use crate::app::{is_dropped, is_synchronous};
 use crate::base::Failure;
 use crate::sliced::recorder::Came;
 use crate::sliced::slices::Recording;
+
+/// The signal for which an armed master has stopped, if nothing comes of it: it goes on with that as if it hadn't stopped.
+pub fn passes_by(process: &Process, thread: &Thread, stop: &Stop) -> Option<i32> {
+    let Stop::Signal(info) = stop else { return None };
+    let signal = info.si_signo;
+    let can = process.in_process.is_armed() && !is_synchronous(signal, info.si_code);
+    let dispositions = can.then(|| thread.throttle.status().dispositions(signal)).flatten()?;
+    is_dropped(signal, dispositions).then_some(signal)
+}
 
 /// Takes the master back. Gives the stop, if there is anything left of it to be handled.
 ///

@@ -39,6 +39,8 @@ pub struct Terms {
     pub changes: Option<Changes>,
     /// It does nothing else.
     pub is_bare: bool,
+    /// It changes the memory of other processes that the app traces: none is the app's as well.
+    pub may_poke: bool,
 }
 
 /// What the app was seen to do, and what the recorder does of that.
@@ -125,7 +127,7 @@ mod tests {
         let mut protection = Protection::default();
         let terms = |is_bare| {
             let changes = Some(Changes { range: 0x5000..0x7000, forbidden: Changes::CODE });
-            Terms { changes, is_bare }
+            Terms { changes, is_bare, may_poke: false }
         };
         protection.set(terms(true));
         assert!(protection.begin(&[0x7000]) && protection.is_bare());

@@ -13,8 +13,8 @@ use super::protection::Terms;
 use crate::sliced::instructions::Line;
 use crate::sliced::recorder::code::{
     CHANGES_END, CHANGES_FORBIDDEN, CHANGES_START, CLOSED, DATA_AT, DEVICES, ENOUGH_BYTES, FILES, KEPT, KEPT_BITS,
-    LIMIT, MAX_DEVICES, MAX_FILES, NEXT, NS, PER_NS, RECORDS_AT, RECORDS_BYTES, ROOM, SELECTOR, SHARED_BYTES, SOCKETS,
-    STOP, TABLE_AT, TICKS, WAITS, in_master, table,
+    LIMIT, MAX_DEVICES, MAX_FILES, NEXT, NS, PER_NS, RECORDS_AT, RECORDS_BYTES, REQUESTS, ROOM, SELECTOR, SHARED_BYTES,
+    SOCKETS, STOP, TABLE_AT, TICKS, WAITS, in_master, requests, table,
 };
 
 /// Written by the one side only while the other stands still.
@@ -60,13 +60,14 @@ impl Shared {
     }
 
     /// Where the recorder takes calls that change the protection of memory, and whether it takes no others.
-    pub fn set_terms(&self, Terms { changes, is_bare }: &Terms) {
+    pub fn set_terms(&self, Terms { changes, is_bare, may_poke }: &Terms) {
         if self.is_bare.replace(*is_bare) != *is_bare {
             self.write_table();
         }
         let words = changes.as_ref().map_or([u64::MAX, 0, 0], |all| [all.range.start, all.range.end, all.forbidden]);
         let places = [CHANGES_START, CHANGES_END, CHANGES_FORBIDDEN];
         places.into_iter().zip(words).for_each(|(at, word)| self.set(at, word));
+        requests::words(*may_poke).enumerate().for_each(|(n, word)| self.set(REQUESTS + n as u64 * 8, word));
     }
 
     /// The memory as a file.
@@ -219,10 +220,13 @@ mod tests {
         let taken = || [libc::SYS_getpid, libc::SYS_mprotect].map(|number| entry(number) != 0);
         assert_eq!(taken(), [true, true]);
         let changes = Some(Changes { range: 0x1000..0x3000, forbidden: Changes::CODE });
-        shared.set_terms(&Terms { changes, is_bare: true });
+        shared.set_terms(&Terms { changes, is_bare: true, may_poke: true });
         assert_eq!(taken(), [false, true]);
         assert_eq!([CHANGES_START, CHANGES_END].map(|at| shared.get(at)), [0x1000, 0x3000]);
+        let pokes = || shared.get(REQUESTS + 8) as u16;
+        assert_eq!(pokes(), 1);
         shared.set_terms(&Terms::default());
+        assert_eq!(pokes(), 0);
         assert_eq!(taken(), [true, true]);
         assert!(shared.get(CHANGES_START) > shared.get(CHANGES_END));
         shared.set_files([].into_iter());

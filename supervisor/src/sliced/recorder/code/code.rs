@@ -13,24 +13,25 @@ use syscall_replay::effects::HASHED;
 use syscall_replay::hash::{FACTOR, ROTATION, SEED};
 use syscall_replay::log::{NO_SOURCE, NONDETERMINISTIC_BYTES, nondeterministic_head};
 
-use super::border::{enter_assembly, leave_assembly};
-use super::conditions::conditions_assembly;
-use super::descriptors::descriptors_assembly;
 use super::entries::PatchedKind;
-use super::events::{events_assembly, polled_assembly};
 use super::layout::{
-    AFTER, CHANGES_END, CHANGES_FORBIDDEN, CHANGES_START, CLOSED, CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CPU_NODE,
-    CREATES, DEVICES, ENTRY, FILES, FIXED, FLAGS, FOLLOWS, GATHERS, IOCTL, KEPT, KEPT_BITS, LAST_COMMAND, LIMIT,
-    LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE, MESSAGE_FLAGS, MOST_AT_ONCE, MOST_BYTES, MOST_EVENTS, MOST_PATH,
+    AFTER, CHANGES_END, CHANGES_FORBIDDEN, CHANGES_START, CHILDREN, CLOSED, CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS,
+    CPU_NODE, CREATES, DEVICES, ENTRY, FILES, FIXED, FLAGS, FOLLOWS, GATHERS, IOCTL, KEPT, KEPT_BITS, LAST_COMMAND,
+    LIMIT, LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE, MESSAGE_FLAGS, MOST_AT_ONCE, MOST_BYTES, MOST_EVENTS, MOST_PATH,
     MOST_PIECES, MOST_POLLED, MOST_RANDOM, MOST_RECEIVED, MOST_RECORD, NEEDS_FILE, NEXT, NS, NULL_DEVICE, OPENS,
-    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, PEEKS, PER_NS, POLLED, POLLS, PROTECTS, R10, R11, RANDOM, RAX, RBX,
-    RCX, RDI, RDX, READING, READS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH, SECOND_IS_NULL, SOCKETS, STACK_END,
-    STATUS, STOP, TABLE_AT, TABLE_LEN, TERMINALS, TERMINALS_MASK, TICKS, TWO_PATHS, WAITS, WRITES, ZERO_DEVICE,
+    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, PER_NS, POLLED, POLLS, PROTECTS, R10, R11, RANDOM, RAX, RBX, RCX, RDI,
+    RDX, READING, READS, REQUESTS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH, SECOND_IS_NULL, SOCKETS, STACK_END,
+    STATUS, STOP, TABLE_AT, TABLE_LEN, TERMINALS, TERMINALS_MASK, TICKS, TRACES, TWO_PATHS, WAITS, WRITES, ZERO_DEVICE,
 };
-use super::outputs::outputs_assembly;
-use super::paths::{opens_assembly, paths_assembly};
-use super::readings::readings_assembly;
-use super::sockets::sockets_assembly;
+use super::parts::border::{enter_assembly, leave_assembly};
+use super::parts::conditions::conditions_assembly;
+use super::parts::descriptors::descriptors_assembly;
+use super::parts::events::{events_assembly, polled_assembly};
+use super::parts::outputs::outputs_assembly;
+use super::parts::paths::{opens_assembly, paths_assembly};
+use super::parts::readings::readings_assembly;
+use super::parts::sockets::sockets_assembly;
+use super::requests;
 use crate::sliced::instructions::{CLOCK, FRACTION};
 
 global_asm!(
@@ -309,9 +310,13 @@ global_asm!(
     F_GETFL = const libc::F_GETFL,
     GATHERS = const GATHERS,
     MASKS = const MASKS,
-    PEEKS = const PEEKS,
-    PEEKTEXT = const libc::PTRACE_PEEKTEXT,
-    PEEKUSER = const libc::PTRACE_PEEKUSER,
+    TRACES = const TRACES,
+    CHILDREN = const CHILDREN,
+    REQUESTS = const REQUESTS,
+    LATER_AT = const requests::LATER_AT,
+    LATER_REQUESTS = const requests::LATER_REQUESTS,
+    MOST_LATER = const requests::MOST_LATER,
+    UP_TO_RESULT = const requests::UP_TO_RESULT - 1,
     MOST_PIECES = const MOST_PIECES,
     SCRATCH = const SCRATCH,
     MESSAGE = const MESSAGE,

@@ -80,6 +80,8 @@ pub const WAITS: u64 = DATA_AT + 0x480;
 pub const SOCKETS: u64 = DATA_AT + 0x980;
 /// The list that `poll` gets.
 pub const POLLED: u64 = DATA_AT + 0x700;
+/// What is done with each request of `ptrace` ([`super::requests`]).
+pub const REQUESTS: u64 = DATA_AT + 0xa00;
 /// What is written to such a one in one go: more may be written in part when an interrupt comes.
 pub const MOST_AT_ONCE: u64 = 4096;
 /// Descriptors that have a bit.
@@ -151,8 +153,10 @@ pub const CLOSES_SECOND: u32 = 40;
 pub const CREATES: u32 = 41;
 /// See [`MASKS`]. Changes the protection of memory, and slices make it again: only of the memory from [`CHANGES_START`] on.
 pub const PROTECTS: u32 = 42;
-/// See [`MASKS`]. Asks for a word of another process: only that of `ptrace`.
-pub const PEEKS: u32 = 43;
+/// See [`MASKS`]. `ptrace`: only the requests of [`REQUESTS`].
+pub const TRACES: u32 = 43;
+/// See [`MASKS`]. Waits for a child: only if its use of resources isn't asked for.
+pub const CHILDREN: u32 = 44;
 /// Pieces of what is written by one call.
 pub const MOST_PIECES: u64 = 16;
 /// So many random bytes are never broken off.
@@ -189,7 +193,8 @@ pub const fn in_master(offset: u64) -> u64 {
     RECORDER.start + offset
 }
 
-const _: () = assert!(POLLED + MOST_POLLED * 8 <= SOCKETS && SOCKETS + MAX_FILES / 8 < STACK_END - 0x100);
+const _: () = assert!(POLLED + MOST_POLLED * 8 <= SOCKETS && SOCKETS + MAX_FILES / 8 <= REQUESTS);
+const _: () = assert!(REQUESTS + super::requests::BYTES < STACK_END - 0x100);
 const _: () = assert!(KEPT_BITS.is_power_of_two() && KEPT + KEPT_BITS / 8 < STACK_END);
 const _: () = assert!(CODE_END <= DATA_AT && SCRATCH + HASHED as u64 <= RECORDS_AT);
 const _: () = assert!(ENOUGH_BYTES + MOST_BYTES + MOST_RECORD <= RECORDS_BYTES);

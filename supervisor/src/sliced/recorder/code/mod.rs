@@ -5,23 +5,17 @@
 //!                                         └─ anything unusual: stop before the call
 //! ```
 //!
-//! * `layout`: offsets of all that both sides know. `table`: what is done with each system call.
-//! * `code`: the main line. `border`, `conditions`, `paths`, `descriptors`, `events`, `outputs`, `sockets`, `readings`: its parts.
+//! * `layout`: offsets of all that both sides know. `table`: what is done with each system call. `requests`: with those of `ptrace`.
+//! * `code`: the main line. `parts`: what else there is.
 //! * `labels`: where in it what is. `entries`: where it is entered, and the stubs that lead there.
 
-mod border;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
 mod code;
-mod conditions;
-mod descriptors;
 pub mod entries;
-mod events;
 pub mod labels;
 pub mod layout;
-mod outputs;
-mod paths;
-mod readings;
-mod sockets;
+mod parts;
+pub mod requests;
 pub mod table;
 
 pub use entries::PatchedKind;
@@ -29,7 +23,8 @@ pub use labels::Labels;
 pub use layout::{
     AFTER, CHANGES_END, CHANGES_FORBIDDEN, CHANGES_START, CLOSED, CODE_AT, CODE_END, DATA_AT, DEVICES, ENOUGH_BYTES,
     FILES, FLAGS, KEPT, KEPT_BITS, LIMIT, MAX_DEVICES, MAX_FILES, MAX_SITES, MAY_BE_IGNORED, MOST_BYTES, MOST_RECORD,
-    NEEDED_SIGNALS, NEXT, NS, PER_NS, R10, R11, RBX, RCX, RDI, RDX, RECORDS_AT, RECORDS_BYTES, RESULT, ROOM, RSI, RSP,
-    SELECTOR, SHARED_BYTES, SOCKETS, STACK_END, STOP, STUB_BYTES, STUBS_AT, TABLE_AT, TICKS, WAITS, in_master,
+    NEEDED_SIGNALS, NEXT, NS, PER_NS, R10, R11, RBX, RCX, RDI, RDX, RECORDS_AT, RECORDS_BYTES, REQUESTS, RESULT, ROOM,
+    RSI, RSP, SELECTOR, SHARED_BYTES, SOCKETS, STACK_END, STOP, STUB_BYTES, STUBS_AT, TABLE_AT, TICKS, WAITS,
+    in_master,
 };
 pub(in crate::sliced::recorder) use layout::{NULL_DEVICE, TERMINALS, TERMINALS_MASK, ZERO_DEVICE};

@@ -3,17 +3,16 @@
 //! Those that never wait for long, or are made again by the kernel if something breaks them off, so that nobody sees that an
 //! interrupt came, and of which nobody but the log needs to know. What they mean for descriptors is told ([`crate::sliced::recorder::shared::Shared::closed`]).
 
-use std::ops::RangeInclusive;
-
 use syscall_replay::log::{REMAP, SYSCALL};
 use syscall_replay::table::{Class, In, Len, Out, Row, row};
 
 use super::layout::{
-    CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CREATES, FIXED, GATHERS, IOCTL, LAST_COMMAND, LOCK_COMMAND, MASKS,
-    MESSAGE, MESSAGE_FLAGS, MOST_BYTES, MOST_EVENTS, MOST_PIECES, MOST_POLLED, MOST_RANDOM, NEEDS_FILE, OPENS,
-    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, PEEKS, POLLS, PROTECTS, RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL,
-    TABLE_LEN, TWO_PATHS, WRITES,
+    CHILDREN, CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CREATES, FIXED, GATHERS, IOCTL, LAST_COMMAND, LOCK_COMMAND,
+    MASKS, MESSAGE, MESSAGE_FLAGS, MOST_BYTES, MOST_EVENTS, MOST_PIECES, MOST_POLLED, MOST_RANDOM, NEEDS_FILE, OPENS,
+    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLS, PROTECTS, RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL,
+    TABLE_LEN, TRACES, TWO_PATHS, WRITES,
 };
+use super::requests;
 
 /// Calls that never wait, whatever their arguments.
 const ALWAYS: &[i64] = &[
@@ -139,9 +138,6 @@ const POLLING: &[i64] = &[libc::SYS_poll, libc::SYS_epoll_wait, libc::SYS_epoll_
 /// The one that slices make again.
 pub const PROTECT: u64 = libc::SYS_mprotect as u64;
 
-/// Requests of `ptrace` that give a word.
-const PEEKING: RangeInclusive<u64> = libc::PTRACE_PEEKTEXT as u64..=libc::PTRACE_PEEKUSER as u64;
-
 /// Whether the recorder knows the call.
 pub fn is_known(number: u64) -> bool {
     entry(number)[0] != 0
@@ -171,7 +167,8 @@ fn meets_conditions(effects: u64, args: &[u64; 6]) -> bool {
         protects if protects & 1 << PROTECTS != 0 => true,
         random if random & 1 << RANDOM != 0 => args[1] <= MOST_RANDOM,
         gathers if gathers & 1 << GATHERS != 0 => args[2] <= MOST_PIECES,
-        peeks if peeks & 1 << PEEKS != 0 => PEEKING.contains(&args[0]),
+        traces if traces & 1 << TRACES != 0 => requests::is_taken(args[0]),
+        waits if waits & 1 << CHILDREN != 0 => args[3] == 0,
         _ => args[1] & FUTEX_COMMAND == libc::FUTEX_WAKE as u64,
     }
 }
@@ -202,7 +199,8 @@ fn entry(number: u64) -> [u64; 2] {
         libc::SYS_rt_sigprocmask => 1 << CONDITIONS | 1 << MASKS,
         libc::SYS_getrandom => 1 << CONDITIONS | 1 << RANDOM,
         libc::SYS_futex => 1 << CONDITIONS,
-        libc::SYS_ptrace => 1 << CONDITIONS | 1 << PEEKS,
+        libc::SYS_ptrace => 1 << CONDITIONS | 1 << TRACES,
+        libc::SYS_wait4 => 1 << CONDITIONS | 1 << CHILDREN,
         known if POLLING.contains(&known) => POLLS,
         known if ALWAYS.contains(&known) || ON_PATHS.contains(&known) => 0,
         _ => return [0; 2],
@@ -217,7 +215,7 @@ fn entry(number: u64) -> [u64; 2] {
 fn effects(row: &Row) -> Option<u64> {
     let fixed = |at: u8, len: u32| FIXED | u64::from(len) << 16 | u64::from(at) << OUTPUT;
     let written = match (row.outputs, row.always) {
-        // Of those that are taken.
+        // The request says how many.
         ([], _) if row.number as i64 == libc::SYS_ptrace => fixed(3, 8),
         ([], _) => 0,
         ([Out::Bytes(at, Len::ResultUpTo(most))], false) => {
@@ -228,6 +226,10 @@ fn effects(row: &Row) -> Option<u64> {
         ([Out::Bytes(2, Len::Arg(3))], false) if row.number as i64 == libc::SYS_rt_sigprocmask => fixed(2, 8),
         ([Out::Bytes(at, Len::Fixed(len))], false) => fixed(*at, *len),
         ([Out::Bytes(0, Len::Fixed(len)), Out::Bytes(1, _)], false) => fixed(0, *len) | SECOND_IS_NULL,
+        // The other is null.
+        ([Out::Bytes(1, Len::Fixed(len)), Out::Bytes(3, _)], false) if row.number as i64 == libc::SYS_wait4 => {
+            fixed(1, *len)
+        }
         ([Out::Bytes(0, Len::ArgTimes(1, 8))], true) => 0,
         ([Out::Bytes(1, Len::ResultTimesUpTo(12, 2))], false) => 1 << OUTPUT,
         _ => return None,
@@ -250,7 +252,8 @@ mod tests {
 
     #[test]
     fn every_listed_call_is_taken() {
-        const CONDITIONAL: &[i64] = &[libc::SYS_rt_sigprocmask, libc::SYS_getrandom, libc::SYS_futex, libc::SYS_ptrace];
+        const CONDITIONAL: &[i64] =
+            &[libc::SYS_rt_sigprocmask, libc::SYS_getrandom, libc::SYS_futex, libc::SYS_ptrace, libc::SYS_wait4];
         let others =
             &[libc::SYS_close, libc::SYS_dup2, libc::SYS_dup3, libc::SYS_creat, libc::SYS_fcntl, libc::SYS_ioctl];
         for number in ALWAYS
@@ -312,11 +315,8 @@ mod tests {
     #[test]
     fn the_known_requests_write_what_the_code_takes_them_to_write() {
         let here = machine::Here::new();
-        for request in 0..5 {
-            let args = [request, 1, 0, 8, 0, 0];
-            let rule = syscall_replay::table::lookup(libc::SYS_ptrace as u64, &args, &here);
-            assert_eq!(is_taken(libc::SYS_ptrace as u64, &args), rule.outputs == [Out::Bytes(3, Len::Fixed(8))]);
-        }
+        let waits = |usage| is_taken(libc::SYS_wait4 as u64, &[0, 1, 0, usage, 0, 0]);
+        assert!(waits(0) && !waits(1));
         for (request, len) in [(libc::TCGETS, 36), (libc::TIOCGWINSZ, 8), (libc::FIONREAD, 4)] {
             let rule = syscall_replay::table::lookup(libc::SYS_ioctl as u64, &[0, request, 0, 0, 0, 0], &here);
             assert!(matches!(rule.outputs, [Out::Bytes(2, Len::Fixed(n))] if *n == len), "{request:#x}");

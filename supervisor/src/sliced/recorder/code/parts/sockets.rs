@@ -1,4 +1,4 @@
-//! The part of the recorder's code ([`super::code`]) that deals with sockets.
+//! The part of the recorder's code ([`super::super::code`]) that deals with sockets.
 //!
 //! Whether a call would wait is asked first, by `poll`; if so, and it is one that waits, the control process makes it. What is
 //! sent must be little enough to go at once wherever something goes, for it would be broken off in its middle otherwise.

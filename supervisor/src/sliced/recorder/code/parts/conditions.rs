@@ -1,6 +1,6 @@
-//! The part of the recorder's code ([`super::code`]) that looks at conditions which few calls have.
+//! The part of the recorder's code ([`super::super::code`]) that looks at conditions which few calls have.
 
-/// Labels 16, 56 to 59 and 66 to 69, where memory may be read that isn't there: back to 8 if the call may be made, or on to 45.
+/// Labels 16, 18, 23, 56 to 59, 66 to 69 and 71, where memory may be read that isn't there: back to 8 if the call may be made, or on to 45.
 macro_rules! conditions_assembly {
     () => {
         concat!(
@@ -23,11 +23,23 @@ macro_rules! conditions_assembly {
             "cmp rsi, {MOST_RANDOM}\n",
             "jbe 8b\n",
             "jmp 90f\n",
-            "58: bt rcx, {PEEKS}\n",
+            "58: bt rcx, {TRACES}\n",
+            "jnc 18f\n",
+            "mov rax, rdi\n",
+            "cmp rax, {LATER_AT}\n",
+            "jb 23f\n",
+            "sub rax, {LATER_REQUESTS}\n",
+            "cmp rax, {MOST_LATER}\n",
+            "ja 90f\n",
+            "add rax, {LATER_AT}\n",
+            "23: lea rdx, [rip + superpin_recorder_start + {REQUESTS}]\n",
+            "cmp word ptr [rdx + rax * 2], 0\n",
+            "jne 8b\n",
+            "jmp 90f\n",
+            "18: bt rcx, {CHILDREN}\n",
             "jnc 71f\n",
-            "lea rax, [rdi - {PEEKTEXT}]\n",
-            "cmp rax, {PEEKUSER} - {PEEKTEXT}\n",
-            "jbe 8b\n",
+            "test r10, r10\n",
+            "jz 8b\n",
             "jmp 90f\n",
             "71: mov eax, esi\n",
             "and eax, 0x7f\n",

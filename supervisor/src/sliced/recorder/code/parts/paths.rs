@@ -1,4 +1,4 @@
-//! The parts of the recorder's code ([`super::code`]) that look at paths.
+//! The parts of the recorder's code ([`super::super::code`]) that look at paths.
 
 /// Labels 41 to 43: a path's address goes to rsi and its length to rcx, for 45, which hashes it. It may not be there.
 macro_rules! paths_assembly {

@@ -1,4 +1,4 @@
-//! The part of the recorder's code ([`super::code`]) that reads the time stamp counter, which it computes ([`crate::sliced::instructions`]).
+//! The part of the recorder's code ([`super::super::code`]) that reads the time stamp counter, which it computes ([`crate::sliced::instructions`]).
 
 /// Labels 70 to 74. Nothing waits there: whoever is to stop goes on to the record's end. All registers and flags are then as the instruction
 /// leaves them.

@@ -1,4 +1,4 @@
-//! The part of the recorder's code ([`super::code`]) that deals with requests of `ioctl` and with calls that wait for events.
+//! The part of the recorder's code ([`super::super::code`]) that deals with requests of `ioctl` and with calls that wait for events.
 //!
 //! The latter are made with a timeout of 0. If they fail, or nothing is there and they were to wait, that has left no trace, and the control process
 //! makes the call as it is. So none of them waits inside the master.

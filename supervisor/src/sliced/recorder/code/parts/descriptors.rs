@@ -1,4 +1,4 @@
-//! The part of the recorder's code ([`super::code`]) that looks at the descriptor that a call is about.
+//! The part of the recorder's code ([`super::super::code`]) that looks at the descriptor that a call is about.
 
 /// Labels 29 to 35: the descriptor is in rdi, the entry's second word in rcx. Back to 2, or on to 61 if it is a socket.
 macro_rules! descriptors_assembly {

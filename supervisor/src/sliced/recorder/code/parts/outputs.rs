@@ -1,6 +1,6 @@
-//! The part of the recorder's code ([`super::code`]) that copies what a call has written to its record.
+//! The part of the recorder's code ([`super::super::code`]) that copies what a call has written to its record.
 
-/// Labels 10 to 15, 17: behind the call, its result in rax, the entry's second word in ecx, the record's end in r11. On to 60, with the end behind the bytes.
+/// Labels 9 to 15, 17, 19, 22, 24: behind the call, its result in rax, the entry's second word in ecx, the record's end in r11. On to 60, with the end behind the bytes.
 ///
 /// 12 is where those come who know the place (rsi) and the number (ecx, rcx) of the bytes.
 macro_rules! outputs_assembly {
@@ -23,8 +23,31 @@ macro_rules! outputs_assembly {
             "mov rsi, [rbx + rdx * 8 + 32]\n",
             "test ecx, {READS}\n",
             "jnz 11f\n",
-            "shr ecx, 16\n",
+            "bt rcx, {CONDITIONS}\n",
+            "jc 19f\n",
+            "9: shr ecx, 16\n",
             "jmp 12f\n",
+            // Some requests write nothing, some more than a word; and there may be no child to tell of.
+            "19: bt rcx, {TRACES}\n",
+            "jc 22f\n",
+            "bt rcx, {CHILDREN}\n",
+            "jnc 9b\n",
+            "test eax, eax\n",
+            "jz 60f\n",
+            "jmp 9b\n",
+            "22: mov rdx, [rbx + 32]\n",
+            "cmp rdx, {LATER_AT}\n",
+            "jb 24f\n",
+            "sub rdx, {LATER_REQUESTS} - {LATER_AT}\n",
+            "24: lea rdi, [rip + superpin_recorder_start + {REQUESTS}]\n",
+            "movzx ecx, word ptr [rdi + rdx * 2]\n",
+            "dec ecx\n",
+            "jz 60f\n",
+            "cmp ecx, {UP_TO_RESULT}\n",
+            "jne 12f\n",
+            "mov rcx, [rbx + 48]\n",
+            "cmp rax, rcx\n",
+            "cmovb rcx, rax\n",
             "11: shr rcx, {ROOM_ARGUMENT}\n",
             "and ecx, 7\n",
             "mov rcx, [rbx + rcx * 8 + 32]\n",

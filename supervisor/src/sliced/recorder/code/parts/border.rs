@@ -1,4 +1,4 @@
-//! How the recorder's code ([`super::code`]) is entered and left, whatever it is to carry out.
+//! How the recorder's code ([`super::super::code`]) is entered and left, whatever it is to carry out.
 
 /// A stub has stored rcx, and put the address after the site there. The app's registers are kept, and the request to stop is looked at: `jne` is to follow.
 macro_rules! enter_assembly {
