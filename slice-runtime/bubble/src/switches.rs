@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use machine::cpuid;
+
 /// An optimisation. The explanations say what is done instead when it is off.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,10 +205,9 @@ impl Off {
 
 /// Whether `pext` is microcode: on AMD's processors before Zen 3.
 fn has_slow_extract() -> bool {
-    use std::arch::x86_64::__cpuid;
-    let (name, version) = (__cpuid(0), __cpuid(1).eax);
+    let ([_, first, third, second], [version, ..]) = (cpuid::ask(0, 0), cpuid::ask(1, 0));
     let family = (version >> 8 & 15) + (version >> 20 & 255);
-    (name.ebx, name.edx, name.ecx) == (0x6874_7541, 0x6974_6e65, 0x444d_4163) && family < 0x19
+    [first, second, third] == [0x6874_7541, 0x6974_6e65, 0x444d_4163] && family < 0x19
 }
 
 #[cfg(test)]

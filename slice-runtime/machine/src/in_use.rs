@@ -5,16 +5,16 @@
 //! somebody else.
 
 use std::arch::asm;
-use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::sync::OnceLock;
 
-use crate::{XState, component};
+use crate::{XState, component, cpuid};
 
 /// Whether XGETBV tells what is in use.
 fn tells() -> bool {
     const OSXSAVE: u32 = 1 << 27;
     const XGETBV1: u32 = 1 << 2;
-    __cpuid(1).ecx & OSXSAVE != 0 && __cpuid(0).eax >= 0xd && __cpuid_count(0xd, 1).eax & XGETBV1 != 0
+    let ([last, ..], [_, _, features, _]) = (cpuid::ask(0, 0), cpuid::ask(1, 0));
+    features & OSXSAVE != 0 && last >= 0xd && cpuid::ask(0xd, 1)[0] & XGETBV1 != 0
 }
 
 /// Whether XRSTOR takes registers that were loaded with zeros out of use, on this processor.

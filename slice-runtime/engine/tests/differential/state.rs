@@ -1,6 +1,5 @@
 //! The processor state of a random program, and what of it must be the same.
 
-use std::arch::x86_64::__cpuid_count;
 use std::sync::OnceLock;
 
 use isa::random::Rng;
@@ -26,8 +25,8 @@ fn parts() -> &'static [Part] {
 fn find_parts() -> Vec<Part> {
     let names = [(2, "ymm upper"), (5, "k"), (6, "zmm0-15 upper"), (7, "zmm16-31")];
     let find = |(number, name): (u32, &'static str)| {
-        let leaf = __cpuid_count(0xd, number);
-        (leaf.eax != 0).then_some(Part { bit: 1 << number, name, at: leaf.ebx as usize, len: leaf.eax as usize })
+        let [len, at, ..] = machine::cpuid::ask(0xd, number);
+        (len != 0).then_some(Part { bit: 1 << number, name, at: at as usize, len: len as usize })
     };
     names.into_iter().filter_map(find).collect()
 }

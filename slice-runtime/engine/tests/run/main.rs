@@ -286,7 +286,7 @@ fn who_replays_is_told_what_the_app_was() {
         assert_eq!(translated(replays, xcr, number, |_| {}).0, elsewhere);
     }
     // Which registers are in use is the app's own state. All processors with more than XCR0 can tell.
-    if std::arch::x86_64::__cpuid_count(0xd, 1).eax & 1 << 2 != 0 {
+    if machine::cpuid::ask(0xd, 1)[0] & 1 << 2 != 0 {
         assert_eq!(translated(replays, xcr, 1, |_| {}).0 & !xcr(0), 0);
     }
 }
