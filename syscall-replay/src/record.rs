@@ -42,6 +42,11 @@ impl PendingCall {
         effects::written(&self.rule, &self.args, result, self.entry, memory)
     }
 
+    /// Where the call may write, when it is about to be made.
+    pub fn writable(&self, memory: &dyn Memory) -> Vec<Range> {
+        effects::writable(&self.rule, &self.args, memory)
+    }
+
     /// What was noted at its entry to know at its exit where it has written: see [`Entry::room`].
     pub fn room(&self) -> u64 {
         self.entry.room()

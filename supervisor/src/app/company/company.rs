@@ -166,9 +166,9 @@ impl Company {
     /// The process is back from a call.
     pub fn comes_back(&self, pid: i32) {
         self.ends(pid, false);
-        if let Some(mut family) = self.family()
-            && family.writers.remove(&pid)
-        {
+        let Some(mut family) = self.family() else { return };
+        family.members.get(&pid).into_iter().for_each(|member| member.rests(false));
+        if family.writers.remove(&pid) {
             family.all_are_unsure();
         }
     }
@@ -186,14 +186,27 @@ impl Company {
             .is_some_and(|family| family.is_complete() && family.members.get(&pid).is_some_and(|member| member.is_all))
     }
 
-    /// Takes what the process has stored, for the others, before it makes a call that may change who has what mapped. `ends`: it has nothing any more if that succeeds.
-    pub fn take_own(&self, pid: i32, ends: bool) {
+    /// Takes what the process has stored, for the others, before it makes a call that may change who has what mapped. `ends`: it has nothing any more if that succeeds. `within`:
+    /// where it changes something, if that is known.
+    pub fn take_own(&self, pid: i32, ends: bool, within: Option<&[Range<u64>]>) {
         if let Some(mut family) = self.family() {
             family.look_for_others(None);
             if !ends {
                 family.segments.is_moved();
             }
-            family.take(pid, Which::All);
+            match within {
+                Some(places) => places.iter().for_each(|at| family.take(pid, Which::Within([at.start, at.end]))),
+                None => family.take(pid, Which::All),
+            }
+        }
+    }
+
+    /// The process, which has one thread, is about to make a call that stores nothing but in these ranges.
+    pub fn begins_call(&self, pid: i32, stores: &[Range<u64>]) {
+        if let Some(family) = self.family()
+            && let Some(member) = family.members.get(&pid)
+        {
+            member.rests(!stores.iter().any(|range| member.has_shared_in(range)));
         }
     }
 

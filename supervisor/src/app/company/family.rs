@@ -14,7 +14,7 @@ use super::copies::Copies;
 use super::files::Files;
 use super::member::{Member, Which};
 use super::segments::{Attachments, Segments, Who, has_same_numbers};
-use super::views::View;
+use super::views::{Page, View};
 use crate::app::mappings::{Mapping, can_change, mappings};
 
 /// Bytes of memory that a process may have in common with others: to look at the page tables of more takes too long.
@@ -120,14 +120,18 @@ impl Family {
         let taken = member.take_written(which);
         // Of what is gone nothing can be asked.
         self.is_broken |= taken.is_err() && !member.is_done;
-        let stored = taken.unwrap_or_default();
+        self.is_news(pid, &taken.unwrap_or_default());
+    }
+
+    /// A member has stored to these pages.
+    fn is_news(&mut self, pid: i32, stored: &[Page]) {
         stored.iter().for_each(|page| self.copies.lack(page));
         for (_, other) in self.members.iter_mut().filter(|(other, _)| **other != pid) {
             other.news.extend(stored.iter().cloned());
         }
     }
 
-    /// Marks what the member has mapped by now. `anew`: where it may have mapped the same once more, which isn't marked then.
+    /// Marks what the member has mapped by now. `anew`: where it may have mapped the same once more, which isn't marked then. Of what was unmapped or is mapped anew, all was taken before.
     pub(super) fn look_again(&mut self, pid: i32, anew: &Range<u64>) {
         let Some(member) = self.members.get_mut(&pid) else { return };
         let (shared, private): (Vec<Mapping>, Vec<Mapping>) = mappings(pid).into_iter().partition(|map| map.is_shared);
@@ -153,9 +157,17 @@ impl Family {
             return;
         }
         let size = views.iter().map(|view| view.place.end - view.place.start).sum::<u64>();
+        // Marks of what stays are set anew where its mapping has another beginning or end.
+        let mut stored = Vec::new();
+        let mut is_taken = true;
+        let is_known =
+            |view: &View| member.views_of(&view.place).iter().any(|known| known.is_like(view) && stays(known));
+        for view in views.iter().filter(|view| !is_known(view)) {
+            is_taken &= member.take_parts(view, anew, &mut stored).is_ok();
+        }
         let mut known: BTreeMap<u64, View> =
             member.take_views().into_iter().filter(stays).map(|view| (view.place.start, view)).collect();
-        let mut is_marked = size <= MOST;
+        let mut is_marked = size <= MOST && is_taken;
         let mark = |(mut view, map): (View, &Mapping)| match known.remove(&view.place.start) {
             Some(before) if before.is_like(&view) => before,
             _ => {
@@ -169,6 +181,7 @@ impl Family {
         member.set_views(views);
         self.turn += 1;
         self.is_broken |= !is_marked;
+        self.is_news(pid, &stored);
         self.keep_copies();
     }
 

@@ -1,5 +1,6 @@
 //! A process that has memory in common with others.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
@@ -14,6 +15,19 @@ pub(super) enum Which {
     Common,
     /// And what they had, or may have when it starts a process.
     All,
+    /// What is mapped there.
+    Within([u64; 2]),
+}
+
+/// Whether a member may store at the moment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rests {
+    /// It executes code of its own, or a call that may store for it.
+    No,
+    /// It is in a call that stores nowhere in the memory, and has stored what wasn't taken yet.
+    Untaken,
+    /// It is in such a call, and all was taken that others have by this [`Family::turn`](super::family::Family).
+    Taken(u64),
 }
 
 /// Where views are, and those where the process can store: those next to each other as one, since each costs a call of the kernel.
@@ -46,6 +60,7 @@ pub(super) struct Member {
     pub(super) is_all: bool,
     /// All other objects that it has mapped.
     pub(super) others: BTreeSet<String>,
+    rests: Cell<Rests>,
     /// Whether it is on its way out, and all that it has stored was taken.
     pub(super) is_done: bool,
     /// Whether others may have stored something unseen.
@@ -66,6 +81,7 @@ impl Member {
             is_all: false,
             others: BTreeSet::new(),
             other_places: Vec::new(),
+            rests: Cell::new(Rests::No),
             is_done: false,
             is_unsure: false,
             news: BTreeSet::new(),
@@ -110,16 +126,48 @@ impl Member {
     /// If something else lies there meanwhile, or the process is gone.
     pub(super) fn take_written(&self, which: Which) -> io::Result<Vec<Page>> {
         let mut stored = Vec::new();
-        let places = if which == Which::All { &self.all } else { &self.common };
+        if which == Which::Common && self.rests.get() == Rests::Taken(self.sorted_at) {
+            return Ok(stored);
+        }
+        let places = if which == Which::Common { &self.common } else { &self.all };
+        let whole = if let Which::Within([start, end]) = which { start..end } else { 0..u64::MAX };
         for place in &places.stored {
-            self.marks.take_written(place, |piece| {
+            let place = place.start.max(whole.start)..place.end.min(whole.end);
+            self.marks.take_written(&place, |piece| {
                 for view in &self.views[self.views_in(&piece)] {
                     let [start, end] = [piece.start.max(view.place.start), piece.end.min(view.place.end)];
                     stored.extend(view.pages(start..end));
                 }
             })?;
         }
+        if which == Which::Common && self.rests.get() != Rests::No {
+            self.rests.set(Rests::Taken(self.sorted_at));
+        }
         Ok(stored)
+    }
+
+    /// Takes what it has stored where what was known before is a part of another mapping by now, but not in `anew`.
+    ///
+    /// # Errors
+    /// If nothing was marked there.
+    pub(super) fn take_parts(&self, now: &View, anew: &Range<u64>, stored: &mut Vec<Page>) -> io::Result<()> {
+        for before in &self.views[self.views_in(&now.place)] {
+            let both = before.place.start.max(now.place.start)..before.place.end.min(now.place.end);
+            if !before.is_stored_to || !before.pages(both.clone()).eq(now.pages(both.clone())) {
+                continue;
+            }
+            for part in [both.start..both.end.min(anew.start), both.start.max(anew.end)..both.end] {
+                if !part.is_empty() {
+                    self.marks.take_written(&part, |piece| stored.extend(before.pages(piece)))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// It begins a call that stores nothing in its shared memory, or ends one.
+    pub(super) fn rests(&self, rests: bool) {
+        self.rests.set(if rests { Rests::Untaken } else { Rests::No });
     }
 
     /// Which pages of what others have as well it has touched since they were last unmapped, or never were.
@@ -136,12 +184,14 @@ impl Member {
 
     /// Places of views of which it has touched anything, and that can be unmapped: those next to each other as one.
     pub(super) fn places_to_unmap(&self) -> Vec<Range<u64>> {
-        let touched = self.touched().unwrap_or_else(|_| self.common.shown.clone());
-        let numbers: BTreeSet<usize> = touched.iter().flat_map(|piece| self.views_in(piece)).collect();
-        let views = numbers
-            .into_iter()
-            .map(|number| &self.views[number])
-            .filter(|view| view.is_common && !view.is_locked.get());
+        let can_be = |view: &&View| view.is_common && !view.is_locked.get();
+        let mut numbers = BTreeSet::new();
+        for place in Places::of(self.views.iter().filter(can_be)).shown {
+            if self.marks.present(&place, |piece| numbers.extend(self.views_in(&piece))).is_err() {
+                numbers.extend(self.views_in(&place));
+            }
+        }
+        let views = numbers.into_iter().map(|number| &self.views[number]).filter(can_be);
         joined(views.map(|view| view.place.clone()).collect())
     }
 

@@ -109,6 +109,9 @@ pub(super) fn entry(
         (Then::Write { .. }, Some(entry)) => Some(call_end(entry, shared)),
         _ => None,
     };
+    if brings_news && plan == Plan::Record(None) && !process.has_threads() {
+        process.memory.common().begins_call(&entered.pending.writable(&stopped));
+    }
     let left_words = (plan == Plan::EndThread).then(|| LeftWords::of(&stopped, thread.identity.cleared()));
     thread.enters(OpenCall {
         pending: entered.pending,

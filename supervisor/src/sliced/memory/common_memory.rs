@@ -108,12 +108,18 @@ impl CommonMemory {
         }
         let ends = matches!(class, Class::Special(Special::Exec | Special::Exit));
         // Before page tables change.
-        self.company.take_own(self.pid, ends);
+        self.company.take_own(self.pid, ends, changed_by(number, args).as_deref());
         self.company.ends(self.pid, ends && !leaves_locks(stopped));
         if number as i64 == libc::SYS_madvise && args[2] as i32 == libc::MADV_REMOVE {
             // It shows to all at once.
             self.company.breaks();
         }
+    }
+
+    /// The process, which has one thread, is about to make a call that is recorded and stores nothing but in these ranges.
+    pub fn begins_call(&self, stores: &[effects::Range]) {
+        let stores: Vec<_> = stores.iter().map(|at| at.address..at.address.saturating_add(at.len)).collect();
+        self.company.begins_call(self.pid, &stores);
     }
 
     /// A call is over.
@@ -269,6 +275,22 @@ impl CommonMemory {
     }
 }
 
+/// Where a call may unmap something, or map it anew ([`mapped_by`]), if that is known.
+fn changed_by(number: u64, args: &[u64; 6]) -> Option<Vec<Range<u64>>> {
+    let at = |start: u64, len: u64| {
+        let end = start.saturating_add(len).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
+        start & !(PAGE - 1)..end
+    };
+    let [first, second, third, _, fifth, _] = *args;
+    Some(match number as i64 {
+        libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_madvise => vec![at(first, second)],
+        // It may be a hint only.
+        libc::SYS_mmap | libc::SYS_remap_file_pages => vec![at(first, second)],
+        libc::SYS_mremap => vec![at(first, second), at(fifth, third)],
+        _ => return None,
+    })
+}
+
 /// Where a call may have mapped something in the place of something else.
 fn mapped_by(number: u64, args: &[u64; 6]) -> Range<u64> {
     let (start, len) = match number as i64 {
@@ -307,6 +329,25 @@ fn few(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_change_what_is_mapped_where_they_say() {
+        let changed = |number: i64, args: [u64; 6]| changed_by(number as u64, &args);
+        assert_eq!(changed(libc::SYS_munmap, [0x5000, 0x1001, 0, 0, 0, 0]), Some(vec![0x5000..0x7000; 1]));
+        assert_eq!(changed(libc::SYS_mmap, [0x5000, 1, 3, 0, 0, 0]), Some(vec![0x5000..0x6000; 1]));
+        let moved = changed(libc::SYS_mremap, [0x5000, 0x1000, 0x2000, 0, 0x9000, 0]);
+        assert_eq!(moved, Some(vec![0x5000..0x6000, 0x9000..0xb000]));
+        assert_eq!(changed(libc::SYS_remap_file_pages, [0x5008, 0x1000, 0, 0, 0, 0]), Some(vec![0x5000..0x7000; 1]));
+        let any = [0x12345, 0x23456, 0x34567, 0, 0x45678, 0];
+        for number in [libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mremap, libc::SYS_remap_file_pages] {
+            let anew = mapped_by(number as u64, &any);
+            let is_within = |place: &Range<u64>| place.start <= anew.start && anew.end <= place.end;
+            assert!(anew.is_empty() || changed(number, any).unwrap().iter().any(is_within), "{number}");
+        }
+        for number in [libc::SYS_shmat, libc::SYS_shmdt, libc::SYS_brk, libc::SYS_fork, libc::SYS_execve] {
+            assert_eq!(changed(number, [0; 6]), None);
+        }
+    }
 
     #[test]
     fn ranges_that_are_near_are_told_as_one() {
