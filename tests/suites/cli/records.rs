@@ -75,6 +75,15 @@ fn words_are_asked_for_inside_the_app() {
     assert!(inside > 0.9 * all && all > 10000.0, "{}", counted.report);
 }
 
+/// A child's calls are followed as strace does it, and what each stop asks for needs none: nor do waiting, and SIGCHLD, of which nothing comes.
+#[test]
+fn calls_are_traced_inside_the_app() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("calls_traced").job(100)).unwrap();
+    let names = ["records_in_process", "records", "master_stops"];
+    let [inside, all, stops] = names.map(|name| counted.statistic(name).unwrap());
+    assert!(inside > 0.9 * all && all > 20000.0 && stops < 0.2 * all, "{}", counted.report);
+}
+
 /// What a debugger asks for is recorded: of some 400 calls only those end a slice that make a process.
 #[test]
 fn debugging_does_not_end_slices() {
