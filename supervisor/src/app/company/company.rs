@@ -278,7 +278,7 @@ impl Company {
             family.copies.is_lost(object);
             return None;
         }
-        family.copies.begin(object, part)
+        family.copies.begin(object, part).filter(|_| family.expected.is_empty())
     }
 
     /// All that is to be copied was read, for a copy of the process which still has what the process has.
