@@ -1,6 +1,6 @@
 //! The part of the recorder's code ([`super::super::code`]) that copies what a call has written to its record.
 
-/// Labels 9 to 15, 17, 19, 22, 24: behind the call, its result in rax, the entry's second word in ecx, the record's end in r11. On to 60, with the end behind the bytes.
+/// Labels 9 to 15, 17, 19, 22, 24, 25: behind the call, its result in rax, the entry's second word in ecx, the record's end in r11. On to 60, with the end behind the bytes.
 ///
 /// 12 is where those come who know the place (rsi) and the number (ecx, rcx) of the bytes.
 macro_rules! outputs_assembly {
@@ -8,9 +8,13 @@ macro_rules! outputs_assembly {
         concat!(
             "10: test ecx, {ANY_BYTES}\n",
             "jz 17f\n",
-            // It may have written some bytes up to where it couldn't.
+            // It may have written some bytes up to where it couldn't. A child that was waited for is gone all the same.
             "cmp rax, -{EFAULT}\n",
-            "je 90f\n",
+            "jne 25f\n",
+            "bt rcx, {CHILDREN}\n",
+            "jc 60f\n",
+            "jmp 90f\n",
+            "25:\n",
             "test ecx, {POLLS}\n",
             "jnz 50f\n",
             "cmp rax, -4095\n",
@@ -48,6 +52,7 @@ macro_rules! outputs_assembly {
             "mov rcx, [rbx + 48]\n",
             "cmp rax, rcx\n",
             "cmovb rcx, rax\n",
+            "jmp 12f\n",
             "11: shr rcx, {ROOM_ARGUMENT}\n",
             "and ecx, 7\n",
             "mov rcx, [rbx + rcx * 8 + 32]\n",
