@@ -122,6 +122,8 @@ fn flags_that_may_survive_are_not_killed() {
     assert_eq!(decode(&[0xf7, 0xe3]).usage().flags_killed, flags::CF | flags::OF);
     assert_eq!(decode(&[0xf7, 0xf3]).usage().flags_killed, 0);
     assert!(decode(&[0xf7, 0xf3]).usage().may_fault);
+    // enclu, tpause ecx: flags that they would set are still the old ones where they are refused.
+    assert!(decode(&[0x0f, 0x01, 0xd7]).usage().may_fault && decode(&[0x66, 0x0f, 0xae, 0xf1]).usage().may_fault);
     assert_eq!(decode(&[0x0f, 0xa3, 0xd8]).usage().flags_killed & flags::ZF, 0);
     assert_eq!(decode(&[0x0f, 0xbc, 0xc3]).usage().flags_killed, flags::ZF);
     assert_eq!(decode(&[0xff, 0xc0]).usage().flags_killed, flags::ARITHMETIC & !flags::CF);

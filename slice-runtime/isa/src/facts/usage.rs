@@ -24,7 +24,9 @@ impl Instruction {
             usage.gpr_read |= usage.gpr_written;
         }
         usage.gpr_killed &= !usage.gpr_read;
+        // Without access to memory: the entrance to enclaves, and those that wait, refuse what registers ask for before they set flags.
         usage.may_fault |= matches!(self.iced.mnemonic(), Mnemonic::Div | Mnemonic::Idiv)
+            || matches!(self.iced.mnemonic(), Mnemonic::Enclu | Mnemonic::Tpause | Mnemonic::Umwait)
             || self.iced.is_privileged()
             || matches!(self.kind(), Kind::Trap);
         self.add_flags(&mut usage);
