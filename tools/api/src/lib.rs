@@ -132,8 +132,8 @@ pub use serde_json as json;
 pub use threads::{ThreadEvent, ThreadInfo, ThreadPath, Threads};
 pub use tool::{
     CallStack, ChangeSignal, ChangeSyscall, CountsBefore, FirstPass, Frame, NoOptions, OnFirstPass, OnImage, OnPrefix,
-    OnSignal, OnSyscall, OnThread, Out, Prefix, SerialTool, SliceInfo, Stream, Tool, Total, end_slice, leave_slice,
-    merge, stop,
+    OnSignal, OnSyscall, OnThread, Out, PerThread, Prefix, SerialTool, SliceInfo, Stream, Tool, Total, end_slice,
+    leave_slice, merge, stop,
 };
 
 #[cfg(test)]

@@ -18,6 +18,9 @@ pub type Icount2 = Icount<EachBlock>;
 
 /// Options.
 #[derive(clap::Args, Clone, Copy)]
+#[command(after_help = "Examples: superpin -sp 1 -t icount2 -- ls
+  superpin -sp 1 -t icount2 --threads 1 -- xz -T2 -kf file
+icount1 counts the same at each instruction, a check of the other: superpin -sp 1 -t icount1 -- ls")]
 pub struct Options {
     #[command(flatten)]
     repeat: RepeatOption,

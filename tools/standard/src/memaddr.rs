@@ -10,13 +10,21 @@ use std::mem::transmute;
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::Merge;
-use superpin_tool::{Arg, Out, Repeat, SliceInfo, Tool, Trace};
+use superpin_tool::{Arg, Out, Repeat, SliceInfo, Tool, Trace, clap};
 
 use crate::repeat::RepeatOption;
 
+/// Options.
+#[derive(clap::Args)]
+#[command(after_help = "Example: superpin -sp 1 -t memaddr -- ls")]
+pub struct Options {
+    #[command(flatten)]
+    repeat: RepeatOption,
+}
+
 /// The tool.
 pub struct MemAddr {
-    repeat: RepeatOption,
+    options: Options,
 }
 
 /// A checksum of a stream that depends on the order and can be made of the checksums of two halves: Fletcher's, modulo 2^64.
@@ -104,17 +112,17 @@ impl Tool for MemAddr {
     const NAME: &'static str = "memaddr";
     const ABOUT: &'static str =
         "Addresses of all memory operands that are executed: their number, and a checksum that depends on the order";
-    type Options = RepeatOption;
+    type Options = Options;
     type Local = Stream;
     type Result = [u64; 3];
     type Total = Stream;
 
-    fn new(repeat: RepeatOption) -> Result<Self, String> {
-        Ok(Self { repeat })
+    fn new(options: Options) -> Result<Self, String> {
+        Ok(Self { options })
     }
 
     fn repeat(&self) -> Repeat {
-        self.repeat.repeat
+        self.options.repeat.repeat
     }
 
     fn instrument(&self, trace: &Trace<'_, Stream>) {
@@ -144,11 +152,11 @@ impl Tool for MemAddr {
     fn fini(&self, total: Stream, out: &mut Out<'_>) -> std::io::Result<()> {
         writeln!(out, "Accesses: {}", out.total(total.accesses))?;
         writeln!(out, "Checksum: {}", total.checksum())?;
-        self.repeat.say(out)
+        self.options.repeat.say(out)
     }
 
     fn values(&self, total: &Stream) -> Option<Value> {
-        let repetitions = self.repeat.repeat.to_string();
+        let repetitions = self.options.repeat.repeat.to_string();
         Some(json!({ "accesses": total.accesses, "checksum": total.checksum(), "repetitions": repetitions }))
     }
 }

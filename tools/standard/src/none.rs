@@ -2,7 +2,12 @@
 //! `-report` tells more about it.
 
 use superpin_tool::json::{Value, json};
-use superpin_tool::{NoOptions, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{Out, SliceInfo, Tool, Trace, clap};
+
+/// None; an example for `--help`.
+#[derive(clap::Args)]
+#[command(after_help = "Example, what superpin costs: time superpin -t none -- ls")]
+pub struct Options {}
 
 /// The tool.
 pub struct Nothing;
@@ -10,12 +15,12 @@ pub struct Nothing;
 impl Tool for Nothing {
     const NAME: &'static str = "none";
     const ABOUT: &'static str = "Do nothing: what is left is the cost of running under superpin";
-    type Options = NoOptions;
+    type Options = Options;
     type Local = ();
     type Result = ();
     type Total = ();
 
-    fn new(_: NoOptions) -> Result<Self, String> {
+    fn new(_: Options) -> Result<Self, String> {
         Ok(Self)
     }
 

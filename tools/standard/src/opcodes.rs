@@ -11,6 +11,7 @@ use crate::threads::{self, ThreadsOption};
 
 /// Options.
 #[derive(clap::Args)]
+#[command(after_help = "Example, the ten commonest: superpin -sp 1 -t opcodes --top 10 -- ls")]
 pub struct Options {
     /// How many lines to print, the most frequent first; 0: all
     #[arg(long, default_value_t = 0)]

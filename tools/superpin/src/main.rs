@@ -7,6 +7,7 @@ use standard_tools::{
     DCache, DataProfile, Edges, Footprint, HeapProfile, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace,
     Mix, Nothing, Opcodes, Reuse, Shadow, SimPoints, Stacks, Strace,
 };
+use superpin_tool::PerThread;
 
 mod new_tool;
 mod read;
@@ -19,11 +20,11 @@ superpin_tool::image!(
     Icount2,
     Opcodes,
     Branches,
-    BranchPredictor,
-    MemAddr,
-    DCache,
-    AllCache,
-    CacheProfile,
+    PerThread<BranchPredictor>,
+    PerThread<MemAddr>,
+    PerThread<DCache>,
+    PerThread<AllCache>,
+    PerThread<CacheProfile>,
     ITrace,
     MemTrace,
     ChampSim,
@@ -31,17 +32,17 @@ superpin_tool::image!(
     MallocTrace,
     HeapProfile,
     Mix,
-    Hot,
+    PerThread<Hot>,
     Shadow,
     Callgrind,
     Stacks,
-    Blocks,
-    Edges,
+    PerThread<Blocks>,
+    PerThread<Edges>,
     Coverage,
     Bbv,
     SimPoints,
-    Footprint,
-    Reuse,
+    PerThread<Footprint>,
+    PerThread<Reuse>,
     CmpCache,
     DataProfile,
     Strace

@@ -7,6 +7,7 @@
 //! ```
 //!
 //! * `tool`: the trait [`Tool`], the contract between an author and whoever runs the tool.
+//! * `per_thread`: a tool that also tells of each thread by itself.
 //! * `serial_tool`: the trait [`SerialTool`], of tools that change the app.
 //! * `options`: its options, with those that every tool has.
 //! * `call_stack`: the routines that the app is in, put together from slices.
@@ -23,6 +24,7 @@ mod first_pass;
 pub mod merge;
 mod options;
 mod out;
+mod per_thread;
 mod prefix;
 mod requests;
 mod serial_tool;
@@ -34,6 +36,7 @@ pub use call_stack::{CallStack, Frame};
 pub use first_pass::FirstPass;
 pub use options::{Configured, NoOptions, check, configure, help, identity, sees};
 pub use out::{Out, Told, Total};
+pub use per_thread::PerThread;
 pub use prefix::{CountsBefore, Prefix};
 pub use requests::{end_slice, leave_slice, stop};
 pub use serial_tool::{ChangeSignal, ChangeSyscall, SerialTool};

@@ -14,6 +14,9 @@ use super::conditional::{Conditional, Shape};
 
 /// The predictors' shape.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Example, TAGE, and the five branches that it mispredicts most often: superpin -sp 1 -t bpred --conditional tage --top 5 -- ls"
+)]
 pub struct Options {
     /// For conditional branches: bimodal,BITS, gshare,BITS,HISTORY or gselect,BITS,HISTORY, of 2^BITS counters; or tage, or
     /// tage,BASE,TABLES,BITS,TAG,SHORTEST,LONGEST, of 2^BASE counters and tables of 2^BITS entries with TAG bits of tag, for

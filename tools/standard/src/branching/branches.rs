@@ -6,6 +6,14 @@ use superpin_tool::{At, BranchKind, Instruction, Out, SliceInfo, ThreadInfo, Thr
 
 use crate::threads::{self, ByThread, ThreadsOption};
 
+/// Options.
+#[derive(clap::Args)]
+#[command(after_help = "Example: superpin -sp 1 -t branches -- ls")]
+pub struct Options {
+    #[command(flatten)]
+    threads: ThreadsOption,
+}
+
 /// The tool.
 pub struct Branches {
     threads: ThreadsOption,
@@ -65,13 +73,13 @@ fn is_conditional(name: &str) -> bool {
 impl Tool for Branches {
     const NAME: &'static str = "branches";
     const ABOUT: &'static str = "Count branches, calls and returns by kind, taken and not taken";
-    type Options = ThreadsOption;
+    type Options = Options;
     type Local = Counts;
     type Result = [Sum; KINDS.len()];
     type Total = Total;
 
-    fn new(threads: ThreadsOption) -> Result<Self, String> {
-        Ok(Self { threads })
+    fn new(options: Options) -> Result<Self, String> {
+        Ok(Self { threads: options.threads })
     }
 
     fn threads(&self) -> Threads {

@@ -13,6 +13,8 @@ type Seen = SeenBy<Totals>;
 
 /// Options.
 #[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example, without a last cache: superpin -sp 1 -t allcache --l2 512K,8,64 --llc none -- ls
+cache has the same by routine, line or instruction")]
 pub struct Options {
     /// TLB for instructions, of pages of 4 KB
     #[arg(long, value_name = "ENTRIES,WAYS", default_value = "128,8")]

@@ -20,6 +20,7 @@ pub struct DCache {
 
 /// The cache's shape.
 #[derive(clap::Args)]
+#[command(after_help = "Example, of 64 KB: superpin -sp 1 -t dcache --size 65536 -- ls")]
 pub struct Shape {
     /// Bytes of the cache, a power of two
     #[arg(long, value_name = "BYTES", default_value_t = 32 << 10)]

@@ -11,6 +11,8 @@ use super::text;
 
 /// Options.
 #[derive(clap::Args)]
+#[command(after_help = "Examples: superpin -sp 1 -t strace -o calls.txt -- ls
+  how often each call is made: superpin -sp 1 -t strace -c -- ls")]
 pub struct Options {
     /// Print how often each call was made, and has failed, and no lines
     #[arg(short = 'c', long)]

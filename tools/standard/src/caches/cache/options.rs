@@ -49,7 +49,7 @@ pub struct Options {
     #[arg(long, default_value_t = 20)]
     pub top: usize,
     /// Write a file as valgrind's cachegrind does, for cg_annotate and its like
-    #[arg(long, conflicts_with_all = ["by", "sort", "top"])]
+    #[arg(long, conflicts_with_all = ["by", "sort", "top", "threads"])]
     pub cachegrind: bool,
     /// Whether a string instruction that repeats (REP) accesses memory with each repetition, or is followed in its first one only
     #[arg(long, value_enum, default_value_t = Repeat::Each)]

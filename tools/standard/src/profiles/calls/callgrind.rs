@@ -27,6 +27,9 @@ pub struct Options {
     /// Tell of jumps inside of routines, too: how often each is made, and of conditional ones how often they could have been
     #[arg(long)]
     collect_jumps: bool,
+    /// Only of this thread, by its path: the first is 0, those that it starts are 0.1, 0.2, and so on
+    #[arg(long, value_name = "PATH")]
+    thread: Option<String>,
 }
 
 /// The tool.
@@ -161,10 +164,15 @@ impl Tool for Callgrind {
     }
 
     fn fold_thread(&self, total: &mut Total, _: SliceInfo, thread: &ThreadInfo, result: Self::Result) {
-        total.add(thread.path.clone(), result);
+        if self.options.thread.as_ref().is_none_or(|asked| *asked == thread.path.to_string()) {
+            total.add(thread.path.clone(), result);
+        }
     }
 
     fn fini(&self, Total { code, jumps, threads }: Total, out: &mut Out<'_>) -> io::Result<()> {
+        if let Some(asked) = self.options.thread.as_ref().filter(|_| threads.is_empty()) {
+            return Err(io::Error::other(format!("the app had no thread {asked} (icount2 --threads 1 lists them)")));
+        }
         out.verbatim();
         let mut edges = Edges::new();
         for (mut own, stack) in threads.into_values() {

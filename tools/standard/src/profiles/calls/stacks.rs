@@ -21,6 +21,9 @@ pub struct Options {
     /// Calls that are told apart: what lies deeper counts for the last of them
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     depth: u32,
+    /// 1: each stack begins with its thread, by its path: the first is 0, those that it starts are 0.1, 0.2, and so on
+    #[arg(long, value_name = "0|1", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1))]
+    threads: u8,
     #[command(flatten)]
     repeat: RepeatOption,
 }
@@ -104,10 +107,11 @@ impl Stacks {
             names.entry(routine).or_insert_with(named).clone()
         };
         let mut all = BTreeMap::new();
-        for (tree, _) in total.values() {
+        for (thread, (tree, _)) in total {
+            let thread = (self.options.threads != 0).then(|| format!("thread {thread}"));
             for (number, node) in tree.nodes().iter().enumerate().filter(|(_, node)| node.cost != 0) {
-                let path = tree.path(number as u32).into_iter().map(&mut name).collect();
-                *all.entry(path).or_default() += node.cost;
+                let routines = tree.path(number as u32).into_iter().map(&mut name);
+                *all.entry(thread.iter().cloned().chain(routines).collect()).or_default() += node.cost;
             }
         }
         all
