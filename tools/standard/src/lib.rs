@@ -23,6 +23,8 @@ pub use icount::{Icount1, Icount2};
 pub use memaddr::MemAddr;
 pub use none::Nothing;
 pub use opcodes::Opcodes;
-pub use profiles::{Bbv, Blocks, Callgrind, Coverage, Edges, Footprint, Hot, Mix, Reuse, Shadow, SimPoints, Stacks};
+pub use profiles::{
+    Bbv, Blocks, Callgrind, Coverage, EdgeProfile, Footprint, Hot, Mix, Reuse, Shadow, SimPoints, Stacks,
+};
 pub use strace::Strace;
 pub use traces::{CallTrace, ChampSim, ITrace, MallocTrace, MemTrace, is_end_of_trace, write_as_text};

@@ -4,8 +4,8 @@
 
 use standard_tools::{
     AllCache, Bbv, Blocks, BranchPredictor, Branches, CacheProfile, CallTrace, Callgrind, ChampSim, CmpCache, Coverage,
-    DCache, DataProfile, Edges, Footprint, HeapProfile, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr, MemTrace,
-    Mix, Nothing, Opcodes, Reuse, Shadow, SimPoints, Stacks, Strace,
+    DCache, DataProfile, EdgeProfile, Footprint, HeapProfile, Hot, ITrace, Icount1, Icount2, MallocTrace, MemAddr,
+    MemTrace, Mix, Nothing, Opcodes, Reuse, Shadow, SimPoints, Stacks, Strace,
 };
 use superpin_tool::PerThread;
 
@@ -37,7 +37,7 @@ superpin_tool::image!(
     Callgrind,
     Stacks,
     PerThread<Blocks>,
-    PerThread<Edges>,
+    PerThread<EdgeProfile>,
     Coverage,
     Bbv,
     SimPoints,

@@ -8,7 +8,7 @@ use superpin_tool::json::{Value, json};
 use superpin_tool::merge::{Merge, Sum};
 use superpin_tool::models::{Before, LastTable};
 use superpin_tool::serde::{Deserialize, Serialize};
-use superpin_tool::{AppPc, Arg, At, BranchKind, Images, Out, SliceInfo, Tool, Trace};
+use superpin_tool::{AppPc, Arg, At, BranchKind, CodeAddress, Images, Out, SliceInfo, Tool, Trace};
 
 use super::conditional::{Conditional, Shape};
 
@@ -45,7 +45,9 @@ pub struct Seen {
     #[serde(skip)]
     by_count: std::collections::VecDeque<bool>,
     conditional: Sum,
-    /// Mispredictions by the branch's address.
+    /// The program that is executed: address 0 in it.
+    here: u64,
+    /// Mispredictions by the branch's address in its program.
     wrong: BTreeMap<u64, Sum>,
     targets: LastTable,
     /// The table's places less one.
@@ -71,15 +73,17 @@ fn goes(seen: &mut Seen, branch: u64, target: u64) {
     }
 }
 
-fn count(wrong: &mut BTreeMap<u64, Sum>) -> impl FnMut(u64, u64) + '_ {
-    |branch, times| wrong.entry(branch).or_default().0 += times
+fn count(wrong: &mut BTreeMap<u64, Sum>, here: u64) -> impl FnMut(u64, u64) + '_ {
+    move |branch, times| wrong.entry(here | branch).or_default().0 += times
 }
 
 impl Seen {
     fn append(&mut self, next: Self) {
         self.conditional.merge(next.conditional);
         Merge::merge(&mut self.wrong, next.wrong);
-        self.predictor.append(next.predictor, count(&mut self.wrong));
+        // What becomes known now, of branches that came first in their part, is that part's.
+        self.predictor.append(next.predictor, count(&mut self.wrong, next.here));
+        self.here = if self.here == 0 { next.here } else { self.here };
         self.indirect.merge(next.indirect);
         self.indirect_wrong.merge(next.indirect_wrong);
         let wrong = &mut self.indirect_wrong.0;
@@ -94,7 +98,7 @@ impl Seen {
     }
 
     fn end(&mut self) {
-        std::mem::take(&mut self.predictor).end(count(&mut self.wrong));
+        std::mem::take(&mut self.predictor).end(count(&mut self.wrong, self.here));
         let wrong = &mut self.indirect_wrong.0;
         std::mem::take(&mut self.targets).end(|_, _| *wrong += 1);
     }
@@ -104,9 +108,10 @@ impl Seen {
     }
 
     /// Branches, those that are mispredicted most often first.
-    fn worst(&self, count: usize) -> Vec<(AppPc, u64)> {
-        let mut all: Vec<(AppPc, u64)> = self.wrong.iter().map(|(branch, times)| (AppPc(*branch), times.0)).collect();
-        all.sort_by_key(|(branch, times)| (std::cmp::Reverse(*times), branch.0));
+    fn worst(&self, count: usize) -> Vec<(CodeAddress, u64)> {
+        let branch = |(branch, times): (&u64, &Sum)| (CodeAddress::from_bits(*branch), times.0);
+        let mut all: Vec<(CodeAddress, u64)> = self.wrong.iter().map(branch).collect();
+        all.sort_by_key(|(branch, times)| (std::cmp::Reverse(*times), *branch));
         all.truncate(count);
         all
     }
@@ -150,6 +155,7 @@ impl Tool for BranchPredictor {
             predictor: Conditional::begin(self.options.conditional, slice),
             targets: LastTable::begin(self.options.indirect, slice),
             last_place: self.options.indirect as u64 - 1,
+            here: CodeAddress::here(AppPc(0)).to_bits(),
             ..Seen::default()
         }
     }
@@ -162,7 +168,7 @@ impl Tool for BranchPredictor {
             BY_COUNT => (branch, by_count.pop_front() == Some(true)),
             taken => (branch, taken != 0),
         });
-        seen.predictor.branches(branches, count(&mut seen.wrong));
+        seen.predictor.branches(branches, count(&mut seen.wrong, seen.here));
     }
 
     fn finish(&self, seen: &Seen) -> Seen {
@@ -190,7 +196,7 @@ impl Tool for BranchPredictor {
         for (branch, times) in total.worst(self.options.top) {
             let name = out.images().routine_at(branch).map(|routine| routine.demangled()).unwrap_or_default();
             let line = out.images().line_at(branch).map(|line| line.to_string()).unwrap_or_default();
-            writeln!(out, "{times:>16} {:#x} {name} {line}", branch.0)?;
+            writeln!(out, "{times:>16} {:#x} {name} {line}", branch.address.0)?;
         }
         writeln!(out, "Misses: {}", out.total(total.conditional_wrong() + total.indirect_wrong.0))
     }
@@ -200,7 +206,7 @@ impl Tool for BranchPredictor {
         total.end();
         let worst = total.worst(self.options.top).into_iter().map(|(branch, times)| {
             let routine = images.routine_at(branch).map(|routine| routine.demangled().to_string());
-            json!({ "address": branch.0, "routine": routine, "mispredicted": times })
+            json!({ "address": branch.address.0, "routine": routine, "mispredicted": times })
         });
         Some(json!({
             "predictor": self.options.conditional.to_string(),

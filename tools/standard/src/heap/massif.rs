@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use superpin_tool::json::{Value, json};
-use superpin_tool::{AppPc, Images, Out};
+use superpin_tool::{AppPc, CodeAddress, Images, Out};
 
 use super::growth::Held;
 use super::samples::Size;
@@ -118,12 +118,13 @@ fn node(
 /// Where a call is that returns to this address: address, routine, and source line or file.
 fn frame(images: &Images, back: u64) -> String {
     // It may be the last thing of its routine.
-    let call = AppPc(back.wrapping_sub(1));
+    let back = CodeAddress::from_bits(back);
+    let call = back.at(AppPc(back.address.0.wrapping_sub(1)));
     let routine = images.routine_at(call).map_or("???".into(), |routine| routine.demangled());
     let line = images.line_at(call).filter(|line| line.line != 0).map(|line| line.to_string());
     let file = || images.at(call).map(|image| format!("in {}", image.path().display()));
     let place = line.or_else(file).map_or(String::new(), |place| format!(" ({place})"));
-    format!("{:#X}: {routine}{place}", call.0).replacen("0X", "0x", 1)
+    format!("{:#X}: {routine}{place}", call.address.0).replacen("0X", "0x", 1)
 }
 
 #[cfg(test)]

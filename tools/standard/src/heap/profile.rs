@@ -6,7 +6,7 @@ use std::io;
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::Merge;
 use superpin_tool::models::HeapBlock;
-use superpin_tool::{AppPc, Images, Out, clap};
+use superpin_tool::{AppPc, CodeAddress, Images, Out, clap};
 
 use super::massif::{Detail, Snapshot};
 use super::part::{Allocated, Part};
@@ -36,7 +36,7 @@ pub struct Profile {
 
 /// Of one stack.
 struct Row {
-    callers: Vec<AppPc>,
+    callers: Vec<CodeAddress>,
     allocated: Allocated,
     live: Allocated,
 }
@@ -53,7 +53,7 @@ impl Profile {
             }
         }
         let row = |(callers, stack): (&Callers, u32)| Row {
-            callers: callers.addresses.iter().map(|address| AppPc(*address)).collect(),
+            callers: callers.addresses.iter().map(|address| CodeAddress::from_bits(*address)).collect(),
             allocated: total.allocated[stack as usize].clone(),
             live: of_stacks[stack as usize].clone(),
         };
@@ -135,12 +135,12 @@ pub fn snapshots(total: &Part) -> Vec<Snapshot> {
 }
 
 /// Where a caller is: routine and distance, source line.
-fn place(images: &Images, address: AppPc) -> String {
+fn place(images: &Images, back: CodeAddress) -> String {
     // A return address is behind the call, which may be the last thing of its routine.
-    let call = AppPc(address.0.wrapping_sub(1));
+    let call = back.at(AppPc(back.address.0.wrapping_sub(1)));
     let routine = images.routine_at(call);
-    let name = routine.map(|routine| format!("{}+{:#x}", routine.demangled(), address.0 - routine.address().0));
-    let name = name.unwrap_or_else(|| format!("{:#x}", address.0));
+    let name = routine.map(|routine| format!("{}+{:#x}", routine.demangled(), back.address.0 - routine.address().0));
+    let name = name.unwrap_or_else(|| format!("{:#x}", back.address.0));
     let line = images.line_at(call).filter(|line| line.line != 0);
     line.map_or(name.clone(), |line| format!("{name} ({line})"))
 }

@@ -5,8 +5,8 @@ use std::io;
 use superpin_tool::json::Value;
 use superpin_tool::models::Heap;
 use superpin_tool::{
-    Arg, At, BranchKind, CallStack, FirstPass, Images, Instruction, OnFirstPass, Out, Prefix, SliceInfo, Tool, Trace,
-    clap, memory,
+    AppPc, Arg, At, BranchKind, CallStack, CodeAddress, FirstPass, Images, Instruction, OnFirstPass, Out, Prefix,
+    SliceInfo, Tool, Trace, clap, memory,
 };
 
 use super::calls::Calls;
@@ -51,6 +51,8 @@ pub struct Local {
     /// The thread that is executed, and its stack; those of the others are in the part.
     thread: u64,
     stack: CallStack<u64>,
+    /// The program that is executed: address 0 in it.
+    here: u64,
 }
 
 impl Local {
@@ -73,7 +75,7 @@ fn enters(local: &mut Local, thread: u64, stack_pointer: u64, back: u64) {
     if thread != local.thread {
         local.turns_to(thread);
     }
-    local.stack.enter(stack_pointer.wrapping_sub(8), back, |_, _| {});
+    local.stack.enter(stack_pointer.wrapping_sub(8), local.here | back, |_, _| {});
 }
 
 fn leaves(local: &mut Local, thread: u64, place: u64) {
@@ -115,7 +117,7 @@ fn allocating_leaves(local: &mut Local, thread: u64, place: u64, result: u64, de
         return;
     }
     let callers = match depth {
-        1 => Callers::only(memory::read_word(place).unwrap_or(0)),
+        1 => Callers::only(CodeAddress::here(AppPc(memory::read_word(place).unwrap_or(0))).to_bits()),
         _ => {
             if thread != local.thread {
                 local.turns_to(thread);
@@ -197,7 +199,8 @@ impl Tool for HeapProfile {
 
     fn begin(&self, slice: SliceInfo) -> Local {
         let growth = self.options.massif.then(Growth::default);
-        Local { part: Part { heap: Heap::begin(slice), growth, ..Part::default() }, ..Local::default() }
+        let here = CodeAddress::here(AppPc(0)).to_bits();
+        Local { part: Part { heap: Heap::begin(slice), growth, ..Part::default() }, here, ..Local::default() }
     }
 
     fn finish(&self, local: &Local) -> Part {

@@ -21,7 +21,7 @@ mod stack;
 pub use blocks::Blocks;
 pub use calls::{Callgrind, Stacks};
 pub use coverage::Coverage;
-pub use edges::Edges;
+pub use edges::EdgeProfile;
 pub use footprint::Footprint;
 pub use hot::Hot;
 pub use intervals::{Bbv, SimPoints};

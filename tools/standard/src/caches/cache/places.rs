@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use superpin_tool::AddressHasher;
 use superpin_tool::merge::Merge;
 use superpin_tool::serde::{Deserialize, Serialize};
+use superpin_tool::{AddressHasher, AppPc, CodeAddress};
 
 use crate::caches::seen::{LEVELS, Missed, Misses};
 use crate::caches::words::{Access, KINDS};
@@ -30,19 +30,30 @@ impl Merge for Counts {
     }
 }
 
-/// By the instruction's address. Of most there is nothing.
+/// By the instruction's address in its program. Of most there is nothing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(crate = "superpin_tool::serde", from = "Vec<(u64, Counts)>", into = "Vec<(u64, Counts)>")]
-pub struct ByPlace(HashMap<u64, Counts, BuildHasherDefault<AddressHasher>>);
+pub struct ByPlace {
+    counts: HashMap<u64, Counts, BuildHasherDefault<AddressHasher>>,
+    /// The program that is executed: address 0 in it.
+    here: u64,
+}
+
+impl ByPlace {
+    /// Nothing yet of the program that is executed.
+    pub fn begin() -> Self {
+        Self { here: CodeAddress::here(AppPc(0)).to_bits(), ..Self::default() }
+    }
+}
 
 impl From<Vec<(u64, Counts)>> for ByPlace {
     fn from(counts: Vec<(u64, Counts)>) -> Self {
-        Self(counts.into_iter().collect())
+        Self { counts: counts.into_iter().collect(), here: 0 }
     }
 }
 
 impl From<ByPlace> for Vec<(u64, Counts)> {
-    fn from(ByPlace(counts): ByPlace) -> Self {
+    fn from(ByPlace { counts, .. }: ByPlace) -> Self {
         let mut counts: Self = counts.into_iter().collect();
         counts.sort_unstable_by_key(|(address, _)| *address);
         counts
@@ -51,8 +62,8 @@ impl From<ByPlace> for Vec<(u64, Counts)> {
 
 impl Merge for ByPlace {
     fn merge(&mut self, next: Self) {
-        for (address, counts) in next.0 {
-            self.0.entry(address).or_default().merge(counts);
+        for (address, counts) in next.counts {
+            self.counts.entry(address).or_default().merge(counts);
         }
     }
 }
@@ -61,24 +72,24 @@ impl Merge for ByPlace {
 const KIND_BITS: u32 = 2;
 
 impl Misses for ByPlace {
-    /// Address and kind.
+    /// Address in its program, of which the two highest bits are 0, and kind.
     type Tag = u64;
 
     #[inline(always)]
     fn note(&mut self, access: &Access) {
         if access.is_counted {
-            self.0.entry(access.place).or_default().counted[usize::from(access.kind)] += 1;
+            self.counts.entry(self.here | access.place).or_default().counted[usize::from(access.kind)] += 1;
         }
     }
 
     #[inline(always)]
     fn of(&mut self, access: &Access) -> (impl Fn() -> u64, impl FnMut(u64, Missed)) {
-        let tag = access.place << KIND_BITS | u64::from(access.kind);
+        let tag = (self.here | access.place) << KIND_BITS | u64::from(access.kind);
         (move || tag, |tag, missed| self.count(tag, missed))
     }
 
     fn count(&mut self, tag: u64, missed: Missed) {
-        let counts = self.0.entry(tag >> KIND_BITS).or_default();
+        let counts = self.counts.entry(tag >> KIND_BITS).or_default();
         let kinds = match missed {
             Missed::Tlb => &mut counts.tlbs,
             Missed::Cache(level) => &mut counts.caches[level],

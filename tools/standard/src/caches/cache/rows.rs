@@ -68,7 +68,7 @@ fn exact_accesses(instruction: &CodeInstruction) -> [u64; KINDS.len()] {
 pub fn by_instruction(code: &Code, misses: ByPlace) -> Vec<(CodeInstruction, Events)> {
     let mut misses: HashMap<u64, Counts> = Vec::from(misses).into_iter().collect();
     let events = |instruction: CodeInstruction| {
-        let misses = misses.remove(&instruction.address().0).unwrap_or_default();
+        let misses = misses.remove(&instruction.code_address().to_bits()).unwrap_or_default();
         let mut accesses = exact_accesses(&instruction).map(|each| each.wrapping_mul(instruction.executions()));
         accesses.iter_mut().zip(misses.counted).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
         (instruction, Events { accesses, misses })

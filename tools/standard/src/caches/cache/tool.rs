@@ -74,7 +74,9 @@ impl Tool for CacheProfile {
     }
 
     fn begin(&self, slice: SliceInfo) -> Local {
-        Local { blocks: BlockCounts::new(), seen: Seen::begin(&self.shapes, slice) }
+        let mut seen = Seen::<ByPlace>::begin(&self.shapes, slice);
+        seen.misses = ByPlace::begin();
+        Local { blocks: BlockCounts::new(), seen }
     }
 
     fn drain(&self, local: &mut Local, words: &[u64]) {

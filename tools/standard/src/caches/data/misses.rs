@@ -19,7 +19,7 @@ const PAGE_BITS: u32 = 12;
 pub enum Of {
     /// Code that was fetched.
     Code,
-    /// A variable of an image, by its address.
+    /// A variable of an image, by its address in its program; so are the next two.
     Variable(u64),
     /// What has no name in a section, by the section's address.
     Section(u64),
@@ -56,6 +56,8 @@ pub struct Finder {
     pub owners: Owners,
     /// Whether there is none before it.
     pub is_first: bool,
+    /// The program that is executed: address 0 in it.
+    pub here: u64,
     /// Those that are there.
     #[serde(skip)]
     pub images: LoadedImages,
@@ -68,10 +70,10 @@ impl Finder {
         }
         if let Some(image) = self.images.at(AppPc(address)) {
             if let Some(variable) = image.variable_at(AppPc(address)) {
-                return Of::Variable(variable.range().start);
+                return Of::Variable(self.here | variable.range().start);
             }
             let section = image.section_at(AppPc(address)).map(|section| section.range().start);
-            return Of::Section(section.unwrap_or(image.range().start));
+            return Of::Section(self.here | section.unwrap_or(image.range().start));
         }
         match self.owners.of(granule(address)) {
             Some(owner) => Of::Block(owner),
@@ -97,8 +99,10 @@ pub struct ByData {
 impl ByData {
     /// Closes what the part behind this one has left open, of which `open` are the tags in its caches: it is to be added next.
     pub fn close(&self, next: &mut Self, open: &mut dyn Iterator<Item = &mut Of>) {
+        // What another program has had allocated was gone when this one began.
+        let is_same = next.finder.here == self.finder.here;
         let closed = |of: Of| match of {
-            Of::Open(granule) => match self.finder.owners.of(granule) {
+            Of::Open(granule) => match self.finder.owners.of(granule).filter(|_| is_same) {
                 Some(owner) => Of::Block(owner),
                 None => Of::Page(granule >> (PAGE_BITS - GRANULE_BITS)),
             },
@@ -127,6 +131,9 @@ impl Merge for ByData {
     fn merge(&mut self, next: Self) {
         for (of, counts) in next.counts {
             self.counts.entry(of).or_default().merge(counts);
+        }
+        if next.finder.here != self.finder.here {
+            (self.finder.owners, self.finder.here) = (Owners::default(), next.finder.here);
         }
         self.finder.owners.merge(next.finder.owners);
         self.stack.extend(next.stack);

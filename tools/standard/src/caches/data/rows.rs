@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use superpin_tool::merge::Merge;
-use superpin_tool::{AppPc, Images, RoutineKind, clap};
+use superpin_tool::{AppPc, CodeAddress, Images, RoutineKind, clap};
 
 use super::misses::{ByData, Counts, Of};
 
@@ -69,21 +69,23 @@ fn named(of: Of, images: &Images, stack: &BTreeSet<u64>) -> Data {
     match of {
         Of::Code => Data::Code,
         Of::Variable(address) | Of::Section(address) => {
-            let image = images.at(AppPc(address));
+            let at = CodeAddress::from_bits(address);
+            let image = images.at(at);
             let found = image.and_then(|image| match of {
-                Of::Variable(_) => image.variable_at(AppPc(address)).map(|variable| variable.demangled()),
-                _ => image.section_at(AppPc(address)).map(|section| section.name().to_owned()),
+                Of::Variable(_) => image.variable_at(at.address).map(|variable| variable.demangled()),
+                _ => image.section_at(at.address).map(|section| section.name().to_owned()),
             });
-            let name = found.unwrap_or_else(|| format!("{address:#x}"));
+            let name = found.unwrap_or_else(|| format!("{:#x}", at.address.0));
             Data::Variable { name, image: image.map_or("?".into(), |image| image.name().to_owned()) }
         }
         Of::Block(returns_to) => {
-            let call = AppPc(returns_to.wrapping_sub(1));
+            let back = CodeAddress::from_bits(returns_to);
+            let call = back.at(AppPc(back.address.0.wrapping_sub(1)));
             let routine = images.routine_at(call).map_or_else(
-                || format!("{:#x}", call.0),
+                || format!("{:#x}", call.address.0),
                 |found| match found.kind() {
                     // Of what was stripped all code is one routine.
-                    RoutineKind::Unnamed => format!("{}+{:#x}", found.name(), call.0 - found.address().0),
+                    RoutineKind::Unnamed => format!("{}+{:#x}", found.name(), call.address.0 - found.address().0),
                     RoutineKind::Function | RoutineKind::Stub => found.demangled(),
                 },
             );

@@ -2,8 +2,8 @@
 
 use superpin_tool::json::Value;
 use superpin_tool::{
-    Arg, At, FirstPass, Gpr, ImageEvent, Images, Instruction, MemoryOperand, OnFirstPass, OnImage, Out, Prefix, Repeat,
-    SliceInfo, Tool, Trace, clap, memory,
+    AppPc, Arg, At, CodeAddress, FirstPass, Gpr, ImageEvent, Images, Instruction, MemoryOperand, OnFirstPass, OnImage,
+    Out, Prefix, Repeat, SliceInfo, Tool, Trace, clap, memory,
 };
 
 use super::allocations::{Allocations, Block, Calls, entered, mark_entry, mark_return, may_be_left};
@@ -54,8 +54,13 @@ impl Local {
     }
 }
 
+/// To where a routine is to return that was entered with this stack pointer, and in which program.
+fn returns_to(place: u64) -> u64 {
+    CodeAddress::here(AppPc(memory::read_word(place).unwrap_or(0))).to_bits()
+}
+
 fn enters(local: &mut Local, thread: u64, place: u64, number: u64, a: u64, b: u64, c: u64) {
-    let returns_to = memory::read_word(place).unwrap_or(0);
+    let returns_to = returns_to(place);
     let block = local.allocations.enters(thread, place, number, [a, b, c], returns_to);
     local.allocated(block);
 }
@@ -70,7 +75,7 @@ fn returns(local: &mut Local, thread: u64, place: u64, result: u64) {
 }
 
 fn counts_entry(calls: &mut Calls, thread: u64, place: u64, number: u64, a: u64, b: u64, c: u64) {
-    calls.enter(thread, place, number, [a, b, c], memory::read_word(place).unwrap_or(0));
+    calls.enter(thread, place, number, [a, b, c], returns_to(place));
 }
 
 fn may_leave(calls: &mut Calls, thread: u64, place: u64) -> bool {
@@ -159,6 +164,7 @@ impl Tool for DataProfile {
     fn begin(&self, slice: SliceInfo) -> Local {
         let mut seen = Seen::<ByData>::begin(&self.shapes, slice);
         seen.misses.finder.is_first = slice.number == 0;
+        seen.misses.finder.here = CodeAddress::here(AppPc(0)).to_bits();
         Local { seen, allocations: Allocations::default() }
     }
 

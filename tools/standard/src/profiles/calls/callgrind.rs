@@ -8,11 +8,11 @@ use std::io;
 
 use superpin_tool::merge::{Merge, Sum};
 use superpin_tool::{
-    AppPc, At, BlockCounts, BranchKind, CallStack, Code, CodeInstruction, CountsBlocks, Frame, Gpr, Out, Repeat,
-    SliceInfo, ThreadInfo, ThreadPath, Threads, Tool, Trace, memory,
+    AppPc, At, BlockCounts, BranchKind, CallStack, Code, CodeAddress, CodeInstruction, CountsBlocks, Frame, Gpr, Out,
+    Repeat, SliceInfo, ThreadInfo, ThreadPath, Threads, Tool, Trace, memory,
 };
 
-use crate::profiles::edges::{Branches, CountsBranches, Indirect, Taken, count_branch};
+use crate::profiles::edges::{Branch, Branches, CountsBranches, Edge, Went, count_branch};
 use crate::profiles::places::Places;
 use crate::repeat::RepeatOption;
 
@@ -37,21 +37,20 @@ pub struct Callgrind {
     options: Options,
 }
 
-/// Where a call returns to, and the routine.
+/// Where a call returns to, and the routine: [`CodeAddress::to_bits`] of both.
 type CallEdge = (u64, u64);
 /// Calls, and instructions until they are left.
 type Edges = BTreeMap<CallEdge, (Sum, Sum)>;
 /// Calls that are over, and those that aren't.
 type Calls = (Edges, CallStack<CallEdge>);
 
-/// Conditional branches that were taken, and jumps by registers or memory.
-type Jumps = (Taken, Indirect);
-
 /// What a thread has.
 pub struct Local {
     blocks: BlockCounts,
     calls: Calls,
     branches: Branches,
+    /// The program that is executed: address 0 in it.
+    here: u64,
 }
 
 impl CountsBranches for Local {
@@ -66,12 +65,16 @@ impl CountsBlocks for Local {
     }
 }
 
+/// What a slice has, and the program.
+type Part = (Code, Went, Calls, u64);
+
 /// What was executed, and each thread's calls.
 #[derive(Default)]
 pub struct Total {
     code: Code,
-    jumps: Jumps,
-    threads: BTreeMap<ThreadPath, Calls>,
+    jumps: Went,
+    /// With the program that each has executed last.
+    threads: BTreeMap<ThreadPath, (Calls, u64)>,
 }
 
 fn left(edges: &mut Edges) -> impl FnMut(Frame<CallEdge>, u64) + '_ {
@@ -84,8 +87,9 @@ fn left(edges: &mut Edges) -> impl FnMut(Frame<CallEdge>, u64) + '_ {
 
 fn enters(local: &mut Local, stack_pointer: u64, routine: u64) {
     let returns_to = memory::read_word(stack_pointer).unwrap_or(0);
+    let edge = (local.here | returns_to, local.here | routine);
     let (edges, stack) = &mut local.calls;
-    stack.enter(stack_pointer, (returns_to, routine), left(edges));
+    stack.enter(stack_pointer, edge, left(edges));
 }
 
 fn returns(local: &mut Local, stack_pointer: u64) {
@@ -103,10 +107,16 @@ fn append((edges, stack): &mut Calls, (slice, part): Calls) {
 }
 
 impl Total {
-    fn add(&mut self, thread: ThreadPath, (code, jumps, calls): (Code, Jumps, Calls)) {
+    fn add(&mut self, thread: ThreadPath, (code, jumps, calls, here): Part) {
         self.code.merge(code);
-        self.jumps.merge(jumps);
-        append(self.threads.entry(thread).or_default(), calls);
+        Merge::merge(&mut self.jumps, jumps);
+        let (before, program) = self.threads.entry(thread).or_default();
+        // Another program is in none of the routines of the one before.
+        if std::mem::replace(program, here) != here {
+            let (edges, stack) = before;
+            std::mem::take(stack).end(left(edges));
+        }
+        append(before, calls);
     }
 }
 
@@ -116,7 +126,7 @@ impl Tool for Callgrind {
         "Write instructions by routine and line, and calls with what they cost, for KCachegrind";
     type Options = Options;
     type Local = Local;
-    type Result = (Code, Jumps, Calls);
+    type Result = Part;
     type Total = Total;
 
     fn new(options: Options) -> Result<Self, String> {
@@ -143,27 +153,28 @@ impl Tool for Callgrind {
             }
         }
         if self.options.collect_jumps {
-            trace.blocks().for_each(|block| count_branch(&block.last(), &[BranchKind::IndirectJump]));
+            trace.blocks().for_each(|block| count_branch(&block.last(), &[Branch::IndirectJump]));
         }
     }
 
     fn begin(&self, _: SliceInfo) -> Local {
-        Local { blocks: BlockCounts::new(), calls: Calls::default(), branches: Branches::new() }
+        let here = CodeAddress::here(AppPc(0)).to_bits();
+        Local { blocks: BlockCounts::new(), calls: Calls::default(), branches: Branches::new(), here }
     }
 
     fn drain(&self, local: &mut Local, words: &[u64]) {
         local.branches.drain(words);
     }
 
-    fn finish(&self, local: &Local) -> Self::Result {
-        (local.blocks.executed(), local.branches.counted(), local.calls.clone())
+    fn finish(&self, local: &Local) -> Part {
+        (local.blocks.executed(), local.branches.counted(), local.calls.clone(), local.here)
     }
 
-    fn fold(&self, total: &mut Total, _: SliceInfo, result: Self::Result) {
+    fn fold(&self, total: &mut Total, _: SliceInfo, result: Part) {
         total.add(ThreadPath::default(), result);
     }
 
-    fn fold_thread(&self, total: &mut Total, _: SliceInfo, thread: &ThreadInfo, result: Self::Result) {
+    fn fold_thread(&self, total: &mut Total, _: SliceInfo, thread: &ThreadInfo, result: Part) {
         if self.options.thread.as_ref().is_none_or(|asked| *asked == thread.path.to_string()) {
             total.add(thread.path.clone(), result);
         }
@@ -175,7 +186,7 @@ impl Tool for Callgrind {
         }
         out.verbatim();
         let mut edges = Edges::new();
-        for (mut own, stack) in threads.into_values() {
+        for ((mut own, stack), _) in threads.into_values() {
             stack.end(left(&mut own));
             Merge::merge(&mut edges, own);
         }
@@ -209,14 +220,15 @@ impl Tool for Callgrind {
             }
             let (at, count) = (place.address, instruction.executions());
             writeln!(out, "{at:#x} {line} {count}")?;
-            for (routine, times, cost) in calls_at(&instruction, &calls) {
-                let callee = places.of(instruction.code_address().at(AppPc(*routine)));
+            for (routine, times, cost) in calls_at(&instruction, &mut calls) {
+                let callee = places.of(CodeAddress::from_bits(routine));
                 let (of_callee, first) = callee.line();
                 writeln!(out, "cob={}\ncfi={of_callee}\ncfn={}", callee.image, callee.routine)?;
                 writeln!(out, "calls={times} {:#x} {first}\n{at:#x} {line} {cost}", callee.address)?;
             }
-            for (target, times) in jumps.of(&instruction).filter(|_| self.options.collect_jumps) {
-                let to = places.of(instruction.code_address().at(AppPc(target)));
+            let made = if self.options.collect_jumps { jumps.of(&instruction) } else { Vec::new() };
+            for (target, times) in made {
+                let to = places.of(CodeAddress::from_bits(target));
                 // Who goes into another routine calls it.
                 if (&to.image, &to.routine) != (&place.image, &place.routine) {
                     continue;
@@ -236,41 +248,44 @@ impl Tool for Callgrind {
     }
 }
 
-/// The calls that an instruction makes.
-fn calls_at<'a>(
-    instruction: &CodeInstruction,
-    calls: &'a HashMap<u64, Vec<(u64, u64, u64)>>,
-) -> impl Iterator<Item = &'a (u64, u64, u64)> {
-    let is_call = matches!(instruction.branch(), Some(BranchKind::Call | BranchKind::IndirectCall));
-    calls.get(&instruction.next_address().0).filter(|_| is_call).into_iter().flatten()
+/// The calls that an instruction makes. Code that has changed has several at one address: the first of them has them.
+fn calls_at(instruction: &CodeInstruction, calls: &mut HashMap<u64, Vec<(u64, u64, u64)>>) -> Vec<(u64, u64, u64)> {
+    let back = instruction.code_address().at(instruction.next_address());
+    match instruction.branch() {
+        Some(BranchKind::Call | BranchKind::IndirectCall) => calls.remove(&back.to_bits()).unwrap_or_default(),
+        _ => Vec::new(),
+    }
 }
 
 /// Where jumps go.
 struct JumpsOut {
-    taken: Taken,
+    taken: BTreeMap<(u64, u64), u64>,
     /// Of those by registers or memory, by their addresses.
-    targets: BTreeMap<u64, BTreeMap<u64, u64>>,
+    targets: BTreeMap<u64, Vec<(u64, u64)>>,
 }
 
 impl JumpsOut {
-    fn new((taken, indirect): Jumps) -> Self {
-        let mut targets: BTreeMap<u64, BTreeMap<u64, u64>> = BTreeMap::new();
-        for ((from, to), times) in indirect {
-            targets.entry(from).or_default().insert(to, times.0);
+    fn new(jumps: Went) -> Self {
+        let (mut taken, mut targets) = (BTreeMap::new(), BTreeMap::<u64, Vec<(u64, u64)>>::new());
+        for (Edge { branch, from, to }, times) in jumps {
+            match branch {
+                Branch::Taken => drop(taken.insert((from, to), times.0)),
+                _ => targets.entry(from).or_default().push((to, times.0)),
+            }
         }
         Self { taken, targets }
     }
 
     /// The targets of an instruction's jumps that were made, and how often.
-    fn of(&self, instruction: &CodeInstruction) -> impl Iterator<Item = (u64, u64)> {
-        let at = instruction.address().0;
-        let times = match instruction.branch() {
-            Some(BranchKind::Conditional) => self.taken.get(&at).map_or(0, |taken| taken.0),
-            Some(BranchKind::Jump) => instruction.executions(),
+    fn of(&self, instruction: &CodeInstruction) -> Vec<(u64, u64)> {
+        let at = instruction.code_address();
+        let direct = instruction.branch_target().map(|target| at.at(target).to_bits());
+        let times = match (instruction.branch(), direct) {
+            (Some(BranchKind::Conditional), Some(to)) => self.taken.get(&(at.to_bits(), to)).copied().unwrap_or(0),
+            (Some(BranchKind::Jump), _) => instruction.executions(),
+            (Some(BranchKind::IndirectJump), _) => return self.targets.get(&at.to_bits()).cloned().unwrap_or_default(),
             _ => 0,
         };
-        let direct = instruction.branch_target().map(|target| (target.0, times)).filter(|_| times != 0);
-        let indirect = self.targets.get(&at).into_iter().flatten().map(|(to, times)| (*to, *times));
-        direct.into_iter().chain(indirect)
+        direct.into_iter().map(|to| (to, times)).filter(|(_, times)| *times != 0).collect()
     }
 }

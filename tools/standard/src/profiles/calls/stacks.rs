@@ -5,8 +5,8 @@ use std::io;
 
 use superpin_tool::serde::{Deserialize, Serialize};
 use superpin_tool::{
-    AppPc, At, BranchKind, CallStack, Gpr, Images, Out, Repeat, SliceInfo, ThreadInfo, ThreadPath, Threads, Tool,
-    Trace, clap, json,
+    AppPc, At, BranchKind, CallStack, CodeAddress, Gpr, Images, Out, Repeat, SliceInfo, ThreadInfo, ThreadPath,
+    Threads, Tool, Trace, clap, json,
 };
 
 use super::tree::{Node, Tree};
@@ -41,6 +41,8 @@ pub struct Local {
     stack: CallStack<u32>,
     /// Up to then all is in the tree.
     settled: u64,
+    /// The program that is executed: address 0 in it.
+    here: u64,
     depth: u32,
 }
 
@@ -50,6 +52,7 @@ pub struct Local {
 pub struct Part {
     nodes: Vec<Node>,
     stack: CallStack<u32>,
+    here: u64,
 }
 
 impl Local {
@@ -73,7 +76,7 @@ fn enters(local: &mut Local, stack_pointer: u64, routine: u64) {
     local.settle();
     local.stack.leave(stack_pointer, |_, _| ());
     let here = local.here();
-    let node = local.tree.child(here, routine, local.depth);
+    let node = local.tree.child(here, local.here | routine, local.depth);
     local.stack.enter(stack_pointer, node, |_, _| ());
 }
 
@@ -88,7 +91,11 @@ fn executes(local: &mut Local) {
 
 impl Stacks {
     /// Puts a slice's part behind what was before.
-    fn append(&self, (tree, stack): &mut (Tree, CallStack<u32>), part: Part) {
+    fn append(&self, Seen { tree, stack, here: before }: &mut Seen, part: Part) {
+        // Another program is in none of the routines of the one before.
+        if std::mem::replace(before, part.here) != part.here {
+            *stack = CallStack::default();
+        }
         let frames: Vec<(u64, u32)> = stack.frames().iter().map(|frame| (frame.stack_pointer, frame.data)).collect();
         // The innermost routine that is left where the slice has come up to there.
         let place = |tree: &mut Tree, up: u64| {
@@ -103,11 +110,12 @@ impl Stacks {
     fn named(&self, total: &Total, images: &Images) -> BTreeMap<Vec<String>, u64> {
         let mut names: BTreeMap<u64, String> = BTreeMap::new();
         let mut name = |routine: u64| {
-            let named = || images.routine_at(AppPc(routine)).map_or(format!("{routine:#x}"), |found| found.demangled());
+            let at = CodeAddress::from_bits(routine);
+            let named = || images.routine_at(at).map_or(format!("{:#x}", at.address.0), |found| found.demangled());
             names.entry(routine).or_insert_with(named).clone()
         };
         let mut all = BTreeMap::new();
-        for (thread, (tree, _)) in total {
+        for (thread, Seen { tree, .. }) in total {
             let thread = (self.options.threads != 0).then(|| format!("thread {thread}"));
             for (number, node) in tree.nodes().iter().enumerate().filter(|(_, node)| node.cost != 0) {
                 let routines = tree.path(number as u32).into_iter().map(&mut name);
@@ -118,7 +126,16 @@ impl Stacks {
     }
 }
 
-type Total = BTreeMap<ThreadPath, (Tree, CallStack<u32>)>;
+/// What was executed of a thread.
+#[derive(Default)]
+pub struct Seen {
+    tree: Tree,
+    stack: CallStack<u32>,
+    /// The program that was executed last.
+    here: u64,
+}
+
+type Total = BTreeMap<ThreadPath, Seen>;
 
 impl Tool for Stacks {
     const NAME: &'static str = "stacks";
@@ -153,13 +170,13 @@ impl Tool for Stacks {
     }
 
     fn begin(&self, _: SliceInfo) -> Local {
-        Local { depth: self.options.depth, ..Local::default() }
+        Local { depth: self.options.depth, here: CodeAddress::here(AppPc(0)).to_bits(), ..Local::default() }
     }
 
     fn finish(&self, local: &Local) -> Part {
         let mut local = local.clone();
         local.settle();
-        Part { nodes: local.tree.nodes().to_vec(), stack: local.stack }
+        Part { nodes: local.tree.nodes().to_vec(), stack: local.stack, here: local.here }
     }
 
     fn fold(&self, total: &mut Total, _: SliceInfo, part: Part) {

@@ -6,5 +6,5 @@ mod branches;
 mod log;
 mod tool;
 
-pub use branches::{Branches, CountsBranches, Indirect, Taken, count_branch};
-pub use tool::Edges;
+pub use branches::{Branch, Branches, CountsBranches, Edge, Went, count_branch};
+pub use tool::EdgeProfile;

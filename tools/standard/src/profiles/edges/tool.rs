@@ -1,13 +1,15 @@
 //! `edges`: how often the app went from where to where: each branch, call and return with its target, and each conditional branch that isn't taken with what is behind it.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::Merge;
-use superpin_tool::{AppPc, BlockCounts, BranchKind, Code, CountsBlocks, Images, Out, SliceInfo, Tool, Trace, clap};
+use superpin_tool::{
+    BlockCounts, BranchKind, Code, CodeAddress, CountsBlocks, Images, Out, SliceInfo, Tool, Trace, clap,
+};
 
-use super::branches::{Branches, CountsBranches, Edge, Indirect, Taken, count_branch};
+use super::branches::{Branch, Branches, CountsBranches, Edge, Went, count_branch};
 
 /// Options.
 #[derive(clap::Args)]
@@ -58,6 +60,16 @@ impl Kind {
         }
     }
 
+    /// Of one that was counted by itself.
+    fn of_branch(branch: Branch) -> Self {
+        match branch {
+            Branch::Taken => Self::Taken,
+            Branch::IndirectJump => Self::IndirectJump,
+            Branch::IndirectCall => Self::IndirectCall,
+            Branch::Return => Self::Return,
+        }
+    }
+
     /// Of a branch that is taken.
     fn of(branch: BranchKind) -> Self {
         match branch {
@@ -75,8 +87,7 @@ superpin_tool::areas! {
     /// What is counted. How often direct branches, and conditional ones that aren't taken, go where they do follows from how often code was executed.
     pub struct Counts {
         code: Code,
-        taken: Taken,
-        indirect: Indirect,
+        went: Went,
     }
 }
 
@@ -98,12 +109,17 @@ impl CountsBranches for Local {
     }
 }
 
+/// From where to where: [`CodeAddress::to_bits`] of both.
+type FromTo = (u64, u64);
+/// How often.
+type Edges = BTreeMap<(Kind, FromTo), u64>;
+
 /// The tool.
-pub struct Edges {
+pub struct EdgeProfile {
     options: Options,
 }
 
-impl Tool for Edges {
+impl Tool for EdgeProfile {
     const NAME: &'static str = "edges";
     const ABOUT: &'static str = "Count from where to where branches, calls and returns go";
     type Options = Options;
@@ -117,7 +133,7 @@ impl Tool for Edges {
 
     fn instrument(&self, trace: &Trace<'_, Local>) {
         trace.count_blocks();
-        let by_target = [BranchKind::IndirectJump, BranchKind::IndirectCall, BranchKind::Return];
+        let by_target = [Branch::IndirectJump, Branch::IndirectCall, Branch::Return];
         trace.blocks().for_each(|block| count_branch(&block.last(), &by_target));
     }
 
@@ -130,8 +146,7 @@ impl Tool for Edges {
     }
 
     fn finish(&self, local: &Local) -> Counts {
-        let (taken, indirect) = local.branches.counted();
-        Counts { code: local.blocks.executed(), taken, indirect }
+        Counts { code: local.blocks.executed(), went: local.branches.counted() }
     }
 
     fn fold(&self, total: &mut Counts, _: SliceInfo, counts: Counts) {
@@ -145,18 +160,19 @@ impl Tool for Edges {
             writeln!(out, "{times:>16} {}", kind.name())?;
         }
         for ((kind, (from, to)), times) in self.shown(edges) {
-            let (from, to) = (place(out.images(), AppPc(from)), place(out.images(), AppPc(to)));
+            let [from, to] = [from, to].map(|word| place(out.images(), CodeAddress::from_bits(word)));
             writeln!(out, "{times:>16} {:<13} {from} -> {to}", kind.name())?;
         }
         Ok(())
     }
 
     fn values_with(&self, total: &Counts, images: &Images) -> Option<Value> {
-        let routine = |address| images.routine_at(AppPc(address)).map(|routine| routine.demangled());
-        let line = |address| images.line_at(AppPc(address)).filter(|line| line.line != 0).map(|line| line.to_string());
-        let edge = |((kind, (from, to)), times): ((Kind, Edge), u64)| {
+        let routine = |at| images.routine_at(at).map(|routine| routine.demangled());
+        let line = |at| images.line_at(at).filter(|line| line.line != 0).map(|line| line.to_string());
+        let edge = |((kind, (from, to)), times): ((Kind, FromTo), u64)| {
+            let [from, to] = [from, to].map(CodeAddress::from_bits);
             json!({
-                "kind": kind.name(), "from": from, "to": to, "from_routine": routine(from), "to_routine": routine(to),
+                "kind": kind.name(), "from": from.address.0, "to": to.address.0, "from_routine": routine(from), "to_routine": routine(to),
                 "from_line": line(from), "to_line": line(to), "count": times,
             })
         };
@@ -168,9 +184,9 @@ impl Tool for Edges {
     }
 }
 
-impl Edges {
+impl EdgeProfile {
     /// Those to be printed, the most frequent first.
-    fn shown(&self, edges: BTreeMap<(Kind, Edge), u64>) -> Vec<((Kind, Edge), u64)> {
+    fn shown(&self, edges: Edges) -> Vec<((Kind, FromTo), u64)> {
         let is_asked = |kind| self.options.kind.is_none_or(|asked| kind == asked);
         let mut all: Vec<_> = edges.into_iter().filter(|((kind, _), _)| is_asked(*kind)).collect();
         all.sort_by_key(|&((kind, edge), times)| (Reverse(times), edge, kind));
@@ -180,40 +196,42 @@ impl Edges {
 }
 
 /// All that the app went along.
-fn edges(total: &Counts) -> BTreeMap<(Kind, Edge), u64> {
+fn edges(total: &Counts) -> Edges {
     let mut edges = BTreeMap::new();
-    let mut add = |kind: Kind, edge: Edge, times: u64| {
+    let mut add = |kind: Kind, edge: FromTo, times: u64| {
         if times != 0 {
             *edges.entry((kind, edge)).or_default() += times;
         }
     };
+    // Conditional ones by where they are and where they go: what is behind them, and how often they were executed. Code that changes may have had several.
+    let mut conditional: BTreeMap<FromTo, (u64, u64)> = BTreeMap::new();
     for instruction in total.code.instructions() {
-        let (from, times) = (instruction.address().0, instruction.executions());
+        let (at, times) = (instruction.code_address(), instruction.executions());
         let Some(kind) = instruction.branch() else { continue };
-        let Some(AppPc(to)) = instruction.branch_target() else {
-            // Of an indirect one, by where it goes.
-            continue;
-        };
+        // Of an indirect one, by where it goes.
+        let Some(to) = instruction.branch_target() else { continue };
+        let edge = (at.to_bits(), at.at(to).to_bits());
         if kind == BranchKind::Conditional {
-            let taken = total.taken.get(&from).map_or(0, |taken| taken.0).min(times);
-            add(Kind::NotTaken, (from, instruction.next_address().0), times - taken);
-            add(Kind::Taken, (from, to), taken);
+            let next = at.at(instruction.next_address()).to_bits();
+            conditional.entry(edge).or_insert((next, 0)).1 += times;
         } else {
-            add(Kind::of(kind), (from, to), times);
+            add(Kind::of(kind), edge, times);
         }
     }
-    let kinds: HashMap<u64, Kind> = total
-        .code
-        .instructions()
-        .filter_map(|instruction| Some((instruction.address().0, Kind::of(instruction.branch()?))))
-        .collect();
-    for ((from, to), times) in &total.indirect {
-        add(kinds.get(from).copied().unwrap_or(Kind::IndirectJump), (*from, *to), times.0);
+    let mut taken: BTreeMap<FromTo, u64> = BTreeMap::new();
+    for (Edge { branch, from, to }, times) in &total.went {
+        add(Kind::of_branch(*branch), (*from, *to), times.0);
+        if *branch == Branch::Taken {
+            taken.insert((*from, *to), times.0);
+        }
+    }
+    for ((from, to), (next, times)) in conditional {
+        add(Kind::NotTaken, (from, next), times - taken.get(&(from, to)).copied().unwrap_or(0));
     }
     edges
 }
 
-fn by_kind(edges: &BTreeMap<(Kind, Edge), u64>) -> BTreeMap<Kind, u64> {
+fn by_kind(edges: &Edges) -> BTreeMap<Kind, u64> {
     let mut sums: BTreeMap<Kind, u64> = KINDS.into_iter().map(|kind| (kind, 0)).collect();
     for ((kind, _), times) in edges {
         *sums.entry(*kind).or_default() += times;
@@ -222,8 +240,9 @@ fn by_kind(edges: &BTreeMap<(Kind, Edge), u64>) -> BTreeMap<Kind, u64> {
 }
 
 /// An address, and what it is called.
-fn place(images: &Images, address: AppPc) -> String {
-    match images.routine_at(address) {
+fn place(images: &Images, at: CodeAddress) -> String {
+    let address = at.address;
+    match images.routine_at(at) {
         Some(routine) => {
             let offset = address.0 - routine.address().0;
             let offset = if offset == 0 { String::new() } else { format!("+{offset:#x}") };

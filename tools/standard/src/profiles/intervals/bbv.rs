@@ -8,7 +8,7 @@
 
 use superpin_tool::json::{Value, json};
 use superpin_tool::{
-    AppPc, Images, OnPrefix, OnSignal, Out, Prefix, Repeat, SignalEvent, SliceInfo, Tool, Trace, clap,
+    CodeAddress, Images, OnPrefix, OnSignal, Out, Prefix, Repeat, SignalEvent, SliceInfo, Tool, Trace, clap,
 };
 
 use super::vectors::{Block, Local, Part, Total, Vector, watch};
@@ -89,10 +89,11 @@ impl Tool for Bbv {
     fn fini(&self, Total { part, .. }: Total, out: &mut Out<'_>) -> std::io::Result<()> {
         if self.options.blocks {
             writeln!(out, "{:>8} {:>18} {:>6} {:>16}  routine", "block", "address", "bytes", "instructions")?;
-            for (n, ((address, bytes), instructions)) in part.blocks.iter().zip(part.sums()).enumerate() {
-                let routine = out.images().routine_at(AppPc(*address)).map(|routine| routine.demangled());
+            for (n, ((block, bytes), instructions)) in part.blocks.iter().zip(part.sums()).enumerate() {
+                let at = CodeAddress::from_bits(*block);
+                let routine = out.images().routine_at(at).map(|routine| routine.demangled());
                 let routine = routine.unwrap_or_default();
-                writeln!(out, "{:>8} {address:#18x} {bytes:>6} {instructions:>16}  {routine}", n + 1)?;
+                writeln!(out, "{:>8} {:#18x} {bytes:>6} {instructions:>16}  {routine}", n + 1, at.address.0)?;
             }
             return self.options.repeat.say(out);
         }
@@ -108,9 +109,10 @@ impl Tool for Bbv {
     }
 
     fn values_with(&self, Total { part, .. }: &Total, images: &Images) -> Option<Value> {
-        let block = |((address, bytes), instructions): (&Block, u64)| {
-            let routine = images.routine_at(AppPc(*address)).map(|routine| routine.demangled());
-            json!({ "address": address, "bytes": bytes, "routine": routine, "instructions": instructions })
+        let block = |((block, bytes), instructions): (&Block, u64)| {
+            let at = CodeAddress::from_bits(*block);
+            let routine = images.routine_at(at).map(|routine| routine.demangled());
+            json!({ "address": at.address.0, "bytes": bytes, "routine": routine, "instructions": instructions })
         };
         let vector = |vector: &Vector| {
             let executed: Vec<_> = vector.blocks.iter().map(|(number, e)| (number + 1, e.instructions)).collect();

@@ -6,7 +6,9 @@ use std::io;
 use superpin_tool::json::{Value, json};
 use superpin_tool::merge::Merge;
 use superpin_tool::serde::{Deserialize, Serialize};
-use superpin_tool::{AppPc, Code, Images, OnPrefix, OnSignal, Out, Prefix, SignalEvent, SliceInfo, Tool, Trace, clap};
+use superpin_tool::{
+    AppPc, Code, CodeAddress, Images, OnPrefix, OnSignal, Out, Prefix, SignalEvent, SliceInfo, Tool, Trace, clap,
+};
 
 use super::clustering::{self, Settings};
 use super::vectors::{self, Local, watch};
@@ -66,7 +68,7 @@ struct Point {
     /// Instructions of the run before it.
     start: u64,
     length: u64,
-    address: AppPc,
+    address: CodeAddress,
     /// With which execution of the instruction there it begins, if that is known.
     execution: Option<u64>,
 }
@@ -74,14 +76,17 @@ struct Point {
 /// The one by which a vector begins: with which execution of its first instruction. An instruction may be in several blocks. Not known where some of those were left in their middle.
 fn first_execution(total: &Total, vector: usize) -> Option<u64> {
     let part = &total.vectors.part;
-    let (address, _) = part.blocks[part.vectors[vector].first as usize];
+    let (first, _) = part.blocks[part.vectors[vector].first as usize];
+    // In whichever program: `-start-address` doesn't tell them apart.
+    let address = CodeAddress::from_bits(first).address.0;
     let holds = |block: &superpin_tool::CodeBlock<'_>| {
         block.address().0 <= address
             && address < block.end_address().0
             && block.instructions().any(|instruction| instruction.address().0 == address)
     };
     let blocks = total.code.blocks().filter(holds);
-    let with: HashSet<(u64, u64)> = blocks.map(|block| (block.address().0, block.bytes().len() as u64)).collect();
+    let with: HashSet<(u64, u64)> =
+        blocks.map(|block| (block.code_address().to_bits(), block.bytes().len() as u64)).collect();
     let executions = |vector: &vectors::Vector| {
         let entries = vector.blocks.iter().filter(|(number, _)| with.contains(&part.blocks[**number as usize]));
         entries.map(|(_, executed)| executed.entries).sum::<u64>()
@@ -109,7 +114,7 @@ impl SimPoints {
                 weight: chosen.weight,
                 start: vector.start,
                 length: vector.instructions(),
-                address: AppPc(part.blocks[vector.first as usize].0),
+                address: CodeAddress::from_bits(part.blocks[vector.first as usize].0),
                 execution: first_execution(total, chosen.vector),
             }
         };
@@ -128,12 +133,12 @@ impl SimPoints {
 /// Where it begins, as `-start-address` takes it.
 fn place(point: &Point) -> String {
     match point.execution {
-        Some(execution) => format!("{:#x}:{execution}", point.address.0),
-        None => format!("{:#x}:?", point.address.0),
+        Some(execution) => format!("{:#x}:{execution}", point.address.address.0),
+        None => format!("{:#x}:?", point.address.address.0),
     }
 }
 
-fn routine(images: &Images, address: AppPc) -> String {
+fn routine(images: &Images, address: CodeAddress) -> String {
     images.routine_at(address).map_or_else(String::new, |routine| routine.demangled())
 }
 
@@ -219,7 +224,7 @@ impl Tool for SimPoints {
         let row = |point: Point| {
             json!({
                 "cluster": point.cluster, "interval": point.interval, "weight": point.weight,
-                "start": point.start, "length": point.length, "address": point.address.0,
+                "start": point.start, "length": point.length, "address": point.address.address.0,
                 "execution": point.execution, "routine": routine(images, point.address),
             })
         };

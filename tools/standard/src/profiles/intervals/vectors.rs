@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
 use superpin_tool::serde::{Deserialize, Serialize};
-use superpin_tool::{AddressHasher, Arg, At, BlockCounts, CountsBlocks, Prefix, Trace};
+use superpin_tool::{AddressHasher, AppPc, Arg, At, BlockCounts, CodeAddress, CountsBlocks, Prefix, Trace};
 
-/// A block: its address and how many bytes it has.
+/// A block: its address in its program, and how many bytes it has.
 pub type Block = (u64, u64);
 type Numbers = HashMap<Block, u32, BuildHasherDefault<AddressHasher>>;
 
@@ -84,6 +84,8 @@ pub struct Local {
     counts: Vec<Executed>,
     /// The number of the last block.
     last: u32,
+    /// The program that is executed: address 0 in it.
+    here: u64,
     /// For a tool that wants the code.
     pub code: BlockCounts,
 }
@@ -124,6 +126,7 @@ impl Local {
             end: 0,
             counts: Vec::new(),
             last: 0,
+            here: CodeAddress::here(AppPc(0)).to_bits(),
             code: BlockCounts::new(),
         }
     }
@@ -138,7 +141,7 @@ impl Local {
     /// Takes what [`watch`] has put into the buffer.
     pub fn drain(&mut self, words: &[u64]) {
         for &[address, shape] in words.as_chunks::<2>().0 {
-            self.enter((address, shape >> LEN_BITS), shape & ((1 << LEN_BITS) - 1));
+            self.enter((self.here | address, shape >> LEN_BITS), shape & ((1 << LEN_BITS) - 1));
         }
     }
 
