@@ -1,14 +1,18 @@
-//! The documentation against what it documents: options, names in the report, dependencies, links, and README's numbers.
+//! The documentation against what it documents: commands and what they print, options, names in the report, dependencies, links.
 
+mod blocks;
+mod commands;
 mod manual;
 mod messages;
+mod not_run;
+mod spelled;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use suites::run::{Job, Scratch, run};
-use suites::superpin::{SERIAL, command, count_with, parse_total};
+use suites::superpin::{command, count_with};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -286,8 +290,7 @@ fn named(page: &str, tree: &[String]) -> Vec<(String, Option<String>)> {
 }
 
 /// Files that users make, and one of DynamoRIO's.
-const ELSEWHERE: [&str; 9] = [
-    "columns.c",
+const ELSEWHERE: [&str; 8] = [
     "total.txt",
     "report.txt",
     "sorted.txt",
@@ -347,32 +350,5 @@ fn every_page_can_be_found_from_readme() {
     for page in pages().into_iter().filter(|page| !page.ends_with("SUMMARY.md")) {
         let page = page.canonicalize().unwrap();
         assert!(found.contains(&page), "nobody who begins at README.md comes to {}", page.display());
-    }
-}
-
-#[test]
-fn the_example_of_readme_gives_its_numbers() {
-    let readme = read("README.md");
-    let line =
-        |start: &str| readme.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no {start}"));
-    let compile = line("gcc -nostdlib -static -o target/crc");
-    let promised = parse_total(&readme).expect("README has no `Total Count: N`");
-    let printed = readme.lines().take_while(|line| !line.starts_with("Total Count: ")).last().unwrap();
-    let scratch = Scratch::new().unwrap();
-    let program = scratch.beside("crc");
-    let compile = compile.replace("target/crc", program.to_str().unwrap());
-    let compiled = std::process::Command::new("sh").args(["-c", &compile]).current_dir(root()).status();
-    assert!(compiled.is_ok_and(|status| status.success()), "{compile}");
-    let script = format!("exec {} < {}", program.display(), root().join("LICENSE-APACHE").display());
-    for options in [SERIAL.options, &["-sp", "1", "-spmsec", "50"]] {
-        // Standard input is the file's: the shell that opens it is no part of what is counted.
-        let mut words = vec!["-c".to_owned(), script.replacen("exec ", "exec \"$0\" \"$@\" -- ", 1)];
-        words.extend(command().into_iter().map(|word| word.into_string().unwrap()));
-        words.extend(options.iter().map(|option| (*option).to_owned()));
-        words.extend(["-t", "icount2"].map(str::to_owned));
-        let outcome = std::process::Command::new("sh").args(&words).output().unwrap();
-        let told = String::from_utf8_lossy(&outcome.stderr);
-        assert_eq!(String::from_utf8_lossy(&outcome.stdout), format!("{printed}\n"), "{told}");
-        assert_eq!(parse_total(&told), Some(promised), "{options:?}: {told}");
     }
 }

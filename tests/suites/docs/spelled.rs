@@ -1,0 +1,105 @@
+//! Commands that aren't run, and those in the text, have options that exist.
+
+use std::path::Path;
+use std::process::Command;
+
+use suites::deadline::output;
+use suites::run::Scratch;
+
+use super::commands::{page, script};
+use super::not_run::NOT_RUN;
+use super::pages;
+
+/// What stands on pages for what the reader has, and what is taken in its place: tools, processes, numbers.
+const STANDS_FOR: [(&str, &str); 8] = [
+    ("TOOL", "icount2"),
+    ("NAME", "icount2"),
+    ("my-tool", "icount2"),
+    ("loads", "icount2"),
+    ("target/x86_64-unknown-linux-gnu/release/loads", "icount2"),
+    ("hot-calls", "opcodes"),
+    ("PID", NOBODY),
+    ("N", NOBODY),
+];
+
+/// No process has this number.
+const NOBODY: &str = "2147483647";
+
+/// A command with what is there in place of what isn't.
+fn concrete(command: &str) -> String {
+    let command = command.replace("$(pgrep -n perl)", NOBODY).replace("cargo run --release -- ", "superpin ");
+    let there =
+        |word: &str| STANDS_FOR.iter().find(|(name, _)| *name == word).map_or(word, |(_, there)| there).to_owned();
+    command.split(' ').map(there).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs a command with an app that doesn't exist: that there is none is said when all options are right.
+fn check(command: &str, cwd: &Path) -> Result<(), String> {
+    let command = concrete(command);
+    let own = command.split(" -- ").next().unwrap_or_default().split(['<', '>', '#', '&']).next().unwrap_or_default();
+    let is_run = own.starts_with("superpin -") && !["-pid", "help", "-h", "-V"].iter().any(|word| own.contains(word));
+    let tool = if own.contains(" -t") { "" } else { " -t icount2" };
+    let whole = if is_run { format!("{own}{tool} -- /nonexistent/app") } else { own.to_owned() };
+    let done =
+        output(Command::new("bash").args(["-c", &script(&whole)]).current_dir(cwd)).map_err(|e| e.to_string())?;
+    let told = String::from_utf8_lossy(&done.stdout).into_owned();
+    // `superpin read FILE`: it is known, and says what it lacks.
+    let of_it = own.split_whitespace().nth(1).unwrap_or_default();
+    let is_subcommand = !of_it.starts_with('-')
+        && [format!("superpin {of_it}"), format!("superpin: {of_it}: ")]
+            .iter()
+            .any(|known| told.contains(known.as_str()));
+    let is_right = match done.status.code() {
+        Some(0) => !is_run,
+        Some(127) => told.contains("/nonexistent/app: no such program"),
+        Some(125) => told.contains(&format!("there is no process {NOBODY}")) || is_subcommand,
+        _ => false,
+    };
+    if is_right { Ok(()) } else { Err(format!("{whole}: {}\n{told}", done.status)) }
+}
+
+#[test]
+fn commands_that_are_not_run_have_options_that_exist() {
+    let scratch = Scratch::new().unwrap();
+    let mut looked_at = 0;
+    for left in NOT_RUN.iter().filter(|left| concrete(left.command).starts_with("superpin ")) {
+        check(left.command, &scratch.cwd()).unwrap_or_else(|told| panic!("{}: `{}`: {told}", left.page, left.command));
+        looked_at += 1;
+    }
+    assert!(looked_at > 5, "only {looked_at} commands were found");
+}
+
+#[test]
+fn commands_in_the_text_have_options_that_exist() {
+    let scratch = Scratch::new().unwrap();
+    let mut looked_at = 0;
+    for path in pages() {
+        let path = path.strip_prefix(super::root()).unwrap().to_str().unwrap();
+        let page = page(path);
+        for (line, span) in page.spans().filter(|(_, span)| span.starts_with("superpin ") && !span.contains('[')) {
+            check(span, &scratch.cwd()).unwrap_or_else(|told| panic!("{path}:{line}: `{span}`: {told}"));
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 20, "only {looked_at} commands were found");
+}
+
+#[test]
+fn a_wrong_option_is_noticed() {
+    let scratch = Scratch::new().unwrap();
+    for right in
+        ["superpin -sp 1 -t TOOL -o out -- app", "superpin detach PID", "superpin -t opcodes --help", "superpin read"]
+    {
+        check(right, &scratch.cwd()).unwrap();
+    }
+    for wrong in [
+        "superpin -sp 1 -spmesc 5 -t icount2 -- ls",
+        "superpin -t icount -- ls",
+        "superpin -t icount2 --top 5 -- ls",
+        "superpin -spmp many -t icount2 -- ls",
+        "superpin -pid PID -t icount2 -detach-afer 1",
+        "superpin attach",
+    ] {
+        assert!(check(wrong, &scratch.cwd()).is_err(), "{wrong}");
+    }
+}
