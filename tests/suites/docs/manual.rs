@@ -36,3 +36,20 @@ fn the_summary_has_each_page() {
         pages.iter().filter(|page| !summary.contains(&format!("({})", page.display()))).collect();
     assert!(pages.len() > 15 && missing.is_empty(), "docs/SUMMARY.md has no {missing:?}");
 }
+
+/// What lies elsewhere isn't in the book, and a link to it would lead nowhere there.
+#[test]
+fn links_of_the_book_stay_in_it() {
+    let docs = root().join("docs").canonicalize().unwrap();
+    let mut followed = 0;
+    for path in super::pages().into_iter().filter(|path| path.starts_with(root().join("docs"))) {
+        let text = fs::read_to_string(&path).unwrap();
+        for link in super::links(&text).into_iter().filter(|link| !link.contains("://") && !link.starts_with('#')) {
+            let file = path.parent().unwrap().join(link.split('#').next().unwrap());
+            let is_inside = file.canonicalize().is_ok_and(|file| file.starts_with(&docs));
+            assert!(is_inside, "{}: [..]({link}) isn't in the book: name it as code", path.display());
+            followed += 1;
+        }
+    }
+    assert!(followed > 100, "only {followed} links were found");
+}

@@ -1,10 +1,12 @@
-//! Commands that aren't run, and those in the text, have options that exist.
+//! Commands that aren't run, and those in the text, have options that exist; and so have options that the text names.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 use suites::deadline::output;
-use suites::run::Scratch;
+use suites::run::{Job, Scratch, run};
+use suites::superpin::command;
 
 use super::commands::{page, script};
 use super::not_run::NOT_RUN;
@@ -82,6 +84,75 @@ fn commands_in_the_text_have_options_that_exist() {
         }
     }
     assert!(looked_at > 20, "only {looked_at} commands were found");
+}
+
+/// Pages whose options are mostly those of scripts and of the benchmark, or of another time.
+const OF_OTHER_THINGS: [&str; 3] = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/benchmark.md"];
+
+/// Options that pages name and that are other programs'.
+const OF_OTHERS: [&str; 21] = [
+    "--cap-add",
+    "--security-opt",
+    "--smc-check",
+    "--peak-inaccuracy",
+    "-O0",
+    "-u",
+    "-b",
+    "-e",
+    "-g",
+    "-superpin",
+    "-follow_execv",
+    "-follow_children",
+    "-control",
+    "-skip_instrs",
+    "-exit_after_tracing",
+    "-logfile",
+    "-loglevel",
+    "-mix",
+    "-offline",
+    "--trace-mem",
+    "-stop-",
+];
+
+/// The options in a text, by their names with the dashes.
+fn options(text: &str) -> impl Iterator<Item = &str> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let words = text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| {
+        let bare = word.trim_start_matches('-');
+        (1..=2).contains(&(word.len() - bare.len())) && bare.starts_with(|c: char| c.is_ascii_alphabetic())
+    });
+    words.map(move |word| word.split(|c| !is_of_name(c)).next().unwrap_or_default())
+}
+
+/// What `--help` lists, superpin's and each tool's, without dashes.
+fn known() -> BTreeSet<String> {
+    let said = |job: Job| String::from_utf8(run(&job).unwrap().stdout).unwrap();
+    let list = said(Job::new(command()).with("-t").with("help"));
+    let tools = list.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    let of_tools = tools.map(|tool| said(Job::new(command()).with("-t").with(tool).with("--help")));
+    let all: String = of_tools.chain([said(Job::new(command()).with("--help"))]).collect();
+    options(&all).map(|option| option.trim_start_matches('-').to_owned()).collect()
+}
+
+#[test]
+fn options_in_the_text_exist() {
+    let known = known();
+    let mut looked_at = 0;
+    for path in pages() {
+        let path = path.strip_prefix(super::root()).unwrap().to_str().unwrap();
+        if OF_OTHER_THINGS.contains(&path) {
+            continue;
+        }
+        let page = page(path);
+        for (line, span) in page.spans().filter(|(_, span)| span.starts_with('-')) {
+            for option in options(span).filter(|option| !OF_OTHERS.contains(option)) {
+                let is_there = known.contains(option.trim_start_matches('-'));
+                assert!(is_there, "{path}:{line}: `{span}`: nothing has an option {option}");
+                looked_at += 1;
+            }
+        }
+    }
+    assert!(looked_at > 300, "only {looked_at} options were found");
 }
 
 #[test]
