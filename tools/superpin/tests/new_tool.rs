@@ -59,6 +59,27 @@ fn what_it_makes_is_built_and_tested_without_the_net() {
     let told = text(&tested.stdout) + &text(&tested.stderr);
     assert!(!tested.status.success() && told.contains("It isn't what a serial run comes to"), "{told}");
     assert!(told.contains("The tool's result, line 1:"), "{told}");
+
+    // The tool that docs/tools.md builds, in the same project, since others are compiled there.
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/tools.md")).expect("it is there");
+    let shown = |begin: &str| -> String {
+        let found = page.split("```rust\n").find(|block| block.starts_with(begin)).expect(begin);
+        found.split("\n```").next().unwrap_or_default().to_owned()
+    };
+    let manifest = fs::read_to_string(tool.join("Cargo.toml")).expect("it was made").replace("my-tool", "loads");
+    for (file, text) in [
+        ("src/main.rs", shown("//! Counts the bytes that are loaded")),
+        ("tests/slices.rs", shown("use superpin_tool::testing::Runs;")),
+        ("Cargo.toml", manifest),
+    ] {
+        fs::write(tool.join(file), text).expect("the folder is ours");
+    }
+    let run = cargo(&["run", "--release", "--quiet", "--", "-sp", "1", "-t", "loads", "--", "ls"]);
+    let told = text(&run.stderr);
+    assert!(run.status.success() && told.lines().any(|line| line.starts_with("Bytes loaded: ")), "{told}");
+    let tested = cargo(&["test", "--release", "--quiet"]);
+    let told = text(&tested.stdout) + &text(&tested.stderr);
+    assert!(tested.status.success() && told.contains("1 passed"), "{told}");
 }
 
 #[test]
