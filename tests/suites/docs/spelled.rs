@@ -155,6 +155,38 @@ fn options_in_the_text_exist() {
     assert!(looked_at > 300, "only {looked_at} options were found");
 }
 
+/// What `cargo … -p NAME --test NAME` names, in blocks and in the text.
+fn named_to_cargo(page: &super::blocks::Page) -> Vec<(&str, &str)> {
+    let lines = page.blocks.iter().filter(|block| block.language == "sh").flat_map(|block| &block.lines);
+    let commands = lines.map(String::as_str).chain(page.spans().map(|(_, span)| span));
+    let named = commands.filter(|command| command.contains("cargo ")).flat_map(|command| {
+        let words: Vec<&str> = command.split(" -- ").next().unwrap_or_default().split_whitespace().collect();
+        words.windows(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>()
+    });
+    named.filter(|(option, _)| ["-p", "--test", "--bin", "--profile"].contains(option)).collect()
+}
+
+#[test]
+fn what_cargo_is_told_exists() {
+    let tree = super::tree();
+    let manifests = tree.iter().filter(|path| path.ends_with("Cargo.toml")).map(|path| super::read(path));
+    let manifests: String = manifests.collect();
+    let mut looked_at = 0;
+    for path in pages() {
+        let path = path.strip_prefix(super::root()).unwrap().to_str().unwrap();
+        for (option, name) in named_to_cargo(&page(path)) {
+            let is_file = |file: String| option == "--test" && tree.iter().any(|path| path.ends_with(&file));
+            let is_there = manifests.contains(&format!("\nname = \"{name}\"\n"))
+                || manifests.contains(&format!("[profile.{name}]"))
+                || is_file(format!("/tests/{name}.rs"))
+                || is_file(format!("/tests/{name}/main.rs"));
+            assert!(is_there, "{path}: there is no `{option} {name}`");
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 15, "only {looked_at} names were found");
+}
+
 #[test]
 fn a_wrong_option_is_noticed() {
     let scratch = Scratch::new().unwrap();
