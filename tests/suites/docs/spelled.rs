@@ -188,6 +188,24 @@ fn what_cargo_is_told_exists() {
 }
 
 #[test]
+fn options_of_the_benchmark_exist() {
+    let source = super::read("benches/src/main.rs");
+    let page = page("docs/benchmark.md");
+    let lines = page.blocks.iter().filter(|block| block.language == "sh").flat_map(|block| &block.lines);
+    let mut looked_at = 0;
+    for line in lines {
+        let Some((_, told)) = line.split_once("-p benches -- ") else { continue };
+        // What stands between quotes are ways to run superpin.
+        let own: String = told.split('"').step_by(2).collect();
+        for option in options(&own) {
+            assert!(source.contains(&format!("\"{option}\"")), "docs/benchmark.md: `{line}`: there is no {option}");
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 15, "only {looked_at} options were found");
+}
+
+#[test]
 fn a_wrong_option_is_noticed() {
     let scratch = Scratch::new().unwrap();
     for right in
