@@ -1,6 +1,7 @@
 //! `superpin detach PID`: a process that superpin follows goes on natively, for good.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,8 +11,9 @@ use super::image;
 use crate::base::Failure;
 use crate::events::ask_to_detach;
 
-const USAGE: &str = "superpin detach PID: a process that superpin follows goes on natively, without superpin; its result is what was until then. \
-                     PID is its number, or superpin's, which means the app";
+const USAGE: &str = "usage: superpin detach PID
+A process that superpin follows goes on natively, without superpin; its result is what was until then. PID is its number, or superpin's, which means the app.
+";
 
 /// How often it is looked whether it has been let go.
 const LOOK: Duration = Duration::from_millis(5);
@@ -25,11 +27,16 @@ const FEW_LOOKS: u32 = 10;
 /// # Errors
 /// If there is no such process, or superpin doesn't follow it.
 pub fn detach(args: &[OsString]) -> Result<(), Failure> {
+    if args.iter().any(|argument| ["-h", "-help", "--help"].contains(&&*argument.to_string_lossy())) {
+        // A closed standard output is the reader's choice.
+        let _ = std::io::stdout().write_all(USAGE.as_bytes());
+        return Ok(());
+    }
     let pid = match args {
         [pid] => pid.to_str().and_then(|pid| pid.parse::<i32>().ok()).filter(|pid| *pid > 0),
         _ => None,
     };
-    let pid = pid.ok_or_else(|| Failure::Unsupported(USAGE.into()))?;
+    let pid = pid.ok_or_else(|| Failure::Unsupported(format!("detach: {}", USAGE.trim_end())))?;
     let mut looks = 0;
     let (superpin, process) = loop {
         if let Some(found) = who_follows(pid)? {

@@ -187,6 +187,16 @@ fn what_cannot_be_let_go_is_told() {
     assert!(refused(&[&std::process::id().to_string()]).contains("doesn't follow"));
 }
 
+#[test]
+fn help_is_no_failure() {
+    let (status, told) = output_of(output(Command::new(binary()).args(["detach", "--help"])));
+    assert_eq!(status, 0, "{told}");
+    let done = output(Command::new(binary()).args(["detach", "-h"])).unwrap();
+    assert!(
+        String::from_utf8_lossy(&done.stdout).starts_with("usage: superpin detach PID\n") && done.stderr.is_empty()
+    );
+}
+
 /// Attaches to a process.
 fn attach(pid: i32, options: &[&str], told: &std::path::Path) -> Child {
     attach_with(&["icount2"], pid, options, told)
