@@ -22,6 +22,12 @@ fn numbers(printed: &str, begin: &str) -> Vec<u64> {
     printed.lines().filter_map(|line| line.strip_prefix(begin)?.parse().ok()).collect()
 }
 
+/// The counts behind what begins so.
+fn counts_of(printed: &str, begin: &str) -> Vec<u64> {
+    let rows = printed.lines().filter(|line| line.starts_with(begin));
+    rows.map(|row| row.split_whitespace().last().unwrap().parse().unwrap()).collect()
+}
+
 #[test]
 fn each_thread_is_told_the_same_however_a_run_is_cut() {
     for tool in [
@@ -36,10 +42,14 @@ fn each_thread_is_told_the_same_however_a_run_is_cut() {
         "footprint",
         "reuse",
         "stacks",
+        "mix --sde",
     ] {
-        let tool = format!("{tool} --threads 1");
+        let (tool, threads) = match tool {
+            "mix --sde" => (tool.to_owned(), "FOR TID 1 PATH 0.1 "),
+            "stacks" => (format!("{tool} --threads 1"), "thread 0.1;"),
+            _ => (format!("{tool} --threads 1"), "Thread 0.1\n"),
+        };
         let serial = printed(&tool, "-sp 0");
-        let threads = if tool.starts_with("stacks") { "thread 0.1;" } else { "Thread 0.1\n" };
         assert!(serial.contains(threads), "{tool}: {serial}");
         for options in WAYS {
             assert_eq!(printed(&tool, options), serial, "{tool} {options}");
@@ -62,6 +72,18 @@ fn threads_have_what_icount2_counts_of_each() {
         let file = printed(&format!("callgrind --thread {path}"), "-sp 1 -spmsec 5");
         assert_eq!(numbers(&file, "summary: "), [*count], "thread {path}");
     }
+    let sections = printed("mix --sde --top 0", "-sp 1 -spmsec 5");
+    let totals: Vec<u64> = counts_of(&sections, "*total");
+    let all = counted.iter().sum();
+    assert_eq!(totals, [&counted[..], &[all]].concat(), "{sections}");
+    // Each instruction is in one category, one block, and has one mnemonic.
+    let categories: u64 = counts_of(&sections, "*category-").iter().sum();
+    let blocks = sections.lines().filter_map(|line| line.split_once("ICOUNT:")?.1.split_whitespace().next());
+    let blocks: u64 = blocks.map(|count| count.parse::<u64>().unwrap()).sum();
+    let mnemonics = sections.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()));
+    let mnemonics = mnemonics.filter(|line| !line.starts_with("BLOCK:") && !line.starts_with("XDIS "));
+    let mnemonics: u64 = mnemonics.filter_map(|line| line.split_whitespace().last()?.parse::<u64>().ok()).sum();
+    assert_eq!([categories, mnemonics, 2 * blocks], [2 * all; 3], "{sections}");
     let stacks = printed("stacks --threads 1", "-sp 1 -spmsec 5");
     let mut by_thread = BTreeMap::<&str, u64>::new();
     for (stack, cost) in stacks.lines().filter_map(|line| line.rsplit_once(' ')) {

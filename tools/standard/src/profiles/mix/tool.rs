@@ -1,61 +1,20 @@
-//! `mix`: executed instructions, added up by what one asks for: mnemonic, class, extension, width, length, image, routine, line, address, thread, or several of these at once.
+//! `mix`: executed instructions, added up by what one asks for: mnemonic, class, extension, width, length, image, routine, line, block, address, thread, or several of these at once.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use superpin_tool::json::{Map, Value, json};
 use superpin_tool::merge::Merge;
 use superpin_tool::{
-    BlockCounts, Code, CodeInstruction, Images, Operand, OperandKind, Out, Repeat, SliceInfo, ThreadInfo, ThreadPath,
-    Threads, Tool, Trace,
+    BlockCounts, Code, Images, Out, Repeat, SliceInfo, ThreadInfo, ThreadPath, Threads, Tool, Trace, clap,
 };
 
+use super::keys::{Key, Places};
+use super::sde;
 use crate::repeat::RepeatOption;
 
 /// Characters of a column, at most; longer values move what is behind them.
 const WIDEST: usize = 60;
-
-/// By what instructions can be told apart.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Key {
-    /// Mnemonic
-    Mnemonic,
-    /// Pin's category
-    Class,
-    /// CPUID feature
-    Extension,
-    /// Bits of the widest register or memory that it names
-    Width,
-    /// Bytes of its encoding
-    Length,
-    /// Program or library
-    Image,
-    /// Function
-    Routine,
-    /// Source line
-    Line,
-    /// Address
-    Address,
-    /// Thread: the first is 0, those that it starts are 0.1, 0.2, and so on
-    Thread,
-}
-
-impl Key {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Mnemonic => "mnemonic",
-            Self::Class => "class",
-            Self::Extension => "extension",
-            Self::Width => "width",
-            Self::Length => "length",
-            Self::Image => "image",
-            Self::Routine => "routine",
-            Self::Line => "line",
-            Self::Address => "address",
-            Self::Thread => "thread",
-        }
-    }
-}
 
 /// Options.
 #[derive(clap::Args)]
@@ -66,15 +25,18 @@ pub struct Options {
     /// What to tell apart, one or several of these
     #[arg(long, value_enum, value_delimiter = ',', default_value = "class")]
     by: Vec<Key>,
-    /// How many lines to print, the most frequent first; 0: all
-    #[arg(long, default_value_t = 0)]
-    top: usize,
+    /// How many lines to print, the most frequent first; 0: all. With --sde: how many blocks of each thread [default: 0, with --sde 20]
+    #[arg(long)]
+    top: Option<usize>,
+    /// Write sections as Intel's SDE does with -mix: of each thread, and of all, blocks with their code and instructions by what they access, extension, category and mnemonic
+    #[arg(long, conflicts_with = "by")]
+    sde: bool,
     #[command(flatten)]
     repeat: RepeatOption,
 }
 
 /// What each thread has executed, if threads are told apart; else all under the first one.
-type ByThread = BTreeMap<ThreadPath, Code>;
+pub(super) type ByThread = BTreeMap<ThreadPath, Code>;
 
 /// The tool.
 pub struct Mix {
@@ -98,7 +60,7 @@ impl Tool for Mix {
     }
 
     fn threads(&self) -> Threads {
-        if self.options.by.contains(&Key::Thread) { Threads::Each } else { Threads::AnyOrder }
+        if self.options.sde || self.options.by.contains(&Key::Thread) { Threads::Each } else { Threads::AnyOrder }
     }
 
     fn instrument(&self, trace: &Trace<'_, BlockCounts>) {
@@ -122,12 +84,15 @@ impl Tool for Mix {
     }
 
     fn fini(&self, total: ByThread, out: &mut Out<'_>) -> std::io::Result<()> {
+        if self.options.sde {
+            return sde::write(&total, self.options.top.unwrap_or(sde::BLOCKS), self.options.repeat.repeat, out);
+        }
         let rows = self.rows(&total, out.images());
         let all: u64 = rows.iter().map(|(count, _)| count).sum();
         writeln!(out, "Total Count: {}", out.total(all))?;
         // Columns are as wide as their widest value: names of templates are longer than any line.
         let keys = &self.options.by;
-        let shown = if self.options.top == 0 { rows.len() } else { self.options.top.min(rows.len()) };
+        let shown = self.options.top.filter(|top| *top > 0).map_or(rows.len(), |top| top.min(rows.len()));
         let width = |n: usize| {
             let values = rows[..shown].iter().map(|(_, values)| values[n].chars().count());
             values.chain([keys[n].name().len()]).max().unwrap_or(0).min(WIDEST)
@@ -162,56 +127,19 @@ impl Tool for Mix {
 impl Mix {
     /// Counts and what they are counts of, the greatest first.
     fn rows(&self, total: &ByThread, images: &Images) -> Vec<(u64, Vec<String>)> {
-        let mut places = Places { images, routines: HashMap::new() };
+        let mut places = Places::new(images);
         let mut by: BTreeMap<Vec<String>, u64> = BTreeMap::new();
         for (thread, code) in total {
-            let values = |instruction: &CodeInstruction| {
-                self.options.by.iter().map(|key| places.value(*key, thread, instruction)).collect()
-            };
-            for (values, count) in code.by(values) {
-                *by.entry(values).or_default() += count;
+            for block in code.blocks() {
+                for instruction in block.instructions() {
+                    let value = |key: &Key| places.value(*key, thread, block.address().0, &instruction);
+                    let sum: &mut u64 = by.entry(self.options.by.iter().map(value).collect()).or_default();
+                    *sum = sum.wrapping_add(instruction.executions());
+                }
             }
         }
         let mut rows: Vec<_> = by.into_iter().map(|(values, count)| (count, values)).collect();
         rows.sort_by(|(one, a), (other, b)| (Reverse(one), a).cmp(&(Reverse(other), b)));
         rows
-    }
-}
-
-/// Bits of the widest register or memory that an instruction names, if it names any.
-fn width(instruction: &CodeInstruction) -> Option<u32> {
-    let is_value = |operand: &Operand| matches!(operand.kind, OperandKind::Register(_) | OperandKind::Memory(_));
-    let named = instruction.operands().into_iter().filter(|operand| !operand.implicit && is_value(operand));
-    named.map(|operand| operand.size * 8).max()
-}
-
-/// What addresses are called.
-struct Places<'a> {
-    images: &'a Images,
-    /// Names as people write them, by those that linkers have.
-    routines: HashMap<&'a str, String>,
-}
-
-impl<'a> Places<'a> {
-    fn value(&mut self, key: Key, thread: &ThreadPath, instruction: &CodeInstruction) -> String {
-        let at = instruction.address();
-        match key {
-            Key::Mnemonic => instruction.mnemonic().to_owned(),
-            Key::Class => instruction.class().to_string(),
-            Key::Extension => instruction.extension().to_string(),
-            Key::Width => width(instruction).map_or("-".into(), |bits| format!("{bits:3}")),
-            Key::Length => format!("{:2}", instruction.bytes().len()),
-            Key::Image => self.images.at(instruction).map_or("?".into(), |image| image.name().to_owned()),
-            Key::Routine => match self.images.routine_at(instruction) {
-                Some(routine) => {
-                    let name = self.routines.entry(routine.name()).or_insert_with(|| routine.demangled());
-                    name.clone()
-                }
-                None => "?".into(),
-            },
-            Key::Line => self.images.line_at(instruction).map_or("?".into(), |line| line.to_string()),
-            Key::Address => format!("{:#018x}", at.0),
-            Key::Thread => thread.to_string(),
-        }
     }
 }
