@@ -31,7 +31,7 @@ const MATTERS: f64 = 0.01;
 const MARGIN: f64 = 1.5;
 
 /// So many slices are the last ones.
-const LAST: usize = 4;
+const LAST: usize = 8;
 
 /// What a slice has cost, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,10 +47,14 @@ struct Slice {
 pub struct Costs {
     /// How many.
     pub finished: u32,
+    /// The last of them: of so many is what follows.
+    pub among: u32,
     /// CPU time of the app in them.
     pub app: Duration,
     /// Their own.
     pub own: Duration,
+    /// CPU time of the app in all slices, those included that have not finished.
+    pub up_to_now: Duration,
     /// What comes with each slice however long it is: the least of the last ones. The first ones translate what all have in common.
     pub fixed: Duration,
     /// For so long the app has stood still where a slice ended, in the mean of all.
@@ -68,11 +72,10 @@ pub struct Measured {
     /// Of [`Slice::app`], the same.
     stopped: f64,
     finished: u32,
-    /// Of those that have finished.
-    app: f64,
-    own: f64,
-    /// Of the last ones what comes with each.
-    last: VecDeque<Duration>,
+    /// Of the app, all of them.
+    up_to_now: f64,
+    /// The last ones that have finished, and what comes with each.
+    last: VecDeque<(Slice, Duration)>,
 }
 
 /// What to expect with other options.
@@ -90,6 +93,7 @@ impl Measured {
     /// The app has come to the end of slice `number`, with so much CPU time and standing still in it.
     pub fn recorded(&mut self, number: u64, cpu: Duration, stopped: Duration) {
         self.slice(number).app += (cpu + stopped).as_secs_f64();
+        self.up_to_now += cpu.as_secs_f64();
         self.stopped += stopped.as_secs_f64();
     }
 
@@ -104,18 +108,24 @@ impl Measured {
         let own = counted + cpu.as_secs_f64();
         self.slice(number).own += own;
         self.finished += 1;
-        self.app += self.slice(number).app;
-        self.own += own;
+        let slice = Slice { own, ..*self.slice(number) };
         self.last.truncate(LAST - 1);
-        self.last.push_front(fixed);
+        self.last.push_front((slice, fixed));
         self.fixed += fixed.as_secs_f64();
     }
 
     /// What those have cost that have finished. `held`: see there.
     pub fn costs(&self, held: Duration) -> Costs {
-        let [app, own] = [self.app, self.own].map(Duration::from_secs_f64);
-        let fixed = self.last.iter().min().copied().unwrap_or_default();
-        Costs { finished: self.finished, app, own, fixed, held }
+        let sum = |of: fn(&Slice) -> f64| Duration::from_secs_f64(self.last.iter().map(|(slice, _)| of(slice)).sum());
+        Costs {
+            finished: self.finished,
+            among: self.last.len() as u32,
+            app: sum(|slice| slice.app),
+            own: sum(|slice| slice.own),
+            up_to_now: Duration::from_secs_f64(self.up_to_now),
+            fixed: self.last.iter().map(|(_, fixed)| *fixed).min().unwrap_or_default(),
+            held,
+        }
     }
 
     fn slice(&mut self, number: u64) -> &mut Slice {

@@ -129,6 +129,13 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Whether another slice may be released, and yet another forked. An app that is to go on without us doesn't wait for processors.
+    pub(super) fn has_room(&self) -> bool {
+        let Resources { memory, statistics, .. } = &self.resources;
+        let has_enough = || self.time.has_enough(self.slices.at_work(), &statistics.costs());
+        self.slices.has_room(memory) && (self.detaches || !has_enough())
+    }
+
     /// Ends the last slice, and lets the app go.
     pub(super) fn cut_last(&mut self, stopped: Stopped, mut cut: Cut, since: Moment) -> Result<(), Failure> {
         if cut.end.as_ref().is_none_or(|end| end.kind == EndKind::Syscall) {
@@ -137,7 +144,7 @@ impl<'a> Run<'a> {
             self.master.let_go();
             return Ok(());
         }
-        if !self.slices.has_room(&self.resources.memory) {
+        if !self.has_room() {
             self.master.hold(stopped, cut);
             return Ok(());
         }

@@ -144,7 +144,7 @@ impl<'a> Run<'a> {
 
     /// Something that the master may be waiting for has happened.
     pub(super) fn retry(&mut self) -> Result<(), Failure> {
-        if !self.slices.has_room(&self.resources.memory) {
+        if !self.has_room() {
             return Ok(());
         }
         let Some((stopped, cut, since)) = self.master.take_held() else { return Ok(()) };
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
             Then::Write { file, .. } => !self.slices.are_gone() || is_kept_for_the_ended(file),
             _ => false,
         };
-        if must_wait || !self.slices.has_room(&self.resources.memory) {
+        if must_wait || !self.has_room() {
             self.master.hold(stopped, cut);
             return Ok(());
         }

@@ -86,7 +86,12 @@ impl Slices {
         }
     }
 
-    /// Whether another slice may be released, and yet another forked.
+    /// How many run, and will end without others'. Of those that are run twice some wait for what others have counted: none is taken for one of these.
+    pub fn at_work(&self) -> usize {
+        if self.passes.is_some() { 0 } else { self.running.len() }
+    }
+
+    /// Whether the limit allows that another slice is released, and yet another forked.
     pub fn has_room(&self, memory: &RunMemory) -> bool {
         let waiting = self.passes.as_ref().map_or(0, Passes::waiting);
         self.running.len() + waiting < self.limit && self.due.is_empty() && memory.has_free_slot()

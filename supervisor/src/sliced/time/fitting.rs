@@ -1,4 +1,4 @@
-//! How long slices are to be, where the user doesn't say: as short as costs no more than a few hundredths.
+//! How long slices are to be, and when the app is to wait for them, where the user doesn't say: the last one is to end soon behind the app, and that is to cost no more than a few hundredths.
 //!
 //! ```text
 //!   app       ───────┬───────┬───╴ ends
@@ -6,33 +6,49 @@
 //!                            └═══╪═══╡   the last one: what a person waits for behind the app's end
 //!            │└ what comes with each slice: a fork, copied pages, its start, translation
 //! ```
-//! Short slices end soon behind the app, and fill many processors; what comes with each is paid more often. So a slice is made so long that it takes a quarter of a second itself, or, if what comes with
-//! each is dear, so long that this is a fiftieth of it.
+//! When the app will end nobody knows. So at each time the slices that run and the one that is recorded are to be short work. That one, and each of the others on the average half of it, is
+//! left when the app ends; processors share it.
+//!
+//! Short slices end soon behind the app, and fill many processors; what comes with each is paid more often. So a slice is made so long that it takes a fraction of a second itself (less in a young run,
+//! which may be a short one), or, if what comes with each is dear, so long that this is a fiftieth of it.
+//!
+//! Where slices are slower than the app, they pile up. More of them than there are processors get nothing done the sooner, and all are left when the app ends: it waits before.
 
 use std::time::Duration;
 
 use crate::report::Costs;
 
-/// So many slices tell what they cost.
-const ENOUGH: u32 = 3;
 /// As long as nothing is known.
-pub const FIRST: Duration = Duration::from_millis(100);
+pub const FIRST: Duration = Duration::from_millis(50);
 /// A slice of the app takes so long itself, unless that is dear.
-const OWN: Duration = Duration::from_millis(250);
+const OWN: Duration = Duration::from_millis(150);
+/// And as much in a young run.
+const OWN_OF_YOUNG: Duration = Duration::from_millis(50);
+/// In between it is such a part of the app's time up to now: so much longer a short run takes.
+const PART: u32 = 20;
 /// How much larger a slice is than what comes with it.
 const SHARE: u32 = 50;
 /// No shorter, and no longer.
-const BOUNDS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(1000)];
+const BOUNDS: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(1000)];
+/// For so long the processors may have work with slices, before the app waits with another.
+const BACKLOG: Duration = Duration::from_millis(100);
 
 /// CPU time of the app in the next slice, by what slices have cost. `copied`: what the app has spent on copying pages for each.
 pub fn fitting(costs: &Costs, copied: Duration) -> Duration {
-    if costs.finished < ENOUGH || costs.app.is_zero() {
+    if costs.finished == 0 || costs.app.is_zero() {
         return FIRST;
     }
     let slower = (costs.own.as_secs_f64() / costs.app.as_secs_f64()).max(1.0);
     let with_each = costs.held + copied + costs.fixed;
-    let own = OWN.max(with_each * SHARE);
+    let own = (costs.up_to_now / PART).clamp(OWN_OF_YOUNG, OWN).max(with_each * SHARE);
     own.div_f64(slower).clamp(BOUNDS[0], BOUNDS[1])
+}
+
+/// Whether the app is to wait before another slice, of which `running` run on so many processors: each of these has one, and all have work for a while.
+/// As long as nothing is known, the former is enough.
+pub fn is_enough(costs: &Costs, running: usize, processors: usize) -> bool {
+    let mean = costs.own.checked_div(costs.among).unwrap_or(Duration::MAX);
+    running >= processors && mean.saturating_mul(running as u32) >= BACKLOG * processors as u32
 }
 
 #[cfg(test)]
@@ -41,16 +57,18 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Ten slices of 100 ms each.
+    /// Eight slices of 100 ms each, of a run that has gone on for long.
     fn costs(own: u32, fixed: u32) -> Costs {
-        Costs { finished: 10, app: 1000 * MS, own: 10 * own * MS, fixed: fixed * MS, held: MS }
+        let up_to_now = Duration::from_secs(100);
+        Costs { finished: 90, among: 8, app: 800 * MS, own: 8 * own * MS, fixed: fixed * MS, held: MS, up_to_now }
     }
 
     #[test]
     fn slow_tools_have_short_slices() {
         assert_eq!(fitting(&Costs::default(), MS), FIRST);
-        assert_eq!(fitting(&costs(125, 1), MS), 200 * MS);
-        assert_eq!(fitting(&costs(500, 1), MS), 50 * MS);
+        assert_eq!(fitting(&costs(80, 1), MS), 150 * MS, "they aren't slower than the app");
+        assert_eq!(fitting(&costs(125, 1), MS), 120 * MS);
+        assert_eq!(fitting(&costs(1500, 1), MS), 10 * MS);
         assert_eq!(fitting(&costs(50_000, 1), MS), BOUNDS[0]);
     }
 
@@ -59,5 +77,20 @@ mod tests {
         assert_eq!(fitting(&costs(125, 8), MS), 400 * MS);
         assert_eq!(fitting(&costs(125, 8), 6 * MS), 600 * MS);
         assert_eq!(fitting(&costs(125, 800), MS), BOUNDS[1]);
+    }
+
+    #[test]
+    fn a_young_run_has_shorter_ones() {
+        let after = |up_to_now| fitting(&Costs { held: Duration::ZERO, up_to_now, ..costs(100, 1) }, Duration::ZERO);
+        assert_eq!([100, 1000, 2000, 3000, 9000].map(|time| after(time * MS)), [50, 50, 100, 150, 150].map(|t| t * MS));
+    }
+
+    #[test]
+    fn the_app_waits_where_all_processors_have_work() {
+        assert!(!is_enough(&costs(150, 1), 1, 2), "one of them has none");
+        assert!(is_enough(&costs(150, 1), 2, 2));
+        assert!(is_enough(&Costs::default(), 2, 2), "nothing is known");
+        // Short ones may wait for processors, so that none stands still while the app is at a boundary.
+        assert!(!is_enough(&costs(25, 1), 7, 2) && is_enough(&costs(25, 1), 8, 2));
     }
 }

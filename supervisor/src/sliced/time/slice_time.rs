@@ -1,8 +1,9 @@
 //! How long a slice works in the master, and how long it may take itself.
 
+use std::thread::available_parallelism;
 use std::time::Duration;
 
-use super::fitting::{FIRST, fitting};
+use super::fitting::{FIRST, fitting, is_enough};
 use crate::base::Failure;
 use crate::command::{Settings, SliceLength};
 use crate::report::Costs;
@@ -24,6 +25,8 @@ pub(in crate::sliced) struct SliceTime {
     copied: (Duration, u32),
     /// `-spgrace`.
     grace: Duration,
+    /// On which slices run.
+    processors: usize,
 }
 
 impl SliceTime {
@@ -34,7 +37,14 @@ impl SliceTime {
             SliceLength::Auto => (FIRST, true),
         };
         let grace = Duration::from_millis(settings.grace_ms);
-        Self { timer: Timer::default(), wanted, adapts, copied: (Duration::ZERO, 0), grace }
+        Self {
+            timer: Timer::default(),
+            wanted,
+            adapts,
+            copied: (Duration::ZERO, 0),
+            grace,
+            processors: available_parallelism().map_or(1, usize::from),
+        }
     }
 
     /// It is process `pid`'s.
@@ -55,6 +65,11 @@ impl SliceTime {
         let copied = self.timer.slice_begins(self.wanted);
         self.copied = (self.copied.0 + copied, self.copied.1 + 1);
         copied
+    }
+
+    /// Whether the app is to wait before another slice, though `running` are fewer than may run: what slices have cost says so.
+    pub(in crate::sliced) fn has_enough(&self, running: usize, costs: &Costs) -> bool {
+        self.adapts && is_enough(costs, running, self.processors)
     }
 
     /// The slice could not be cut when its time was over: the signal comes again soon.
