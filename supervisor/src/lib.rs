@@ -28,7 +28,7 @@ mod serial;
 mod sliced;
 mod takeover;
 
-pub use base::{Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
+pub use base::{Failure, Moment, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
 pub use command::{ReportTarget, Sees, Settings, ToolInfo};
 pub use report::{Output, Worth};
 

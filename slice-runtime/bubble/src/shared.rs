@@ -177,6 +177,8 @@ pub struct SliceStats {
     pub boot_cpu_ns: u64,
     /// Nanoseconds from its fork to that moment.
     pub boot_ns: u64,
+    /// On which processors it began and ended. All bits: not known.
+    pub processors: [u32; 2],
     /// Processes that the app has started, in a serial run.
     pub children: u64,
     /// Threads that it has started, likewise.
@@ -186,7 +188,7 @@ pub struct SliceStats {
 }
 
 impl SliceStats {
-    /// Adds those of another, but for routines: each slice has its own list.
+    /// Adds those of another, but for routines and processors: each slice has its own.
     pub fn add(&mut self, other: &Self) {
         self.engine.add(&other.engine);
         self.full_checks += other.full_checks;

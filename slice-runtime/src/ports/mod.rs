@@ -31,7 +31,7 @@ pub use calls::{Calls, signals_behind};
 pub use changes::{CallChange, SignalArrival};
 pub use granting::{Granted, grant};
 pub use images::{Images, image_at, note_code};
-pub use kernel::{cpu_time, execute_cpuid, grow_stack, raw_syscall, time_of};
+pub use kernel::{cpu_time, execute_cpuid, grow_stack, processor, raw_syscall, time_of};
 pub use slot::{OwnSlot, exit_now, header};
 pub use threads_told::ThreadsTold;
 pub use tool::{Asked, RunningTool};

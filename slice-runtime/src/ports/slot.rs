@@ -14,7 +14,7 @@ use bubble::region::{Progress, pass};
 use bubble::shared::{MAX_SLOTS, NO_PROCESS, NO_SLOT, REPORT_BYTES, RunHeader, SliceStats, Slot, slot_at, state};
 use bubble::values::{HEAD, MOST_VALUES, VALUES};
 
-use super::kernel::cpu_time;
+use super::kernel::{cpu_time, processor};
 use super::requests;
 use super::tool::RunningTool;
 
@@ -288,7 +288,7 @@ impl OwnSlot {
         if unsafe { header() }.region.has_values() && matches!(self.pass(), pass::COUNTS | pass::ONLY) {
             self.leave_values(tool)?;
         }
-        stats.cpu_ns = cpu_time().as_nanos() as u64;
+        (stats.cpu_ns, stats.processors[1]) = (cpu_time().as_nanos() as u64, processor());
         // SAFETY: until the state below is stored, this side owns these fields.
         unsafe {
             (*self.slot).result_len.store(len, Ordering::Relaxed);

@@ -12,7 +12,7 @@ use engine::{Control, Flow, Runner, Settings, Watched};
 use translator::abi::Cpu;
 
 use super::log;
-use crate::ports::{OwnSlot, RunningTool, cpu_time, exit_now, header, requests, stream, time_of};
+use crate::ports::{OwnSlot, RunningTool, cpu_time, exit_now, header, processor, requests, stream, time_of};
 use crate::region;
 use crate::serial::{self, Signals, open_at_start};
 use crate::slice::SliceHost;
@@ -61,6 +61,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
     unsafe { events::start(header().told.load(Relaxed), boot.state.slice) };
     let boot_times = boot_times(boot, slot);
     slot.wait_released();
+    let begins_on = processor();
     log::begins(boot, slot);
     let mut host = SliceHost::new(boot.site.supervisor, slot, boot.state.brk, tool);
     if host.start(&mut engine, &boot.state) == Flow::Continue {
@@ -76,6 +77,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
         boot_ns: boot_times.0,
         boot_cpu_ns: boot_times.1,
         away: engine.routines(),
+        processors: [begins_on; 2],
         ..SliceStats::default()
     };
     if let Err(error) = host.finish(stats) {

@@ -99,7 +99,7 @@ impl Affinity {
 }
 
 /// The processor on which a process last ran: the 39th field of its line in /proc.
-fn processor_of(pid: i32) -> Option<usize> {
+pub fn processor_of(pid: i32) -> Option<usize> {
     let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     line.rsplit_once(')')?.1.split_ascii_whitespace().nth(36)?.parse().ok()
 }

@@ -23,7 +23,7 @@ mod symbols;
 #[macro_use]
 mod tell;
 
-pub use affinity::Affinity;
+pub use affinity::{Affinity, processor_of};
 pub use cpu::{comparisons_keep_flags, null_selector_clears_base};
 pub use descriptor::above_standard;
 pub use error::{Doing, Failure, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};

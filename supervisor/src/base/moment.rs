@@ -49,6 +49,11 @@ impl Moment {
         Self(told(libc::CLOCK_MONOTONIC))
     }
 
+    /// When the kernel's monotonic clock shows so many nanoseconds.
+    pub fn at_nanoseconds(nanoseconds: u64) -> Self {
+        Self(Duration::from_nanos(nanoseconds))
+    }
+
     /// Nanoseconds on the kernel's monotonic clock.
     pub fn nanoseconds(self) -> u64 {
         self.0.as_nanos() as u64
@@ -75,5 +80,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(2));
         assert!(moment.elapsed() >= Duration::from_millis(2));
         assert_eq!(moment.since(Moment::now()), Duration::ZERO);
+        let again = Moment::at_nanoseconds(moment.nanoseconds());
+        assert_eq!((moment.since(again), again.since(moment)), (Duration::ZERO, Duration::ZERO));
     }
 }

@@ -2,7 +2,7 @@
 //! [`crate::events`].
 //!
 //! Commands are lines on its standard input: `hello`, `fold SLOT SLICE LEN`, `before SLOT`, `routine` with how one is called, `fini WORTH STATUS[, HEADING]` (the status is minus the signal, if one has killed the app); each is answered by one
-//! line, `ok`, `error TEXT` or `printed TEXT`, in order.
+//! line, `ok` (of a fold with when it began and ended), `error TEXT` or `printed TEXT`, in order.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
@@ -13,16 +13,17 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use bubble::boot::COLLECTOR;
 use tracee::ExitStatus;
 
-use crate::base::{Doing, Failure, affinity};
+use crate::base::{Doing, Failure, Moment, affinity};
 use crate::events::{PIPE_SIGNAL, block_all};
-use crate::report::Worth;
+use crate::report::{Merged, Statistics, Worth};
 use crate::run_memory::{ClaimedSlot, RunMemory};
 
 /// What an answer will be about.
 enum Asked {
     Hello,
     Routine,
-    Fold(ClaimedSlot),
+    /// A slice's result.
+    Fold(u64, ClaimedSlot),
     Before,
     Fini,
 }
@@ -88,11 +89,12 @@ impl Collector {
     ///
     /// # Errors
     /// If the collector has died.
-    pub fn hand_over(&mut self, slice: u64, slot: ClaimedSlot) -> Result<(), Failure> {
+    pub fn hand_over(&mut self, slice: u64, slot: ClaimedSlot, statistics: &mut Statistics) -> Result<(), Failure> {
         self.early.insert(slice, slot);
+        statistics.wait_for_merge(self.early.len() + self.folds());
         while let Some(slot) = self.early.remove(&self.next) {
             let line = format!("fold {} {} {}\n", slot.index(), self.next, slot.result_len());
-            self.ask(&line, Asked::Fold(slot))?;
+            self.ask(&line, Asked::Fold(self.next, slot))?;
             self.next += 1;
         }
         Ok(())
@@ -100,8 +102,12 @@ impl Collector {
 
     /// Slices whose results are a part of the total.
     pub fn merged(&self) -> u64 {
-        let asked = self.asked.iter().filter(|asked| matches!(asked, Asked::Fold(_))).count();
-        self.next - asked as u64
+        self.next - self.folds() as u64
+    }
+
+    /// Results that were handed over to it, and aren't known to be folded.
+    fn folds(&self) -> usize {
+        self.asked.iter().filter(|asked| matches!(asked, Asked::Fold(..))).count()
     }
 
     /// Slices behind this one don't matter: gives their slots back. How many there were.
@@ -161,7 +167,7 @@ impl Collector {
     ///
     /// # Errors
     /// If an answer is an error.
-    pub fn take_answers(&mut self, memory: &mut RunMemory) -> Result<(), Failure> {
+    pub fn take_answers(&mut self, memory: &mut RunMemory, statistics: &mut Statistics) -> Result<(), Failure> {
         let mut buffer = [0; 4096];
         loop {
             match self.output.read(&mut buffer) {
@@ -175,20 +181,28 @@ impl Collector {
         while let Some(end) = self.partial.iter().position(|&b| b == b'\n') {
             let line: Vec<u8> = self.partial.drain(..=end).collect();
             let line = String::from_utf8_lossy(&line[..end]).into_owned();
-            self.answer(&line, memory).inspect_err(|_| memory.lose_streams())?;
+            self.answer(&line, memory, statistics).inspect_err(|_| memory.lose_streams())?;
         }
         Ok(())
     }
 
-    fn answer(&mut self, line: &str, memory: &mut RunMemory) -> Result<(), Failure> {
+    fn answer(&mut self, line: &str, memory: &mut RunMemory, statistics: &mut Statistics) -> Result<(), Failure> {
         if let Some(text) = line.strip_prefix("printed ") {
             return Err(Failure::Printed(text.to_owned()));
         }
-        if line != "ok" {
+        let mut words = line.split(' ');
+        if words.next() != Some("ok") {
             return Err(Failure::Collector(line.strip_prefix("error ").unwrap_or(line).to_owned()));
         }
         match self.asked.pop_front() {
-            Some(Asked::Fold(slot)) => memory.release(slot),
+            Some(Asked::Fold(slice, slot)) => {
+                let mut time = || words.next()?.parse().ok().map(Moment::at_nanoseconds);
+                let (Some(from), Some(until)) = (time(), time()) else {
+                    return Err(Failure::Collector(format!("it doesn't say when it has folded: {line}")));
+                };
+                statistics.merged(Merged { slice, from, until });
+                memory.release(slot);
+            }
             Some(Asked::Hello | Asked::Routine) => {}
             Some(Asked::Before) => self.put_together += 1,
             Some(Asked::Fini) => self.finished = true,
@@ -201,8 +215,13 @@ impl Collector {
     ///
     /// # Errors
     /// If it wasn't to end yet.
-    pub fn ended(&mut self, exit: ExitStatus, memory: &mut RunMemory) -> Result<(), Failure> {
-        self.take_answers(memory)?;
+    pub fn ended(
+        &mut self,
+        exit: ExitStatus,
+        memory: &mut RunMemory,
+        statistics: &mut Statistics,
+    ) -> Result<(), Failure> {
+        self.take_answers(memory, statistics)?;
         if self.finished && exit == ExitStatus::Code(0) {
             Ok(())
         } else {

@@ -123,7 +123,7 @@ impl<'a> Member<'a> {
             MemberStage::Follows(follower) => follower.other_ended(pid, exit),
             MemberStage::Prints(printing) if pid == printing.resources.collector.pid() => {
                 let Printing { resources, failure, .. } = printing.as_mut();
-                *failure = resources.collector.ended(exit, &mut resources.memory).err();
+                *failure = resources.collector.ended(exit, &mut resources.memory, &mut resources.statistics).err();
             }
             MemberStage::Prints(printing) if pid == self.pid => printing.exit = Some(exit),
             MemberStage::Prints(_) | MemberStage::Waits(..) => {}
@@ -257,17 +257,17 @@ fn failed<'a>(resources: Resources<'a>, failure: Failure, process: Option<i32>, 
 impl Printing<'_> {
     /// Whether the total is printed.
     fn go_on(&mut self, heading: Option<&str>, settings: &Settings) -> Result<bool, Failure> {
-        let collector = &mut self.resources.collector;
-        collector.take_answers(&mut self.resources.memory)?;
+        let Resources { collector, memory, statistics, .. } = &mut self.resources;
+        collector.take_answers(memory, statistics)?;
         if collector.is_idle() && !self.asked {
             // Who wants to know what the run cost gets that with a result in JSON as well.
-            for routine in settings.report.iter().flat_map(|_| self.resources.statistics.routines()) {
+            for routine in settings.report.iter().flat_map(|_| statistics.routines()) {
                 collector.tell_routine(&routine.line())?;
             }
             // Of one that lives on it isn't known; a tool is told what it is told of one that ends well.
             let exit = self.exit.unwrap_or(ExitStatus::Code(0));
             status_line::erase();
-            collector.fini(self.resources.statistics.worth(), exit, heading)?;
+            collector.fini(statistics.worth(), exit, heading)?;
             self.asked = true;
         }
         match self.failure.take() {

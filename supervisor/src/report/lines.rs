@@ -58,6 +58,10 @@ impl Statistics {
         line("slice_boot_longest_us", (boots.last().unwrap_or(&0) / 1000).to_string());
         line("slice_boot_cpu_ms", ms(Duration::from_nanos(self.slice.boot_cpu_ns)));
         line("slice_cpu_ms", ms(Duration::from_nanos(self.slice.cpu_ns)));
+        line("merges", self.merges.to_string());
+        line("merge_ms", ms(self.merge_time));
+        line("merge_longest_us", self.longest_merge.as_micros().to_string());
+        line("merges_waiting_most", self.most_waiting.to_string());
         for processors in PROCESSORS {
             let Some(expected) = self.measured.expected(processors) else { break };
             line(

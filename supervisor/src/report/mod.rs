@@ -33,7 +33,7 @@ pub use live::LiveStatus;
 pub use output::Output;
 pub use processors::Costs;
 pub use statistics::Statistics;
-pub use timeline::{Ran, What};
+pub use timeline::{Merged, Ran, What};
 pub use unreached::unreached;
 pub use worth::Worth;
 pub use write::{check_report, report};

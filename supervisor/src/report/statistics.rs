@@ -13,9 +13,9 @@ use bubble::shared::SliceStats;
 
 use super::boundary::Boundary;
 use super::processors::{Costs, Measured};
-use super::timeline::{Ran, Timeline};
+use super::timeline::{Merged, Ran, Timeline};
 use super::worth::{Doubts, Worth};
-use crate::base::{Described, Moment, Routines};
+use crate::base::{Described, Moment, Routines, processor_of};
 
 /// What is counted during a run.
 #[derive(Default)]
@@ -62,6 +62,14 @@ pub struct Statistics {
     pub turns: [u64; 4],
     /// Slices that ended because the thread that had the turn spun.
     pub turns_of_spinners: u64,
+    /// Results that are a part of the total.
+    pub(super) merges: u64,
+    /// For so long the collector was busy with these.
+    pub(super) merge_time: Duration,
+    /// With one of them at most.
+    pub(super) longest_merge: Duration,
+    /// The most results that were there and not a part of the total yet.
+    pub(super) most_waiting: usize,
     /// Slices that were lost and begun again from their first state.
     pub begun_again: u64,
     /// Slices that had run behind the one in which the tool looked its last.
@@ -160,6 +168,20 @@ impl Statistics {
         self.app_ended = Some(Moment::now());
     }
 
+    /// So many results were there, one more than before, and not a part of the total yet.
+    pub fn wait_for_merge(&mut self, results: usize) {
+        self.most_waiting = self.most_waiting.max(results);
+    }
+
+    /// A result has become a part of the total.
+    pub fn merged(&mut self, merged: Merged) {
+        let time = merged.until.since(merged.from);
+        self.merges += 1;
+        self.merge_time += time;
+        self.longest_merge = self.longest_merge.max(time);
+        self.timeline.iter_mut().for_each(|timeline| timeline.merged(merged));
+    }
+
     /// A slice (or the serial process) has finished.
     pub fn finished(&mut self, stats: &SliceStats, result_bytes: u64) {
         self.slices += 1;
@@ -179,9 +201,9 @@ impl Statistics {
         self.measured.have_counted(Duration::from_nanos(stats.cpu_ns));
     }
 
-    /// The master has come to the end of a slice, with so much CPU time in it.
-    pub fn recorded(&mut self, slice: u64, kind: Boundary, cpu: Duration) {
-        self.timeline.iter_mut().for_each(|timeline| timeline.recorded(slice, kind));
+    /// Process `pid`, the master, has come to the end of a slice, with so much CPU time in it.
+    pub fn recorded(&mut self, pid: i32, slice: u64, kind: Boundary, cpu: Duration) {
+        self.timeline.iter_mut().for_each(|timeline| timeline.recorded(slice, kind, processor_of(pid)));
         let stopped = self.stopped_time - std::mem::replace(&mut self.stopped_before, self.stopped_time);
         self.app_cpu += cpu;
         self.measured.recorded(slice, cpu, stopped);
@@ -193,7 +215,7 @@ impl Statistics {
         let fixed = stats.boot_cpu_ns + stats.engine.translate_ns;
         let [cpu, fixed, boot] = [stats.cpu_ns, fixed, stats.boot_cpu_ns].map(Duration::from_nanos);
         self.measured.has_run(slice, cpu, fixed);
-        self.timeline.iter_mut().for_each(|timeline| timeline.used(slice, cpu, boot));
+        self.timeline.iter_mut().for_each(|timeline| timeline.used(slice, cpu, boot, stats.processors));
         if recurs {
             self.doubts.recurring.push(pc);
             self.doubts.recurring_in.push(slice);

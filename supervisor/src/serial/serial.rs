@@ -118,7 +118,10 @@ impl<'a> Follower<'a> for Serial<'a> {
 
     fn other_ended(&mut self, pid: i32, exit: ExitStatus) {
         if pid == self.resources.collector.pid() {
-            let ended = self.resources.collector.ended(exit, &mut self.resources.memory);
+            let ended = {
+                let Resources { collector, memory, statistics, .. } = &mut self.resources;
+                collector.ended(exit, memory, statistics)
+            };
             ended.unwrap_or_else(|error| self.fail(error));
         }
     }
@@ -128,7 +131,10 @@ impl<'a> Follower<'a> for Serial<'a> {
     }
 
     fn collector_answered(&mut self) {
-        if let Err(error) = self.resources.collector.take_answers(&mut self.resources.memory) {
+        if let Err(error) = {
+            let Resources { collector, memory, statistics, .. } = &mut self.resources;
+            collector.take_answers(memory, statistics)
+        } {
             self.fail(error);
         }
     }
@@ -361,7 +367,8 @@ impl Serial<'_> {
                 self.values = slot.values()?;
                 self.has_stopped |= slot.has_stopped();
                 self.resources.statistics.finished(&slot.stats(), slot.result_len());
-                self.resources.collector.hand_over(slice, slot)
+                let Resources { collector, statistics, .. } = &mut self.resources;
+                collector.hand_over(slice, slot, statistics)
             }
             (state::FAILED, _) => Err(Failure::Serial(slot.report())),
             (_, Some(ExitStatus::Signal(signal))) => Err(Failure::Killed(signal)),

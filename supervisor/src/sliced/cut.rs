@@ -331,10 +331,10 @@ impl<'a> Run<'a> {
     fn end_recording(&mut self, cut: &mut Cut) {
         if let Some(end) = cut.end.take() {
             self.resources.statistics.boundary(cut.kind);
-            let used = self.time.used();
+            let (used, pid) = (self.time.used(), self.master.process().pid());
             if let Some(slice) = self.slices.recorded() {
                 log::comes_to_end(slice.number(), cut.kind, &end);
-                self.resources.statistics.recorded(slice.number(), cut.kind, used.unwrap_or_default());
+                self.resources.statistics.recorded(pid, slice.number(), cut.kind, used.unwrap_or_default());
             }
             let bound = self.time.cpu_bound(used);
             self.slices.end_recording(end, bound, &mut self.resources.statistics);

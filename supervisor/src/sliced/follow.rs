@@ -99,8 +99,8 @@ impl<'a> Follower<'a> for Sliced<'a> {
 
     fn collector_answered(&mut self) {
         self.attempt(|sliced| {
-            let Resources { collector, memory, .. } = sliced.run.resources();
-            collector.take_answers(memory)?;
+            let Resources { collector, memory, statistics, .. } = sliced.run.resources();
+            collector.take_answers(memory, statistics)?;
             match collector.take_put_together() {
                 0 => Ok(()),
                 slices => {
@@ -171,9 +171,9 @@ impl Sliced<'_> {
 
     /// A process other than the master has ended.
     fn ended(&mut self, pid: i32, exit: ExitStatus) -> Result<(), Failure> {
-        let Resources { collector, memory, .. } = self.run.resources();
+        let Resources { collector, memory, statistics, .. } = self.run.resources();
         if pid == collector.pid() {
-            return collector.ended(exit, memory);
+            return collector.ended(exit, memory, statistics);
         }
         self.try_call_again()?;
         let ended = self.run.slices.ended(pid, exit, &mut self.run.resources.statistics)?;
@@ -204,7 +204,7 @@ impl Sliced<'_> {
                     log::has_finished(number, slot.stats().verified != 0, slot.end_recurs());
                     statistics.finished(&slot.stats(), slot.result_len());
                     statistics.ended_at(number, slot.end(), &slot.stats(), slot.end_recurs());
-                    collector.hand_over(number, slot)?;
+                    collector.hand_over(number, slot, statistics)?;
                 }
                 if let Some(stopped) = self.run.slices().has_stopped_in() {
                     self.run.resources().statistics.stopped_in(stopped);

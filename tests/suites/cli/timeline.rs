@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use suites::guest;
 use suites::run::{Scratch, run};
 use suites::superpin::command;
@@ -69,11 +69,59 @@ fn the_drawing_has_each_slice_where_it_was() {
         let (kind, count) = line.split_once(": ").unwrap();
         assert!(["verified", "ambiguous"].contains(&kind) || ends(kind) == count, "{kind}: {count} {run}");
     }
-    is_drawn_by_a_browser(&page, slices.len());
+    let waited = merges_are_the_reports(slices, &report);
+    is_drawn_by_a_browser(&page, &[("slices", slices.len()), ("merges", slices.len()), ("waiting", waited)]);
+}
+
+/// One behind the other, in the order of slices, each behind its slice's end. Gives how many waited at a time.
+fn merges_are_the_reports(slices: &Map<String, Value>, report: &str) -> usize {
+    let told = |name: &str| {
+        let value = report.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).unwrap();
+        value.parse::<f64>().unwrap()
+    };
+    let mut all: Vec<(u64, &Value)> = slices.iter().map(|(name, slice)| (name.parse().unwrap(), slice)).collect();
+    all.sort_unstable_by_key(|(number, _)| *number);
+    let mut before = 0;
+    let (mut sum, mut changes) = (0, Vec::new());
+    for (n, slice) in all {
+        let [from, until] = [0, 1].map(|n| number(&slice["merged"][n]));
+        let ended = number(&slice["runs"][0][1]);
+        assert!(ended <= from && before <= from && from <= until, "slice {n}: {slice}");
+        before = until;
+        sum += until - from;
+        changes.extend([(ended, 1), (until, -1)]);
+    }
+    assert_eq!(told("merges"), slices.len() as f64);
+    // Each is rounded down.
+    let rounded = told("merge_ms") * 1000.0 - sum as f64;
+    assert!(rounded.abs() <= 2.0 * slices.len() as f64, "{sum} {report}");
+    changes.sort_unstable();
+    let counts = changes.iter().scan(0, |waiting, (_, by)| Some(*waiting + by).inspect(|now| *waiting = *now));
+    let most = counts.max().unwrap_or(0);
+    // The control process knows a little later that one was merged.
+    assert!(most >= 1 && most as f64 <= told("merges_waiting_most"), "{most} {report}");
+    most as usize
+}
+
+/// It is known where each slice began and ended, and where the app was: on processors that there are.
+#[test]
+fn the_drawing_has_processors() {
+    let scratch = Scratch::new().unwrap();
+    let page = scratch.beside("page.html");
+    of_guest(&["-spmsec", "20"], "loops", &page);
+    let run = drawn(&page);
+    let possible = fs::read_to_string("/sys/devices/system/cpu/possible").unwrap();
+    let last: u64 = possible.trim().rsplit(['-', ',']).next().unwrap().parse().unwrap();
+    for (name, slice) in run["slices"].as_object().unwrap() {
+        let is_one = |value: &Value| value.as_u64().is_some_and(|processor| processor <= last);
+        assert!(is_one(&slice["on"][0]) && is_one(&slice["on"][1]), "slice {name}: {slice}");
+        assert!(is_one(&slice["app_on"]) || slice["boundary"] == "exit", "slice {name}: {slice}");
+    }
+    is_drawn_by_a_browser(&page, &[]);
 }
 
 /// Where there is one.
-fn is_drawn_by_a_browser(page: &Path, slices: usize) {
+fn is_drawn_by_a_browser(page: &Path, expected: &[(&str, usize)]) {
     let mut browser = Command::new("chromium");
     browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]);
     let profile = page.with_extension("profile");
@@ -86,7 +134,10 @@ fn is_drawn_by_a_browser(page: &Path, slices: usize) {
         let (_, behind) = told.split_once(&format!("data-{name}=\"")).unwrap_or_else(|| panic!("no {name}: {told}"));
         behind.split('"').next().unwrap().parse::<usize>().unwrap()
     };
-    assert!(shown("slices") == slices && shown("drawn") > 2, "{} {}", shown("slices"), shown("drawn"));
+    for (name, number) in expected {
+        assert_eq!(shown(name), *number, "{name}");
+    }
+    assert!(shown("drawn") > 2 && shown("processors") > 0, "{} {}", shown("drawn"), shown("processors"));
 }
 
 /// A region's slices are run to count first.

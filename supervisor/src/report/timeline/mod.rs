@@ -1,7 +1,7 @@
 //! The run as a drawing, as Figure 1 of the SuperPin paper draws it (`-timeline FILE`).
 //!
 //! ```text
-//!   forks, ends, runs of slices ──► Timeline ──► page: one HTML file with the times in it, and what draws them
+//!   forks, ends, runs, merges of slices ──► Timeline ──► page: one HTML file (page.html) with the times in it, and what draws them (draw.js)
 //! ```
 //!
 //! * `timeline`: what happened when.
@@ -12,4 +12,4 @@ mod page;
 mod timeline;
 
 pub use page::{Shown, page};
-pub use timeline::{Ran, Timeline, What};
+pub use timeline::{Merged, Ran, Timeline, What};

@@ -4,9 +4,10 @@ use serde::Serialize;
 
 use super::timeline::Timeline;
 
-/// The page without a run, which comes in the place of [`PLACE`].
+/// The page without a run and what draws it, which come in the places of these.
 const PAGE: &str = include_str!("page.html");
-const PLACE: &str = "{\"the run\":\"comes here\"}";
+const RUN: &str = "{\"the run\":\"comes here\"}";
+const SCRIPT: &str = "\"what draws it\";\n";
 
 /// What the page shows.
 #[derive(Serialize)]
@@ -36,5 +37,5 @@ pub struct Shown<'a> {
 pub fn page(shown: &Shown<'_>) -> String {
     let run = serde_json::to_string(shown).expect("names and numbers can be written");
     // What would end the script stands only in texts, and can be written in another way there.
-    PAGE.replace(PLACE, &run.replace('<', "\\u003c"))
+    PAGE.replace(SCRIPT, include_str!("draw.js")).replace(RUN, &run.replace('<', "\\u003c"))
 }

@@ -41,6 +41,17 @@ pub struct Ran {
     pub what: What,
 }
 
+/// The collector has put a slice's result together with those before.
+#[derive(Clone, Copy, Debug)]
+pub struct Merged {
+    /// The slice's number.
+    pub slice: u64,
+    /// From when on.
+    pub from: Moment,
+    /// Until when.
+    pub until: Moment,
+}
+
 /// The life of a slice. All times are microseconds since the run's start.
 #[derive(Default, Serialize)]
 struct Life {
@@ -56,6 +67,12 @@ struct Life {
     cpu: u64,
     /// Of it, until the slice was ready for its first instruction.
     boot: u64,
+    /// On which processor the app was at its end.
+    app_on: Option<usize>,
+    /// On which the slice began, and ended.
+    on: Option<[u32; 2]>,
+    /// From when until when the collector put its result together with those before.
+    merged: Option<[u64; 2]>,
 }
 
 /// What happened when.
@@ -80,11 +97,17 @@ impl Timeline {
         self.slice(slice).forked = Some(times);
     }
 
-    /// The master has come to a slice's end.
-    pub fn recorded(&mut self, slice: u64, boundary: Boundary) {
+    /// The master has come to a slice's end, on this processor.
+    pub fn recorded(&mut self, slice: u64, boundary: Boundary, on: Option<usize>) {
         let now = self.time(Moment::now());
         let slice = self.slice(slice);
-        (slice.recorded, slice.boundary) = (Some(now), Some(boundary.name()));
+        (slice.recorded, slice.boundary, slice.app_on) = (Some(now), Some(boundary.name()), on);
+    }
+
+    /// A slice's result is a part of the total.
+    pub fn merged(&mut self, Merged { slice, from, until }: Merged) {
+        let times = [from, until].map(|time| self.time(time));
+        self.slice(slice).merged = Some(times);
     }
 
     /// A slice's process has run.
@@ -93,10 +116,11 @@ impl Timeline {
         self.slice(slice).runs.push(run);
     }
 
-    /// So much CPU time a slice has used, so much of it until it was ready.
-    pub fn used(&mut self, slice: u64, cpu: Duration, boot: Duration) {
+    /// So much CPU time a slice has used, so much of it until it was ready; it began and ended on these processors.
+    pub fn used(&mut self, slice: u64, cpu: Duration, boot: Duration, on: [u32; 2]) {
         let slice = self.slice(slice);
         (slice.cpu, slice.boot) = (cpu.as_micros() as u64, boot.as_micros() as u64);
+        slice.on = Some(on).filter(|on| !on.contains(&u32::MAX));
     }
 
     /// The master has stood still since then, because there was no room for another slice.

@@ -7,7 +7,7 @@
 //! | command | answer |
 //! |---|---|
 //! | `hello` | `ok`: tool and options are right, the output can be written |
-//! | `fold SLOT SLICE LEN` | `ok`: the result of LEN bytes in that slot was folded; the slot may be used again |
+//! | `fold SLOT SLICE LEN` | `ok BEGAN ENDED`: the result of LEN bytes in that slot was folded, from then until then (nanoseconds of the monotonic clock); the slot may be used again |
 //! | `before SLOT` | `ok`: what the next slice has counted in its first pass was put together with what was before, which is in its place now |
 //! | `routine WAY, NAME, CALLS, SHARE, PLACES, WHY` (tabs between) | `ok`: it is told with a result in JSON how that routine was called |
 //! | `fini WORTH STATUS[, HEADING]` | `ok`: the total is printed (on standard error under the heading); the collector exits with 0 |
@@ -27,7 +27,7 @@ use bubble::map::{CONTROL, RESULT, file};
 use bubble::shared::{MAX_SLOTS, RunHeader};
 use bubble::values::{HEAD, MOST_VALUES, VALUES, values_at};
 use slice_runtime::tool_args;
-use supervisor::Worth;
+use supervisor::{Moment, Worth};
 
 use super::collect::{Asked, Trouble};
 use super::collected::Collected;
@@ -91,6 +91,7 @@ fn serve(tools: &[Entry], args: &[OsString], commands: &mut dyn BufRead, answers
     let names = Names::start(&memory.descriptor)?;
     loop {
         names.check()?;
+        let began = Moment::now();
         match &command {
             Command::Hello => {}
             Command::Fold { slot, slice, len } => {
@@ -106,7 +107,11 @@ fn serve(tools: &[Entry], args: &[OsString], commands: &mut dyn BufRead, answers
             }
         }
         names.check()?;
-        let answered = writeln!(answers, "ok").and_then(|()| answers.flush());
+        let times = match command {
+            Command::Fold { .. } => format!(" {} {}", began.nanoseconds(), Moment::now().nanoseconds()),
+            _ => String::new(),
+        };
+        let answered = writeln!(answers, "ok{times}").and_then(|()| answers.flush());
         answered.map_err(|error| format!("cannot answer: {error}"))?;
         if matches!(command, Command::Fini { .. }) {
             return Ok(());
