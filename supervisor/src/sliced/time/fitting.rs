@@ -6,11 +6,13 @@
 //!                            └═══╪═══╡   the last one: what a person waits for behind the app's end
 //!            │└ what comes with each slice: a fork, copied pages, its start, translation
 //! ```
-//! When the app will end nobody knows. So at each time the slices that run and the one that is recorded are to be short work. That one, and each of the others on the average half of it, is
+//! When the app will end nobody knows, though what it reads may tell ([`super::input`]). So at each time the slices that run and the one that is recorded are to be short work. That one, and each of the others on the average half of it, is
 //! left when the app ends; processors share it.
 //!
 //! Short slices end soon behind the app, and fill many processors; what comes with each is paid more often. So a slice is made so long that it takes a fraction of a second itself (less in a young run,
 //! which may be a short one), or, if what comes with each is dear, so long that this is a fiftieth of it.
+//!
+//! Where that is dear, and the end seems near, slices become shorter towards it all the same: each takes half of what is left of the app. They are few, and that is seen to, since the end may not come.
 //!
 //! Where slices are slower than the app, they pile up. More of them than there are processors get nothing done the sooner, and all are left when the app ends: it waits before.
 
@@ -28,6 +30,8 @@ const OWN_OF_YOUNG: Duration = Duration::from_millis(50);
 const PART: u32 = 20;
 /// How much larger a slice is than what comes with it.
 const SHARE: u32 = 50;
+/// And how much larger the run is than what comes with those that are shorter because its end seems near.
+const SHORTENED: u32 = 50;
 /// No shorter, and no longer.
 const BOUNDS: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(1000)];
 /// For so long the processors may have work with slices, before the app waits with another.
@@ -38,10 +42,33 @@ pub fn fitting(costs: &Costs, copied: Duration) -> Duration {
     if costs.finished == 0 || costs.app.is_zero() {
         return FIRST;
     }
-    let slower = (costs.own.as_secs_f64() / costs.app.as_secs_f64()).max(1.0);
-    let with_each = costs.held + copied + costs.fixed;
-    let own = (costs.up_to_now / PART).clamp(OWN_OF_YOUNG, OWN).max(with_each * SHARE);
-    own.div_f64(slower).clamp(BOUNDS[0], BOUNDS[1])
+    let own = (costs.up_to_now / PART).clamp(OWN_OF_YOUNG, OWN).max(with_each(costs, copied) * SHARE);
+    own.div_f64(slower(costs)).clamp(BOUNDS[0], BOUNDS[1])
+}
+
+/// The same if what comes with each slice didn't matter.
+pub fn shortest(costs: &Costs) -> Duration {
+    fitting(&Costs { held: Duration::ZERO, fixed: Duration::ZERO, ..*costs }, Duration::ZERO)
+}
+
+/// The same if the app is likely to run for so much longer.
+pub fn towards_end(fitting: Duration, shortest: Duration, left: Duration) -> Duration {
+    fitting.min((left / 2).max(shortest))
+}
+
+/// Whether another slice may be that short after so many: what comes with all of these is to be a small part of the run.
+pub fn may_shorten(costs: &Costs, copied: Duration, shortened: u32) -> bool {
+    let run = costs.up_to_now.mul_f64(1.0 + slower(costs));
+    with_each(costs, copied) * (shortened + 1) <= run / SHORTENED
+}
+
+/// By how much slices are slower than the app.
+fn slower(costs: &Costs) -> f64 {
+    if costs.app.is_zero() { 1.0 } else { (costs.own.as_secs_f64() / costs.app.as_secs_f64()).max(1.0) }
+}
+
+fn with_each(costs: &Costs, copied: Duration) -> Duration {
+    costs.held + copied + costs.fixed
 }
 
 /// Whether the app is to wait before another slice, of which `running` run on so many processors: each of these has one, and all have work for a while.
@@ -83,6 +110,19 @@ mod tests {
     fn a_young_run_has_shorter_ones() {
         let after = |up_to_now| fitting(&Costs { held: Duration::ZERO, up_to_now, ..costs(100, 1) }, Duration::ZERO);
         assert_eq!([100, 1000, 2000, 3000, 9000].map(|time| after(time * MS)), [50, 50, 100, 150, 150].map(|t| t * MS));
+    }
+
+    #[test]
+    fn dear_slices_become_shorter_towards_the_end() {
+        let dear = costs(125, 20);
+        let (long, short) = (fitting(&dear, MS), shortest(&dear));
+        assert_eq!((long, short), (880 * MS, 120 * MS));
+        let lengths = [5000, 1000, 500, 200, 0].map(|left| towards_end(long, short, left * MS));
+        assert_eq!(lengths, [880, 500, 250, 120, 120].map(|time| time * MS));
+        assert_eq!(towards_end(short, short, 5000 * MS), short);
+        // 225 s of CPU time, a fiftieth of which are two hundred times 22 ms.
+        assert!(may_shorten(&dear, MS, 203) && !may_shorten(&dear, MS, 204));
+        assert!(!may_shorten(&Costs { up_to_now: 400 * MS, ..dear }, MS, 0));
     }
 
     #[test]

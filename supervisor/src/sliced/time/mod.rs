@@ -1,6 +1,7 @@
 //! How long a slice works, and how long a thread has the turn.
 
 mod fitting;
+mod input;
 mod slice_time;
 mod turn_queue;
 mod turn_time;

@@ -1,9 +1,11 @@
 //! How long a slice works in the master, and how long it may take itself.
 
+use std::collections::VecDeque;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use super::fitting::{FIRST, fitting, is_enough};
+use super::fitting::{FIRST, fitting, is_enough, may_shorten, shortest, towards_end};
+use super::input::left;
 use crate::base::Failure;
 use crate::command::{Settings, SliceLength};
 use crate::report::Costs;
@@ -14,6 +16,9 @@ const ASK_AGAIN: Duration = Duration::from_millis(1);
 /// By how much a slice may be slower than the app. Most are so by 2 to 10.
 const SLOWDOWN: u32 = 100;
 
+/// So many slices are the last ones.
+const LAST: usize = 4;
+
 /// The time of the slice that is recorded.
 pub(in crate::sliced) struct SliceTime {
     timer: Timer,
@@ -21,8 +26,12 @@ pub(in crate::sliced) struct SliceTime {
     wanted: Duration,
     /// It fits what slices cost.
     adapts: bool,
-    /// What the app has spent at most on copying pages, in how many slices.
-    copied: (Duration, u32),
+    /// What the app has spent at most on copying pages, in each of the last slices.
+    copied: VecDeque<Duration>,
+    /// Slices that were made shorter because the app's end seemed near.
+    shortened: u32,
+    /// Whose time it is.
+    pid: i32,
     /// `-spgrace`.
     grace: Duration,
     /// On which slices run.
@@ -41,7 +50,9 @@ impl SliceTime {
             timer: Timer::default(),
             wanted,
             adapts,
-            copied: (Duration::ZERO, 0),
+            copied: VecDeque::new(),
+            shortened: 0,
+            pid: 0,
             grace,
             processors: available_parallelism().map_or(1, usize::from),
         }
@@ -52,19 +63,32 @@ impl SliceTime {
     /// # Errors
     /// If the process is gone or the kernel has no timers left.
     pub(in crate::sliced) fn begin(&mut self, pid: i32) -> Result<(), Failure> {
-        self.timer = Timer::new(pid)?;
+        (self.timer, self.pid) = (Timer::new(pid)?, pid);
         Ok(())
     }
 
     /// A slice begins, by what slices have cost, or gets as much time once more. Gives what the app has spent at most, since the last did, on copying pages.
     pub(in crate::sliced) fn slice_begins(&mut self, costs: &Costs) -> Duration {
         if self.adapts {
-            let (copied, slices) = self.copied;
-            self.wanted = fitting(costs, copied / slices.max(1));
+            self.wanted = self.fitting(costs);
         }
         let copied = self.timer.slice_begins(self.wanted);
-        self.copied = (self.copied.0 + copied, self.copied.1 + 1);
+        self.copied.truncate(LAST - 1);
+        self.copied.push_front(copied);
         copied
+    }
+
+    fn fitting(&mut self, costs: &Costs) -> Duration {
+        // The least: the kernel counts pages that are new to the app, too.
+        let copied = self.copied.iter().min().copied().unwrap_or_default();
+        let (fitting, shortest) = (fitting(costs, copied), shortest(costs));
+        if fitting <= shortest || !may_shorten(costs, copied, self.shortened) {
+            return fitting;
+        }
+        let Some(left) = left(self.pid, costs.up_to_now) else { return fitting };
+        let wanted = towards_end(fitting, shortest, left);
+        self.shortened += u32::from(wanted < fitting);
+        wanted
     }
 
     /// Whether the app is to wait before another slice, though `running` are fewer than may run: what slices have cost says so.
