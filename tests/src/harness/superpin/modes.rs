@@ -68,6 +68,7 @@ pub const MODES: &[Mode] = &[
     sliced("5ms", "icount2", &["-sp", "1", "-spmsec", "5"]),
     sliced("20ms", "icount2", &["-sp", "1", "-spmsec", "20"]),
     sliced("200ms", "icount2", &["-sp", "1", "-spmsec", "200"]),
+    sliced("auto", "icount2", &["-sp", "1"]),
     sliced("5ms-icount1", "icount1", &["-sp", "1", "-spmsec", "5"]),
     EACH_CALL,
     sliced("5ms-follow", "icount2", &["-sp", "1", "-spmsec", "5", "-follow", "1"]),
