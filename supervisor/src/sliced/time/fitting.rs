@@ -30,6 +30,8 @@ const OWN_OF_YOUNG: Duration = Duration::from_millis(50);
 const PART: u32 = 20;
 /// How much larger a slice is than what comes with it.
 const SHARE: u32 = 50;
+/// How much larger the run was until then than a slice, however dear that is.
+const OF_RUN: u32 = 4;
 /// And how much larger the run is than what comes with those that are shorter because its end seems near.
 const SHORTENED: u32 = 50;
 /// No shorter, and no longer.
@@ -43,7 +45,9 @@ pub fn fitting(costs: &Costs, copied: Duration) -> Duration {
         return FIRST;
     }
     let own = (costs.up_to_now / PART).clamp(OWN_OF_YOUNG, OWN).max(with_each(costs, copied) * SHARE);
-    own.div_f64(slower(costs)).clamp(BOUNDS[0], BOUNDS[1])
+    // What comes with a young run's slices is translation for the most part, which is over soon, as the run may be.
+    let longest = (costs.up_to_now / OF_RUN).clamp(FIRST, BOUNDS[1]);
+    own.div_f64(slower(costs)).clamp(BOUNDS[0], longest)
 }
 
 /// The same if what comes with each slice didn't matter.
@@ -110,6 +114,12 @@ mod tests {
     fn a_young_run_has_shorter_ones() {
         let after = |up_to_now| fitting(&Costs { held: Duration::ZERO, up_to_now, ..costs(100, 1) }, Duration::ZERO);
         assert_eq!([100, 1000, 2000, 3000, 9000].map(|time| after(time * MS)), [50, 50, 100, 150, 150].map(|t| t * MS));
+    }
+
+    #[test]
+    fn a_young_runs_slices_are_no_large_part_of_it() {
+        let after = |up_to_now: u32| fitting(&Costs { up_to_now: up_to_now * MS, ..costs(100, 30) }, MS);
+        assert_eq!([50, 150, 400, 2000, 8000].map(after), [50, 50, 100, 500, 1000].map(|time| time * MS));
     }
 
     #[test]
