@@ -23,7 +23,7 @@ use crate::report::Costs;
 /// As long as nothing is known.
 pub const FIRST: Duration = Duration::from_millis(50);
 /// A slice of the app takes so long itself, unless that is dear.
-const OWN: Duration = Duration::from_millis(150);
+const OWN: Duration = Duration::from_millis(200);
 /// And as much in a young run.
 const OWN_OF_YOUNG: Duration = Duration::from_millis(50);
 /// In between it is such a part of the app's time up to now: so much longer a short run takes.
@@ -97,9 +97,9 @@ mod tests {
     #[test]
     fn slow_tools_have_short_slices() {
         assert_eq!(fitting(&Costs::default(), MS), FIRST);
-        assert_eq!(fitting(&costs(80, 1), MS), 150 * MS, "they aren't slower than the app");
-        assert_eq!(fitting(&costs(125, 1), MS), 120 * MS);
-        assert_eq!(fitting(&costs(1500, 1), MS), 10 * MS);
+        assert_eq!(fitting(&costs(80, 1), MS), 200 * MS, "they aren't slower than the app");
+        assert_eq!(fitting(&costs(125, 1), MS), 160 * MS);
+        assert_eq!(fitting(&costs(2000, 1), MS), 10 * MS);
         assert_eq!(fitting(&costs(50_000, 1), MS), BOUNDS[0]);
     }
 
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_young_run_has_shorter_ones() {
         let after = |up_to_now| fitting(&Costs { held: Duration::ZERO, up_to_now, ..costs(100, 1) }, Duration::ZERO);
-        assert_eq!([100, 1000, 2000, 3000, 9000].map(|time| after(time * MS)), [50, 50, 100, 150, 150].map(|t| t * MS));
+        assert_eq!([100, 1000, 2000, 3000, 9000].map(|time| after(time * MS)), [50, 50, 100, 150, 200].map(|t| t * MS));
     }
 
     #[test]
@@ -126,9 +126,9 @@ mod tests {
     fn dear_slices_become_shorter_towards_the_end() {
         let dear = costs(125, 20);
         let (long, short) = (fitting(&dear, MS), shortest(&dear));
-        assert_eq!((long, short), (880 * MS, 120 * MS));
+        assert_eq!((long, short), (880 * MS, 160 * MS));
         let lengths = [5000, 1000, 500, 200, 0].map(|left| towards_end(long, short, left * MS));
-        assert_eq!(lengths, [880, 500, 250, 120, 120].map(|time| time * MS));
+        assert_eq!(lengths, [880, 500, 250, 160, 160].map(|time| time * MS));
         assert_eq!(towards_end(short, short, 5000 * MS), short);
         // 225 s of CPU time, a fiftieth of which are two hundred times 22 ms.
         assert!(may_shorten(&dear, MS, 203) && !may_shorten(&dear, MS, 204));
