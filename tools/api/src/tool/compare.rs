@@ -13,8 +13,29 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 /// Numbers that say what a count is of, as texts do.
-const NAMES: [&str; 12] =
-    ["address", "begin", "end", "from", "head", "level", "line", "process", "start", "thread", "to", "ways"];
+const NAMES: [&str; 21] = [
+    "address",
+    "begin",
+    "cluster",
+    "core",
+    "distance",
+    "end",
+    "from",
+    "from_line",
+    "head",
+    "interval",
+    "interval_length",
+    "level",
+    "line",
+    "line_bytes",
+    "offset",
+    "process",
+    "start",
+    "thread",
+    "to",
+    "to_line",
+    "ways",
+];
 
 /// What is new, or small, may grow by so much of the bound, of the largest count.
 const OF_LARGEST: f64 = 0.01;
@@ -160,13 +181,18 @@ fn behind(of: &str, name: &str) -> String {
 /// Members that say what the others are of.
 fn name_of(members: &Map<String, Value>) -> Vec<String> {
     let names = members.iter().filter(|(name, member)| is_name(name, member));
-    names
-        .map(|(name, member)| format!("{name} {}", member.as_str().map_or(member.to_string(), str::to_owned)))
-        .collect()
+    let text = |member: &Value| member.as_str().map_or(member.to_string(), str::to_owned);
+    let shown = |member: &Value| match member.as_array() {
+        Some(texts) => texts.iter().map(text).collect::<Vec<_>>().join(" < "),
+        None => text(member),
+    };
+    names.map(|(name, member)| format!("{name} {}", shown(member))).collect()
 }
 
+/// Texts, a list of them (the callers of a stack), and some numbers.
 fn is_name(name: &str, member: &Value) -> bool {
-    member.is_string() || member.is_number() && NAMES.contains(&name)
+    let is_texts = |all: &Vec<Value>| !all.is_empty() && all.iter().all(Value::is_string);
+    member.is_string() || member.as_array().is_some_and(is_texts) || member.is_number() && NAMES.contains(&name)
 }
 
 #[cfg(test)]
@@ -201,6 +227,17 @@ mod tests {
         let now = json!({"misses": [5, 103], "rows": [{"name": "x", "count": 4}]});
         let expected = ["misses, 1: 100, now 103 (+3.0 %)", "name x, count: 3, now 4 (+33.3 %)"];
         assert_eq!(told(&before, &now, 1.0), expected);
+    }
+
+    #[test]
+    fn a_stack_is_named_by_its_callers_and_a_core_by_its_number() {
+        let stack = |callers: [&str; 2], blocks: u64| json!({"callers": callers, "blocks": blocks});
+        let before = json!({"stacks": [stack(["f", "main"], 100), stack(["g", "main"], 50)]});
+        let now = json!({"stacks": [stack(["g", "main"], 60), stack(["f", "main"], 100)]});
+        assert_eq!(told(&before, &now, 1.0), ["callers g < main, blocks: 50, now 60 (+20.0 %)"]);
+        let before = json!({"cores": [{"core": 1, "misses": 5}]});
+        let now = json!({"cores": [{"core": 0, "misses": 1}, {"core": 1, "misses": 5}]});
+        assert_eq!(told(&before, &now, 1.0), ["core 0, misses: 1, which is new"]);
     }
 
     #[test]

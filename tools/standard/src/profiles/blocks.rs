@@ -123,10 +123,13 @@ impl Tool for Blocks {
 
     fn values_with(&self, total: &Code, images: &Images) -> Option<Value> {
         let row = |block: Block| {
-            let (routine, line) = place(images, block.at);
+            let (routine, line) = (images.routine_at(block.at), images.line_at(block.at));
+            let line = line.filter(|line| line.line != 0);
             json!({
-                "address": block.at.address.0, "bytes": block.bytes, "instructions": block.instructions,
-                "executions": block.executions, "routine": routine, "line": line,
+                "address": block.at.address.0, "bytes": block.bytes, "instructions": block.instructions, "executions": block.executions,
+                "routine": routine.as_ref().map(|routine| routine.demangled()),
+                "offset": routine.map(|routine| block.at.address.0 - routine.address().0),
+                "file": line.as_ref().map(|line| line.file.as_str()), "line": line.as_ref().map(|line| line.line),
             })
         };
         let rows: Vec<Value> = self.blocks(total).into_iter().map(row).collect();

@@ -151,7 +151,7 @@ impl Tool for Reuse {
         let range = |(least, count): (u64, u64)| json!({ "distance": least, "accesses": count });
         let ranges: Vec<Value> = total.distances.ranges().map(range).collect();
         Some(json!({
-            "accesses": total.distances.accesses(), "line": 1u64 << self.line_bits,
+            "accesses": total.distances.accesses(), "line_bytes": 1u64 << self.line_bits,
             "distances": ranges, "first": total.distances.first.0, "repetitions": self.repeat.to_string(),
         }))
     }

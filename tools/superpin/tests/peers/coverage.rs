@@ -188,17 +188,17 @@ fn sorted(mut branches: Vec<Vec<u64>>) -> Vec<Vec<u64>> {
 /// The same of what `edges` says of a source file. A line of many ways goes wherever it leaves its own code for.
 fn branches_of_edges(told: &str, source: &str) -> ByLine {
     let told: Value = json::from_str(told).unwrap();
-    let line_of = |line: &Value| {
-        let (file, number) = line.as_str()?.rsplit_once(':')?;
-        file.ends_with("/branches.c").then(|| number.parse::<u32>().unwrap())
+    let line_of = |edge: &Value, end: &str| {
+        let is_ours = edge[format!("{end}_file")].as_str()?.ends_with("/branches.c");
+        is_ours.then(|| u32::try_from(edge[format!("{end}_line")].as_u64().unwrap()).unwrap())
     };
     let is_many = |number: u32| source.lines().nth(number as usize - 1).unwrap().ends_with(MANY);
     let mut ways: BTreeMap<(u32, u64), BTreeMap<u64, u64>> = BTreeMap::new();
     for edge in told["values"]["edges"].as_array().unwrap() {
-        let Some(number) = line_of(&edge["from_line"]) else { continue };
+        let Some(number) = line_of(edge, "from") else { continue };
         let [from, to, count] = ["from", "to", "count"].map(|name| edge[name].as_u64().unwrap());
         let kind = edge["kind"].as_str().unwrap();
-        if is_many(number) && line_of(&edge["to_line"]) != Some(number) {
+        if is_many(number) && line_of(edge, "to") != Some(number) {
             *ways.entry((number, 0)).or_default().entry(to).or_default() += count;
         } else if !is_many(number) && ["taken", "not taken"].contains(&kind) {
             ways.entry((number, from)).or_default().insert(to, count);

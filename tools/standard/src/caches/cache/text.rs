@@ -55,8 +55,7 @@ fn columns(events: &Events, lower: usize) -> String {
 /// The same for programs, by kind of access.
 pub fn values(all: &Events, rows: &[(Of, Events)], shapes: &Shapes) -> Value {
     let row = |(of, row): &(Of, Events)| {
-        let mut values = events(row, shapes);
-        values["of"] = match of {
+        let mut row_of = match of {
             Of::Routine { routine, image } => json!({ "routine": routine, "image": image }),
             Of::Instruction { address, text, routine } => {
                 json!({ "address": address, "instruction": text, "routine": routine })
@@ -64,7 +63,9 @@ pub fn values(all: &Events, rows: &[(Of, Events)], shapes: &Shapes) -> Value {
             Of::Image { image } => json!({ "image": image }),
             Of::Line { file, line } => json!({ "file": file, "line": line }),
         };
-        values
+        let mut counts = events(row, shapes);
+        ["accesses", "misses"].into_iter().for_each(|name| row_of[name] = counts[name].take());
+        row_of
     };
     let rows: Vec<Value> = rows.iter().map(row).collect();
     json!({ "all": events(all, shapes), "rows": rows })

@@ -55,21 +55,25 @@ pub fn values(rows: &[Row], shapes: &Shapes) -> Value {
         names.zip(numbers(counts, shapes).map(|number| json!(number))).collect()
     };
     let of = |data: &Data| match data {
-        Data::All => json!({ "all": true }),
-        Data::Code => json!({ "code": true }),
+        Data::All => json!({ "kind": "all" }),
+        Data::Code => json!({ "kind": "code" }),
         Data::Blocks { routine, image, line } => {
-            let mut of = json!({ "blocks_of": routine, "image": image });
+            let mut of = json!({ "kind": "blocks", "routine": routine, "image": image });
             if let Some((file, line)) = line {
                 of["file"] = file.as_str().into();
                 of["line"] = (*line).into();
             }
             of
         }
-        Data::Variable { name, image } => json!({ "variable": name, "image": image }),
-        Data::Stack => json!({ "stack": true }),
-        Data::Other => json!({ "other": true }),
+        Data::Variable { name, image } => json!({ "kind": "variable", "variable": name, "image": image }),
+        Data::Stack => json!({ "kind": "stack" }),
+        Data::Other => json!({ "kind": "other" }),
     };
-    let row = |(data, counts): &Row| json!({ "of": of(data), "misses": misses(counts) });
-    let all = rows.first().map(|(_, counts)| misses(counts));
+    let row = |(data, counts): &Row| {
+        let mut row = of(data);
+        row["misses"] = misses(counts);
+        row
+    };
+    let all = rows.first().map(|(_, counts)| json!({ "misses": misses(counts) }));
     json!({ "all": all, "rows": rows.iter().skip(1).map(row).collect::<Vec<_>>() })
 }

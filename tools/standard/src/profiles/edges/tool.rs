@@ -168,12 +168,13 @@ impl Tool for EdgeProfile {
 
     fn values_with(&self, total: &Counts, images: &Images) -> Option<Value> {
         let routine = |at| images.routine_at(at).map(|routine| routine.demangled());
-        let line = |at| images.line_at(at).filter(|line| line.line != 0).map(|line| line.to_string());
+        let line = |at| images.line_at(at).filter(|line| line.line != 0).map(|line| (line.file, line.line)).unzip();
         let edge = |((kind, (from, to)), times): ((Kind, FromTo), u64)| {
             let [from, to] = [from, to].map(CodeAddress::from_bits);
+            let [(from_file, from_line), (to_file, to_line)]: [(Option<String>, Option<u32>); 2] = [from, to].map(line);
             json!({
                 "kind": kind.name(), "from": from.address.0, "to": to.address.0, "from_routine": routine(from), "to_routine": routine(to),
-                "from_line": line(from), "to_line": line(to), "count": times,
+                "from_file": from_file, "from_line": from_line, "to_file": to_file, "to_line": to_line, "count": times,
             })
         };
         let edges = edges(total);

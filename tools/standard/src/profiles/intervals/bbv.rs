@@ -119,7 +119,7 @@ impl Tool for Bbv {
             json!({ "interval": vector.interval, "executed": executed })
         };
         Some(json!({
-            "interval": self.options.interval,
+            "interval_length": self.options.interval,
             "repetitions": self.options.repeat.repeat.to_string(),
             "blocks": part.blocks.iter().zip(part.sums()).map(block).collect::<Vec<_>>(),
             "vectors": part.vectors.iter().map(vector).collect::<Vec<_>>(),

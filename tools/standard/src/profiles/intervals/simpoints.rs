@@ -230,7 +230,7 @@ impl Tool for SimPoints {
         };
         Some(json!({
             "instructions": total.code.total(),
-            "interval": self.options.interval,
+            "interval_length": self.options.interval,
             "intervals": total.vectors.part.vectors.len(),
             "blocks": total.vectors.part.blocks.len(),
             "points": self.points(total).into_iter().map(row).collect::<Vec<_>>(),
