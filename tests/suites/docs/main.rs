@@ -2,6 +2,7 @@
 
 mod blocks;
 mod commands;
+mod json;
 mod manual;
 mod messages;
 mod not_run;

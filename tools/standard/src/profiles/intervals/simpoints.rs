@@ -225,7 +225,8 @@ impl Tool for SimPoints {
             json!({
                 "cluster": point.cluster, "interval": point.interval, "weight": point.weight,
                 "start": point.start, "length": point.length, "address": point.address.address.0,
-                "execution": point.execution, "routine": routine(images, point.address),
+                "execution": point.execution,
+                "routine": images.routine_at(point.address).map(|routine| routine.demangled()),
             })
         };
         Some(json!({
