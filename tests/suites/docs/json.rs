@@ -32,7 +32,11 @@ const RUNS: &[(&str, &[&str], &[&str])] = &[
     ("data", &["", "--processor zen4 --top 0"], &[]),
     ("cmpcache", &["--cores 2"], &[]),
     ("heap", &["", "--depth 1 --by live", "--massif"], &[]),
-    ("mix", &["", "--by mnemonic,extension,width,length", "--by image,routine,line,thread", "--by address"], &[]),
+    (
+        "mix",
+        &["", "--by mnemonic,extension,width,length", "--by image,routine,line,thread", "--by address", "--by block"],
+        &[],
+    ),
     ("hot", &["", "--code 1", "--threads 1"], &[]),
     ("shadow", &["", "--sample 1000"], &["-sp", "1"]),
     ("stacks", &["", "--threads 1"], &[]),

@@ -65,3 +65,15 @@ fn mixes_are_the_same_in_slices_and_opcodes_add_up() {
         assert_eq!(total("opcodes", SERIAL.options).total, total("icount1", SERIAL.options).total, "{guest}");
     }
 }
+
+/// What is counted where a branch goes is counted once where a slice ends at one that is a block by itself.
+#[test]
+fn a_jump_at_the_end_of_a_slice_counts_once() {
+    let job = guest::named("jump_alone").job(6000);
+    let counted = |options: &[&str]| count_with("branches", options, &job).unwrap();
+    let serial = counted(SERIAL.options);
+    let sliced = counted(&["-sp", "1", "-spmsec", "5"]);
+    assert!(serial.total.is_some(), "{:?}", serial.outcome);
+    assert_eq!(sliced.printed, serial.printed, "{:?}", sliced.outcome);
+    assert!(sliced.statistic("boundaries_timeout").unwrap() > 0.0, "{}", sliced.report);
+}

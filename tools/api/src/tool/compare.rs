@@ -13,9 +13,10 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 /// Numbers that say what a count is of, as texts do.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 24] = [
     "address",
     "begin",
+    "block",
     "cluster",
     "core",
     "distance",
@@ -25,6 +26,7 @@ const NAMES: [&str; 21] = [
     "head",
     "interval",
     "interval_length",
+    "length",
     "level",
     "line",
     "line_bytes",
@@ -35,6 +37,7 @@ const NAMES: [&str; 21] = [
     "to",
     "to_line",
     "ways",
+    "width",
 ];
 
 /// What is new, or small, may grow by so much of the bound, of the largest count.

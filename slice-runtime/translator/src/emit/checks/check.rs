@@ -1,6 +1,6 @@
 //! The quick check of a slice's end.
 
-use isa::Fixup;
+use isa::{Fixup, Kind};
 use machine::Gpr;
 
 use crate::abi::{ExitKind, Reserved, SLOT_R11, SLOT_SCRATCH};
@@ -35,7 +35,7 @@ impl Emitter<'_> {
             self.out.code.load_field(Gpr::Rcx, RCX_AT);
             self.mark(pc.0);
         }
-        self.resume_here(exit);
+        self.resume_before(index, exit);
     }
 
     /// Before instruction `index`: leaves to the runtime, which goes on here.
@@ -44,7 +44,16 @@ impl Emitter<'_> {
         self.mark(pc.0);
         self.give_back(index);
         let exit = self.leave(ExitKind::End, pc, 0);
+        self.resume_before(index, exit);
+    }
+
+    /// The trace goes on here after an exit, with instruction `index`. A jump has no code of its own, and its calls are made where it has been taken: a byte lies between, by which the runtime tells
+    /// that the app hasn't come so far.
+    fn resume_before(&mut self, index: usize, exit: usize) {
         self.resume_here(exit);
+        if matches!(self.facts.trace.instructions[index].kind(), Kind::Jump { .. }) {
+            self.out.code.nop(1);
+        }
     }
 
     /// Goes on behind itself if the conditions hold, and jumps if one doesn't.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use superpin_tool::json::Value;
 use superpin_tool::{CodeInstruction, Images, Operand, OperandKind, ThreadPath, clap};
 
 /// By what instructions can be told apart.
@@ -32,6 +33,24 @@ pub enum Key {
 }
 
 impl Key {
+    /// What is told to programs of a value: numbers as numbers, a line by its file and number.
+    pub fn members(self, value: &str) -> Vec<(String, Value)> {
+        let is = |name: &str, value: Value| (name.to_owned(), value);
+        match self {
+            Self::Width | Self::Length => vec![is(self.name(), value.trim().parse::<u64>().ok().into())],
+            Self::Address | Self::Block => {
+                vec![is(self.name(), u64::from_str_radix(value.trim_start_matches("0x"), 16).ok().into())]
+            }
+            Self::Line => {
+                let (file, line) = value.rsplit_once(':').unzip();
+                vec![is("file", file.into()), is("line", line.and_then(|line| line.parse::<u32>().ok()).into())]
+            }
+            Self::Mnemonic | Self::Class | Self::Extension | Self::Image | Self::Routine | Self::Thread => {
+                vec![is(self.name(), value.into())]
+            }
+        }
+    }
+
     /// As the option has it.
     pub fn name(self) -> &'static str {
         match self {
@@ -92,5 +111,23 @@ impl<'a> Places<'a> {
             Key::Address => format!("{:#018x}", at.0),
             Key::Thread => thread.to_string(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use superpin_tool::json::json;
+
+    use super::*;
+
+    #[test]
+    fn programs_get_numbers() {
+        let told = |key: Key, value: &str| Value::Object(key.members(value).into_iter().collect());
+        assert_eq!(told(Key::Width, " 64"), json!({"width": 64}));
+        assert_eq!(told(Key::Width, "-"), json!({"width": null}));
+        assert_eq!(told(Key::Block, "0x0000000000401000"), json!({"block": 0x40_1000}));
+        assert_eq!(told(Key::Line, "a:b.c:17"), json!({"file": "a:b.c", "line": 17}));
+        assert_eq!(told(Key::Line, "?"), json!({"file": null, "line": null}));
+        assert_eq!(told(Key::Class, "NOP"), json!({"class": "NOP"}));
     }
 }

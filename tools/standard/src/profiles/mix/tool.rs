@@ -112,8 +112,8 @@ impl Tool for Mix {
 
     fn values_with(&self, total: &ByThread, images: &Images) -> Option<Value> {
         let row = |(count, values): (u64, Vec<String>)| {
-            let mut row: Map<String, Value> =
-                self.options.by.iter().zip(values).map(|(key, value)| (key.name().into(), value.into())).collect();
+            let mut row = Map::new();
+            self.options.by.iter().zip(values).for_each(|(key, value)| row.extend(key.members(&value)));
             row.insert("instructions".into(), count.into());
             Value::Object(row)
         };
