@@ -94,11 +94,20 @@ impl Collector {
         Self { process, answers }
     }
 
+    /// The answer; of a fold without when it began and ended, in that order.
     fn ask(&mut self, command: &str) -> String {
         writeln!(self.process.stdin.as_mut().expect("piped"), "{command}").expect("the collector lives");
         let mut line = String::new();
         self.answers.read_line(&mut line).expect("a pipe can be read");
-        line.trim_end().to_owned()
+        let line = line.trim_end();
+        match line.strip_prefix("ok ").filter(|_| command.starts_with("fold ")) {
+            Some(times) => {
+                let times: Vec<u64> = times.split(' ').map(|time| time.parse().expect("nanoseconds")).collect();
+                assert!(times.len() == 2 && times[0] > 0 && times[0] <= times[1], "{line}");
+                "ok".to_owned()
+            }
+            None => line.to_owned(),
+        }
     }
 
     /// What it printed, and its exit status.
