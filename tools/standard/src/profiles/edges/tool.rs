@@ -227,7 +227,9 @@ fn edges(total: &Counts) -> Edges {
         }
     }
     for ((from, to), (next, times)) in conditional {
-        add(Kind::NotTaken, (from, next), times - taken.get(&(from, to)).copied().unwrap_or(0));
+        let taken = taken.get(&(from, to)).copied().unwrap_or(0);
+        let not_taken = times.checked_sub(taken).expect("a branch is taken no more often than it is executed");
+        add(Kind::NotTaken, (from, next), not_taken);
     }
     edges
 }
