@@ -93,6 +93,14 @@ fn calls_are_traced_inside_the_app() {
     assert!(inside > 0.9 * all && all > 20000.0 && stops < 0.2 * all, "{}", counted.report);
 }
 
+/// Some 4000 calls that map other pages of shared memory, hardly any with a stop.
+#[test]
+fn pages_are_mapped_in_another_order_inside_the_app() {
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("remapped_pages").job(40)).unwrap();
+    let [inside, all] = ["records_in_process", "records"].map(|name| counted.statistic(name).unwrap());
+    assert!(inside > 0.7 * all && all > 4000.0, "{}", counted.report);
+}
+
 /// What a debugger asks for is recorded: of some 400 calls only those end a slice that make a process.
 #[test]
 fn debugging_does_not_end_slices() {

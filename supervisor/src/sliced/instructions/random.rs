@@ -75,6 +75,12 @@ impl RandomInstructions {
         (is_apart, is_apart && self.barren.is_known(pages.start, pages.end))
     }
 
+    /// Other data are about to be mapped in these pages, again and again, without a word. Whether that doesn't matter here.
+    pub fn maps_unseen(&mut self, pages: &Range<u64>) -> bool {
+        self.barren.forget(pages.start, pages.end);
+        self.ignores(pages).0
+    }
+
     /// Takes the breakpoint instructions away for a while.
     pub fn lift(&mut self, process: &mut Stopped) {
         self.traps.lift(process);

@@ -16,7 +16,7 @@ use crate::events::{Passing, Taken};
 use crate::follow::InheritedState;
 use crate::sliced::instructions::RandomInstructions;
 use crate::sliced::memory::{InheritedMemory, ProcessMemory};
-use crate::sliced::recorder::{Changes, InProcess, Room, Terms};
+use crate::sliced::recorder::{Changes, InProcess, Room, Shows, Terms};
 use crate::sliced::slices::Recording;
 use crate::takeover::access;
 
@@ -360,6 +360,7 @@ impl Process {
             Room { records: slice.left(), bytes: slice.bytes_left(), run: slot.run_memory(), slot: slot.index() };
         let terms = Terms {
             changes: self.unseen_changes(),
+            shows: self.unseen_shows(),
             is_bare: self.memory.has_other_writers(),
             may_poke: !self.memory.is_shared(),
         };
@@ -378,6 +379,13 @@ impl Process {
         let is_unseen = is_ignored && self.memory.is_own(&range);
         let forbidden = if is_code { Changes::CODE } else { Changes::DATA };
         is_unseen.then_some(Changes { range, forbidden })
+    }
+
+    /// Shared memory of which other pages may be mapped by calls that nobody needs to see.
+    fn unseen_shows(&mut self) -> Option<Shows> {
+        let address = self.in_process.often_shown()?;
+        let (range, most) = self.memory.shows_unseen(address)?;
+        self.random.maps_unseen(&range).then_some(Shows { range, most })
     }
 
     /// It is about to be let go for good: no breakpoint of ours is left. A signal that has waited for one comes now.

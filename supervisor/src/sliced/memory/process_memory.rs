@@ -16,6 +16,7 @@ use super::file_writes::{FileWrite, FileWrites};
 use super::huge_pages::HugePages;
 use super::self_mem::SelfMem;
 use super::shared_copies::SharedCopies;
+use super::whole_objects;
 use super::written;
 use crate::app::{
     Company, Kept, KeptFiles, Key, Mapping, MutableFiles, is_kept_for_the_ended, is_reshaped, is_shared_with_children,
@@ -163,6 +164,12 @@ impl ProcessMemory {
     pub fn is_own(&mut self, range: &Range<u64>) -> bool {
         self.file_writes.mappings_change();
         !self.common.may_share(range)
+    }
+
+    /// Where other pages of the object that is mapped at an address can be mapped without a stop, and up to which offset slices have it.
+    pub fn shows_unseen(&mut self, address: u64) -> Option<(Range<u64>, u64)> {
+        let range = self.shared_copies.shown_whole(self.pid, address)?;
+        (!self.has_other_writers && self.is_own(&range)).then(|| (range, whole_objects::len()))
     }
 
     /// The app may have opened any file without a stop.

@@ -132,6 +132,23 @@ impl SharedCopies {
             && !self.whole.is_empty()
             && whole_objects::object_at(pid, *start).is_some_and(|object| self.whole.contains(&object))
     }
+
+    /// The memory around an address that shows nothing but one object, data of which slices have all.
+    pub fn shown_whole(&self, pid: i32, address: u64) -> Option<Range<u64>> {
+        let all = if self.whole.is_empty() { Vec::new() } else { mappings(pid) };
+        let object = all.iter().find(|map| (map.start..map.end).contains(&address)).map(|map| map.object.clone())?;
+        let is_data = |map: &Mapping| map.is_shared && map.object == object && map.protection & libc::PROT_EXEC == 0;
+        if !self.whole.contains(&object) {
+            return None;
+        }
+        let mut runs = all.into_iter().filter(is_data).map(|map| map.start..map.end).collect::<Vec<_>>();
+        runs.dedup_by(|next, run| {
+            let goes_on = run.end == next.start;
+            run.end = if goes_on { next.end } else { run.end };
+            goes_on
+        });
+        runs.into_iter().find(|run| run.contains(&address))
+    }
 }
 
 /// Maps in the copy what the master's mapping holds, from layers that are brought up to date. False: there are no layers.

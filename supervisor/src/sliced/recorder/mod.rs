@@ -16,7 +16,7 @@
 //! * [`patching`]: how an instruction is made to lead there.
 //! * `descriptors`: what may be read and written without waiting. `files`: which descriptors of the app's that is known of.
 //! * `shared`: the memory that both sides have. `mapping`, `install`, `logs`: how it gets into the app.
-//! * `protection`: memory whose protection the app changes often.
+//! * `protection`: memory whose protection, or contents, the app changes often by calls.
 //! * `policy`: when it is worth while.
 //! * `aside`: calls that it mustn't see. `take_back`: the stop of a master that was handed over, told as if it had never been. `recorder`: handing over, and taking back.
 
@@ -36,6 +36,6 @@ mod shared;
 mod take_back;
 
 pub use logs::Room;
-pub use protection::{Changes, Terms};
+pub use protection::{Changes, Shows, Terms};
 pub use recorder::InProcess;
 pub use take_back::Came;

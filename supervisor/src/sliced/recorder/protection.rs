@@ -1,4 +1,5 @@
-//! Memory whose protection the app changes again and again, as those do who rewrite code: the recorder makes such calls, too, and slices make them again.
+//! Memory whose protection the app changes again and again, as those do who rewrite code, and shared memory of which it maps other pages: the recorder makes such calls, too, and
+//! slices make them again.
 //!
 //! Nobody but the log needs to know of them where the app has such memory for itself, nothing of ours lies there, and there is nothing to be searched for when
 //! it becomes executable.
@@ -32,11 +33,22 @@ impl Changes {
     }
 }
 
+/// Where the recorder may map other pages of an object in the place of some.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shows {
+    /// Whole pages, all of this object.
+    pub range: Range<u64>,
+    /// Bytes of the object, from its start on, that may be mapped.
+    pub most: u64,
+}
+
 /// What the recorder may do.
 #[derive(Default)]
 pub struct Terms {
     /// Where it changes the protection of memory.
     pub changes: Option<Changes>,
+    /// Where it maps other pages.
+    pub shows: Option<Shows>,
     /// It does nothing else.
     pub is_bare: bool,
     /// It changes the memory of other processes that the app traces: none is the app's as well.
@@ -48,6 +60,9 @@ pub struct Terms {
 pub struct Protection {
     last: Range<u64>,
     times: u32,
+    /// Where other pages were mapped last, and how often that was done.
+    shown: u64,
+    shows: u32,
     terms: Terms,
 }
 
@@ -68,6 +83,18 @@ impl Protection {
         let range = &self.last;
         let is_apps = !range.is_empty() && !BUBBLE.overlaps(range.start, range.end - range.start);
         (self.times >= ENOUGH && is_apps).then(|| range.clone())
+    }
+
+    /// The app has mapped other pages of an object at an address. Whether it does so often.
+    pub fn shown(&mut self, address: u64) -> bool {
+        self.shown = address;
+        self.shows = self.shows.saturating_add(1);
+        self.often_shown().is_some()
+    }
+
+    /// Where it has done so last, if often.
+    pub fn often_shown(&self) -> Option<u64> {
+        (self.shows >= ENOUGH).then_some(self.shown)
     }
 
     /// What the recorder may do next time.
@@ -123,11 +150,19 @@ mod tests {
     }
 
     #[test]
+    fn pages_of_objects_are_mapped_often_wherever_that_is() {
+        let mut protection = Protection::default();
+        assert!((1..ENOUGH.into()).all(|n| !protection.shown(n * PAGE)));
+        assert!(protection.shown(0x40_0000));
+        assert_eq!(protection.often_shown(), Some(0x40_0000));
+    }
+
+    #[test]
     fn nothing_is_done_where_bytes_of_ours_lie() {
         let mut protection = Protection::default();
         let terms = |is_bare| {
             let changes = Some(Changes { range: 0x5000..0x7000, forbidden: Changes::CODE });
-            Terms { changes, is_bare, may_poke: false }
+            Terms { changes, is_bare, ..Terms::default() }
         };
         protection.set(terms(true));
         assert!(protection.begin(&[0x7000]) && protection.is_bare());

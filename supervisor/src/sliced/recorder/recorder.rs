@@ -203,12 +203,13 @@ impl InProcess {
         if !table::is_known(number) {
             return Ok(());
         }
-        let is_takeable = if number == table::PROTECT {
-            self.protection.changed(args[0], args[1])
-        } else {
-            !self.protection.is_bare()
-                && table::is_taken(number, args)
-                && (!table::needs_file(number) || self.files.knows(args[0]))
+        let is_takeable = match number {
+            table::PROTECT => self.protection.changed(args[0], args[1]),
+            table::SHOW => self.protection.shown(args[0]),
+            _ => {
+                let is_known = !table::needs_file(number) || self.files.knows(args[0]);
+                !self.protection.is_bare() && table::is_taken(number, args) && is_known
+            }
         };
         if self.sites.called(PatchedKind::Syscall, stopped.registers()?.rip()) && is_takeable {
             self.policy.taken();
@@ -235,6 +236,11 @@ impl InProcess {
     /// Memory of which the app has changed the protection often lately.
     pub fn often_protected(&self) -> Option<Range<u64>> {
         self.protection.often().filter(|_| self.policy.is_wanted())
+    }
+
+    /// Where the app has mapped other pages of an object last, if it does so often.
+    pub fn often_shown(&self) -> Option<u64> {
+        self.protection.often_shown().filter(|_| self.policy.is_wanted())
     }
 
     /// Whether the master would be handed over, were it possible.

@@ -14,7 +14,7 @@ use crate::sliced::instructions::Line;
 use crate::sliced::recorder::code::{
     CHANGES_END, CHANGES_FORBIDDEN, CHANGES_START, CLOSED, DATA_AT, DEVICES, ENOUGH_BYTES, FILES, KEPT, KEPT_BITS,
     LIMIT, MAX_DEVICES, MAX_FILES, NEXT, NS, PER_NS, RECORDS_AT, RECORDS_BYTES, REQUESTS, ROOM, SELECTOR, SHARED_BYTES,
-    SOCKETS, STOP, TABLE_AT, TICKS, WAITS, in_master, requests, table,
+    SHOWS_END, SHOWS_MOST, SHOWS_START, SOCKETS, STOP, TABLE_AT, TICKS, WAITS, in_master, requests, table,
 };
 
 /// Written by the one side only while the other stands still.
@@ -59,14 +59,16 @@ impl Shared {
         }
     }
 
-    /// Where the recorder takes calls that change the protection of memory, and whether it takes no others.
-    pub fn set_terms(&self, Terms { changes, is_bare, may_poke }: &Terms) {
+    /// Where the recorder takes calls that change the protection of memory, or what is mapped there, and whether it takes no others.
+    pub fn set_terms(&self, Terms { changes, shows, is_bare, may_poke }: &Terms) {
         if self.is_bare.replace(*is_bare) != *is_bare {
             self.write_table();
         }
         let words = changes.as_ref().map_or([u64::MAX, 0, 0], |all| [all.range.start, all.range.end, all.forbidden]);
         let places = [CHANGES_START, CHANGES_END, CHANGES_FORBIDDEN];
         places.into_iter().zip(words).for_each(|(at, word)| self.set(at, word));
+        let words = shows.as_ref().map_or([u64::MAX, 0, 0], |all| [all.range.start, all.range.end, all.most]);
+        [SHOWS_START, SHOWS_END, SHOWS_MOST].into_iter().zip(words).for_each(|(at, word)| self.set(at, word));
         requests::words(*may_poke).enumerate().for_each(|(n, word)| self.set(REQUESTS + n as u64 * 8, word));
     }
 
@@ -220,7 +222,7 @@ mod tests {
         let taken = || [libc::SYS_getpid, libc::SYS_mprotect].map(|number| entry(number) != 0);
         assert_eq!(taken(), [true, true]);
         let changes = Some(Changes { range: 0x1000..0x3000, forbidden: Changes::CODE });
-        shared.set_terms(&Terms { changes, is_bare: true, may_poke: true });
+        shared.set_terms(&Terms { changes, is_bare: true, may_poke: true, ..Terms::default() });
         assert_eq!(taken(), [false, true]);
         assert_eq!([CHANGES_START, CHANGES_END].map(|at| shared.get(at)), [0x1000, 0x3000]);
         let pokes = || shared.get(REQUESTS + 8) as u16;

@@ -66,5 +66,19 @@ int main(int argc, char **argv)
         show(0, PAGES, 0);
         sum = look(sum);
     }
+    // Many in a row, some of which are refused or start in the midst of a page, over memory that some were taken from to be read only.
+    REQUIRE(mprotect(memory + 9 * PAGE, PAGE, PROT_READ) == 0);
+    for (long turn = 0; turn < 100 * rounds(argc, argv); turn++) {
+        char *at = memory + sum % 8 * PAGE + (turn % 5 == 0) * 40;
+        long len = turn % 7 == 0 ? 2 * PAGE + 9 : PAGE;
+        int protection = turn % 50 == 49 ? PROT_READ : 0;
+        int result = remap_file_pages(at, len, protection, sum / 8 % (PAGES - 2), turn % 3 == 0 ? MAP_NONBLOCK : 0);
+        REQUIRE(result == (protection ? -1 : 0));
+        *(uint64_t *)(memory + sum / 100 % 8 * PAGE) += turn;
+        sum = mix(sum, *(volatile uint64_t *)(memory + sum / 7 % PAGES * PAGE));
+    }
+    // It reaches into another mapping, which must be of the same kind.
+    REQUIRE(remap_file_pages(memory + 8 * PAGE, 2 * PAGE, 0, 1, 0) == -1);
+    REQUIRE(mprotect(memory + 9 * PAGE, PAGE, PROT_READ | PROT_WRITE) == 0);
     return report("remapped", sum);
 }

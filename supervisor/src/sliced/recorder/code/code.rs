@@ -8,6 +8,7 @@
 
 use std::arch::global_asm;
 
+use machine::PAGE;
 use syscall_replay::NondeterministicKind;
 use syscall_replay::effects::HASHED;
 use syscall_replay::hash::{FACTOR, ROTATION, SEED};
@@ -20,8 +21,9 @@ use super::layout::{
     LIMIT, LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE, MESSAGE_FLAGS, MOST_AT_ONCE, MOST_BYTES, MOST_EVENTS, MOST_PATH,
     MOST_PIECES, MOST_POLLED, MOST_RANDOM, MOST_RECEIVED, MOST_RECORD, NEEDS_FILE, NEXT, NS, NULL_DEVICE, OPENS,
     OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, PER_NS, POLLED, POLLS, PROTECTS, R10, R11, RANDOM, RAX, RBX, RCX, RDI,
-    RDX, READING, READS, REQUESTS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH, SECOND_IS_NULL, SOCKETS, STACK_END,
-    STATUS, STOP, TABLE_AT, TABLE_LEN, TERMINALS, TERMINALS_MASK, TICKS, TRACES, TWO_PATHS, WAITS, WRITES, ZERO_DEVICE,
+    RDX, READING, READS, REQUESTS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH, SECOND_IS_NULL, SHOWS, SHOWS_END,
+    SHOWS_MOST, SHOWS_START, SOCKETS, STACK_END, STATUS, STOP, TABLE_AT, TABLE_LEN, TERMINALS, TERMINALS_MASK, TICKS,
+    TRACES, TWO_PATHS, WAITS, WRITES, ZERO_DEVICE,
 };
 use super::parts::border::{enter_assembly, leave_assembly};
 use super::parts::conditions::conditions_assembly;
@@ -278,6 +280,10 @@ global_asm!(
     RSP = const RSP,
     SECOND_IS_NULL = const SECOND_IS_NULL,
     SEED = const SEED,
+    SHOWS = const SHOWS,
+    SHOWS_END = const SHOWS_END,
+    SHOWS_MOST = const SHOWS_MOST,
+    SHOWS_START = const SHOWS_START,
     STACK_END = const STACK_END,
     STATUS = const STATUS,
     STOP = const STOP,
@@ -341,6 +347,7 @@ global_asm!(
     CPU_NODE = const CPU_NODE,
     FRACTION = const FRACTION,
     NS = const NS,
+    PAGE = const PAGE,
     PER_NS = const PER_NS,
     TICKS = const TICKS,
     RDTSC = const nondeterministic_head(NondeterministicKind::Rdtsc),

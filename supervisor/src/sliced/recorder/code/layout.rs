@@ -62,6 +62,10 @@ pub const PER_NS: u64 = DATA_AT + 0xb0;
 pub const CHANGES_START: u64 = DATA_AT + 0xb8;
 pub const CHANGES_END: u64 = DATA_AT + 0xc0;
 pub const CHANGES_FORBIDDEN: u64 = DATA_AT + 0xc8;
+/// Shared memory of which the recorder may map other pages in the place of some, up to an offset in the object ([`crate::sliced::recorder::Shows`]).
+pub const SHOWS_START: u64 = DATA_AT + 0xd0;
+pub const SHOWS_END: u64 = DATA_AT + 0xd8;
+pub const SHOWS_MOST: u64 = DATA_AT + 0xe0;
 /// The segment whose limit is the number of the processor and its node, as `rdtscp` gives it, for those that may not execute that.
 pub const CPU_NODE: u64 = 0x7b;
 /// The result of an `fstat` of the recorder's own.
@@ -157,6 +161,8 @@ pub const PROTECTS: u32 = 42;
 pub const TRACES: u32 = 43;
 /// See [`MASKS`]. Waits for a child: only if its use of resources isn't asked for.
 pub const CHILDREN: u32 = 44;
+/// See [`PROTECTS`], which it has as well. Maps other pages of an object in the place of some: only in the memory from [`SHOWS_START`] on.
+pub const SHOWS: u32 = 45;
 /// Pieces of what is written by one call.
 pub const MOST_PIECES: u64 = 16;
 /// So many random bytes are never broken off.

@@ -9,7 +9,7 @@ use syscall_replay::table::{Class, In, Len, Out, Row, row};
 use super::layout::{
     CHILDREN, CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CREATES, FIXED, GATHERS, IOCTL, LAST_COMMAND, LOCK_COMMAND,
     MASKS, MESSAGE, MESSAGE_FLAGS, MOST_BYTES, MOST_EVENTS, MOST_PIECES, MOST_POLLED, MOST_RANDOM, NEEDS_FILE, OPENS,
-    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLS, PROTECTS, RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL,
+    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLS, PROTECTS, RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL, SHOWS,
     TABLE_LEN, TRACES, TWO_PATHS, WRITES,
 };
 use super::requests;
@@ -135,8 +135,10 @@ const MESSAGES: &[i64] = &[libc::SYS_sendto, libc::SYS_recvfrom];
 /// Calls that wait until something happens: the recorder makes them without waiting.
 const POLLING: &[i64] = &[libc::SYS_poll, libc::SYS_epoll_wait, libc::SYS_epoll_pwait];
 
-/// The one that slices make again.
+/// Those that slices make again: one that changes the protection of memory,
 pub const PROTECT: u64 = libc::SYS_mprotect as u64;
+/// and one that maps other pages of shared memory in the place of some.
+pub const SHOW: u64 = libc::SYS_remap_file_pages as u64;
 
 /// Whether the recorder knows the call.
 pub fn is_known(number: u64) -> bool {
@@ -184,8 +186,10 @@ pub fn entries() -> impl Iterator<Item = [u64; 2]> {
 }
 
 fn entry(number: u64) -> [u64; 2] {
-    if number == PROTECT {
-        return [REMAP | 3 << 8 | number << 32, 1 << CONDITIONS | 1 << PROTECTS];
+    match number {
+        PROTECT => return [REMAP | 3 << 8 | number << 32, 1 << CONDITIONS | 1 << PROTECTS],
+        SHOW => return [REMAP | 5 << 8 | number << 32, 1 << CONDITIONS | 1 << PROTECTS | 1 << SHOWS],
+        _ => {}
     }
     let also = match number as i64 {
         libc::SYS_close => CLOSES,
@@ -298,9 +302,10 @@ mod tests {
         let clock = entry(libc::SYS_clock_gettime as u64);
         assert_eq!(clock, [head(libc::SYS_clock_gettime, 2), FIXED | 16 << 16 | 1 << OUTPUT]);
         let time = entry(libc::SYS_gettimeofday as u64);
-        let protect = row(PROTECT).filter(|row| row.class == Class::Repeat).unwrap();
-        let arity = u64::from(protect.arity);
-        assert_eq!(entry(PROTECT)[0], REMAP | arity << 8 | PROTECT << 32);
+        for number in [PROTECT, SHOW] {
+            let row = row(number).filter(|row| row.class == Class::Repeat).unwrap();
+            assert_eq!(entry(number)[0], REMAP | u64::from(row.arity) << 8 | number << 32);
+        }
         assert_eq!(time[1], FIXED | 16 << 16 | SECOND_IS_NULL);
         assert_eq!(entry(libc::SYS_write as u64)[1], WRITES | NEEDS_FILE);
         assert_eq!(entry(libc::SYS_openat as u64)[1], PATH | PATH_IS_SECOND | OPENS);

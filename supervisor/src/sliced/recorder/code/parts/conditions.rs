@@ -1,6 +1,6 @@
 //! The part of the recorder's code ([`super::super::code`]) that looks at conditions which few calls have.
 
-/// Labels 16, 18, 23, 56 to 59, 66 to 69 and 71, where memory may be read that isn't there: back to 8 if the call may be made, or on to 45.
+/// Labels 16, 18, 23, 26, 56 to 59, 66 to 69 and 71, where memory may be read that isn't there: back to 8 if the call may be made, or on to 45.
 macro_rules! conditions_assembly {
     () => {
         concat!(
@@ -46,7 +46,9 @@ macro_rules! conditions_assembly {
             "cmp eax, {FUTEX_WAKE}\n",
             "je 8b\n",
             "jmp 90f\n",
-            "16: cmp rdi, [rip + superpin_recorder_start + {CHANGES_START}]\n",
+            "16: bt rcx, {SHOWS}\n",
+            "jc 26f\n",
+            "cmp rdi, [rip + superpin_recorder_start + {CHANGES_START}]\n",
             "jb 90f\n",
             "mov rax, rdi\n",
             "add rax, rsi\n",
@@ -55,6 +57,25 @@ macro_rules! conditions_assembly {
             "ja 90f\n",
             "test rdx, [rip + superpin_recorder_start + {CHANGES_FORBIDDEN}]\n",
             "jnz 90f\n",
+            "jmp 8b\n",
+            // Slices have the object from its start on, up to some offset.
+            "26: cmp rdi, [rip + superpin_recorder_start + {SHOWS_START}]\n",
+            "jb 90f\n",
+            "mov rax, rdi\n",
+            "add rax, rsi\n",
+            "jc 90f\n",
+            "cmp rax, [rip + superpin_recorder_start + {SHOWS_END}]\n",
+            "ja 90f\n",
+            "test rdx, rdx\n",
+            "jnz 90f\n",
+            // So many pages are more than so many bytes; and the product is none too large.
+            "mov rdx, [rip + superpin_recorder_start + {SHOWS_MOST}]\n",
+            "cmp r10, rdx\n",
+            "ja 90f\n",
+            "imul rax, r10, {PAGE}\n",
+            "add rax, rsi\n",
+            "cmp rax, rdx\n",
+            "ja 90f\n",
             "jmp 8b\n",
             // Pieces are put together to be hashed: not all, if they are long. What waits may be broken off in its middle, if it is much.
             "68: mov rdx, [rbx + 48]\n",
