@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
@@ -49,27 +50,42 @@ pub fn run(tests: Vec<Test>, with_switches: bool) -> ExitCode {
             "{number} of {all} tests, those of round {round} (SUITE=all or a filter: all; SUITE_ROUND=N: others)"
         );
     }
-    let skipped: Skipped = Arc::default();
+    let (skipped, slow): (Skipped, Slow) = Default::default();
     let trials = selected.into_iter().enumerate().map(|(place, test)| {
         let off = selection.switches_off(place).filter(|_| with_switches);
-        trial(test, off, skipped.clone())
+        trial(test, off, skipped.clone(), slow.clone())
     });
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
     let skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
     if !skipped.is_empty() {
         eprintln!("skipped, since this machine can't run them:\n{}", summary(&skipped));
     }
+    let slow = slow.lock().unwrap_or_else(PoisonError::into_inner);
+    if !slow.is_empty() {
+        eprintln!("took long:\n{}", slowest(&slow));
+    }
     conclusion.exit_code()
 }
+
+/// A test that takes longer is named in the end: it makes all others wait.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Names of tests that took long, and how long.
+type Slow = Arc<Mutex<Vec<(Duration, String)>>>;
 
 /// Names of tests, and why they were skipped.
 type Skipped = Arc<Mutex<Vec<(String, String)>>>;
 
-fn trial(test: Test, off: Option<String>, skipped: Skipped) -> Trial {
+fn trial(test: Test, off: Option<String>, skipped: Skipped, slow: Slow) -> Trial {
     let Test { name, check, .. } = test;
     Trial::ignorable_test(name.clone(), move || {
         deadline::begin();
-        match switches::during(&name, off, check) {
+        let begin = Instant::now();
+        let done = switches::during(&name, off, check);
+        if begin.elapsed() > LONG {
+            slow.lock().unwrap_or_else(PoisonError::into_inner).push((begin.elapsed(), name.clone()));
+        }
+        match done {
             Ok(()) => Ok(Completion::Completed),
             Err(Stop::Failed(error)) => Err(Failed::from(error)),
             Err(Stop::Skipped(why)) => {
@@ -96,6 +112,13 @@ fn summary(skipped: &[(String, String)]) -> String {
     text
 }
 
+/// A line for each, the one that took longest first.
+fn slowest(slow: &[(Duration, String)]) -> String {
+    let mut sorted = slow.to_vec();
+    sorted.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+    sorted.iter().map(|(time, name)| format!("  {} s: {name}\n", time.as_secs())).collect()
+}
+
 /// What is behind the mode in a test's name.
 fn short(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(_, what)| what)
@@ -110,5 +133,11 @@ mod tests {
         let skipped = [("m/b", "no x"), ("c", "no y"), ("a", "no x"), ("n/b", "no x")]
             .map(|(name, why)| (name.to_owned(), why.to_owned()));
         assert_eq!(summary(&skipped), "  no x: a, b\n  no y: c\n");
+    }
+
+    #[test]
+    fn what_took_long_is_told_by_time() {
+        let slow = [(11, "m/a"), (70, "b")].map(|(time, name)| (Duration::from_secs(time), name.to_owned()));
+        assert_eq!(slowest(&slow), "  70 s: b\n  11 s: m/a\n");
     }
 }

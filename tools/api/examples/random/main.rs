@@ -113,9 +113,11 @@ fn is_chosen(local: &mut Local, address: u64) -> bool {
 
 /// How much can be read at an address or, if it is to be `far`, behind it, some pages on: what is mapped there, and whether it can be read, is a matter of the app's.
 fn reads(local: &mut Local, kind: u64, begin: u64, end: u64, address: u64, far: u64) {
-    let behind = (address | 0xfff) + hash(begin, address) % 8 * 4096 - 20;
+    let drawn = hash(begin, address);
+    let behind = (address | 0xfff) + drawn % 8 * 4096 - 20;
     let read = match far {
         0 => 100 * u64::from(memory::read_word(address & !7).is_some()),
+        _ if !(drawn >> 8).is_multiple_of(32) => 7,
         _ => memory::read(behind, &mut [0; 40]) as u64,
     };
     see(local, kind, begin, end, read);
@@ -225,7 +227,7 @@ fn instrument_instruction(instruction: &Instruction<'_, Local>, block: &Block<'_
         9 if (drawn / 24).is_multiple_of(2) => instruction.call(At::Before, mix, (end, Arg::ThreadId)),
         9 => instruction.call(At::Before, mix, (end, Gpr::Rsp)),
         10 if !operands.is_empty() => {
-            // Few read far away: most of that can't be read, which costs a fault each time, eight microseconds serially.
+            // Few read far away, and now and then: most of that can't be read, which costs a fault each time, eight microseconds serially, or many times that in a virtual machine.
             let far = u64::from(hash(end.0, begin.0).is_multiple_of(16));
             instruction.call(At::Before, reads, (kind, begin, end, Arg::MemoryAddress(0), far));
         }

@@ -26,7 +26,7 @@ pub struct Options {
     /// For indirect jumps and calls: entries of the table of last targets, a power of two
     #[arg(long, value_name = "ENTRIES", default_value_t = 512)]
     indirect: usize,
-    /// How many branches to list, those first that are mispredicted most often
+    /// How many branches to list, those first that are mispredicted most often; 0: none
     #[arg(long, default_value_t = 10)]
     top: usize,
 }
