@@ -78,7 +78,11 @@ fn guest_test(guest: &'static Guest, rounds: u64) -> Test {
         guest.natively(rounds)?;
         Ok::<_, Stop>(check(&guest.job(rounds), modes, guest.whole_blocks)?)
     };
-    let is_selected = Selection::asked().has(&guest.name, 0, SHARES) || changed_guests().contains(guest.source_name());
+    let is_in_turn = match Selection::asked() {
+        Selection::All => true,
+        share => share.has(&guest.name, 0, SHARES) && !guest.has_many_steps,
+    };
+    let is_selected = is_in_turn || changed_guests().contains(guest.source_name());
     Test::new(guest.name.clone(), check).only_if(is_selected)
 }
 

@@ -103,7 +103,7 @@ fn printed(outcome: &Outcome) -> String {
 }
 
 /// In how many successive rounds the example is built once: in another workspace all of superpin's crates are compiled anew.
-const SHARES: usize = 4;
+const SHARES: usize = 8;
 
 #[test]
 fn an_image_from_elsewhere_is_a_tool() {

@@ -2,6 +2,7 @@
 // build dynamic: -O1
 // build static: -O2 -static
 // rounds: 1 5000
+// steps: millions
 #include "guest.h"
 #include <stdexcept>
 #include <string>

@@ -17,6 +17,8 @@ pub struct Guest {
     pub name: String,
     /// Argument for single-stepped runs; none if it isn't single-stepped.
     pub small: Option<u64>,
+    /// Whether single-stepping takes minutes.
+    pub has_many_steps: bool,
     /// Argument for all other runs.
     pub large: u64,
     /// Whether it may be that it doesn't end natively.

@@ -4,6 +4,7 @@
 //! // One sentence: the behaviour.
 //! // build NAME: FLAGS     one executable, built with these flags (default: one, `-O1`, in Rust `-O`); may be repeated
 //! // rounds: SMALL LARGE   argument for single-stepped runs (about 100 000 instructions; 0: not single-stepped) and for the others
+//! // steps: millions      these are so many that it is single-stepped with SUITE=all only, or when it has changed
 //! // needs: FLAG …         CPU flags without which it isn't run
 //! // native: may hang      there are machines on which it doesn't end natively: there it is skipped
 //! // totals: vary          its native instruction count isn't the same from run to run
@@ -60,6 +61,7 @@ pub fn parse(file: &Path, text: &str) -> Vec<Guest> {
                 let build = name.split_once('.').map(|(_, build)| format!("ends {build}"));
                 field("ends").or(build.and_then(|key| field(&key))) == Some("by a signal")
             },
+            has_many_steps: field("steps") == Some("millions"),
             may_hang: field("native") == Some("may hang"),
             repeats: field("totals") != Some("vary"),
             children_repeat: field("children") != Some("vary"),
