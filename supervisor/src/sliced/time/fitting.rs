@@ -12,7 +12,7 @@
 //! Short slices end soon behind the app, and fill many processors; what comes with each is paid more often. So a slice is made so long that it takes a fraction of a second itself (less in a young run,
 //! which may be a short one), or, if what comes with each is dear, so long that this is a fiftieth of it.
 //!
-//! Where that is dear, and the end seems near, slices become shorter towards it all the same: each takes half of what is left of the app. They are few, and that is seen to, since the end may not come.
+//! Where the end seems near, slices become shorter towards it, also where that is dear: each takes half of what is left of the app. They are few, and that is seen to, since the end may not come.
 //!
 //! Where slices are slower than the app, they pile up. More of them than there are processors get nothing done the sooner, and all are left when the app ends: it waits before.
 
@@ -50,9 +50,9 @@ pub fn fitting(costs: &Costs, copied: Duration) -> Duration {
     own.div_f64(slower(costs)).clamp(BOUNDS[0], longest)
 }
 
-/// The same if what comes with each slice didn't matter.
+/// The same right before the app's end, were that known, where it matters to nobody what comes with the last slices.
 pub fn shortest(costs: &Costs) -> Duration {
-    fitting(&Costs { held: Duration::ZERO, fixed: Duration::ZERO, ..*costs }, Duration::ZERO)
+    OWN_OF_YOUNG.div_f64(slower(costs)).max(BOUNDS[0])
 }
 
 /// The same if the app is likely to run for so much longer.
@@ -126,10 +126,11 @@ mod tests {
     fn dear_slices_become_shorter_towards_the_end() {
         let dear = costs(125, 20);
         let (long, short) = (fitting(&dear, MS), shortest(&dear));
-        assert_eq!((long, short), (880 * MS, 160 * MS));
+        assert_eq!((long, short), (880 * MS, 40 * MS));
         let lengths = [5000, 1000, 500, 200, 0].map(|left| towards_end(long, short, left * MS));
-        assert_eq!(lengths, [880, 500, 250, 160, 160].map(|time| time * MS));
-        assert_eq!(towards_end(short, short, 5000 * MS), short);
+        assert_eq!(lengths, [880, 500, 250, 100, 40].map(|time| time * MS));
+        let cheap = fitting(&costs(125, 1), MS);
+        assert_eq!([5000, 200].map(|left| towards_end(cheap, short, left * MS)), [cheap, 100 * MS]);
         // 225 s of CPU time, a fiftieth of which are two hundred times 22 ms.
         assert!(may_shorten(&dear, MS, 203) && !may_shorten(&dear, MS, 204));
         assert!(!may_shorten(&Costs { up_to_now: 400 * MS, ..dear }, MS, 0));
