@@ -19,7 +19,7 @@ fn what_routines_read_is_what_the_app_loads() {
 #[test]
 fn what_the_app_cannot_read_no_routine_reads() {
     let guest = suites::guest::named("mapped_file_behind_its_end").executable().to_str().expect("the path is text");
-    let app = ["-t", "reading", "--", guest, "8"];
+    let app = ["-t", "reading", "--", guest, "1"];
     let serial = result(&app);
     assert!(serial.contains(" 0 0 0 wrong, ") && !serial.contains(" 0 on the next"), "{serial}");
     for options in ["-sp 1", "-sp 1 -spsysrecs 3", "-sp 1 -spsysrecs 0", "-sp 1 -spmsec 5 -spverify 1"] {
