@@ -358,12 +358,7 @@ impl Process {
         let slot = slice.slot();
         let room =
             Room { records: slice.left(), bytes: slice.bytes_left(), run: slot.run_memory(), slot: slot.index() };
-        let terms = Terms {
-            changes: self.unseen_changes(),
-            shows: self.unseen_shows(),
-            is_bare: self.memory.has_other_writers(),
-            may_poke: !self.memory.is_shared(),
-        };
+        let terms = self.terms();
         self.in_process.arm(stopped, self.prepared.gadget, &room, terms)?;
         if self.in_process.is_armed() {
             // What it writes to a terminal isn't seen.
@@ -372,20 +367,19 @@ impl Process {
         Ok(())
     }
 
-    /// Changes of the protection of memory that nobody needs to see.
-    fn unseen_changes(&mut self) -> Option<Changes> {
-        let range = self.in_process.often_protected()?;
-        let (is_ignored, is_code) = self.random.ignores(&range);
-        let is_unseen = is_ignored && self.memory.is_own(&range);
-        let forbidden = if is_code { Changes::CODE } else { Changes::DATA };
-        is_unseen.then_some(Changes { range, forbidden })
-    }
-
-    /// Shared memory of which other pages may be mapped by calls that nobody needs to see.
-    fn unseen_shows(&mut self) -> Option<Shows> {
-        let address = self.in_process.often_shown()?;
-        let (range, most) = self.memory.shows_unseen(address)?;
-        self.random.maps_unseen(&range).then_some(Shows { range, most })
+    /// What the recorder may do to memory that nobody needs to see.
+    fn terms(&mut self) -> Terms {
+        let (protected, shown) = self.in_process.often();
+        let changes = protected.and_then(|range| {
+            let (is_ignored, is_code) = self.random.ignores(&range);
+            let forbidden = if is_code { Changes::CODE } else { Changes::DATA };
+            (is_ignored && self.memory.is_own(&range)).then_some(Changes { range, forbidden })
+        });
+        let shows = shown.and_then(|address| {
+            let (range, most) = self.memory.shows_unseen(address)?;
+            self.random.maps_unseen(&range).then_some(Shows { range, most })
+        });
+        Terms { changes, shows, is_bare: self.memory.has_other_writers(), may_poke: !self.memory.is_shared() }
     }
 
     /// It is about to be let go for good: no breakpoint of ours is left. A signal that has waited for one comes now.

@@ -233,14 +233,9 @@ impl InProcess {
         if is_known { self.policy.taken() } else { self.policy.other() }
     }
 
-    /// Memory of which the app has changed the protection often lately.
-    pub fn often_protected(&self) -> Option<Range<u64>> {
-        self.protection.often().filter(|_| self.policy.is_wanted())
-    }
-
-    /// Where the app has mapped other pages of an object last, if it does so often.
-    pub fn often_shown(&self) -> Option<u64> {
-        self.protection.often_shown().filter(|_| self.policy.is_wanted())
+    /// Memory of which the app has changed the protection often lately, and an address at which it has mapped other pages of an object, if it does so often.
+    pub fn often(&self) -> (Option<Range<u64>>, Option<u64>) {
+        if self.policy.is_wanted() { (self.protection.often(), self.protection.often_shown()) } else { (None, None) }
     }
 
     /// Whether the master would be handed over, were it possible.
