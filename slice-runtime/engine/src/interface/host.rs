@@ -90,8 +90,11 @@ pub trait Control {
 
     /// From now on ask [`Host::end_reached`] when the app is about to execute the instruction at `registers.rip` with
     /// general registers as in `registers` (some are compared before the host is asked, it compares the rest). `stands`: how that
-    /// instruction stands in its block.
+    /// instruction stands in its block. What was armed before isn't any more.
     fn arm(&mut self, registers: &Registers, stands: EndStands);
+
+    /// From now on nothing is asked. To be called where the armed place was reached, or has become meaningless.
+    fn disarm(&mut self);
 
     /// From now on other calls are inserted: what was translated is dropped. Not where translations are shared. To be called from [`Host::asked`]. `enters`: what is left of
     /// the block that the app is in is a block for the tool, and is entered.
@@ -128,8 +131,15 @@ pub trait Host: Instrument {
     /// The app executes a nondeterministic instruction; `rip` is the address after it.
     fn nondeterministic(&mut self, what: Nondeterministic, cpu: &mut Cpu, control: &mut dyn Control) -> Flow;
 
-    /// The armed end may have been reached: `rip` and the quick registers match. `Continue` means it was not the end.
+    /// The armed place may have been reached: `rip` and the quick registers match. `Continue` means it was not the state that is looked for; then nothing may
+    /// change.
     fn end_reached(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow;
+
+    /// It was: the block at hand is left, as before a signal. What takes place there is done now, and the app goes on from the state that is then in `cpu`.
+    fn arrived(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        let _ = (cpu, control);
+        Flow::Leave
+    }
 
     /// The instruction at `rip` faulted; nothing of it has taken effect.
     fn fault(&mut self, fault: &Fault, cpu: &mut Cpu, control: &mut dyn Control) -> Flow;

@@ -18,6 +18,9 @@ impl Runner {
         let Some(found) = self.dispatch(host, None) else { return Next::Leave };
         if self.has_come_to(exit.pc, generation, found) {
             self.engine.link(from, exit, found);
+            if generation != self.engine.cache.generation() {
+                return Next::Dispatch;
+            }
         }
         Next::Cache(self.engine.cache.entry(found))
     }

@@ -8,20 +8,25 @@ use super::changing::AppCalls;
 use crate::interface::Control;
 use crate::translations::Engine;
 
+/// Where the host wants to be asked from now on.
+#[derive(Clone, Copy)]
+pub(super) enum Armed {
+    /// Nowhere.
+    Nowhere,
+    /// Before the instruction at `rip`, with these registers; how it stands in its block.
+    At(Registers, EndStands),
+}
+
 /// The parts of a runner that a host may change while it has the app's state.
 pub(super) struct Controls<'a> {
     engine: &'a mut Engine,
-    to_arm: &'a mut Option<(Registers, EndStands)>,
+    to_arm: &'a mut Option<Armed>,
     app_calls: &'a AppCalls,
 }
 
 impl<'a> Controls<'a> {
     /// Those of a runner.
-    pub(super) fn new(
-        engine: &'a mut Engine,
-        to_arm: &'a mut Option<(Registers, EndStands)>,
-        app_calls: &'a AppCalls,
-    ) -> Self {
+    pub(super) fn new(engine: &'a mut Engine, to_arm: &'a mut Option<Armed>, app_calls: &'a AppCalls) -> Self {
         Self { engine, to_arm, app_calls }
     }
 
@@ -71,7 +76,11 @@ impl Control for Controls<'_> {
     }
 
     fn arm(&mut self, registers: &Registers, stands: EndStands) {
-        *self.to_arm = Some((*registers, stands));
+        *self.to_arm = Some(Armed::At(*registers, stands));
+    }
+
+    fn disarm(&mut self) {
+        *self.to_arm = Some(Armed::Nowhere);
     }
 
     fn renew(&mut self, enters: bool) {

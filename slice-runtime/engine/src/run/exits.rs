@@ -179,7 +179,7 @@ impl Runner {
             }
             self.leave_block(place, begins);
             self.flush_counters();
-            return Next::Leave;
+            return self.arrive(host);
         }
         let seen: Registers = self.cpu().registers;
         self.cpu().registers.rflags = rflags;
@@ -189,6 +189,18 @@ impl Runner {
             self.engine.drop_own(exit.pc.0, exit.pc.0 + 1);
         }
         goes_on
+    }
+
+    /// The app is in the state that was looked for, and stands outside of any block: what comes there is the host's affair, as after an interruption that is the app's.
+    fn arrive(&mut self, host: &mut dyn Host) -> Next {
+        let (cpu, mut control) = self.ask();
+        match host.arrived(cpu, &mut control) {
+            Flow::Continue => {
+                self.cpu().repeating = 0;
+                Next::Dispatch
+            }
+            Flow::Leave => Next::Leave,
+        }
     }
 
     /// Flags that nobody reads may be wrong. At the end, where all flags are compared, they become those of the end.

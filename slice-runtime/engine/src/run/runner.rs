@@ -1,15 +1,14 @@
 //! The run loop: enter the cache, see why it was left, do it, go on.
 
-use bubble::end::EndStands;
 use bubble::map;
 use bubble::routines::{AWAY, Away};
 use bubble::shared::EngineStats;
-use machine::{CachePc, Gpr, Registers};
+use machine::{CachePc, Gpr};
 use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, dropped_bits};
 
 use super::begun::{Begun, Left};
 use super::changing::AppCalls;
-use super::control::Controls;
+use super::control::{Armed, Controls};
 use super::next::Next;
 use super::rest::StoppedIn;
 use super::x87;
@@ -35,8 +34,8 @@ pub struct Runner {
     scene: *mut Scene,
     pub(super) begun: Begun,
     pub(super) app_calls: AppCalls,
-    /// An end that the host named and that isn't armed yet.
-    to_arm: Option<(Registers, EndStands)>,
+    /// What the host has named and isn't armed, or disarmed, yet.
+    to_arm: Option<Armed>,
 }
 
 impl Runner {
@@ -145,8 +144,10 @@ impl Runner {
         self.engine.links.begin(&self.engine.cache, &mut self.engine.code);
         let mut next = Next::Dispatch;
         loop {
-            if let Some((end, stands)) = self.to_arm.take() {
-                self.engine.arm(&end, stands, host);
+            match self.to_arm.take() {
+                Some(Armed::At(registers, stands)) => self.engine.arm(&registers, stands, host),
+                Some(Armed::Nowhere) => self.engine.disarm(),
+                None => {}
             }
             // Who wants to leave isn't interrupted: the answer could only be to go on.
             if self.is_interrupted(&next) && !matches!(next, Next::Leave) {
@@ -270,10 +271,5 @@ impl Runner {
         self.thread().reading = fast_path.reading;
         // SAFETY: as in `mailbox`.
         unsafe { (*self.scene).fast_path = Some(fast_path) };
-    }
-
-    /// This process looks for its end no more.
-    pub fn disarm(&mut self) {
-        self.engine.disarm();
     }
 }

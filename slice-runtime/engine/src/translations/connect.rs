@@ -23,7 +23,14 @@ impl Engine {
         }
         if from == SpaceId::Shared {
             let inside = self.code.same(self.cache.trace((from, exit.from)).pc.0, exit.pc.0);
-            if to.0 == SpaceId::Own || !inside {
+            if !inside {
+                return;
+            }
+            // It would ask each time, as long as an end keeps others from having a trace there: this process has its own of that code, too.
+            if to.0 == SpaceId::Own {
+                if self.points.has_ends() && self.points.hide(exit.from) {
+                    self.invalidate((SpaceId::Shared, exit.from));
+                }
                 return;
             }
         }

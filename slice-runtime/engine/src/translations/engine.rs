@@ -69,7 +69,7 @@ impl Engine {
 
     /// Whether a new trace for `pc` would be shared.
     pub(crate) fn makes_shared(&mut self, pc: AppPc) -> bool {
-        !self.points.is_end(pc) && self.hidden_at(pc).is_none() && self.is_shared(pc)
+        !self.points.has_end_at(pc) && self.hidden_at(pc).is_none() && self.is_shared(pc)
     }
 
     /// Whether the code at `pc` is translated for all slices.

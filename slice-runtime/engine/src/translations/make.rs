@@ -139,7 +139,7 @@ impl Engine {
     pub(crate) fn make(&mut self, pc: AppPc, want: Want<'_>, tool: &dyn Instrument) -> Result<Made, Failed> {
         if !want.is_part() && self.makes_shared(pc) {
             match self.make_in(SpaceId::Shared, pc, want, tool) {
-                // A block that runs across the mapping's end, or has an end in its middle, is translated for this process alone.
+                // A block that runs across the mapping's end, or has an end at its start or in its middle, is translated for this process alone.
                 Err(Failed::Full | Failed::Fetch(FetchFault::Unreachable)) => {}
                 made => return made,
             }
@@ -163,6 +163,9 @@ impl Engine {
             if let Some(id) = tables.find(pc) {
                 self.stats.shared_hits += 1;
                 return Ok(Made { found: (space, id), check: None });
+            }
+            if self.is_end_of_another(pc) {
+                return Err(Failed::Fetch(FetchFault::Unreachable));
             }
             self.stats.shared_misses += 1;
         }
@@ -210,6 +213,13 @@ impl Engine {
             self.stats.translate_ns += TIMED * start.elapsed().as_nanos() as u64;
         }
         Ok(Made { found: (space, id), check: check.map(|(_, check)| check) })
+    }
+
+    /// Whether another slice looks for its end before this instruction: it might come to a shared trace that starts there without knowing of it.
+    fn is_end_of_another(&self, pc: AppPc) -> bool {
+        let Some(tables) = self.cache.shared_tables() else { return false };
+        let mut ends = tables.of_one_run().ends.iter().enumerate();
+        ends.any(|(slot, end)| slot != self.settings.slot && EndPlace::decoded(end.load(Ordering::Relaxed)).pc == pc)
     }
 
     /// Selects and instruments the trace at `pc`, and watches its pages if they can be written.

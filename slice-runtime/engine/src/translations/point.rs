@@ -1,4 +1,4 @@
-//! The end of a slice, as the engine sees it: an app pc at which the host wants to be asked.
+//! The end of a slice, or a point on the way to it, as the engine sees it: an app pc at which the host wants to be asked. One is armed at a time.
 //!
 //! The check is put before the instruction at the end, for this process alone. All traces that run across the end, or start there, are *hidden*: their
 //! entries become jumps to this process's own translations, which check at it. Nearly always the app comes to the end by a branch or the like, and it so starts
@@ -6,6 +6,8 @@
 //!
 //! The check compares a few things inline, and the host is asked only if all agree. What is compared is learnt from the states that the host refused: a
 //! register that differed, or, where all registers agree, a half of a vector register or a memory word.
+
+use std::collections::BTreeSet;
 
 use bubble::end::EndStands;
 use machine::{AppPc, Gpr, Registers, flags};
@@ -15,6 +17,9 @@ use translator::trace::{Border, Trace};
 
 /// Times that the conditions may be chosen anew: each costs a translation.
 const CHOICES: u32 = 64;
+
+/// Registers that are compared first at the next end, because they were telling at this one.
+const TELLING: usize = 2;
 
 /// Where an end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,9 +79,9 @@ pub struct EndPoint {
 }
 
 impl EndPoint {
-    /// An end about which nothing was learnt yet: rax and rdx change often.
-    pub fn new(registers: &Registers, stands: EndStands, dead_flags: u64) -> Self {
-        let quick = [Gpr::Rax, Gpr::Rdx].map(|r| QuickCondition::Register(r, registers.get(r))).to_vec();
+    /// An end about which nothing was learnt yet. `telling`: registers in which other states differ, most probably.
+    pub fn new(registers: &Registers, stands: EndStands, dead_flags: u64, telling: &[Gpr]) -> Self {
+        let quick = telling.iter().map(|&r| QuickCondition::Register(r, registers.get(r))).collect();
         Self { registers: *registers, stands, dead_flags, quick, named: None, choices: 0 }
     }
 
@@ -113,11 +118,21 @@ impl EndPoint {
 /// The places at which the host is asked, in this process.
 ///
 /// Invariant: no trace that this process may enter runs across an armed point without a check at it ([`EndPlace::border`]).
-#[derive(Default)]
 pub struct Points {
     end: Option<EndPoint>,
+    /// Registers that told states apart where an end was armed last. At first rax and rdx, which change often.
+    telling: Vec<Gpr>,
     /// Traces of the shared space that this process must not run, with their entries redirected.
-    hidden: Vec<TraceId>,
+    hidden: BTreeSet<TraceId>,
+    /// Where an end was armed: a trace that starts there is this process's own.
+    past: BTreeSet<AppPc>,
+}
+
+impl Default for Points {
+    /// None.
+    fn default() -> Self {
+        Self { end: None, telling: vec![Gpr::Rax, Gpr::Rdx], hidden: BTreeSet::default(), past: BTreeSet::default() }
+    }
 }
 
 impl Points {
@@ -136,14 +151,33 @@ impl Points {
         self.end.as_ref().is_some_and(|end| end.registers.rip == pc.0)
     }
 
-    /// From now on this is the end.
-    pub fn set(&mut self, end: EndPoint) {
-        self.end = Some(end);
+    /// From now on this is the end, see [`EndPoint::new`].
+    pub fn arm(&mut self, registers: &Registers, stands: EndStands, dead_flags: u64) {
+        self.past.insert(AppPc(registers.rip));
+        self.end = Some(EndPoint::new(registers, stands, dead_flags, &self.telling));
     }
 
-    /// This process must not run a trace of the shared space.
-    pub fn hide(&mut self, id: TraceId) {
-        self.hidden.push(id);
+    /// There is none any more. Gives what was armed.
+    pub fn disarm(&mut self) -> Option<EndPoint> {
+        let end = self.end.take()?;
+        let telling = end.quick.iter().filter_map(|condition| condition.register());
+        self.telling = telling.take(TELLING).collect();
+        Some(end)
+    }
+
+    /// Whether an end is armed there, or was.
+    pub fn has_end_at(&self, pc: AppPc) -> bool {
+        self.past.contains(&pc)
+    }
+
+    /// Whether an end was armed in this process.
+    pub fn has_ends(&self) -> bool {
+        !self.past.is_empty()
+    }
+
+    /// This process must not run a trace of the shared space. Whether it might until now.
+    pub fn hide(&mut self, id: TraceId) -> bool {
+        self.hidden.insert(id)
     }
 
     /// Whether it must not.
@@ -153,7 +187,7 @@ impl Points {
 
     /// All that it must not run.
     pub fn hidden(&self) -> Vec<TraceId> {
-        self.hidden.clone()
+        self.hidden.iter().copied().collect()
     }
 }
 
@@ -163,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_differs_is_compared_next() {
-        let mut end = EndPoint::new(&Registers::default(), EndStands::First, 0);
+        let mut end = EndPoint::new(&Registers::default(), EndStands::First, 0, &[Gpr::Rax, Gpr::Rdx]);
         let mut seen = Registers::default();
         assert!(!end.learn(&seen));
         seen.set(Gpr::Rbx, 1);
@@ -200,8 +234,31 @@ mod tests {
     }
 
     #[test]
+    fn what_was_telling_is_compared_first_where_the_next_is_armed() {
+        let mut points = Points::default();
+        let at = |rip| Registers { rip, ..Registers::default() };
+        let registers = |points: &Points| {
+            let check = points.end().unwrap().check();
+            Vec::from_iter(check.conditions.iter().filter_map(|condition| condition.register()))
+        };
+        points.arm(&at(0x1000), EndStands::Anywhere, 0);
+        assert_eq!(registers(&points), [Gpr::Rax, Gpr::Rdx]);
+        let mut seen = at(0x1000);
+        seen.set(Gpr::Rbx, 1);
+        let end = points.end_mut().unwrap();
+        end.require(QuickCondition::Word(0x1000, 5));
+        assert!(end.learn(&seen));
+        assert!(points.disarm().is_some() && points.end().is_none() && points.disarm().is_none());
+        points.arm(&at(0x2000), EndStands::Anywhere, 0);
+        assert_eq!(registers(&points), [Gpr::Rbx, Gpr::Rax]);
+        let past = [0x1000, 0x2000, 0x3000].map(|pc| points.has_end_at(AppPc(pc)));
+        assert_eq!((past, points.is_end(AppPc(0x1000))), ([true, true, false], false));
+        assert!(points.hide(TraceId(7)) && !points.hide(TraceId(7)) && points.is_hidden(TraceId(7)));
+    }
+
+    #[test]
     fn flags_are_changed_only_if_all_are_dead() {
-        let check = |dead| EndPoint::new(&Registers::default(), EndStands::First, dead).check();
+        let check = |dead| EndPoint::new(&Registers::default(), EndStands::First, dead, &[]).check();
         assert!(check(flags::ARITHMETIC).may_change_flags);
         assert!(!check(flags::ARITHMETIC & !flags::CF).may_change_flags);
     }

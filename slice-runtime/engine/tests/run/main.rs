@@ -1,9 +1,10 @@
 //! Code run natively and under translation in the same process must give the same results.
 
 mod optimised;
+mod points;
 mod whole_blocks;
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use bubble::map::{self, Region};
 use bubble::shared::EngineStats;
@@ -171,8 +172,11 @@ struct Run {
 /// Bytes of [`Run::code`].
 const CODE_KEPT: usize = 1 << 20;
 
-fn run(settings: Settings, function: extern "C" fn(u64) -> u64, argument: u64, calls: fn(&mut trace::Trace)) -> Run {
-    let _owner = BUBBLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+type Begun = (Box<Runner>, Vec<u64>, MutexGuard<'static, ()>);
+
+/// A runner that is about to execute `function(argument)`, its stack, and what makes it the only one.
+fn begun(settings: Settings, function: extern "C" fn(u64) -> u64, argument: u64) -> Begun {
+    let owner = BUBBLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     map_bubble();
     if let Some((_, fd, _)) = settings.run_memory {
         map_run_memory(fd);
@@ -197,6 +201,11 @@ fn run(settings: Settings, function: extern "C" fn(u64) -> u64, argument: u64, c
     cpu.registers.set(Gpr::Rsp, rsp);
     // SAFETY: reading the FS base has no effect.
     unsafe { std::arch::asm!("rdfsbase {}", out(reg) cpu.registers.fs_base) };
+    (engine, stack, owner)
+}
+
+fn run(settings: Settings, function: extern "C" fn(u64) -> u64, argument: u64, calls: fn(&mut trace::Trace)) -> Run {
+    let (mut engine, _stack, _owner) = begun(settings, function, argument);
     let mut host = Counting { calls, drained: Vec::new() };
     engine.run(&mut host);
     // SAFETY: LOCAL is mapped, and nothing runs that writes to it.
@@ -255,15 +264,7 @@ fn loops() {
 #[test]
 fn calls_and_returns() {
     same(fibonacci, 15);
-}
-
-#[test]
-fn indirect_calls() {
     same(indirect, 300);
-}
-
-#[test]
-fn floating_point() {
     same(floats, 1000);
 }
 

@@ -237,6 +237,7 @@ mod tests {
         fn shared_memory_may_change(&mut self) {}
         fn object_may_change(&mut self, _address: u64) {}
         fn arm(&mut self, _registers: &machine::Registers, _stands: bubble::end::EndStands) {}
+        fn disarm(&mut self) {}
         fn require_word(&mut self, _address: u64, _word: u64) {}
         fn require_vector(&mut self, _quadword: u8, _value: u64) {}
 

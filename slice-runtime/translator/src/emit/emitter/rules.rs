@@ -38,7 +38,7 @@ pub enum QuickCondition {
 
 impl QuickCondition {
     /// The register that it is about.
-    pub(in crate::emit) fn register(self) -> Option<Gpr> {
+    pub fn register(self) -> Option<Gpr> {
         match self {
             Self::Register(r, _) => Some(r),
             _ => None,
