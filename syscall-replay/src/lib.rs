@@ -17,6 +17,7 @@
 //! Everything is generic over [`machine::Memory`], which is a tracee's for the recorder and the process's own for
 //! the replayer.
 
+mod described;
 pub mod effects;
 pub mod hash;
 mod instructions;
@@ -33,8 +34,8 @@ mod round_trip;
 
 pub use instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
 pub use log::{
-    Delivered, LogFull, LogReader, LogWriter, OtherThread, Record, Remap, SignalReturn, SyscallRecord, Turn, TurnEnd,
-    WaitingCall, registers_hash,
+    Delivered, LogFull, LogReader, LogWriter, OtherThread, Point, Record, Remap, SignalReturn, SyscallRecord, Turn,
+    TurnEnd, WaitingCall, registers_hash,
 };
 pub use record::{CallExit, Entered, Files, NoFiles, PendingCall, Recorder, Unrecorded};
 pub use replay::{Divergence, Replayed, Replayer, Space, returns_to};

@@ -4,8 +4,11 @@ use std::fmt;
 
 use machine::{Gpr, LaidOut, Memory, MemoryError, Registers, SignalOrigin};
 
-use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
-use crate::log::{LogReader, OtherThread, Record, Remap, SignalReturn, SyscallRecord, Turn, TurnEnd, registers_hash};
+use crate::described::{format_call, format_record, nondeterministic_name};
+use crate::instructions::NondeterministicKind;
+use crate::log::{
+    LogReader, OtherThread, Point, Record, Remap, SignalReturn, SyscallRecord, Turn, TurnEnd, registers_hash,
+};
 use crate::result::is_error;
 use crate::{effects, table};
 
@@ -165,6 +168,28 @@ impl<'a> Replayer<'a> {
         self.log = log;
         self.next += 1;
         Ok(Replayed::Delivered(delivered.xstate, delivered.origin))
+    }
+
+    /// The point that the app comes to next, if that is the next record.
+    pub fn next_point(&self) -> Option<Point<'a>> {
+        if !self.log.is_at_point() {
+            return None;
+        }
+        match self.log.clone().next_record() {
+            Ok(Some(Record::Point(point))) => Some(point),
+            _ => None,
+        }
+    }
+
+    /// The app has come to the point, and a signal comes there: [`Self::delivery`].
+    ///
+    /// # Errors
+    /// If there is no point, or the signal can't be delivered.
+    pub fn at_point(&mut self, registers: &mut Registers, space: &mut dyn Space) -> Result<Replayed<'a>, Divergence> {
+        let record = self.next_record(registers.rip, || "a point".to_owned())?;
+        debug_assert!(matches!(record, Some(Record::Point(_))));
+        self.next += 1;
+        self.delivery(registers, space)
     }
 
     /// If a thread is told of here: takes that.
@@ -358,39 +383,4 @@ pub fn returns_to(rsp: u64, memory: &(impl Memory + ?Sized), registers: &Registe
     let at = rsp.wrapping_add(RSP_AND_RIP);
     let frame = [memory.read_u64(at).ok(), memory.read_u64(at.wrapping_add(8)).ok()];
     frame == [Some(registers.rsp()), Some(registers.rip)]
-}
-
-fn format_call(number: u64, args: &[u64]) -> String {
-    let args: Vec<String> = args.iter().map(|arg| format!("{arg:#x}")).collect();
-    format!("{}({})", table::name(number), args.join(", "))
-}
-
-fn nondeterministic_name(kind: NondeterministicKind) -> &'static str {
-    match kind {
-        NondeterministicKind::Rdtsc => "rdtsc",
-        NondeterministicKind::Rdtscp => "rdtscp",
-        NondeterministicKind::Cpuid => "cpuid",
-    }
-}
-
-fn format_nondeterministic(record: &NondeterministicRecord) -> String {
-    format!("{} at {:#x}", nondeterministic_name(record.kind), record.pc)
-}
-
-fn format_record(record: &Record<'_>) -> String {
-    match record {
-        Record::Syscall(call) => format_call(call.number.into(), &call.args[..call.arity]),
-        Record::Remap(call) => format_call(call.number.into(), &call.args[..call.arity]),
-        Record::Nondeterministic(record) => format_nondeterministic(record),
-        Record::Random(RandomRecord { pc, register, .. }) => {
-            format!("an instruction at {pc:#x} that gives {} a random value", register.name())
-        }
-        Record::Delivery(delivered) => format!("a signal whose handler is at {:#x}", delivered.registers.rip),
-        Record::SignalReturn(record) => format!("the return from a handler to {:#x}", record.registers.rip),
-        Record::Thread(thread) => format!("news of thread {}", thread.index),
-        Record::Turn(Turn { to, end: TurnEnd::InCall(call), .. }) => {
-            format!("{}, in which thread {to} goes on", format_call(call.number, &call.args))
-        }
-        Record::Turn(Turn { to, .. }) => format!("thread {to} going on"),
-    }
 }

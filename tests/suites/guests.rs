@@ -112,7 +112,8 @@ fn take_warning(counted: &mut Counted, worth: &str, native: &Outcome) -> Result<
     counted.outcome.status = native.status;
     // A checksum says no more than that there is one.
     counted.total = parse_total(&counted.printed.replace(&format!(": {worth} "), ": "));
-    let counts = ["boundaries_ambiguous", "slices_with_foreign_writes"].map(|name| counted.statistic(name));
+    let counts =
+        ["boundaries_ambiguous", "points_ambiguous", "slices_with_foreign_writes"].map(|name| counted.statistic(name));
     if counts.into_iter().flatten().sum::<f64>() >= 1.0 {
         return Ok(());
     }

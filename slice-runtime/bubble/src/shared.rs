@@ -183,6 +183,8 @@ pub struct SliceStats {
     pub children: u64,
     /// Threads that it has started, likewise.
     pub threads: u64,
+    /// Its points.
+    pub points: PointStats,
     /// Analysis routines that left the code cache most often.
     pub away: [Away; AWAY],
 }
@@ -201,6 +203,30 @@ impl SliceStats {
         self.boot_ns += other.boot_ns;
         self.children += other.children;
         self.threads += other.threads;
+        self.points.add(&other.points);
+    }
+}
+
+/// Points of a slice: signals that came in the midst of the app's code.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PointStats {
+    /// How many it has come to.
+    pub reached: u64,
+    /// Of these, in a state that recurs.
+    pub ambiguous: u64,
+    /// Where the first of those was.
+    pub ambiguous_at: u64,
+}
+
+impl PointStats {
+    /// Adds those of another slice.
+    pub fn add(&mut self, other: &Self) {
+        if self.ambiguous == 0 {
+            self.ambiguous_at = other.ambiguous_at;
+        }
+        self.reached += other.reached;
+        self.ambiguous += other.ambiguous;
     }
 }
 

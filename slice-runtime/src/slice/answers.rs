@@ -46,7 +46,7 @@ impl Host for SliceHost {
 
     fn syscall(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if self.watch.is_some() {
-            return Flow::Leave;
+            return self.leaves_watch();
         }
         let (number, args) = (cpu.registers.get(Gpr::Rax), cpu.registers.syscall_args());
         self.calls.enter(number, args, cpu.registers.rip.wrapping_sub(SYSCALL_LEN), self.tool.as_ref());
@@ -55,7 +55,7 @@ impl Host for SliceHost {
 
     fn nondeterministic(&mut self, what: Nondeterministic, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if self.watch.is_some() {
-            return Flow::Leave;
+            return self.leaves_watch();
         }
         let (kind, len) = match what {
             Nondeterministic::Rdtsc => (NondeterministicKind::Rdtsc, 2),
@@ -72,7 +72,7 @@ impl Host for SliceHost {
         let pc = cpu.registers.rip.wrapping_sub(len);
         match self.replaying.replay(|log| log.nondeterministic(kind, pc, &mut cpu.registers)) {
             Ok(Replayed::Done | Replayed::Restored(_) | Replayed::Delivered(..)) => {
-                self.arm_if_exhausted(control);
+                self.arm_next(control);
                 Flow::Continue
             }
             Ok(Replayed::Exhausted) => self.missed(&format_args!("{kind:?} at {pc:#x}")),
@@ -85,20 +85,20 @@ impl Host for SliceHost {
             return Flow::Continue;
         }
         self.full_checks += 1;
-        match sigmatch::matches(self.end, &cpu.registers, &cpu.xstate, &self.memory, xsave_images::stored()) {
+        let sought = self.sought();
+        match sigmatch::matches(sought, &cpu.registers, &cpu.xstate, &self.memory, xsave_images::stored()) {
             Verdict::Match => {
                 self.stack_checks += 1;
-                if !self.verified(cpu, control) {
+                let is_there =
+                    if self.point.is_some() { self.is_at_point(control) } else { self.verified(cpu, control) };
+                if !is_there {
                     return Flow::Continue;
                 }
-                if self.watch.is_some() {
-                    self.slot.set_end_recurs();
-                }
-                Flow::Leave
+                if self.watch.is_some() { self.comes_back() } else { Flow::Leave }
             }
             Verdict::Stack(word) => {
+                control.require_word(sought.registers.rsp() + word as u64 * 8, sought.stack[word]);
                 self.stack_checks += 1;
-                control.require_word(self.end.registers.rsp() + word as u64 * 8, self.end.stack[word]);
                 Flow::Continue
             }
             Verdict::Registers | Verdict::Extended => {
@@ -109,9 +109,13 @@ impl Host for SliceHost {
         }
     }
 
+    fn arrived(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if self.point.is_some() { self.at_point(cpu, control) } else { Flow::Leave }
+    }
+
     fn fault(&mut self, fault: &Fault, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if self.watch.is_some() {
-            return Flow::Leave;
+            return self.leaves_watch();
         }
         // A trap, unlike a fault, comes after its instruction: the state is then already the end's.
         let exhausted = self.replaying.is_exhausted() && self.end.kind == EndKind::Signature;
@@ -131,13 +135,16 @@ impl Host for SliceHost {
 
     fn unsupported(&mut self, reason: &str, cpu: &mut Cpu, _control: &mut dyn Control) -> Flow {
         if self.watch.is_some() {
-            return Flow::Leave;
+            return self.leaves_watch();
         }
-        let end = sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory);
+        let end = sigmatch::explain(self.sought(), &cpu.registers, &cpu.xstate, &self.memory);
         self.fail(&format_args!("{reason}; compared with its end: {end}"))
     }
 
     fn asked(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+        if self.is_ahead() {
+            return self.leaves_watch();
+        }
         let asked = self.tool.asked(cpu.registers.rip);
         if asked == Asked::Counts {
             requests::end_warm_up();
@@ -155,7 +162,7 @@ impl Host for SliceHost {
     fn interrupted(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         // Every signal of the app's is blocked in a slice; what interrupts the engine is the timer of the watch or the deadline.
         if self.watch.is_some() {
-            return Flow::Leave;
+            return self.watch_is_interrupted(cpu.registers.rip);
         }
         self.grant(cpu, control);
         if requests::is_left() {

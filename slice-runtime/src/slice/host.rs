@@ -19,6 +19,9 @@ use translator::abi::Cpu;
 use crate::ports::{
     AppThread, Calls, Images, OwnSlot, RunningTool, SignalChange, ThreadsTold, requests, signals_behind, stream,
 };
+use crate::slice::end::ahead::Lookers;
+use crate::slice::end::expected_memory::ExpectedMemory;
+use crate::slice::end::point::Point;
 use crate::slice::end::{deadline, recurrence, verify, xsave_images};
 use crate::slice::replay::{Cpuid, OtherThreads, ProgramBreak, Replaying, RunFiles, SliceSpace};
 use crate::slice::start::aliases;
@@ -46,6 +49,13 @@ pub struct SliceHost {
     pub(super) replaying: Replaying,
     pub(super) program_break: ProgramBreak,
     pub(super) end: &'static End,
+    /// Where a signal comes next, in the midst of the app's code.
+    pub(super) point: Option<Box<Point>>,
+    /// What memory is to be there.
+    pub(super) expected: ExpectedMemory,
+    /// To how many it has come.
+    pub(super) points: u64,
+    pub(super) lookers: Lookers,
     pub(super) memory: Here,
     pub(super) cpuid: Cpuid,
     pub(super) full_checks: u64,
@@ -58,7 +68,7 @@ pub struct SliceHost {
     /// The last match of the signature that was none of memory.
     pub(super) refused: Option<verify::Difference>,
     /// Of the states at the end's address that were refused for their registers, the one nearest to the end: in what it differed.
-    nearest: Option<String>,
+    pub(super) nearest: Option<String>,
     /// After the end: whether the app, going on, comes back to it.
     pub(super) watch: Option<recurrence::Watch>,
 }
@@ -79,6 +89,10 @@ impl SliceHost {
             replaying: Replaying::new(slot.log()),
             program_break: ProgramBreak::at(brk),
             end: slot.end(),
+            point: None,
+            expected: ExpectedMemory::default(),
+            points: 0,
+            lookers: Lookers::default(),
             memory: Here::new(),
             // SAFETY: a slice's CONTROL is mapped.
             cpuid: Cpuid::by(unsafe { &crate::ports::header().cpuid }),
@@ -160,12 +174,6 @@ impl SliceHost {
         self.watch.is_some()
     }
 
-    pub(super) fn arm_if_exhausted(&self, control: &mut dyn Control) {
-        if self.replaying.is_exhausted() && self.end.kind == EndKind::Signature {
-            control.arm(&self.end.registers, self.end.stands);
-        }
-    }
-
     /// The app has called a function of the vsyscall page: what the kernel answered was recorded as a system call, if the
     /// supervisor knew of the call.
     pub(super) fn call_of_page(&mut self, pc: u64, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
@@ -188,7 +196,7 @@ impl SliceHost {
         cpu.registers.set(Gpr::Rax, registers.get(Gpr::Rax));
         cpu.registers.set(Gpr::Rsp, cpu.registers.rsp().wrapping_add(8));
         cpu.registers.rip = back;
-        self.arm_if_exhausted(control);
+        self.arm_next(control);
         Flow::Continue
     }
 
@@ -231,17 +239,18 @@ impl SliceHost {
     }
 
     pub(super) fn missed(&self, came_to: &dyn std::fmt::Display) -> ! {
-        let expected = self.end.registers.rip;
+        let expected = self.sought().registers.rip;
+        let what = if self.point.is_some() { "the place where a signal came" } else { "its end" };
         let Some(refused) = self.refused else {
             let nearest = self.nearest.as_ref().map_or_else(
                 || "It never was there with the values that are compared first".to_owned(),
-                |difference| format!("Of the states there, the nearest to the end had {difference}"),
+                |difference| format!("Of the states there, the nearest to that had {difference}"),
             );
-            self.fail(&format_args!("missed its end at {expected:#x}: it came to {came_to}. {nearest}. {LIKELY}"));
+            self.fail(&format_args!("missed {what} at {expected:#x}: it came to {came_to}. {nearest}. {LIKELY}"));
         };
         let verify::Difference { address, expected: word } = refused;
         self.fail(&format_args!(
-            "missed its end at {expected:#x}: it came to {came_to}. Registers and stack had matched {} times, \
+            "missed {what} at {expected:#x}: it came to {came_to}. Registers and stack had matched {} times, \
              the last time with another word than {word:#x} at {address:#x}. {LIKELY}",
             self.memory_checks
         ));
@@ -249,7 +258,7 @@ impl SliceHost {
 
     /// Keeps in what the state at the end's address differs, if no other one was nearer.
     pub(super) fn note_difference(&mut self, cpu: &Cpu) {
-        let difference = sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory);
+        let difference = sigmatch::explain(self.sought(), &cpu.registers, &cpu.xstate, &self.memory);
         if self.nearest.as_ref().is_none_or(|nearest| difference.len() < nearest.len()) {
             self.nearest = Some(difference);
         }
@@ -257,12 +266,13 @@ impl SliceHost {
 
     /// Names something in which the state differs from the end, if that isn't a general register: those are known to the engine.
     pub(super) fn name_difference(&self, cpu: &Cpu, control: &mut dyn Control) {
-        if let Some((quadword, value)) = sigmatch::vector_difference(&self.end.xstate, &cpu.xstate) {
+        let sought = self.sought();
+        if let Some((quadword, value)) = sigmatch::vector_difference(&sought.xstate, &cpu.xstate) {
             control.require_vector(quadword, value);
         } else if let Some(word) =
-            sigmatch::stack_difference(self.end, &cpu.registers, &self.memory, xsave_images::stored())
+            sigmatch::stack_difference(sought, &cpu.registers, &self.memory, xsave_images::stored())
         {
-            control.require_word(self.end.registers.rsp() + word as u64 * 8, self.end.stack[word]);
+            control.require_word(sought.registers.rsp() + word as u64 * 8, sought.stack[word]);
         }
     }
 
@@ -273,7 +283,7 @@ impl SliceHost {
         let name = self.instruction_name(pc);
         match self.replaying.replay(|log| log.random(name, pc, &mut cpu.registers)) {
             Ok(Replayed::Done | Replayed::Restored(_) | Replayed::Delivered(..)) => {
-                self.arm_if_exhausted(control);
+                self.arm_next(control);
                 Flow::Continue
             }
             Ok(Replayed::Exhausted) => self.fail(&format_args!("{name} at {pc:#x}: {NOT_RECORDED}")),
@@ -288,6 +298,9 @@ impl SliceHost {
     }
 
     pub(super) fn diverged(&self, divergence: &Divergence) -> ! {
+        if self.point.is_some() {
+            self.missed(&divergence.got);
+        }
         self.fail(divergence)
     }
 

@@ -10,12 +10,13 @@
 //!   host:    whatever doesn't fit is said in the slot
 //! ```
 //!
-//! * `answers`: what the engine asks. `host`: what is behind the answers. `turns`: which of the app's threads goes on, and their calls. `proof`: that the end is the end.
+//! * `answers`: what the engine asks. `host`: what is behind the answers. `turns`: which of the app's threads goes on, and their calls. `points`: signals in the midst of its code. `proof`: that the end is the end.
 //! * [`start`], [`replay`], [`end`]: before the first instruction; what comes from the log; how the end is found and proved.
 
 mod answers;
 mod end;
 mod host;
+mod points;
 mod proof;
 mod replay;
 pub mod start;

@@ -97,7 +97,7 @@ impl SliceHost {
                 let got = self.memory.read_u64(address).unwrap_or(0);
                 format!("{got:#x} is at {address:#x}, where the app's own run has {expected:#x}")
             }
-            None => sigmatch::explain(self.end, &cpu.registers, &cpu.xstate, &self.memory),
+            None => sigmatch::explain(self.sought(), &cpu.registers, &cpu.xstate, &self.memory),
         }
     }
 

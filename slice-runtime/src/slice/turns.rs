@@ -107,7 +107,7 @@ impl SliceHost {
         loop {
             match how {
                 Ok(GoesOn::Here) => {
-                    self.arm_if_exhausted(control);
+                    self.arm_next(control);
                     return Flow::Continue;
                 }
                 Ok(GoesOn::InCall(read)) => how = self.make_call(Some(read), cpu, control),

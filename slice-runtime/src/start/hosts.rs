@@ -78,6 +78,7 @@ fn run_slice(boot: &BootBlock, slot: OwnSlot, tool: Box<dyn RunningTool>, mut en
         boot_cpu_ns: boot_times.1,
         away: engine.routines(),
         processors: [begins_on; 2],
+        points: host.finish_points(),
         ..SliceStats::default()
     };
     if let Err(error) = host.finish(stats) {

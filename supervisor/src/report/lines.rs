@@ -37,6 +37,8 @@ impl Statistics {
         }
         line("boundaries_verified", self.slice.verified.to_string());
         line("boundaries_ambiguous", self.doubts.recurring.len().to_string());
+        line("points", self.slice.points.reached.to_string());
+        line("points_ambiguous", self.doubts.recurring_points.len().to_string());
         line("slices_with_foreign_writes", self.doubts.written_by_others.len().to_string());
         line("records", self.records.to_string());
         line("records_in_process", self.recorded_in_process.to_string());

@@ -220,6 +220,10 @@ impl Statistics {
             self.doubts.recurring.push(pc);
             self.doubts.recurring_in.push(slice);
         }
+        for _ in 0..stats.points.ambiguous {
+            self.doubts.recurring_points.push(stats.points.ambiguous_at);
+            self.doubts.recurring_points_in.push(slice);
+        }
         if stats.shared_changed != 0 {
             self.doubts.written_by_others.push(slice);
         }

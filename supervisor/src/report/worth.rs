@@ -60,6 +60,10 @@ pub struct Doubts {
     pub recurring: Vec<u64>,
     /// Of each of these the slice.
     pub recurring_in: Vec<u64>,
+    /// Likewise of signals that came in such a state in the midst of a slice.
+    pub recurring_points: Vec<u64>,
+    /// Of each of these the slice.
+    pub recurring_points_in: Vec<u64>,
     /// Slices during which other processes wrote to memory of the app's.
     pub written_by_others: Vec<u64>,
 }
@@ -67,15 +71,22 @@ pub struct Doubts {
 impl Doubts {
     /// Nothing of these slices matters, from `first` on, and of that only what was before its end.
     pub fn forget_from(&mut self, first: u64) {
-        let mut slices = self.recurring_in.iter();
-        self.recurring.retain(|_| slices.next().is_none_or(|slice| *slice < first));
-        self.recurring_in.retain(|slice| *slice < first);
+        let doubts = [
+            (&mut self.recurring, &mut self.recurring_in),
+            (&mut self.recurring_points, &mut self.recurring_points_in),
+        ];
+        for (places, slices) in doubts {
+            let mut of_each = slices.iter();
+            places.retain(|_| of_each.next().is_none_or(|slice| *slice < first));
+            slices.retain(|slice| *slice < first);
+        }
         self.written_by_others.retain(|slice| *slice < first);
     }
 
     /// What the result is worth.
     pub fn worth(&self) -> Worth {
-        match (self.written_by_others.is_empty(), self.recurring.is_empty()) {
+        let is_unique = self.recurring.is_empty() && self.recurring_points.is_empty();
+        match (self.written_by_others.is_empty(), is_unique) {
             (false, _) => Worth::Uncertain,
             (true, false) => Worth::AtLeast,
             (true, true) if self.is_sample => Worth::Sample,
@@ -85,21 +96,26 @@ impl Doubts {
 
     /// Why it isn't exact, in a run of so many slices.
     pub fn reasons(&self, slices: u64) -> String {
-        let reasons = [self.loops(slices), self.foreign_writes(slices)];
+        let reasons = [self.loops(slices), self.loops_at_points(), self.foreign_writes(slices)];
         reasons.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     fn loops(&self, slices: u64) -> Option<String> {
-        let mut places = self.recurring.clone();
-        places.sort_unstable();
-        places.dedup();
-        let listed: Vec<String> = places.iter().map(|pc| format!("{pc:#x}")).collect();
-        (!places.is_empty()).then(|| {
+        (!self.recurring.is_empty()).then(|| {
             format!(
-                "{} of {slices} slices ended in a loop that changes nothing and waits for a signal or another thread, at {}. \
-                 How often the app went round can't be told; each such loop is counted up to the first return of its state.",
+                "{} of {slices} slices ended in a loop that changes nothing and waits for a signal or another thread, at {}. {ROUNDS}",
                 self.recurring.len(),
-                listed.join(", ")
+                listed(&self.recurring)
+            )
+        })
+    }
+
+    fn loops_at_points(&self) -> Option<String> {
+        (!self.recurring_points.is_empty()).then(|| {
+            format!(
+                "{} signals came in a loop that changes nothing and waits for one, at {}. {ROUNDS}",
+                self.recurring_points.len(),
+                listed(&self.recurring_points)
             )
         })
     }
@@ -113,6 +129,18 @@ impl Doubts {
             )
         })
     }
+}
+
+/// What is said of loops that change nothing.
+const ROUNDS: &str =
+    "How often the app went round can't be told; each such loop is counted up to the first return of its state.";
+
+/// Places, each once.
+fn listed(places: &[u64]) -> String {
+    let mut places = places.to_vec();
+    places.sort_unstable();
+    places.dedup();
+    places.iter().map(|pc| format!("{pc:#x}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -129,9 +157,22 @@ mod tests {
         assert_eq!(doubts.worth(), Worth::AtLeast);
         assert!(doubts.reasons(4).starts_with("3 of 4 slices ended in a loop"), "{}", doubts.reasons(4));
         assert!(doubts.reasons(4).contains("at 0x10, 0x20."));
+        doubts.recurring_points = vec![0x30];
+        assert!(
+            doubts.reasons(4).contains("1 signals came in a loop that changes nothing and waits for one, at 0x30.")
+        );
         doubts.written_by_others = vec![2];
         assert_eq!(doubts.worth(), Worth::Uncertain);
         assert!(doubts.reasons(4).contains("3 of 4 slices") && doubts.reasons(4).contains("During 1 of 4 slices"));
+    }
+
+    #[test]
+    fn what_is_behind_the_end_is_no_doubt() {
+        let places = || (vec![1, 2, 3], vec![4, 9, 5]);
+        let ((recurring, recurring_in), (recurring_points, recurring_points_in)) = (places(), places());
+        let mut doubts = Doubts { recurring, recurring_in, recurring_points, recurring_points_in, ..Doubts::default() };
+        doubts.forget_from(6);
+        assert_eq!((doubts.recurring, doubts.recurring_points), (vec![1, 3], vec![1, 3]));
     }
 
     #[test]

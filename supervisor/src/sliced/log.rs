@@ -76,6 +76,10 @@ fn described(record: &Record<'_>) -> String {
             }
             TurnEnd::Gone => format!("thread {to} goes on, this one has ended"),
         },
+        Record::Point(point) => {
+            let told: usize = point.changes().map(|(_, bytes)| bytes.len()).sum();
+            format!("the app is at {:#x}, with {told} bytes of memory that have changed", point.registers.rip)
+        }
         Record::Delivery(to) => {
             let (frame, bytes) = to.frame;
             format!("start of a signal handler at {:#x}, with {} bytes at {frame:#x}", to.registers.rip, bytes.len())

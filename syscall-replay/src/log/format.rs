@@ -16,6 +16,8 @@ pub(super) const SYSCALL_BEFORE_OTHERS: u64 = 6;
 pub(super) const DELIVERY: u64 = 7;
 pub(super) const THREAD: u64 = 8;
 pub(super) const TURN: u64 = 9;
+/// Kind of the record of a place in the app's own code at which something takes place.
+pub const POINT: u64 = 10;
 /// The last word of such a record, if the call maps no file.
 pub const NO_SOURCE: u64 = u64::MAX;
 /// In the first word of a system call's record: what follows shows in views of a file that the call has written.
@@ -61,6 +63,50 @@ pub enum Record<'a> {
     Thread(OtherThread<'a>),
     /// The turn goes to another thread.
     Turn(Turn),
+    /// A place in the app's own code.
+    Point(Point<'a>),
+}
+
+/// A place in the app's own code at which something takes place, told by the app's state there. What it is says the next record: the start of a handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Point<'a> {
+    /// Registers. They belong to the instruction at `rip`, of which nothing was executed.
+    pub registers: Registers,
+    /// Words of stack from the stack pointer upwards.
+    pub stack: &'a [u8],
+    /// The extended state.
+    pub xstate: LaidOut<'a>,
+    /// On the page with this address what lies below it is dead. 0: nothing is.
+    pub live_from: u64,
+    /// As [`note_change`] writes them, see [`Self::changes`].
+    pub noted: &'a [u8],
+}
+
+impl<'a> Point<'a> {
+    /// What memory that the app has written since the slice's start holds now, as far as that isn't what the last point has said: address and bytes. At first whole
+    /// pages. No bytes: the page there is none of them any more.
+    pub fn changes(&self) -> impl Iterator<Item = (u64, &'a [u8])> + use<'a> {
+        addressed(self.noted)
+    }
+}
+
+/// Appends a piece of memory to the changes of a point.
+pub fn note_change(changes: &mut Vec<u8>, address: u64, bytes: &[u8]) {
+    changes.extend_from_slice(&address.to_le_bytes());
+    changes.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    changes.extend_from_slice(bytes);
+    changes.resize(changes.len().next_multiple_of(8), 0);
+}
+
+/// Pieces of memory, one after the other: address, length, bytes, filled up to whole words.
+fn addressed<'a>(mut rest: &'a [u8]) -> impl Iterator<Item = (u64, &'a [u8])> + use<'a> {
+    std::iter::from_fn(move || {
+        let address = word(rest, 0)?;
+        let len = word(rest, 1)? as usize;
+        let bytes = rest.get(16..16 + len)?;
+        rest = rest.get(16 + len.next_multiple_of(8)..)?;
+        Some((address, bytes))
+    })
 }
 
 /// The start of a signal handler.
@@ -106,14 +152,7 @@ pub struct SyscallRecord<'a> {
 impl<'a> SyscallRecord<'a> {
     /// What the kernel wrote: address and bytes.
     pub fn writes(&self) -> impl Iterator<Item = (u64, &'a [u8])> + use<'a> {
-        let mut rest = self.writes;
-        std::iter::from_fn(move || {
-            let address = word(rest, 0)?;
-            let len = word(rest, 1)? as usize;
-            let bytes = rest.get(16..16 + len)?;
-            rest = rest.get(16 + len.next_multiple_of(8)..)?;
-            Some((address, bytes))
-        })
+        addressed(self.writes)
     }
 }
 

@@ -20,8 +20,9 @@
 //!                 number, hash of inputs, arguments [6] of the call, length of its path, path, extended state as above
 //!   turn          kind 9 | how << 8, size, index of the thread that goes on, hash of the registers of the one that doesn't, number, hash of inputs,
 //!                 arguments [6] of the call in which that one is
+//!   point         kind 10, size, registers as above, where live stack begins on its page, bytes of stack, bytes of changes, words of stack, changes: address, length, bytes (padded to 8); extended state as above
 //! ```
-//! A delivery lies behind the record of the call at whose end the signal came, a thread behind that of the call which has started it, or at the log's start. If a system call's record has such
+//! A delivery lies behind the record of the call at whose end the signal came, or behind the point to which it came, a thread behind that of the call which has started it, or at the log's start. If a system call's record has such
 //! a one behind it, or a turn that isn't given up in a call, its kind is 6, so that whoever replays only plain ones leaves it alone.
 //! No record names anything of the running system: what else than the app has a number (files) has one of the run.
 //! The size comes first so that a reader can step over a record, and lets a writer take back an unfinished one.
@@ -32,8 +33,8 @@ mod threads;
 mod writer;
 
 pub use format::{
-    CallRecord, Delivered, NO_SOURCE, NONDETERMINISTIC_BYTES, REMAP, Record, Remap, SYSCALL, SignalReturn,
-    SyscallRecord, nondeterministic_head,
+    CallRecord, Delivered, NO_SOURCE, NONDETERMINISTIC_BYTES, POINT, Point, REMAP, Record, Remap, SYSCALL,
+    SignalReturn, SyscallRecord, nondeterministic_head, note_change,
 };
 pub use reader::{LogReader, Malformed};
 pub use threads::{OtherThread, Turn, TurnEnd, WaitingCall, registers_hash};

@@ -3,8 +3,8 @@
 use machine::{Gpr, LaidOut, Layout, Registers, SignalOrigin};
 
 use super::format::{
-    DELIVERY, Delivered, NO_SOURCE, NONDETERMINISTIC, RANDOM, REMAP, Record, Remap, SHOWS, SIGNAL_RETURN, SYSCALL,
-    SYSCALL_BEFORE_OTHERS, SignalReturn, SyscallRecord, THREAD, TURN, word,
+    DELIVERY, Delivered, NO_SOURCE, NONDETERMINISTIC, POINT, Point, RANDOM, REMAP, Record, Remap, SHOWS, SIGNAL_RETURN,
+    SYSCALL, SYSCALL_BEFORE_OTHERS, SignalReturn, SyscallRecord, THREAD, TURN, word,
 };
 use super::threads::{OtherThread, Turn, TurnEnd, WaitingCall};
 use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
@@ -43,6 +43,11 @@ impl<'a> LogReader<'a> {
     /// Goes on at the record that starts at `offset`.
     pub fn skip_to(&mut self, offset: usize) {
         self.at = offset;
+    }
+
+    /// Whether the next record is a point.
+    pub fn is_at_point(&self) -> bool {
+        self.bytes.get(self.at..).and_then(|bytes| word(bytes, 0)).is_some_and(|head| head & 0xff == POINT)
     }
 
     /// The next record, `None` after the last.
@@ -128,6 +133,15 @@ fn parse_turn(record: &[u8], head: u64) -> Option<Turn> {
     Some(Turn { to: to?, registers_hash: registers_hash?, end })
 }
 
+fn parse_point(record: &[u8]) -> Option<Point<'_>> {
+    let registers = parse_registers(record)?;
+    let [live_from, stack, noted] = [0, 1, 2].map(|i| word(record, BEHIND_REGISTERS + i));
+    let rest = record.get((BEHIND_REGISTERS + 3) * 8..)?;
+    let (stack, rest) = rest.split_at_checked(stack? as usize)?;
+    let (noted, rest) = rest.split_at_checked(noted? as usize)?;
+    Some(Point { registers, stack, live_from: live_from?, noted, xstate: parse_xstate(rest)? })
+}
+
 fn parse(record: &[u8]) -> Option<Record<'_>> {
     let head = word(record, 0)?;
     if head & 0xff == NONDETERMINISTIC {
@@ -164,6 +178,7 @@ fn parse(record: &[u8]) -> Option<Record<'_>> {
     match head & 0xff {
         THREAD => return parse_thread(record, head).map(Record::Thread),
         TURN => return parse_turn(record, head).map(Record::Turn),
+        POINT => return parse_point(record).map(Record::Point),
         _ => {}
     }
     let arity = (head >> 8 & 0xff) as usize;

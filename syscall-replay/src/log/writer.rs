@@ -3,8 +3,8 @@
 use machine::{LaidOut, Memory, Registers, XState};
 
 use super::format::{
-    CallRecord, DELIVERY, Delivered, NO_SOURCE, RANDOM, REMAP, SHOWS, SIGNAL_RETURN, SYSCALL, SYSCALL_BEFORE_OTHERS,
-    THREAD, TURN, nondeterministic_head,
+    CallRecord, DELIVERY, Delivered, NO_SOURCE, POINT, Point, RANDOM, REMAP, SHOWS, SIGNAL_RETURN, SYSCALL,
+    SYSCALL_BEFORE_OTHERS, THREAD, TURN, nondeterministic_head,
 };
 use super::threads::{OtherThread, Turn, TurnEnd, WaitingCall};
 use crate::effects::{Range, View};
@@ -137,6 +137,23 @@ impl<'a> LogWriter<'a> {
         })?;
         self.is_before_others(call);
         Ok(())
+    }
+
+    /// Appends a point.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn point(&mut self, point: &Point<'_>) -> Result<(), LogFull> {
+        let Point { registers, stack, xstate, live_from, noted } = *point;
+        self.record(|log| {
+            log.word(POINT)?;
+            log.word(0)?;
+            log.registers(&registers)?;
+            [live_from, stack.len() as u64, noted.len() as u64].into_iter().try_for_each(|word| log.word(word))?;
+            log.padded(stack)?;
+            log.padded(noted)?;
+            log.xstate(xstate)
+        })
     }
 
     /// Appends a thread that hasn't the turn. If the last record, which starts at `call`, is about the call that has started it: that isn't a plain one.

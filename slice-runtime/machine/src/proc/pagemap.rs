@@ -13,6 +13,7 @@ use crate::PAGE;
 pub struct Entry(pub u64);
 
 const FRAME: u64 = (1 << 55) - 1;
+const ALONE: u64 = 1 << 56;
 const OF_FILE: u64 = 1 << 61;
 const SWAPPED: u64 = 1 << 62;
 const PRESENT: u64 = 1 << 63;
@@ -31,6 +32,11 @@ impl Entry {
     /// Whether it is anonymous memory, as the copy is that a write to a private mapping of a file makes.
     pub fn is_own(self) -> bool {
         self.is_there() && !self.is_of_file()
+    }
+
+    /// Whether no other process has the page, or that isn't known.
+    pub fn is_alone(self) -> bool {
+        self.0 & (ALONE | SWAPPED) != 0
     }
 
     /// Whether another process's is the same physical page. False where that can't be told: only a privileged process learns which it is.

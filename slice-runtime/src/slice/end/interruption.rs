@@ -1,4 +1,4 @@
-//! A timer on this process's CPU clock that interrupts the engine.
+//! Timers that interrupt the engine.
 
 use std::io;
 use std::time::Duration;
@@ -8,11 +8,25 @@ use std::time::Duration;
 /// # Errors
 /// If there is no timer to be had.
 pub fn after(time: Duration) -> io::Result<()> {
+    set(time, libc::ITIMER_PROF, libc::SIGPROF)
+}
+
+/// The same by the wall clock, which is finer.
+///
+/// # Errors
+/// As above.
+pub fn after_wall(time: Duration) -> io::Result<()> {
+    set(time, libc::ITIMER_REAL, libc::SIGALRM)
+}
+
+fn set(time: Duration, clock: libc::c_int, signal: i32) -> io::Result<()> {
+    // With none the timer would never ring.
+    let time = time.max(Duration::from_micros(1));
     engine::on_signal(|_, _, _| {
         engine::interrupt();
         true
     });
-    engine::install_signal(libc::SIGPROF, 0)?;
+    engine::install_signal(signal, 0)?;
     let value = libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: i64::from(time.subsec_micros()) };
     let never = libc::timeval { tv_sec: 0, tv_usec: 0 };
     let timer = libc::itimerval { it_interval: never, it_value: value };
@@ -20,9 +34,9 @@ pub fn after(time: Duration) -> io::Result<()> {
     // SAFETY: the set is initialised by sigemptyset before use, and the timer is a valid one.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
-        libc::sigaddset(set.as_mut_ptr(), libc::SIGPROF);
+        libc::sigaddset(set.as_mut_ptr(), signal);
         if libc::sigprocmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut()) != 0
-            || libc::setitimer(libc::ITIMER_PROF, &raw const timer, std::ptr::null_mut()) != 0
+            || libc::setitimer(clock, &raw const timer, std::ptr::null_mut()) != 0
         {
             return Err(io::Error::last_os_error());
         }

@@ -16,6 +16,7 @@
 
 use std::time::Duration;
 
+use super::ahead::Ahead;
 use super::interruption;
 use crate::ports::cpu_time;
 
@@ -28,13 +29,29 @@ const LONGEST: Duration = Duration::from_millis(20);
 /// The app is being watched.
 pub struct Watch {
     has_looked: bool,
+    ahead: Option<Ahead>,
 }
 
 impl Watch {
     /// Starts the time: the engine is interrupted when it is over. `None` if there is no timer to be had.
     pub fn start() -> Option<Self> {
         interruption::after((cpu_time() / PART).clamp(SHORTEST, LONGEST)).ok()?;
-        Some(Self { has_looked: false })
+        Some(Self { has_looked: false, ahead: None })
+    }
+
+    /// This is a process that [looks ahead](super::ahead) from a point.
+    pub fn ahead(ahead: Ahead) -> Self {
+        Self { has_looked: false, ahead: Some(ahead) }
+    }
+
+    /// If it is.
+    pub fn as_ahead(&mut self) -> Option<&mut Ahead> {
+        self.ahead.as_mut()
+    }
+
+    /// Translated code was left where the state is, without having executed anything: the next look is the first once more.
+    pub fn begins_again(&mut self) {
+        self.has_looked = false;
     }
 
     /// Whether this is the first look at the end's state: it is the end itself, where the watch starts.
@@ -49,8 +66,10 @@ mod tests {
 
     #[test]
     fn only_the_first_look_is_the_end_itself() {
-        let mut watch = Watch { has_looked: false };
+        let mut watch = Watch { has_looked: false, ahead: None };
         assert!(watch.is_first_look());
         assert!(!watch.is_first_look());
+        watch.begins_again();
+        assert!(watch.is_first_look() && watch.as_ahead().is_none());
     }
 }

@@ -21,7 +21,7 @@ use engine::fast_path::{FastPath, at};
 use machine::Gpr;
 use syscall_replay::effects::HASHED;
 use syscall_replay::hash::{FACTOR, ROTATION, SEED};
-use syscall_replay::log::{NONDETERMINISTIC_BYTES, SYSCALL, nondeterministic_head};
+use syscall_replay::log::{NONDETERMINISTIC_BYTES, POINT, SYSCALL, nondeterministic_head};
 use syscall_replay::table::{In, Len, row};
 use syscall_replay::{Divergence, NondeterministicKind, Replayer};
 
@@ -79,6 +79,8 @@ global_asm!(
     "jbe 90f",
     "cmp [rbx + 8], rcx",
     "jae 90f",
+    // Nor before a point: it has to be looked for from there.
+    "mov rcx, [rbx + 8]; cmp byte ptr [rbx + rcx], {POINT}; je 90f",
     // Kind, number and arguments.
     "cmp byte ptr [rbx], {SYSCALL}",
     "jne 90f",
@@ -290,7 +292,7 @@ global_asm!(
     RDTSC = const nondeterministic_head(NondeterministicKind::Rdtsc),
     READING_BYTES = const NONDETERMINISTIC_BYTES,
     SEED = const SEED,
-    SYSCALL = const SYSCALL,
+    SYSCALL = const SYSCALL, POINT = const POINT,
     cursor = sym CURSOR,
     exit = const at::EXIT,
     exit_kind = const at::EXIT_KIND,

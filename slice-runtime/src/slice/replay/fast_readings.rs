@@ -47,6 +47,9 @@ macro_rules! readings_assembly {
             "jne 90f\n",
             "cmp qword ptr [rbx + 8], {READING_BYTES}\n",
             "jne 90f\n",
+            // Nor before a point.
+            "cmp byte ptr [rbx + {READING_BYTES}], {POINT}\n",
+            "je 90f\n",
             "lea rax, [r10 - 2]\n",
             "sub rax, rcx\n",
             "cmp [rbx + 16], rax\n",

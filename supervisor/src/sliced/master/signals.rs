@@ -5,7 +5,9 @@ use machine::SignalOrigin;
 use tracee::{Stop, Stopped, is_breakpoint};
 
 use super::block_ends::{Cutting, cut_behind, end_at_last_call, string_end};
-use super::deliveries::{deliver_behind_call, is_behind_recorded_call, records_broken_off_call};
+use super::deliveries::{
+    deliver_at_point, deliver_behind_call, is_behind_recorded_call, point_here, records_broken_off_call,
+};
 use super::instructions::{ClockReading, clock_reading, random_result};
 use super::process::Process;
 use super::thread::{Awaited, Thread};
@@ -67,7 +69,24 @@ pub(super) fn signal(
     {
         return deliver_behind_call(process, thread, slice, stopped, &info);
     }
-    Ok(ended_by(boundary(thread, slice, stopped, &info, what)?, &info))
+    at_signal(process, thread, slice, stopped, &info, what)
+}
+
+/// The app gets a signal, in the midst of its code or instead of a call that was broken off.
+fn at_signal(
+    process: &mut Process,
+    thread: &mut Thread,
+    slice: &mut Recording,
+    stopped: Stopped,
+    info: &libc::siginfo_t,
+    what: Delivery,
+) -> Result<Next, Failure> {
+    if what == Delivery::Handler
+        && let Some(point) = point_here(process, thread, slice, &stopped, info)?
+    {
+        return deliver_at_point(process, thread, slice, stopped, info, point);
+    }
+    Ok(ended_by(boundary(thread, slice, stopped, info, what)?, info))
 }
 
 /// The master has come to where something takes place that has waited.
@@ -81,7 +100,7 @@ fn comes_to_awaited(
         Some(Awaited::Signal(info)) => {
             stopped.set_signal_info(&info)?;
             let what = delivery(info.si_signo, dispositions(thread, info.si_signo)?);
-            Ok(ended_by(boundary(thread, slice, stopped, &info, what)?, &info))
+            at_signal(process, thread, slice, stopped, &info, what)
         }
         Some(Awaited::Cut(reached)) if slice.is_due() => {
             let cutting = cut_behind(process, thread, stopped, reached)?;

@@ -12,10 +12,12 @@
 //! * `huge_pages`: advice that makes forks cheap.
 //! * `file_writes`, `file_views`: calls that write a file that is mapped, as long as nobody else writes it, and what its mappings show then.
 //! * `self_mem`, `written`: the app writes its memory by a file, or a file by its name.
+//! * `changed_pages`: which pages the app has written since a slice's start.
 //! * `busy_programs`: a program can't be written as long as a slice executes it.
 
 mod behind_end;
 pub mod busy_programs;
+mod changed_pages;
 mod common_memory;
 mod file_views;
 mod file_writes;
@@ -27,6 +29,7 @@ mod shared_copies;
 mod whole_objects;
 mod written;
 
+pub use changed_pages::Changes;
 pub use common_memory::InheritedMemory;
 pub use file_writes::FileWrite;
 pub use process_memory::{ProcessMemory, Treatment};

@@ -11,6 +11,7 @@ use syscall_replay::effects::View;
 use syscall_replay::table::{self, Class};
 use tracee::{Stopped, TraceError};
 
+use super::changed_pages::ChangedPages;
 use super::common_memory::{CommonMemory, InheritedMemory};
 use super::file_writes::{FileWrite, FileWrites};
 use super::huge_pages::HugePages;
@@ -46,6 +47,8 @@ pub struct ProcessMemory {
     /// Files that slices map.
     files: KeptFiles,
     huge_pages: HugePages,
+    /// Pages of which slices were told.
+    pub changed_pages: ChangedPages,
 }
 
 /// What is done about a call for the sake of memory.
@@ -80,6 +83,7 @@ impl ProcessMemory {
             shared_copies: SharedCopies::default(),
             files: KeptFiles::new(pid),
             huge_pages: HugePages::new(huge_pages),
+            changed_pages: ChangedPages::default(),
         }
     }
 

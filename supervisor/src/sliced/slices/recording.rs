@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use syscall_replay::{CallExit as Recorded, Delivered, LogFull, LogWriter, Turn, TurnEnd};
+use syscall_replay::{CallExit as Recorded, Delivered, LogFull, LogWriter, Point, Turn, TurnEnd};
 use tracee::{Stopped, TraceError};
 
 use super::identity::{Context, Identity};
@@ -169,6 +169,16 @@ impl Recording {
             self.before = before;
         }
         is_logged
+    }
+
+    /// Appends a place at which a signal comes. False if there is no room.
+    pub fn log_point(&mut self, point: &Point<'_>) -> bool {
+        self.log(|log| log.point(point)).is_ok()
+    }
+
+    /// Takes the last record back, a point at which nothing was recorded.
+    pub fn take_point_back(&mut self) {
+        (self.log_len, self.records) = self.before;
     }
 
     /// Lets the log tell of a thread, in this state: at its start, or behind the call that has started it.

@@ -2,7 +2,7 @@
 //!
 //! Each handled signal ends a slice and stops the master for some hundred microseconds. With a timer of 100 us the next signal is there before
 //! the master has executed an instruction. So after such a boundary the master first runs for as long as the boundary took, half a millisecond at
-//! least (a quarter of the time, and 30 us, where the signal came behind a call and needed no boundary). During that time its signals are blocked; the kernel keeps them.
+//! least (a quarter of the time, and 30 us, where the signal came behind a call; a quarter of a millisecond, where it needed no boundary either). During that time its signals are blocked; the kernel keeps them.
 //!
 //! ```text
 //!     signal → boundary (700 us) → 700 us of the app, blocked → signal → …
@@ -26,6 +26,9 @@ use crate::sliced::boundaries::{cpu_clock, reading};
 const LEAST: Duration = Duration::from_micros(500);
 /// The same after a signal that was delivered behind a call: without a boundary.
 const LEAST_BEHIND_CALL: Duration = Duration::from_micros(30);
+
+/// The same after one in the midst of the app's code that needed no boundary: a slice has to look for the place.
+const LEAST_AT_POINT: Duration = Duration::from_micros(250);
 
 const fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
@@ -79,6 +82,8 @@ pub(in crate::sliced) struct Throttle {
     whole: Option<Duration>,
     /// The app's mask, while it isn't the master's.
     mask: Option<u64>,
+    /// When a signal was delivered last without a boundary in the midst of the app's code, on that clock.
+    last_point: Option<Duration>,
     /// Some are to be delivered first: until one was, or the master has executed something.
     lets_through: bool,
 }
@@ -98,6 +103,7 @@ impl Throttle {
             has_delivered: false,
             whole: None,
             mask: None,
+            last_point: None,
             lets_through: false,
         }
     }
@@ -151,6 +157,18 @@ impl Throttle {
     pub(in crate::sliced) fn after_delivery(&mut self, held_up: Duration) {
         self.hold_back((held_up / 4).max(LEAST_BEHIND_CALL));
         self.has_delivered = true;
+    }
+
+    /// A signal was delivered in the midst of the app's code, without a boundary. The next ones are held back if the app has got on by little since the last of these.
+    pub(in crate::sliced) fn after_point(&mut self, held_up: Duration) {
+        let least = held_up.max(LEAST_AT_POINT);
+        let now = reading(self.clock);
+        let since = now.zip(self.last_point).map(|(now, last)| now.saturating_sub(last));
+        self.last_point = now;
+        if since.is_some_and(|since| since < least) {
+            self.hold_back(least);
+            self.has_delivered = true;
+        }
     }
 
     /// An alarm that is set already rings earlier, and looks again.

@@ -1,123 +1,57 @@
-//! Signals that come at the end of a call that is recorded, or break it off: the state there is exact, so that the handler's start can be recorded, too, and no slice has to end.
-//!
-//! What the kernel does there is little: it writes a frame, and sets registers. The frame is copied to the log as the kernel has written it.
+//! What the kernel does where a handler begins: it writes a frame, and sets registers. The frame is copied to the log as the kernel has written it.
 //!
 //! Entering handlers, wherever the signal came: [`enter_handler`].
 
 use std::ops::Range;
 
-use bubble::end::SharedContents;
-use machine::{Gpr, LaidOut, Memory, Registers, SignalOrigin};
-use syscall_replay::{CallExit, Delivered, Unrecorded, is_restart};
+use machine::{LaidOut, Memory, Registers, SignalOrigin};
+use syscall_replay::Delivered;
 use tracee::{Stop, Stopped};
 
-use super::process::Process;
-use super::thread::Thread;
-use crate::app::is_synchronous;
-use crate::base::{Failure, Moment};
-use crate::report::Boundary;
-use crate::sliced::boundaries::{Cut, Next, Then, behind_call, call_end, entry_registers};
-use crate::sliced::slices::{LastCall, Recording};
+use crate::base::Failure;
+use crate::sliced::master::process::Process;
+use crate::sliced::master::thread::Thread;
+use crate::sliced::slices::Recording;
 
 /// No frame is as large as that.
-const MOST_BYTES: u64 = 64 << 10;
+pub(super) const MOST_BYTES: u64 = 64 << 10;
 
-/// Whether the signal at hand can be recorded, being one that has a handler: the master stands behind its last recorded call, and may have further records.
-///
-/// # Errors
-/// If the master was killed.
-pub(super) fn is_behind_recorded_call(
-    thread: &Thread,
-    slice: &Recording,
-    stopped: &Stopped,
-    info: &libc::siginfo_t,
-) -> Result<bool, Failure> {
-    let may_go_on = !slice.is_due() && slice.left() > 0;
-    let comes_from_outside = !is_synchronous(info.si_signo, info.si_code);
-    Ok(may_go_on && comes_from_outside && !thread.is_to_call_again() && slice.is_behind_call(stopped)?)
+/// The process is at a handler's first instruction.
+pub(super) struct Entered {
+    pub(super) stopped: Stopped,
+    /// The log says how it has come there.
+    pub(super) is_recorded: bool,
 }
 
-/// Records the call that the signal at hand has broken off, if that is possible and the signal has a handler: it has failed then. The master stands behind it
-/// as behind any other.
-///
-/// # Errors
-/// If the master was killed.
-pub(super) fn records_broken_off_call(
-    process: &mut Process,
-    thread: &mut Thread,
-    slice: &mut Recording,
-    stopped: &Stopped,
-    info: &libc::siginfo_t,
-) -> Result<bool, Failure> {
-    /// The call, and its handler's start.
-    const RECORDS: u32 = 2;
-    let known = thread.known_broken_off(stopped.registers()?.get(Gpr::Rax));
-    let may_go_on = !slice.is_due() && slice.left() >= RECORDS && !is_synchronous(info.si_signo, info.si_code);
-    let Some(number) = known.filter(|_| may_go_on) else { return Ok(false) };
-    // What fails fills no buffer.
-    let call = LastCall { number, room: 0 };
-    slice.has_company(process.memory.has_other_writers());
-    let files = process.memory.files();
-    let recorded = slice.log_call(call, |log| {
-        let none = CallExit::Boundary(Unrecorded::Class);
-        thread.recorder.broken_off(stopped, log, files).unwrap_or(none)
-    });
-    if recorded != CallExit::Recorded {
-        return Ok(false);
-    }
-    thread.gives_call_up();
-    Ok(true)
-}
-
-/// Delivers that signal and records it. Where that turns out to be impossible, the slice ends at the call.
-///
-/// # Errors
-/// If the master was killed, or doesn't come to a handler.
-pub(super) fn deliver_behind_call(
+/// Delivers the signal at hand and records it. Where more come at once they are delivered, too, but that isn't recorded; `info` is then the last one's.
+pub(super) fn enter_and_record(
     process: &mut Process,
     thread: &mut Thread,
     slice: &mut Recording,
     stopped: Stopped,
-    info: &libc::siginfo_t,
-) -> Result<Next, Failure> {
-    let (signal, mut info, begun) = (info.si_signo, *info, Moment::now());
-    let before = stopped.registers()?;
-    let call = slice.take_call().unwrap_or(LastCall { number: 0, room: 0 });
-    let (mut stopped, stop) = stopped.enter_handler(signal)?;
+    info: &mut libc::siginfo_t,
+) -> Result<Entered, Failure> {
+    let (mut stopped, stop) = stopped.enter_handler(info.si_signo)?;
     let status = thread.throttle.status();
-    let (stopped, is_recorded) = match stop {
+    match stop {
         Stop::HandlerEntered => {
-            status.handler_runs(signal);
-            let is_recorded = record(&stopped, slice, SignalOrigin::of(&info))?;
-            (stopped, is_recorded)
+            status.handler_runs(info.si_signo);
+            let is_recorded = record(&stopped, slice, SignalOrigin::of(info))?;
+            Ok(Entered { stopped, is_recorded })
         }
         // Another comes at once.
         Stop::Signal(next) => {
             status.forget_dispositions();
-            info = next;
-            process.arrives(&mut stopped, &mut info)?;
-            (enter_next(process, stopped, info.si_signo, &mut info)?, false)
+            *info = next;
+            process.arrives(&mut stopped, info)?;
+            Ok(Entered { stopped: enter_next(process, stopped, info.si_signo, info)?, is_recorded: false })
         }
         Stop::Interrupted => {
             status.forget_dispositions();
-            (enter_next(process, stopped, 0, &mut info)?, false)
+            Ok(Entered { stopped: enter_next(process, stopped, 0, info)?, is_recorded: false })
         }
-        _ => return Err(not_entered()),
-    };
-    if is_recorded {
-        thread.throttle.after_delivery(begun.elapsed());
-        return Ok(Next::Resume(stopped, 0));
+        _ => Err(not_entered()),
     }
-    slice.take_back();
-    let entry = entry_registers(&before, call.number);
-    // To the app a call that a handler comes into has failed, whether it is made again or not.
-    let result = before.get(Gpr::Rax);
-    let result = if is_restart(result) { -i64::from(libc::EINTR) as u64 } else { result };
-    let behind = behind_call(&entry, result, call.room).with_signal(&info);
-    let mut end = call_end(&entry, SharedContents::default());
-    end.frame = frame_elsewhere(&stopped, end.registers.rsp())?;
-    thread.throttle.expect();
-    Ok(Next::Cut(stopped, Cut { kind: Boundary::Signal, end: Some(end), then: Then::Fork, behind }))
 }
 
 fn enter_next(
