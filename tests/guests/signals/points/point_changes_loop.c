@@ -1,5 +1,5 @@
 // Handlers change what the loop reads at each round, where it is and how it goes on.
-// rounds: 0 10000000
+// rounds: 0 4000000
 // totals: vary
 #include "points.h"
 

@@ -1,7 +1,7 @@
 // Signals come in a loop that counts in memory only, where no register points: at each round all registers and the stack are the same. What the handler computes depends on
 // the counter, and leaves no trace.
 // build fast: -O1
-// rounds: 0 10000000
+// rounds: 0 4000000
 // totals: vary
 #include "points.h"
 

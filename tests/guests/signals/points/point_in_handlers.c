@@ -1,5 +1,5 @@
 // Signals come in the midst of handlers of other signals, and of their own.
-// rounds: 0 10000000
+// rounds: 0 4000000
 // totals: vary
 #include "points.h"
 

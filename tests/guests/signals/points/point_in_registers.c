@@ -1,6 +1,6 @@
 // Signals come in a loop whose whole state is in registers, a thousand and ten thousand times a second.
 // build fast: -O2
-// rounds: 0 20000000
+// rounds: 0 8000000
 // totals: vary
 #include "points.h"
 

@@ -1,6 +1,6 @@
 // Signals come in a loop whose state is in vector registers only, and handlers use these, too.
 // build fast: -O2 -mavx2
-// rounds: 0 20000000
+// rounds: 0 8000000
 // needs: avx2
 // totals: vary
 #include "points.h"

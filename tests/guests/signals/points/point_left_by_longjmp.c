@@ -1,5 +1,5 @@
 // Handlers of signals that come in the midst of the code are left by siglongjmp; the loop begins where it was told to.
-// rounds: 0 20000000
+// rounds: 0 8000000
 // totals: vary
 #include "points.h"
 #include <setjmp.h>
@@ -17,8 +17,9 @@ static void jumps(int signal)
 int main(int argc, char **argv)
 {
     handles(SIGALRM, 0, jumps);
-    every(5 * OFTEN);
-    sigsetjmp(out, 1);
+    // No signal comes before it is known where to go.
+    if (sigsetjmp(out, 1) == 0)
+        every(5 * OFTEN);
     uint64_t checked = 0;
     while (done < rounds(argc, argv)) {
         checked = mix(checked, done);

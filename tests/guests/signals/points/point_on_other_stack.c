@@ -1,5 +1,5 @@
 // Handlers run on a stack of their own, among the program's data, and signals come there, too.
-// rounds: 0 20000000
+// rounds: 0 8000000
 // totals: vary
 #include "points.h"
 
