@@ -8,10 +8,11 @@
 //! ```
 //!
 //! `layout` draws the tables; `tables` reads them, `locked` adds to them, `shared_tables` keeps what slices have in common of indirect branches.
-//! A `space` is a stretch of code with its tables. The `cache` is both.
+//! `given_back` empties memory. A `space` is a stretch of code with its tables. The `cache` is both.
 
 #[expect(clippy::module_inception, reason = "the file of the type Cache")]
 mod cache;
+mod given_back;
 mod layout;
 mod locate;
 mod locked;
@@ -21,6 +22,7 @@ mod space;
 mod tables;
 
 pub(crate) use cache::{Cache, Found};
+pub(crate) use given_back::give_back;
 pub(crate) use locate::{Locator, Records};
 pub(crate) use locked::Locked;
 pub(crate) use region_set::RegionSet;

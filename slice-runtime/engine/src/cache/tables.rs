@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use machine::AppPc;
 use translator::abi::{CountedBlock, TraceExit, TraceId};
 
+use super::given_back::give_back;
 use super::layout::{Header, INDEX_ENTRIES, Layout, OfOneRun, TraceRecord, filter_of, slots_of};
 
 /// A table, wherever it lies.
@@ -181,8 +182,8 @@ impl Tables {
     pub fn clear(&self) {
         // SAFETY: the layout is mapped, private and anonymous (the caller's own table), and no reference into it is held
         // across this call.
-        let r = unsafe { libc::madvise(self.layout.cast(), size_of::<Layout>(), libc::MADV_DONTNEED) };
-        assert_eq!(r, 0, "cannot empty the translation tables: {}", std::io::Error::last_os_error());
+        let is_empty = unsafe { give_back(self.layout.cast(), size_of::<Layout>()) };
+        assert!(is_empty, "cannot empty the translation tables: {}", std::io::Error::last_os_error());
     }
 }
 

@@ -34,6 +34,7 @@ use bubble::map::{Region, TARGET_WINDOWS, TARGETS};
 use machine::{AppPc, CachePc, PAGE};
 
 use super::grain::Grain;
+use crate::cache::give_back;
 use crate::gateway;
 
 /// The bits of a target that choose its window, at first.
@@ -156,12 +157,9 @@ fn map(piece: Region, protection: i32) -> bool {
 
 /// Gives the pages of a piece that was mapped back: they hold zeroes from now on.
 fn empty(piece: Region) -> bool {
-    /// `MADV_DONTNEED` for memory that the app has locked, as `mlockall` does with all that there is (Linux 5.18).
-    const DONTNEED_LOCKED: i32 = 24;
     // SAFETY: the piece is only used by its words, which may be zero at any time, and no translated code runs.
-    let is_given_back =
-        |advice| unsafe { libc::madvise(piece.start as *mut libc::c_void, piece.size as usize, advice) == 0 };
-    is_given_back(libc::MADV_DONTNEED) || is_given_back(DONTNEED_LOCKED) || map(piece, READ_WRITE)
+    let is_given_back = unsafe { give_back(piece.start as *mut libc::c_void, piece.size as usize) };
+    is_given_back || map(piece, READ_WRITE)
 }
 
 /// Whether the app may have as much private memory as it likes. If not ours would count, too.

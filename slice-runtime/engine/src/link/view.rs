@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use machine::{CachePc, proc};
 use translator::abi::{IndirectTables, ThreadState};
 
-use crate::cache::{Cache, RegionSet, SHARED_IBL_AT};
+use crate::cache::{Cache, RegionSet, SHARED_IBL_AT, give_back};
 use crate::interface::Settings;
 
 /// Views that a process makes at most: each costs some system calls and page faults.
@@ -100,8 +100,8 @@ impl View {
         }
         let place = ThreadState::INDIRECT_ADDRESS as *mut libc::c_void;
         // SAFETY: a private view of a file: its pages become the file's again.
-        let r = unsafe { libc::madvise(place, size_of::<IndirectTables>(), libc::MADV_DONTNEED) };
-        assert_eq!(r, 0, "cannot clear the table of indirect branches: {}", std::io::Error::last_os_error());
+        let is_cleared = unsafe { give_back(place, size_of::<IndirectTables>()) };
+        assert!(is_cleared, "cannot clear the table of indirect branches: {}", std::io::Error::last_os_error());
         true
     }
 }
