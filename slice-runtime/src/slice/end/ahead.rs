@@ -20,12 +20,9 @@ use machine::pagemap::Pagemap;
 use machine::{Here, Memory, PAGE};
 
 use super::interruption;
+use super::recurrence::watched_for;
 use crate::ports::{cpu_time, exit_now, stream};
 
-/// The part of the slice's own CPU time since the last point that a copy looks ahead, and bounds of that time: as at a slice's end.
-const PART: u32 = 32;
-const SHORTEST: Duration = Duration::from_micros(200);
-const LONGEST: Duration = Duration::from_millis(20);
 /// So many copies look at the same time.
 const TOGETHER: usize = 4;
 /// For how long a new process is waited for where there may be no more, and in which steps.
@@ -53,7 +50,7 @@ impl Lookers {
     /// Has a copy look ahead from `pc`. It returns in the copy too, with what it is.
     pub fn look(&mut self, pc: u64) -> Option<Ahead> {
         let cpu = cpu_time();
-        let time = (cpu.saturating_sub(self.cpu) / PART).clamp(SHORTEST, LONGEST);
+        let time = watched_for(cpu.saturating_sub(self.cpu));
         self.cpu = cpu;
         while self.pids.len() >= TOGETHER {
             self.wait_for_first();

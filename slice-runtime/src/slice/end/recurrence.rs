@@ -26,6 +26,11 @@ const PART: u32 = 32;
 const SHORTEST: Duration = Duration::from_micros(200);
 const LONGEST: Duration = Duration::from_millis(20);
 
+/// For how long it is watched whether a state recurs that the app has come to in that time.
+pub fn watched_for(time: Duration) -> Duration {
+    (time / PART).clamp(SHORTEST, LONGEST)
+}
+
 /// The app is being watched.
 pub struct Watch {
     has_looked: bool,
@@ -35,7 +40,7 @@ pub struct Watch {
 impl Watch {
     /// Starts the time: the engine is interrupted when it is over. `None` if there is no timer to be had.
     pub fn start() -> Option<Self> {
-        interruption::after((cpu_time() / PART).clamp(SHORTEST, LONGEST)).ok()?;
+        interruption::after(watched_for(cpu_time())).ok()?;
         Some(Self { has_looked: false, ahead: None })
     }
 

@@ -1,6 +1,6 @@
 //! Signals can come faster than slices can start. Then the app would only ever enter handlers.
 //!
-//! Each handled signal ends a slice and stops the master for some hundred microseconds. With a timer of 100 us the next signal is there before
+//! A handled signal that ends a slice stops the master for some hundred microseconds, and one that is recorded for a part of that. With a timer of 100 us the next signal is there before
 //! the master has executed an instruction. So after such a boundary the master first runs for as long as the boundary took, half a millisecond at
 //! least (a quarter of the time, and 30 us, where the signal came behind a call; a quarter of a millisecond, where it needed no boundary either). During that time its signals are blocked; the kernel keeps them.
 //!
