@@ -20,7 +20,6 @@ use machine::pagemap::Pagemap;
 use machine::{Here, Memory, PAGE};
 
 use super::interruption;
-use super::recurrence::watched_for;
 use crate::ports::{cpu_time, exit_now, stream};
 
 /// So many copies look at the same time.
@@ -50,7 +49,7 @@ impl Lookers {
     /// Has a copy look ahead from `pc`. It returns in the copy too, with what it is.
     pub fn look(&mut self, pc: u64) -> Option<Ahead> {
         let cpu = cpu_time();
-        let time = watched_for(cpu.saturating_sub(self.cpu));
+        let time = interruption::watched_for(cpu.saturating_sub(self.cpu));
         self.cpu = cpu;
         while self.pids.len() >= TOGETHER {
             self.wait_for_first();

@@ -3,6 +3,17 @@
 use std::io;
 use std::time::Duration;
 
+/// The part of the slice's own CPU time for which it is watched.
+const PART: u32 = 32;
+/// Bounds of that time.
+const SHORTEST: Duration = Duration::from_micros(200);
+const LONGEST: Duration = Duration::from_millis(20);
+
+/// For how long it is watched whether a state recurs that the app has come to in that time.
+pub fn watched_for(time: Duration) -> Duration {
+    (time / PART).clamp(SHORTEST, LONGEST)
+}
+
 /// Interrupts the engine when this process has used so much more CPU time. An earlier setting is forgotten.
 ///
 /// # Errors

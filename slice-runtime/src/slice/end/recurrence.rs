@@ -14,22 +14,9 @@
 //! recurs only after longer than that isn't noticed: the app would have to compute for so long and leave no
 //! trace of it.
 
-use std::time::Duration;
-
 use super::ahead::Ahead;
 use super::interruption;
 use crate::ports::cpu_time;
-
-/// The part of the slice's own CPU time for which it is watched.
-const PART: u32 = 32;
-/// Bounds of that time.
-const SHORTEST: Duration = Duration::from_micros(200);
-const LONGEST: Duration = Duration::from_millis(20);
-
-/// For how long it is watched whether a state recurs that the app has come to in that time.
-pub fn watched_for(time: Duration) -> Duration {
-    (time / PART).clamp(SHORTEST, LONGEST)
-}
 
 /// The app is being watched.
 pub struct Watch {
@@ -40,7 +27,7 @@ pub struct Watch {
 impl Watch {
     /// Starts the time: the engine is interrupted when it is over. `None` if there is no timer to be had.
     pub fn start() -> Option<Self> {
-        interruption::after(watched_for(cpu_time())).ok()?;
+        interruption::after(interruption::watched_for(cpu_time())).ok()?;
         Some(Self { has_looked: false, ahead: None })
     }
 
