@@ -141,6 +141,10 @@ pub const CALLED: Region = Region::new(CACHE_OWN.end() - 2 * MIB, 2 * MIB);
 /// The rest: translated code.
 pub const TRANSLATED_OWN: Region = Region::new(CACHE_OWN.start, CALLED.start - CACHE_OWN.start);
 
+/// The window of the first thread, which all code names by its addresses.
+pub const WINDOW_0: Region = Region::new(THREADS.start, CACHE_SHARED.start - THREADS.start);
+const _: () = assert!(WINDOW_0.size == WINDOW);
+
 /// Whether `mmap` with these arguments, at that very place, leaves the bubble as it is: inaccessible memory of nobody's, where there is nothing else.
 pub const fn stays_reserved([start, len, protection, flags, ..]: [u64; 6]) -> bool {
     const NOBODYS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

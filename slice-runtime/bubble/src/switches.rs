@@ -67,11 +67,13 @@ pub enum Optimisation {
     SelfCheck,
     /// Slices go on from a snapshot of an image that has started. Instead: each starts it anew.
     Snapshot,
+    /// What is a thread's own is named by its address. Instead: through GS.
+    Rip,
 }
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 28] = [
+    pub const ALL: [Optimisation; 29] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -100,6 +102,7 @@ impl Optimisation {
         Optimisation::FastPath,
         Optimisation::SelfCheck,
         Optimisation::Snapshot,
+        Optimisation::Rip,
     ];
 
     /// Its name on the command line.
@@ -133,6 +136,7 @@ impl Optimisation {
             Optimisation::FastPath => "fast-path",
             Optimisation::SelfCheck => "self-check",
             Optimisation::Snapshot => "snapshot",
+            Optimisation::Rip => "rip",
         }
     }
 }

@@ -131,6 +131,55 @@ fn rip_relative_forms_reach_their_address() {
     check(&|c| c.prefetch_mem(address), "prefetcht0");
 }
 
+/// Where what each thread has its own of lies, as the first one has it.
+const OWN: std::ops::Range<u64> = 0x5555_0000_0000..0x5555_1000_0000;
+
+#[test]
+fn what_each_thread_has_its_own_of_is_named_through_gs() {
+    let address = OWN.start + 0x800_0040;
+    let check = |write: &dyn Fn(&mut Code, u64), expected: &str| {
+        let through_gs = |c: &mut Code| {
+            c.through_gs = OWN;
+            write(c, address);
+        };
+        assert_eq!(text(through_gs), expected.replace('@', "%gs:0x8000040"));
+        let by_rip = text(|c| write(c, address));
+        assert_eq!(by_rip, expected.replace('@', &format!("{address:#x}")));
+        let others = |c: &mut Code| {
+            c.through_gs = OWN;
+            write(c, OWN.end);
+        };
+        assert!(!text(others).contains("%gs"), "{expected}");
+    };
+    for r in Gpr::ALL {
+        let name = r.name();
+        check(&|c, at| c.load_mem(r, at), &format!("mov @,%{name}"));
+        check(&|c, at| c.store_mem(at, r), &format!("mov %{name},@"));
+        check(&|c, at| c.add_mem(at, r), &format!("add %{name},@"));
+        check(&|c, at| c.cmp_mem(r, at), &format!("cmp @,%{name}"));
+        check(&|c, at| c.or_mem(r, at), &format!("or @,%{name}"));
+    }
+    check(&|c, at| c.add_mem_imm(at, 1), "addq $1,@");
+    check(&|c, at| c.add_mem_imm(at, 1000), "addq $0x3E8,@");
+    check(&|c, at| c.sub_mem_imm(at, 1000), "subq $0x3E8,@");
+    check(&|c, at| c.cmp_mem_imm(at, -1), "cmpq $-1,@");
+    check(&|c, at| c.test_mem32(at, 0x1000), "testl $0x1000,@");
+    check(&|c, at| c.store_mem32_imm(at, 7), "movl $7,@");
+    check(&|c, at| c.pop_mem(at), "popq @");
+    check(&|c, at| c.jmp_mem(at), "jmpq *@");
+    check(&|c, at| c.prefetch_mem(at), "prefetcht0 @");
+    check(&|c, at| c.store_mxcsr(at), "stmxcsr @");
+    check(&|c, at| c.load_mxcsr(at), "ldmxcsr @");
+    for n in 0..32 {
+        check(&|c, at| c.store_zmm(at, n), &format!("vmovdqu64 %zmm{n},@"));
+        if n < 16 {
+            check(&|c, at| c.store_ymm(at, n), &format!("vmovdqu %ymm{n},@"));
+            check(&|c, at| c.store_vector(at, n), &format!("movups %xmm{n},@"));
+            check(&|c, at| c.load_vector(n, at), &format!("movups @,%xmm{n}"));
+        }
+    }
+}
+
 #[test]
 fn jumps_reach_their_targets() {
     let target = CachePc(BASE + 0x1234);

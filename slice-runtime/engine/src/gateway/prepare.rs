@@ -15,10 +15,12 @@ use std::mem::offset_of;
 use std::sync::{Mutex, PoisonError};
 
 use bubble::map::{CALLED, THREADS};
+use bubble::switches::Off;
 use isa::Code;
 use isa::routine::{Own, Plan, Touched, Way};
 use machine::{CachePc, Gpr, Registers};
 use translator::abi::ThreadState;
+use translator::emit::code_at;
 
 use super::copy::copy;
 use super::extended::REGISTERS;
@@ -31,9 +33,11 @@ struct Made {
     used: u64,
     /// Of copies, where instructions of routines lie in them, by ascending address.
     places: Vec<(u64, u64)>,
+    /// How words of the thread state are named.
+    off: Off,
 }
 
-static MADE: Mutex<Made> = Mutex::new(Made { used: 0, places: Vec::new() });
+static MADE: Mutex<Made> = Mutex::new(Made { used: 0, places: Vec::new(), off: Off(0) });
 
 unsafe extern "C" {
     fn superpin_all_aside();
@@ -44,7 +48,7 @@ pub fn prepare(routine: u64) -> Option<u64> {
     // SAFETY: the routine is a function of the image, which is this program.
     let plan = Plan::new(unsafe { Own::new() });
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut code = Code::new(CachePc(CALLED.start + made.used));
+    let mut code = code_at(CachePc(CALLED.start + made.used), made.off);
     let (target, touched, copied) = match plan.way(routine) {
         Way::Itself(touched) => (routine, touched, None),
         Way::Copy => {
@@ -67,9 +71,9 @@ pub fn prepare(routine: u64) -> Option<u64> {
     Some(entry)
 }
 
-/// There are none: what they were made in is new.
-pub fn begin() {
-    *MADE.lock().unwrap_or_else(PoisonError::into_inner) = Made { used: 0, places: Vec::new() };
+/// There are none: what they were made in is new. Those that will be made name words of the thread state as these switches say.
+pub fn begin(off: Off) {
+    *MADE.lock().unwrap_or_else(PoisonError::into_inner) = Made { used: 0, places: Vec::new(), off };
     routines::forget_called();
 }
 

@@ -199,6 +199,7 @@ pub unsafe fn adopt(thread: *mut ThreadState, xcr0: u64) {
         std::arch::asm!("rdfsbase {}", out(reg) fs, options(nomem, nostack));
         std::arch::asm!("wrgsbase {}", in(reg) thread, options(nostack));
         (*thread).runtime_fs = fs;
+        (*thread).window = thread as u64;
         (*thread).leave = superpin_leave as *const () as u64;
         (*thread).syscall = (*thread).leave;
         (*thread).reading = (*thread).leave;

@@ -48,7 +48,7 @@ impl Runner {
         let thread = ThreadState::main();
         // SAFETY: THREADS is mapped and ours.
         unsafe { gateway::adopt(thread, settings.xcr0) };
-        gateway::begin();
+        gateway::begin(settings.off);
         gateway::forget();
         let space = |id, tables, executed, written| {
             // SAFETY: the caller promised the mappings.

@@ -15,7 +15,7 @@ impl Engine {
         let tables = self.cache.own().tables;
         let locked = tables.lock();
         let site = self.cache.site(SpaceId::Own, &locked, None);
-        let stub = emit::invalid(pc, found.0, found.1, site);
+        let stub = emit::invalid(pc, found.0, found.1, site, self.settings.off);
         let kept = self.cache.keep(&site, &locked, (pc, &[]), &stub, false);
         drop(locked);
         match kept {

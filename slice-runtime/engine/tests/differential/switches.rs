@@ -77,6 +77,7 @@ fn trials(optimisation: Optimisation) -> &'static [Trial] {
         O::Stubs => &[(&[], "counters"), (&[], "words")],
         O::Call | O::Aside => &[(&[], "calls"), (&[], "around")],
         O::Partly => &[(&[], "calls")],
+        O::Rip => &[(&[], "calls"), (&[], "tested"), (&[], "around"), (&[], "steps"), (&[], "words and blocks")],
         O::CleanCall => &[(&[], "tested"), (&[], "words")],
         // See `whole.rs`.
         O::VectorWords => &[],

@@ -315,7 +315,7 @@ fn operand_size(iced: &Iced, operand: u32) -> usize {
     }
 }
 
-fn set_memory(iced: &mut Iced, base: Register, index: Register, displacement: u64, displacement_size: u32) {
+pub(super) fn set_memory(iced: &mut Iced, base: Register, index: Register, displacement: u64, displacement_size: u32) {
     iced.set_memory_base(base);
     iced.set_memory_index(index);
     iced.set_memory_index_scale(1);

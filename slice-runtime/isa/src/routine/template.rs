@@ -1,9 +1,12 @@
 //! A routine whose registers are still open, and its machine code once they are chosen.
 
+use std::ops::Range;
+
 use iced_x86::{Code as Opcode, Encoder, Instruction as Iced, OpAccess, OpKind, Register};
 use machine::{CachePc, Gpr};
 
 use super::branch;
+use super::fold::set_memory;
 use super::state::{ARGUMENT_REGISTERS, ARGUMENTS, for_each_register};
 use crate::decode::gpr;
 use crate::facts::{rflags, with_iced_info};
@@ -118,6 +121,11 @@ impl Inlined {
         self.arguments & (1 << index) != 0
     }
 
+    /// Whether it makes an address in this range in a register: one that isn't the same wherever it is executed can't be folded in.
+    pub fn makes_address_in(&self, range: &Range<u64>) -> bool {
+        self.templates.iter().any(|t| t.op_kind(1) == OpKind::Immediate64 && range.contains(&t.immediate64()))
+    }
+
     /// How many instructions it has, copies of arguments not counted.
     pub fn instructions(&self) -> usize {
         self.templates.len()
@@ -174,7 +182,8 @@ impl Inlined {
                 ));
                 continue;
             }
-            let chosen = self.with_registers(template, scratch, arguments)?;
+            let mut chosen = self.with_registers(template, scratch, arguments)?;
+            name_through_gs(&mut chosen, code)?;
             let start = code.bytes.len();
             encoder.set_buffer(std::mem::take(&mut code.bytes));
             let encoded = encoder.encode(&chosen, code.base.0 + start as u64);
@@ -217,6 +226,20 @@ impl Inlined {
         let base = near.map_or(0, Iced::ip_rel_memory_address);
         self.emit(&mut Code::new(CachePc(base)), &SCRATCH, &[Some(Gpr::Rbx); ARGUMENTS])
     }
+}
+
+/// Has an instruction name its operand through GS where the code around it does. `None`: it needs an address itself that GS is for.
+fn name_through_gs(chosen: &mut Iced, code: &Code) -> Option<()> {
+    if chosen.op_kind(1) == OpKind::Immediate64 && code.gs_offset(chosen.immediate64()).is_some() {
+        return None;
+    }
+    if chosen.is_ip_rel_memory_operand()
+        && let Some(offset) = code.gs_offset(chosen.ip_rel_memory_address())
+    {
+        chosen.set_segment_prefix(Register::GS);
+        set_memory(chosen, Register::None, Register::None, offset.into(), 4);
+    }
+    Some(())
 }
 
 /// Has the branches to a template go to here. `None`: one doesn't reach.

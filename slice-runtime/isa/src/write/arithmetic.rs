@@ -15,7 +15,7 @@ impl Code {
 
     /// `add [address], src`, RIP-relative. Changes flags.
     pub fn add_mem(&mut self, address: u64, src: Gpr) {
-        self.with_rip(true, &[0x01], src as u8, address, 0);
+        self.with_memory(true, &[0x01], src as u8, address, 0);
     }
 
     /// `sub qword [address], value`, RIP-relative. Changes flags.
@@ -30,7 +30,7 @@ impl Code {
 
     /// `test dword [address], mask`, RIP-relative. Changes flags.
     pub fn test_mem32(&mut self, address: u64, mask: u32) {
-        self.with_rip(false, &[0xf7], 0, address, 4);
+        self.with_memory(false, &[0xf7], 0, address, 4);
         self.put(&mask.to_le_bytes());
     }
 
@@ -42,10 +42,10 @@ impl Code {
 
     fn group1_mem(&mut self, operation: u8, address: u64, value: i32) {
         if let Ok(short) = i8::try_from(value) {
-            self.with_rip(true, &[0x83], operation, address, 1);
+            self.with_memory(true, &[0x83], operation, address, 1);
             self.put(&[short as u8]);
         } else {
-            self.with_rip(true, &[0x81], operation, address, 4);
+            self.with_memory(true, &[0x81], operation, address, 4);
             self.put_i32(value);
         }
     }
@@ -72,7 +72,7 @@ impl Code {
 
     /// `cmp a, [address]`, RIP-relative. Changes flags.
     pub fn cmp_mem(&mut self, a: Gpr, address: u64) {
-        self.with_rip(true, &[0x3b], a as u8, address, 0);
+        self.with_memory(true, &[0x3b], a as u8, address, 0);
     }
 
     /// `dst` = a quadword of xmm0 to xmm15: two for each register, the lower one first. `pextrq` of the upper one is an instruction of SSE4.1.

@@ -3,6 +3,8 @@
 //! Code is written into ordinary memory and copied to its place when it is complete; everything position-dependent
 //! is computed for that place. Invariant: `bytes[i]` will lie at `base + i`.
 
+use std::ops::Range;
+
 use machine::CachePc;
 
 use crate::decode::MAX_LEN;
@@ -14,6 +16,8 @@ pub struct Code {
     pub bytes: Vec<u8>,
     /// Where its first byte will lie.
     pub base: CachePc,
+    /// Addresses that it names by their distance from the first of them, which GS holds. All others are named by their distance from the code.
+    pub through_gs: Range<u64>,
 }
 
 /// A forward jump whose target isn't known yet. Dropping it unbound leaves a jump to the next instruction.
@@ -29,7 +33,12 @@ pub struct Fixup {
 impl Code {
     /// An empty buffer for code that will lie at `base`.
     pub fn new(base: CachePc) -> Code {
-        Code { bytes: Vec::new(), base }
+        Code { base, ..Code::default() }
+    }
+
+    /// The distance from where GS points, if `address` is named by that.
+    pub fn gs_offset(&self, address: u64) -> Option<u32> {
+        self.through_gs.contains(&address).then(|| (address - self.through_gs.start) as u32)
     }
 
     /// Address of the next byte.

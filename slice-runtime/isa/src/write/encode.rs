@@ -84,17 +84,34 @@ impl Code {
         }
     }
 
-    /// `opcode` with a register (or opcode extension) and `[rip + x]` naming `address`; `after` bytes of
-    /// immediate follow.
-    pub(crate) fn with_rip(&mut self, wide: bool, opcode: &[u8], reg: u8, address: u64, after: usize) {
+    /// `opcode` with a register (or opcode extension) and an operand naming `address`, RIP-relative or [`Code::through_gs`]; `after` bytes of immediate follow.
+    pub(crate) fn with_memory(&mut self, wide: bool, opcode: &[u8], reg: u8, address: u64, after: usize) {
+        self.segment_of(address);
         let rex = u8::from(wide) << 3 | (reg >> 3) << 2;
         if rex != 0 {
             self.put(&[REX | rex]);
         }
         self.put(opcode);
-        self.put(&[(reg & 7) << 3 | 5]);
-        let displacement = self.displacement(address, 4 + after);
-        self.put_i32(displacement);
+        self.memory(reg & 7, address, after);
+    }
+
+    /// The prefix of an instruction whose operand names `address`, if it needs one for that. It stands before all others.
+    pub(crate) fn segment_of(&mut self, address: u64) {
+        if self.gs_offset(address).is_some() {
+            self.put(&[0x65]);
+        }
+    }
+
+    /// ModRM and what follows it, for an operand naming `address`.
+    pub(crate) fn memory(&mut self, reg: u8, address: u64, after: usize) {
+        match self.gs_offset(address) {
+            Some(offset) => self.address_bytes(reg, &gs_at(offset)),
+            None => {
+                self.put(&[reg << 3 | 5]);
+                let displacement = self.displacement(address, 4 + after);
+                self.put_i32(displacement);
+            }
+        }
     }
 
     /// `opcode` with two registers: `reg` field and `rm` field.

@@ -88,7 +88,7 @@ impl Code {
 
     /// `jmp [address]`, RIP-relative.
     pub fn jmp_mem(&mut self, address: u64) {
-        self.with_rip(false, &[0xff], 4, address, 0);
+        self.with_memory(false, &[0xff], 4, address, 0);
     }
 
     /// `jmp gs:[offset]`.
@@ -138,6 +138,6 @@ impl Code {
     /// Pushes the 64-bit literal that lies at `address`, RIP-relative. One store, so that the `ret` that
     /// reads it back is forwarded from it.
     pub fn push_rip_literal(&mut self, address: CachePc) {
-        self.with_rip(false, &[0xff], 6, address.0, 0);
+        self.with_memory(false, &[0xff], 6, address.0, 0);
     }
 }

@@ -8,20 +8,21 @@ use super::encode::{high, low};
 impl Code {
     /// `[address]` = the lower 128 bits of a vector register, RIP-relative.
     pub fn store_vector(&mut self, address: u64, vector: u8) {
-        self.with_rip(false, &[0x0f, 0x11], vector, address, 0);
+        self.with_memory(false, &[0x0f, 0x11], vector, address, 0);
     }
 
     /// The lower 128 bits of a vector register = `[address]`, RIP-relative. Those above them stay.
     pub fn load_vector(&mut self, vector: u8, address: u64) {
-        self.with_rip(false, &[0x0f, 0x10], vector, address, 0);
+        self.with_memory(false, &[0x0f, 0x10], vector, address, 0);
     }
 
     /// `[address]` = a register of 256 bits, `ymm0` to `ymm15`, RIP-relative: `vmovdqu`, an instruction of AVX.
     pub fn store_ymm(&mut self, address: u64, vector: u8) {
         debug_assert!(vector < 16);
         // Two-byte VEX prefix: the register's fourth bit inverted, no second source, 256 bits, F3.
-        self.put(&[0xc5, !vector >> 3 << 7 | 0x7e]);
-        self.with_rip(false, &[0x7f], vector & 7, address, 0);
+        self.segment_of(address);
+        self.put(&[0xc5, !vector >> 3 << 7 | 0x7e, 0x7f]);
+        self.memory(vector & 7, address, 0);
     }
 
     /// `[address]` = a register of 512 bits, `zmm0` to `zmm31`, RIP-relative: `vmovdqu64`, an instruction of AVX-512.
@@ -29,8 +30,9 @@ impl Code {
         debug_assert!(vector < 32);
         // EVEX prefix: the register's fourth and fifth bit inverted, map 0F; W, no second source, F3; 512 bits, no mask.
         let extended = !vector >> 3 << 7 | 0x60 | (!vector >> 4 & 1) << 4;
-        self.put(&[0x62, extended | 1, 0xfe, 0x48]);
-        self.with_rip(false, &[0x7f], vector & 7, address, 0);
+        self.segment_of(address);
+        self.put(&[0x62, extended | 1, 0xfe, 0x48, 0x7f]);
+        self.memory(vector & 7, address, 0);
     }
 
     /// `dst` = a mask register, `k0` to `k7`: `kmovq`, an instruction of AVX-512BW.
@@ -42,12 +44,12 @@ impl Code {
 
     /// `[address]` = MXCSR, RIP-relative.
     pub fn store_mxcsr(&mut self, address: u64) {
-        self.with_rip(false, &[0x0f, 0xae], 3, address, 0);
+        self.with_memory(false, &[0x0f, 0xae], 3, address, 0);
     }
 
     /// MXCSR = `[address]`, RIP-relative.
     pub fn load_mxcsr(&mut self, address: u64) {
-        self.with_rip(false, &[0x0f, 0xae], 2, address, 0);
+        self.with_memory(false, &[0x0f, 0xae], 2, address, 0);
     }
 
     /// FS base = `src`.
@@ -57,18 +59,18 @@ impl Code {
 
     /// `dst |= [address]`, RIP-relative.
     pub fn or_mem(&mut self, dst: Gpr, address: u64) {
-        self.with_rip(true, &[0x0b], dst as u8, address, 0);
+        self.with_memory(true, &[0x0b], dst as u8, address, 0);
     }
 
     /// `[address] = value`, RIP-relative, 32 bits. Flags stay.
     pub fn store_mem32_imm(&mut self, address: u64, value: u32) {
-        self.with_rip(false, &[0xc7], 0, address, 4);
+        self.with_memory(false, &[0xc7], 0, address, 4);
         self.put(&value.to_le_bytes());
     }
 
     /// Takes a word from the stack to `[address]`, RIP-relative.
     pub fn pop_mem(&mut self, address: u64) {
-        self.with_rip(false, &[0x8f], 0, address, 0);
+        self.with_memory(false, &[0x8f], 0, address, 0);
     }
 
     /// A jump to anywhere, without a register.

@@ -87,9 +87,10 @@ impl Code {
         self.with_address(false, &[LEA], dst as u8, &Address::at(base, displacement));
     }
 
-    /// `dst = address`, which is in reach of RIP.
+    /// `dst = address`, which is in reach of RIP, and not one that GS is for.
     pub fn lea_rip(&mut self, dst: Gpr, address: u64) {
-        self.with_rip(true, &[LEA], dst as u8, address, 0);
+        debug_assert!(self.gs_offset(address).is_none(), "no instruction computes an address from GS");
+        self.with_memory(true, &[LEA], dst as u8, address, 0);
     }
 
     /// `dst = [base + displacement]`.
@@ -125,7 +126,7 @@ impl Code {
 
     /// `dst = [address]`, RIP-relative.
     pub fn load_mem(&mut self, dst: Gpr, address: u64) {
-        self.with_rip(true, &[LOAD], dst as u8, address, 0);
+        self.with_memory(true, &[LOAD], dst as u8, address, 0);
     }
 
     /// `[base + displacement] = value`, sign-extended to 64 bits.
@@ -141,12 +142,12 @@ impl Code {
 
     /// Asks for the cache line at `address`, RIP-relative, in all caches.
     pub fn prefetch_mem(&mut self, address: u64) {
-        self.with_rip(false, &[0x0f, 0x18], 1, address, 0);
+        self.with_memory(false, &[0x0f, 0x18], 1, address, 0);
     }
 
     /// `[address] = src`, RIP-relative.
     pub fn store_mem(&mut self, address: u64, src: Gpr) {
-        self.with_rip(true, &[STORE], src as u8, address, 0);
+        self.with_memory(true, &[STORE], src as u8, address, 0);
     }
 
     /// `gs:[offset] = src`.

@@ -75,6 +75,44 @@ fn check(name: &str, routine: Routine, must_inline: bool, most_instructions: usi
     }
 }
 
+/// The same where each thread has its own data: translated for those of one page, executed for those of another.
+fn check_for_others(name: &str, routine: Routine) {
+    let (first, other) = (Page::new(), Page::new());
+    let sample = [1, 2, 3, 4, 5];
+    for is_known in [true, false] {
+        let mut known: [Option<u64>; 6] = std::array::from_fn(|i| i.checked_sub(1).map(|i| sample[i]));
+        known[0] = is_known.then_some(first.local() as u64);
+        let inlined = inlined(routine, &known).expect("it is with known arguments");
+        let places = [Some(Gpr::Rdi), None, None, None, None, None].map(|place| place.filter(|_| !is_known));
+        let mut code = Code { through_gs: first.data(), ..Code::new(CachePc(other.code() as u64)) };
+        let scratch = [Gpr::R10, Gpr::R11, Gpr::Rax, Gpr::Rsi, Gpr::Rdx, Gpr::Rcx];
+        let is_emitted = inlined.emit(&mut code, &scratch, &places);
+        assert_eq!(is_emitted, !inlined.makes_address_in(&first.data()), "{name}: {}", text(&code));
+        if !is_emitted {
+            assert!(is_known && code.bytes.is_empty(), "{name}: what is at run time known can be had in a register");
+            continue;
+        }
+        code.ret();
+        let start = Local { a: 77, b: 5, c: u32::MAX, d: 200, table: [9; 16] };
+        let mut expected = start.clone();
+        routine(&mut expected, 1, 2, 3, 4, 5);
+        // SAFETY: zeroed memory of this test, aligned and large enough.
+        unsafe { other.local().write(start) };
+        other.run_for(&code.bytes, [other.local() as u64, 0, 0, 0, 0, 0]);
+        // SAFETY: as above.
+        let (got, untouched) = unsafe { (&*other.local(), &*first.local()) };
+        assert_eq!((got, untouched), (&expected, &Local::default()), "{name}: {}", text(&code));
+    }
+}
+
+#[test]
+fn inlined_routines_find_what_is_each_threads_own() {
+    let all = [add, increment, two_counters, narrow, store, arithmetic, histogram, kinds, greatest, within, signed];
+    for (n, routine) in all.into_iter().enumerate() {
+        check_for_others(&format!("routine {n}"), routine);
+    }
+}
+
 #[test]
 fn inlined_routines_do_what_a_call_does() {
     check("add", add, true, 2);

@@ -6,6 +6,7 @@ use super::routines::Local;
 pub struct Page(*mut u8);
 
 pub const PAGE: usize = 8192;
+const ARCH_SET_GS: i32 = 0x1001;
 
 impl Page {
     pub fn new() -> Page {
@@ -24,6 +25,18 @@ impl Page {
     pub fn code(&self) -> *mut u8 {
         // SAFETY: inside the mapping.
         unsafe { self.0.add(4096) }
+    }
+
+    /// Where the data lie.
+    pub fn data(&self) -> std::ops::Range<u64> {
+        self.0 as u64..self.0 as u64 + 4096
+    }
+
+    /// The same as [`Page::run`], for code that names data through GS: it finds those of this page.
+    pub fn run_for(&self, code: &[u8], a: [u64; 6]) {
+        // SAFETY: nothing in this thread uses GS.
+        unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SET_GS, self.0) };
+        self.run(code, a);
     }
 
     /// Runs `code` as the body of a function with six arguments.

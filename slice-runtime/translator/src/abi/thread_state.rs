@@ -108,6 +108,8 @@ pub struct ThreadState {
     pub escaped: u64,
     /// Where the routine goes on then.
     pub escape_to: u64,
+    /// Where this state lies: the start of its thread's window.
+    pub window: u64,
 }
 
 impl ThreadState {
@@ -215,6 +217,8 @@ impl ThreadState {
     /// Address of `buffer`.
     pub const BUFFER_ADDRESS: u64 = map::THREADS.start + offset_of!(ThreadState, buffer) as u64;
 
+    /// GS offset of `window`.
+    pub const WINDOW_AT: u32 = offset_of!(ThreadState, window) as u32;
     /// GS offset of `exit`.
     pub const EXIT_AT: u32 = offset_of!(ThreadState, exit) as u32;
     /// GS offset of `leave`.

@@ -33,7 +33,7 @@ mod translate;
 pub use branches::{Otherwise, constant_pointer, ibl_stub, invalid, is_lookup, look_up};
 pub use emitter::{
     Check, Lookup, QuickCondition, Rules, ScratchBuffers, Shape, Site, ThroughPointer, Translation, Untranslatable,
-    emptied,
+    code_at, emptied,
 };
 pub use listing::{Listing, listing};
 pub use translate::translate;

@@ -1,5 +1,7 @@
 //! The machine code of analysis routines, with what is known of a call's arguments folded in.
 
+use bubble::map::WINDOW_0;
+use bubble::switches::{Off, Optimisation};
 use isa::Instruction;
 use isa::routine::{ARGUMENTS, Inlined, inline, inline_with_result};
 
@@ -9,23 +11,37 @@ use crate::trace::{AnalysisCall, Arg, Form, Point};
 /// Bytes of a routine that are looked at.
 const ROUTINE_BYTES: usize = 256;
 
-/// The call's routine with its constant arguments folded in, if it is small enough.
-pub fn routine_of(call: &AnalysisCall, instruction: &Instruction, block_len: usize) -> Option<Inlined> {
+/// The call's routine with its constant arguments folded in, if it is small enough. The address of the local state, which isn't constant without [`Optimisation::Rip`], is an argument
+/// at run time then if it is needed in a register.
+pub fn routine_of(call: &AnalysisCall, instruction: &Instruction, block_len: usize, off: Off) -> Option<Inlined> {
     if call.form != Form::Words || call.args.len() >= ARGUMENTS {
         // What it finds elsewhere than in registers isn't known.
         return None;
     }
     let known = known_arguments(call, instruction, block_len);
-    inline(routine_code(call.routine), call.routine as u64, &known)
+    read(known, off, |known| inline(routine_code(call.routine), call.routine as u64, known))
 }
 
 /// The same for a test, whose result is wanted.
-pub fn test_of(test: &AnalysisCall, instruction: &Instruction) -> Option<Inlined> {
+pub fn test_of(test: &AnalysisCall, instruction: &Instruction, off: Off) -> Option<Inlined> {
     if test.args.len() >= ARGUMENTS {
         return None;
     }
     let known = known_arguments(test, instruction, 1);
-    inline_with_result(routine_code(test.routine), test.routine as u64, &known)
+    read(known, off, |known| inline_with_result(routine_code(test.routine), test.routine as u64, known))
+}
+
+fn read(
+    mut known: [Option<u64>; ARGUMENTS],
+    off: Off,
+    inline: impl Fn(&[Option<u64>; ARGUMENTS]) -> Option<Inlined>,
+) -> Option<Inlined> {
+    let routine = inline(&known)?;
+    if off.leaves(Optimisation::Rip) || !routine.makes_address_in(&(WINDOW_0.start..WINDOW_0.end())) {
+        return Some(routine);
+    }
+    known[0] = None;
+    inline(&known)
 }
 
 fn known_arguments(call: &AnalysisCall, instruction: &Instruction, block_len: usize) -> [Option<u64>; ARGUMENTS] {

@@ -170,7 +170,7 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
         };
         let entry = rng.once_in(2).then_some(CachePc(CACHE_OWN.start + rng.below(CACHE_OWN.size)));
         hash.translation(&ibl_stub(pc, entry, otherwise, site, list.off, doors));
-        hash.translation(&invalid(pc, site.space, TraceId(rng.below(1 << 20) as u32), site));
+        hash.translation(&invalid(pc, site.space, TraceId(rng.below(1 << 20) as u32), site, list.off));
     }
     len as u64
 }

@@ -7,7 +7,7 @@ use crate::abi::{
     Doors, ExitKind, HOME_R9, HOME_R10, IN_R9, Level, MapEntry, NOT_BORROWED, PcSource, R11, SpaceId, ThreadState,
     TraceExit, TraceId, as_bytes, borrowed, dropped_bits, exit_id, in_home_slots,
 };
-use crate::emit::emitter::{Field, Fields, Site, Translation};
+use crate::emit::emitter::{Field, Fields, Site, Translation, code_at};
 
 /// Where the home slots of r10 and r9 are.
 pub(super) const R10_AT: Field = Field::Spill(HOME_R10);
@@ -47,7 +47,7 @@ pub fn ibl_stub(
     off: Off,
     doors: Doors,
 ) -> Translation {
-    let mut ibl_stub = IblStub { code: isa::Code::new(site.pc), map: Vec::new(), off, doors };
+    let mut ibl_stub = IblStub { code: code_at(site.pc, off), map: Vec::new(), off, doors };
     ibl_stub.compare(target, entry, otherwise);
     ibl_stub.finish(site)
 }
@@ -137,8 +137,8 @@ impl IblStub {
 }
 
 /// A stub that the entry of trace `id`, no longer valid, jumps to: the dispatcher goes on at `pc`.
-pub fn invalid(pc: AppPc, space: SpaceId, id: TraceId, site: Site) -> Translation {
-    let mut code = isa::Code::new(site.pc);
+pub fn invalid(pc: AppPc, space: SpaceId, id: TraceId, site: Site, off: Off) -> Translation {
+    let mut code = code_at(site.pc, off);
     code.load_field(Gpr::R10, R10_AT);
     code.load_field(Gpr::R9, R9_AT);
     code.store_gs_imm32(ThreadState::EXIT_AT, exit_id(site.space, site.first_exit));

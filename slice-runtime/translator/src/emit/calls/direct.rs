@@ -192,7 +192,7 @@ impl Emitter<'_> {
         if call.form == Form::List {
             return self.put_list(call, values, saved);
         }
-        self.out.code.mov_imm(ARGUMENTS[0], call.local);
+        self.out.code.own_address(ARGUMENTS[0], call.local);
         for n in 0..call.args.len().min(IN_REGISTERS) {
             self.put_argument(ARGUMENTS[n + 1], call.args[n], n, values[n], saved);
         }
@@ -208,8 +208,8 @@ impl Emitter<'_> {
                 self.out.code.store_field(Field::CalledArg(n), Gpr::Rax);
             }
         }
-        self.out.code.mov_imm(ARGUMENTS[0], call.local);
-        self.out.code.mov_imm(ARGUMENTS[1], ThreadState::called_arg_address(0));
+        self.out.code.own_address(ARGUMENTS[0], call.local);
+        self.out.code.own_address(ARGUMENTS[1], ThreadState::called_arg_address(0));
         self.out.code.mov_imm(ARGUMENTS[2], call.args.len() as u64);
     }
 

@@ -33,6 +33,8 @@ enum Computed {
     Taken(Condition),
     /// A word: the target of the indirect branch that has been taken, what the tool keeps, the thread.
     Word(Field),
+    /// Where the local state lies, given as that of the first thread.
+    Local(u64),
 }
 
 impl Emitter<'_> {
@@ -48,7 +50,7 @@ impl Emitter<'_> {
         }
         let instruction = &self.facts.trace.instructions[spot.index];
         let Some((address, amount)) = self.rules.known.added_by(call, block_len) else {
-            let routine = routine_of(call, instruction, block_len)?;
+            let routine = routine_of(call, instruction, block_len, self.rules.off)?;
             return if self.may_be_in_place(&routine) { self.emit_inlined(&routine, call, spot) } else { None };
         };
         if self.rules.counters.is_in_register(address) && self.registers.r11 == R11::Reserved {
@@ -159,6 +161,7 @@ impl Emitter<'_> {
                 Computed::Address(operand) => self.out.code.lea_memory(r, &instruction.memory_operands()[operand]),
                 Computed::Taken(condition) => self.out.code.set_condition(condition, r),
                 Computed::Word(field) => self.out.code.load_field(r, field),
+                Computed::Local(address) => self.out.code.own_address(r, address),
             }
         }
         if chosen.save_flags {
@@ -251,6 +254,11 @@ pub(in crate::emit) fn choose(
         let r = take(&mut used)?;
         arguments[n + 1] = Some(r);
         computed.push((r, what));
+    }
+    if routine.reads_argument(0) {
+        let r = take(&mut used)?;
+        arguments[0] = Some(r);
+        computed.push((r, Computed::Local(call.local)));
     }
     let scratch: Vec<Gpr> = (0..routine.scratch_count()).map(|_| take(&mut used)).collect::<Option<_>>()?;
     let kept =

@@ -74,7 +74,7 @@ impl Emitter<'_> {
         }
         let instruction = &self.facts.trace.instructions[spot.index];
         let pc = instruction.pc();
-        let routine = test_of(test, instruction).filter(|routine| self.may_be_in_place(routine))?;
+        let routine = test_of(test, instruction, self.rules.off).filter(|routine| self.may_be_in_place(routine))?;
         // The comparison changes flags.
         let flags_live = spot.live_flags != 0;
         let chosen = choose(&routine, test, instruction, flags_live, self.registers())?;

@@ -48,7 +48,7 @@ impl<'a> Emitter<'a> {
         spare: &'a mut ScratchBuffers,
     ) -> Self {
         Self {
-            out: Output::new(&site, spare),
+            out: Output::new(&site, rules.off, spare),
             marks: Marks::new(spare, facts.trace.calls.len()),
             registers: Registers::at_head(rules.off, rules.counters.reserved()),
             words: WordsState::default(),

@@ -1,12 +1,22 @@
 //! How emitted code names words of the thread state: the one place that decides it.
 //!
-//! By their addresses (RIP-relative), as long as one thread at a time runs translated code. The processor then forwards a store to a load of the same word
-//! at once. Through a segment base it takes several cycles, and a register that is borrowed in each block would wait that long in each block.
+//! By their addresses (RIP-relative), as long as one thread at a time runs translated code. Some processors then forward a store to a load of the same word
+//! at once, and take several cycles through a segment base: a register that is borrowed in each block would wait that long in each block.
+//!
+//! Without [`Optimisation::Rip`] the same words are named through GS, see [`isa::Code::through_gs`]: each thread has its own then.
 
+use bubble::map::WINDOW_0;
+use bubble::switches::{Off, Optimisation};
 use isa::Code;
-use machine::Gpr;
+use machine::{CachePc, Gpr};
 
 use crate::abi::{CounterPlace, ThreadState};
+
+/// An empty buffer for code that will lie at `base`, and names words as these switches say.
+pub fn code_at(base: CachePc, off: Off) -> Code {
+    let through_gs = if off.leaves(Optimisation::Rip) { 0..0 } else { WINDOW_0.start..WINDOW_0.end() };
+    Code { base, through_gs, ..Code::default() }
+}
 
 /// A word of the thread state, or one that takes its place.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +86,8 @@ pub(in crate::emit) trait Fields {
     fn cmp_field_imm(&mut self, field: Field, value: i32);
     /// Tests bits of a field's lower half.
     fn test_field32(&mut self, field: Field, bits: u32);
+    /// `r` = an address in what is the thread's own, given as that of the first thread.
+    fn own_address(&mut self, r: Gpr, address: u64);
 }
 
 impl Fields for Code {
@@ -105,5 +117,15 @@ impl Fields for Code {
 
     fn test_field32(&mut self, field: Field, bits: u32) {
         self.test_mem32(field.address(), bits);
+    }
+
+    fn own_address(&mut self, r: Gpr, address: u64) {
+        match self.gs_offset(address) {
+            Some(offset) => {
+                self.load_gs(r, ThreadState::WINDOW_AT);
+                self.lea(r, r, offset as i32);
+            }
+            None => self.mov_imm(r, address),
+        }
     }
 }

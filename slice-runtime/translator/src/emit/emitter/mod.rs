@@ -13,6 +13,7 @@ mod spare;
 mod translation;
 
 pub(in crate::emit) use emitter::{Emitter, Facts};
+pub use fields::code_at;
 pub(in crate::emit) use fields::{Field, Fields};
 pub(in crate::emit) use held::{Borrowed, Held, WordsState};
 pub(in crate::emit) use registers::{BOTH, bit, unloaded_at_ends};

@@ -1,9 +1,10 @@
 //! What was written so far.
 
+use bubble::switches::Off;
 use isa::Code;
 use machine::AppPc;
 
-use super::{ScratchBuffers, Site, emptied};
+use super::{ScratchBuffers, Site, code_at, emptied};
 use crate::abi::{CallDescriptor, ExitKind, TraceExit, TraceId, as_bytes};
 
 /// Code, stubs, exits and descriptors.
@@ -23,10 +24,10 @@ pub(in crate::emit) struct Output {
 
 impl Output {
     /// Nothing yet, at a site.
-    pub(super) fn new(site: &Site, spare: &mut ScratchBuffers) -> Self {
+    pub(super) fn new(site: &Site, off: Off, spare: &mut ScratchBuffers) -> Self {
         Self {
-            code: Code { bytes: emptied(&mut spare.code), base: site.pc },
-            stubs: Code { bytes: emptied(&mut spare.stubs), base: site.stubs_end },
+            code: Code { bytes: emptied(&mut spare.code), ..code_at(site.pc, off) },
+            stubs: Code { bytes: emptied(&mut spare.stubs), ..code_at(site.stubs_end, off) },
             exits: emptied(&mut spare.exits),
             pending: emptied(&mut spare.pending),
             returns: Vec::new(),

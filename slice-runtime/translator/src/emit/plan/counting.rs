@@ -21,9 +21,9 @@ pub(in crate::emit) fn choose_counters(trace: &Trace, rules: &Rules<'_>) {
         };
         let instruction = &trace.instructions[index];
         if let Some(test) = call.of_test() {
-            return test_of(&test, instruction).is_some_and(|routine| routine.uses_memory());
+            return test_of(&test, instruction, rules.off).is_some_and(|routine| routine.uses_memory());
         }
-        let routine = || routine_of(call, instruction, 1);
+        let routine = || routine_of(call, instruction, 1, rules.off);
         !call.predicated && !is_counter(call) && routine().is_some_and(|routine| routine.uses_memory())
     };
     if trace.calls.iter().any(reads) {
