@@ -1,6 +1,6 @@
 //! Processes that a followed process starts, and what they inherit.
 
-use tracee::{Mode, Running, Stop, Stopped, TraceError, is_breakpoint};
+use tracee::{Mode, Running, Stop, Stopped, TraceError};
 
 use crate::app::{Company, Kept, MutableFiles, OwnLimits, Prepared, Setting};
 
@@ -88,7 +88,7 @@ pub fn run_to(mut process: Stopped, address: u64, gadget: u64) -> Result<Stopped
             Stop::SyscallExit { .. } if process.registers()?.syscall_number() == libc::SYS_rt_sigprocmask => {
                 setting = Some(Setting::of(&mut process, gadget, libc::SIGTRAP)?);
             }
-            Stop::Signal(info) if is_breakpoint(&info) => break,
+            Stop::Signal(info) if process.hits_breakpoint(&info)? => break,
             // The app's code has to see it first.
             Stop::Signal(info) => early.push(info.si_signo),
             _ => {}

@@ -31,7 +31,7 @@ mod stop;
 mod tests;
 
 pub use attach::{AttachError, Attached, Rseq, attach, attach_others};
-pub use breakpoint::{BREAKPOINTS, is_breakpoint, is_step};
+pub use breakpoint::{BREAKPOINTS, is_step};
 pub use fork::Parent;
 pub use kernel::{ExitStatus, Report, TraceError, next_report, threads_are_traced};
 pub use launch::{LaunchError, Program, launch};

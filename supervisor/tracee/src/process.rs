@@ -147,8 +147,9 @@ impl Stopped {
             | bit(libc::SIGFPE)
             | bit(libc::SIGSYS);
         let (mask, mut is_to_stop) = (self.signal_mask()?, false);
+        let from = self.registers()?.rip();
         self.set_signal_mask(mask | !RAISED)?;
-        let info = loop {
+        let mut info = loop {
             let (stopped, stop) = self.restart(libc::PTRACE_SINGLESTEP, 0, "step it")?.wait()?;
             self = stopped;
             match stop {
@@ -162,6 +163,7 @@ impl Stopped {
                 }
             }
         };
+        self.name_trap(from, &mut info)?;
         self.set_signal_mask(mask)?;
         self.stop_again(is_to_stop);
         Ok((self, info))

@@ -2,7 +2,7 @@
 
 use bubble::end::{Fatal, SharedContents};
 use machine::SignalOrigin;
-use tracee::{Stop, Stopped, is_breakpoint};
+use tracee::{Stop, Stopped};
 
 use super::block_ends::{Cutting, cut_behind, end_at_last_call, string_end};
 use super::deliveries::{
@@ -28,7 +28,7 @@ pub(super) fn signal(
     mut stopped: Stopped,
     info: libc::siginfo_t,
 ) -> Result<Next, Failure> {
-    if is_breakpoint(&info) {
+    if stopped.hits_breakpoint(&info)? {
         process.takes_back_raised(thread, &mut stopped, info.si_signo)?;
         return match thread.has_come(&stopped)? {
             true => comes_to_awaited(process, thread, slice, stopped),

@@ -3,7 +3,7 @@
 use bubble::behind::Behind;
 use machine::{Gpr, PAGE};
 use syscall_replay::is_restart;
-use tracee::{Remote, Stop, Stopped, is_breakpoint};
+use tracee::{Remote, Stop, Stopped};
 
 use super::calls::{entry, exit, exit_for_good};
 use super::interrupts::arrive;
@@ -67,7 +67,7 @@ pub enum Leave {
 /// If the master was killed.
 pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, stop: Stop) -> Result<Leave, Failure> {
     let is_trapped = match &stop {
-        Stop::Signal(info) => process.random.has_hit(&mut stopped, info)?,
+        Stop::Signal(info) => process.random.has_hit(&mut stopped, info)? || stopped.hits_breakpoint(info)?,
         Stop::Interrupted if process.random.is_behind(stopped.registers()?.rip()) => {
             return Ok(Leave::Resume(stopped, 0));
         }
@@ -75,7 +75,7 @@ pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, s
     };
     process.clear_breakpoints(thread, &mut stopped)?;
     Ok(match stop {
-        Stop::Signal(info) if is_trapped || is_breakpoint(&info) => {
+        Stop::Signal(info) if is_trapped => {
             process.takes_back_raised(thread, &mut stopped, info.si_signo)?;
             Leave::Resume(stopped, 0)
         }

@@ -14,7 +14,7 @@ impl Thread {
 
     /// Whether it has come to the breakpoint.
     pub(in crate::sliced::master) fn has_come(&self, stopped: &Stopped) -> Result<bool, TraceError> {
-        Ok(self.awaited.is_some() && stopped.has_hit(AWAITED)?)
+        Ok(self.awaited.is_some() && stopped.stands_at(AWAITED)?)
     }
 
     /// Lets it go on to `address`, where this is to take place. Gives a signal that has waited before.
