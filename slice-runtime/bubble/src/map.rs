@@ -144,6 +144,14 @@ pub const TRANSLATED_OWN: Region = Region::new(CACHE_OWN.start, CALLED.start - C
 /// The window of the first thread, which all code names by its addresses.
 pub const WINDOW_0: Region = Region::new(THREADS.start, CACHE_SHARED.start - THREADS.start);
 const _: () = assert!(WINDOW_0.size == WINDOW);
+/// What is mapped of a window: the same parts in each. [`TARGET_WINDOWS`] is besides, where it is used.
+pub const OF_WINDOW: [Region; 4] = [THREADS, LOCAL, COUNTS, BUFFER];
+
+/// Where the window of a further thread begins, by its number, which counts from 0; `None`: so many threads have none.
+pub const fn window(number: u64) -> Option<u64> {
+    let start = number * WINDOW;
+    if start < WINDOWS.size { Some(WINDOWS.start + start) } else { None }
+}
 
 /// Whether `mmap` with these arguments, at that very place, leaves the bubble as it is: inaccessible memory of nobody's, where there is nothing else.
 pub const fn stays_reserved([start, len, protection, flags, ..]: [u64; 6]) -> bool {

@@ -22,6 +22,7 @@ use bubble::map::{TABLES, TABLES_OWN};
 use translator::abi::{CountedBlock, SpaceId, TraceId, block_counter_address};
 
 use crate::cache::Tables;
+use crate::gateway;
 
 const NO_ENGINE: u32 = 0;
 const OWN: u32 = 1;
@@ -302,9 +303,10 @@ fn visit_counted(tables: &Tables, number: u32, count: u64, visit: &mut impl Visi
     }
 }
 
-/// The counter is in COUNTS, which is mapped where an engine runs; translated code, which alone writes there, doesn't run meanwhile.
+/// The calling thread's. The counter is in COUNTS, which is mapped where an engine runs; translated code, which alone writes there, doesn't run meanwhile.
 fn counter(space: SpaceId, number: u32) -> *mut u64 {
-    block_counter_address(space, number) as *mut u64
+    // SAFETY: an engine runs, so the thread has a state.
+    block_counter_address(space, number).wrapping_add(unsafe { (*gateway::current()).moved() }) as *mut u64
 }
 
 /// The code of a block: what was executed before its trace was entered, and all of it.

@@ -14,6 +14,7 @@ use machine::{AddressHasher, Gpr, component};
 use translator::abi::{CallDescriptor, Counters, Cpu, IN_TARGET, Reserved, SLOT_R11, SpaceId, ThreadState};
 use translator::trace::Form;
 
+use super::switch::current;
 use crate::routines::{self, CURRENT};
 
 /// What is known of a place.
@@ -53,7 +54,7 @@ pub fn forget() {
 /// Does something with what is known of a place and with the app's state there, which is aside. What can't be done is done by the run loop: then translated code goes on at `failed`.
 fn with_known(id: u64, pc: u64, rflags: u64, failed: u64, work: impl FnOnce(&Clean, &mut ThreadState) -> bool) {
     // SAFETY: the thread state is mapped, and translated code, which uses it too, waits for this function.
-    let thread = unsafe { &mut *ThreadState::main() };
+    let thread = unsafe { &mut *current() };
     let registers = &mut thread.cpu.registers;
     registers.gpr = thread.called;
     if thread.is_r11_reserved != 0 {
@@ -83,8 +84,9 @@ fn add_up(counters: &Counters, thread: &mut ThreadState) {
         let counted = std::mem::take(&mut thread.called[Gpr::R11 as usize]);
         thread.store_r11(Reserved::CounterRegister, counted);
     }
+    let moved = thread.moved();
     // SAFETY: the tool's state is mapped, and translated code, which uses it and the shards, waits.
-    unsafe { counters.flush_shards(&mut thread.shards) };
+    unsafe { counters.flush_shards(&mut thread.shards, moved) };
 }
 
 /// Makes a call.
@@ -98,8 +100,8 @@ pub(super) extern "C" fn call(id: u64, pc: u64, rflags: u64, failed: u64) {
         }
         is_done = true;
         add_up(counters, thread);
-        let cpu = &thread.cpu;
-        let makes = |call: &CallDescriptor, cpu: &Cpu| call.call(cpu, instruction.as_ref());
+        let (cpu, moved) = (&thread.cpu, thread.moved());
+        let makes = |call: &CallDescriptor, cpu: &Cpu| call.call(cpu, instruction.as_ref(), moved);
         let says = makes(first, cpu) != 0;
         if let Some(then) = then.as_ref().filter(|_| says) {
             routines::count_aside(then.routine());

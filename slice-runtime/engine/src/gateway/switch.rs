@@ -212,22 +212,28 @@ pub unsafe fn adopt(thread: *mut ThreadState, xcr0: u64) {
     }
 }
 
-/// The thread state of this thread. Null before the engine has begun.
-fn adopted() -> *const ThreadState {
-    let thread: *const ThreadState;
+/// The thread state of the calling thread. Null before the engine has begun.
+pub fn current() -> *mut ThreadState {
+    let thread: *mut ThreadState;
     // SAFETY: as in `adopt`.
     unsafe { std::arch::asm!("rdgsbase {}", out(reg) thread, options(nomem, nostack)) };
     thread
 }
 
+/// Where the calling thread has what the first one has at this address in its window.
+pub fn own(address: u64) -> u64 {
+    // SAFETY: who asks that is in a process with an engine, whose threads have their state in GS.
+    address.wrapping_add(unsafe { (*current()).moved() })
+}
+
 /// The app's extended state, for a routine that translated code was left for.
 pub fn extended_state() -> &'static XState {
     // SAFETY: a routine runs after `adopt`; the thread state stays, and only `leave` writes the state while routines run.
-    unsafe { &(*adopted()).cpu.xstate }
+    unsafe { &(*current()).cpu.xstate }
 }
 
 /// What the environment of the x87 unit that the app stored last holds of its last instruction: its last sixteen bytes.
 pub fn stored_environment() -> [u32; 4] {
     // SAFETY: as in `extended_state`.
-    unsafe { (*adopted()).stored_environment }
+    unsafe { (*current()).stored_environment }
 }

@@ -1,9 +1,11 @@
 //! Where indirect branches go: by the target map, or by the tables of IBL stubs.
 
+use std::sync::atomic::Ordering;
+
 use bubble::switches::Optimisation;
 use isa::Kind;
 use machine::AppPc;
-use translator::abi::{SpaceId, ThreadState};
+use translator::abi::{Level, SpaceId, ThreadState};
 use translator::emit::{Lookup, Otherwise};
 use translator::trace::Trace;
 
@@ -14,11 +16,14 @@ use super::shared_table;
 use super::target_map::{TargetMap, may_map_more};
 use crate::cache::{Cache, Found};
 use crate::coherence::AppCode;
+use crate::gateway;
 use crate::interface::Settings;
 
 /// All ways that lead from one trace to another and can't be patched into a branch.
 pub struct Links {
     thread: *mut ThreadState,
+    /// Those of further threads.
+    others: Vec<*mut ThreadState>,
     settings: Settings,
     /// Where indirect branches go, unless IBL stubs are used.
     map: TargetMap,
@@ -39,7 +44,8 @@ impl Links {
     pub unsafe fn new(thread: *mut ThreadState, settings: Settings) -> Self {
         // SAFETY: the caller's promise.
         let (table, words) = unsafe { (IblTable::new(thread, &settings), LinkWords::new(thread)) };
-        Self { thread, settings, map: TargetMap::default(), table, begun: false, incoming: Incoming::default(), words }
+        let (map, others, incoming) = (TargetMap::default(), Vec::new(), Incoming::default());
+        Self { thread, others, settings, map, table, begun: false, incoming, words }
     }
 
     /// Decides whether targets are looked up in the map: not where traces expect r10 and r9 to be loaded.
@@ -56,6 +62,26 @@ impl Links {
             // SAFETY: the promise of `new`.
             unsafe { (*self.thread).looks_in_map = u64::from(used) };
         }
+    }
+
+    /// A further thread has its window. False if there is no memory for its tables.
+    ///
+    /// # Safety
+    /// As [`Self::new`].
+    pub unsafe fn joins(&mut self, thread: *mut ThreadState) -> bool {
+        // SAFETY: the caller's promise, and that of `new`.
+        let (state, first) = unsafe { (&mut *thread, &*self.thread) };
+        (state.looks_in_map, state.target_bits) = (first.looks_in_map, first.target_bits);
+        // Its own IBL stubs and link words lead nowhere else: it goes by the map, or by the runtime.
+        state.link_words.fill(gateway::leave_by_stub_pc());
+        let empty = gateway::indirect_miss_pc();
+        if !self.map.are_used() {
+            state.indirect.level(Level::First).iter().for_each(|entry| entry.store(empty, Ordering::Relaxed));
+        }
+        if !self.others.contains(&thread) {
+            self.others.push(thread);
+        }
+        self.map.joins(state.moved())
     }
 
     /// Fills the tables before the first indirect branch.
@@ -140,8 +166,10 @@ impl Links {
             return false;
         }
         if let Some(bits) = self.map.refine() {
-            // SAFETY: the promise of `new`.
-            unsafe { (*self.thread).target_bits = bits };
+            for thread in std::iter::once(self.thread).chain(self.others.iter().copied()) {
+                // SAFETY: the promise of `new`.
+                unsafe { (*thread).target_bits = bits };
+            }
             return false;
         }
         !self.settings.replays
@@ -150,6 +178,14 @@ impl Links {
     /// Looks targets up by IBL stubs from now on. All translations are to be dropped.
     pub fn leave_map(&mut self) {
         self.map.end();
+        for &thread in &self.others {
+            // SAFETY: the promise of `joins`; no translated code runs.
+            let indirect = unsafe { &(*thread).indirect };
+            indirect
+                .level(Level::First)
+                .iter()
+                .for_each(|entry| entry.store(gateway::indirect_miss_pc(), Ordering::Relaxed));
+        }
     }
 
     /// The app has mapped address 0, where the map's empty words lead.

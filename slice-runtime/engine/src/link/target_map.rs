@@ -78,6 +78,8 @@ pub struct TargetMap {
     last: usize,
     /// Targets that are in it.
     targets: usize,
+    /// How far the windows of further threads lie from the first one: in each there is the same table.
+    moved: Vec<u64>,
 }
 
 /// Words that are mapped together.
@@ -169,9 +171,10 @@ pub(super) fn may_map_more() -> bool {
     unsafe { libc::getrlimit(libc::RLIMIT_DATA, &raw mut limit) == 0 && limit.rlim_cur == libc::RLIM_INFINITY }
 }
 
-fn set_window(number: u64, base: u64) {
-    // SAFETY: the table of windows is mapped while the map is used, and nobody holds a reference into it.
-    unsafe { (TARGET_WINDOWS.start as *mut u64).add(number as usize).write(base) }
+/// The word of a thread's table, whose window lies `moved` bytes from the first one.
+fn word_of(number: u64, moved: u64) -> &'static AtomicU64 {
+    // SAFETY: the table is mapped while the map is used, and stays.
+    unsafe { &*((TARGET_WINDOWS.start.wrapping_add(moved) + number * 8) as *const AtomicU64) }
 }
 
 /// The words of the page around `place`.
@@ -195,12 +198,44 @@ impl TargetMap {
     }
 
     fn set_grain(&mut self, grain: Grain) -> bool {
-        let is_mapped = map(grain.table(), READ_WRITE);
+        let is_mapped = self.tables().all(|moved| {
+            let table = grain.table();
+            map(Region { start: table.start.wrapping_add(moved), ..table }, READ_WRITE)
+        });
         if is_mapped {
             self.grain = grain;
-            (0..grain.low_numbers()).for_each(|number| set_window(number, grain.base(0, number)));
+            (0..grain.low_numbers()).for_each(|number| self.set_window(number, grain.base(0, number)));
         }
         is_mapped
+    }
+
+    /// How far the tables of all threads lie from the first one's.
+    fn tables(&self) -> impl Iterator<Item = u64> {
+        std::iter::once(0).chain(self.moved.iter().copied())
+    }
+
+    fn set_window(&self, number: u64, base: u64) {
+        self.tables().for_each(|moved| word_of(number, moved).store(base, Ordering::Relaxed));
+    }
+
+    /// There is a further thread, whose window lies `moved` bytes from the first one: its table says the same. False if there is no memory for it.
+    pub fn joins(&mut self, moved: u64) -> bool {
+        if self.used {
+            let table = self.grain.table();
+            if !map(Region { start: table.start.wrapping_add(moved), ..table }, READ_WRITE) {
+                return false;
+            }
+            for number in 0..self.grain.numbers() {
+                let base = word_of(number, 0).load(Ordering::Relaxed);
+                if base != 0 {
+                    word_of(number, moved).store(base, Ordering::Relaxed);
+                }
+            }
+        }
+        if !self.moved.contains(&moved) {
+            self.moved.push(moved);
+        }
+        true
     }
 
     /// Begins anew, with no targets and with more windows, if some couldn't have any. Returns the bits that choose them from now on.
@@ -213,7 +248,9 @@ impl TargetMap {
         assert!(map(TARGETS, libc::PROT_NONE), "cannot clear the map of targets");
         MAPPED.fetch_add(Grain::FINE.table().size - Grain::COARSE.table().size, Ordering::Relaxed);
         MAPPED.fetch_sub(self.parts.len() as u64 * PART_BYTES, Ordering::Relaxed);
-        *self = Self { used: true, full: self.full, limited: self.limited, grain: self.grain, ..Self::default() };
+        let moved = std::mem::take(&mut self.moved);
+        *self =
+            Self { used: true, full: self.full, limited: self.limited, grain: self.grain, moved, ..Self::default() };
         Some(self.grain.window_bits())
     }
 
@@ -250,7 +287,7 @@ impl TargetMap {
             None if number >= grain.numbers() || self.windows.len() + 1 == grain.windows() => return None,
             None => {
                 self.windows.push(number);
-                set_window(number, grain.base(self.windows.len(), number));
+                self.set_window(number, grain.base(self.windows.len(), number));
                 self.windows.len() - 1
             }
         };
@@ -263,7 +300,7 @@ impl TargetMap {
         let has_none = number < self.grain.numbers() && !self.windows.contains(&number);
         has_none.then(|| {
             let base = self.grain.base(0, number);
-            set_window(number, base);
+            self.set_window(number, base);
             base.wrapping_add(8 * target.0)
         })
     }

@@ -18,9 +18,8 @@
 //!
 //! What was stopped in the middle of a block goes on there: see `rest`.
 
-use bubble::map::BUFFER;
 use machine::{AppPc, CachePc};
-use translator::abi::{PcSource, SpaceId, TraceId};
+use translator::abi::{PcSource, SpaceId, TraceId, WORD};
 
 use super::next::Next;
 use super::rest::{Block, Rest};
@@ -124,9 +123,9 @@ impl Begun {
         (found == (SpaceId::Own, *id) && *generation == cache.generation()).then_some(block)
     }
 
-    /// What the next trace is to be. `pointer`: that of the buffer.
-    pub(super) fn want(&self, pointer: u64) -> Option<Want<'_>> {
-        let left = (BUFFER.end().saturating_sub(pointer) / 8) as usize;
+    /// What the next trace is to be. `pointer`: that of the buffer, where so many bytes are free.
+    pub(super) fn want(&self, (pointer, free): (u64, u64)) -> Option<Want<'_>> {
+        let left = (free / WORD) as usize;
         // SAFETY: translated code wrote the words of the instruction, where the buffer pointer was taken back to, and doesn't run; behind them the buffer is mapped up to its end.
         let written = || unsafe { std::slice::from_raw_parts(pointer as *const u64, left) };
         let block = self.rest.as_ref().map(|rest| rest.block.code());

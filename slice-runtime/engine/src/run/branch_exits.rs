@@ -33,7 +33,8 @@ impl Runner {
         let entry = self.engine.cache.entry(found);
         if self.has_come_to(exit.pc, generation, found) && self.engine.may_enter_directly(found) {
             self.engine.cache.redirect(invalid, entry);
-            self.engine.links.incoming.lead_to(&mut self.engine.cache, found);
+            let engine = &mut *self.engine;
+            engine.links.incoming.lead_to(&mut engine.cache, found);
         }
         Next::Cache(entry)
     }
@@ -43,7 +44,8 @@ impl Runner {
         let generation = self.engine.cache.generation();
         let Some(found) = self.dispatch(host, None) else { return Next::Leave };
         if self.has_come_to(exit.pc, generation, found) && self.engine.may_enter_directly(found) {
-            self.engine.links.incoming.lead_to(&mut self.engine.cache, found);
+            let engine = &mut *self.engine;
+            engine.links.incoming.lead_to(&mut engine.cache, found);
         }
         Next::Cache(self.engine.cache.entry(found))
     }

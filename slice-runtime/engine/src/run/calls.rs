@@ -23,7 +23,7 @@ impl Runner {
     pub(super) fn flush_counters(&mut self) {
         let thread = self.thread_pointer();
         // SAFETY: the thread state is mapped, and so is the tool's state, in which the words lie; no app code runs.
-        unsafe { self.engine.cache.counters().flush_shards(&mut (*thread).shards) }
+        unsafe { self.engine.cache.counters().flush_shards(&mut (*thread).shards, (*thread).moved()) }
     }
 
     /// Makes a call before the instruction at `pc`, with the app's registers as they are.
@@ -67,9 +67,10 @@ impl Runner {
         let instruction = self.instruction_of(descriptor, pc);
         // The next time it is a clean call.
         let way = if self.engine.settings.off.leaves_clean_calls() { way::ASIDE } else { way::LEAVES };
+        let moved = self.thread().moved();
         let cpu = self.cpu();
         if !check::is_checked(descriptor.local()) {
-            return count_as(way, descriptor.routine(), || descriptor.call(cpu, instruction.as_ref()));
+            return count_as(way, descriptor.routine(), || descriptor.call(cpu, instruction.as_ref(), moved));
         }
         check::set_place(pc.0);
         let copy = descriptor.instead(check::entry(descriptor.routine()), local);
@@ -79,7 +80,7 @@ impl Runner {
             }
         };
         exchange(cpu);
-        let result = check::with(local, || count(descriptor.routine(), || copy.call(cpu, instruction.as_ref())));
+        let result = check::with(local, || count(descriptor.routine(), || copy.call(cpu, instruction.as_ref(), 0)));
         exchange(self.cpu());
         result
     }
@@ -87,11 +88,12 @@ impl Runner {
     /// Takes back what a call has counted for a whole block: `count` is minus the number of instructions that weren't executed.
     fn correct(&mut self, descriptor: &CallDescriptor, count: u64) {
         if !check::is_checked(descriptor.local()) {
-            return descriptor.correct(count, self.cpu());
+            let moved = self.thread().moved();
+            return descriptor.correct(count, self.cpu(), moved);
         }
         for local in check::locals(descriptor.local()) {
             let copy = descriptor.instead(check::entry(descriptor.routine()), local);
-            check::with(local, || copy.correct(count, self.cpu()));
+            check::with(local, || copy.correct(count, self.cpu(), 0));
         }
     }
 

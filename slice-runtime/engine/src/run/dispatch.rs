@@ -26,7 +26,7 @@ impl Runner {
             if pc == RETURNED && self.has_returned() {
                 continue;
             }
-            let pointer = self.thread().buffer;
+            let buffer = (self.thread().buffer, self.thread().room());
             let is_once = self.begun.is_next();
             let rest = if is_once { None } else { self.begun.take_rest() };
             let code = &mut self.engine.code;
@@ -39,7 +39,7 @@ impl Runner {
                 return Some(found);
             }
             let part = || rest.as_ref().map(|rest| Want::Rest { block: rest.block.code() });
-            let want = self.begun.want(pointer).or_else(part).unwrap_or(Want::Trace { behind });
+            let want = self.begun.want(buffer).or_else(part).unwrap_or(Want::Trace { behind });
             let failed = match self.engine.make(pc, want, host) {
                 Ok(made) => {
                     if let Some(check) = made.check {

@@ -240,7 +240,7 @@ impl Runner {
             self.begun.finish(Left { made: usize::MAX, ..left });
             return Next::Dispatch;
         }
-        if stream::is_full(&fault) {
+        if stream::is_full(self.thread(), &fault) {
             stream::take(|words| host.drain(words));
             self.begun.go_on(left);
             return Next::Dispatch;

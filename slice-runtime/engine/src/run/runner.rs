@@ -3,6 +3,7 @@
 use bubble::map;
 use bubble::routines::{AWAY, Away};
 use bubble::shared::EngineStats;
+use bubble::switches::Optimisation;
 use machine::{CachePc, Gpr};
 use translator::abi::{Cpu, Reserved, SLOT_R11, SpaceId, ThreadState, dropped_bits};
 
@@ -20,7 +21,7 @@ use crate::interface::{Control, Flow, Host, Settings};
 use crate::link::WINDOW_BITS;
 use crate::log;
 use crate::signals::{self, Mailbox, Scene};
-use crate::translations::Engine;
+use crate::translations::{Engine, SharedEngine};
 
 const HUGE_PAGE: u64 = 2 << 20;
 
@@ -28,7 +29,7 @@ const HUGE_PAGE: u64 = 2 << 20;
 ///
 /// Invariant *shown*: outside of the cache no register, flag or x87 pointer of the app's is the cache's.
 pub struct Runner {
-    pub(super) engine: Engine,
+    pub(super) engine: SharedEngine,
     thread: *mut ThreadState,
     /// What handlers of signals look at. It has a place of its own, since they have its address.
     scene: *mut Scene,
@@ -70,35 +71,62 @@ impl Runner {
                 unsafe { libc::madvise(start as *mut _, size as usize, libc::MADV_HUGEPAGE) };
             }
         }
-        let locator = cache.locator();
         // SAFETY: the thread state is mapped and belongs to this runner.
-        let state = unsafe { &mut *thread };
-        state.buffer = map::BUFFER.start;
-        state.target_bits = WINDOW_BITS;
-        state.dropped_bits = u64::from(dropped_bits(settings.off));
-        for space in [Some(cache.own()), cache.shared()].into_iter().flatten() {
-            state.exits[space.id as usize] = space.tables.exits_address();
-        }
-        let (reserved, mailbox) = (Reserved::No, Mailbox::default());
-        let scene = Scene { thread, locator, reserved, fast_path: None, looks_in_map: false, mailbox };
-        let scene = Box::into_raw(Box::new(scene));
+        unsafe { (*thread).target_bits = WINDOW_BITS };
         // SAFETY: the thread state stays mapped, and this is its only runner.
-        let engine = unsafe { Engine::new(settings, cache, thread) };
-        let mut runner = Box::new(Runner {
-            engine,
-            thread,
-            scene,
-            begun: Begun::default(),
-            app_calls: AppCalls::default(),
-            to_arm: None,
-        });
+        let engine = SharedEngine::new(unsafe { Engine::new(settings, cache, thread) });
+        // SAFETY: as above.
+        let mut runner = unsafe { Runner::with(engine, thread) };
         // SAFETY: the scene is given back when nobody handles signals with it any more.
-        unsafe { signals::start(scene) };
+        unsafe { signals::start(thread, runner.scene) };
         // In a slice when it runs: until then its memory may not be asked about. What a serial run maps is to be there before the app's limits are.
         if !settings.replays {
-            runner.engine.links.begin_map(&mut runner.engine.code);
+            let engine = &mut *runner.engine;
+            engine.links.begin_map(&mut engine.code);
         }
         runner
+    }
+
+    /// A runner for another thread of the app's, which calls this: with the same translations, and what is its own in this window. `None`: there is no memory for that.
+    ///
+    /// # Safety
+    /// The window lies as [`map::WINDOW_0`] does, its parts are mapped and nobody else's, and what was in them means nothing. FS must be the image's. The runners of a process are used one at a time.
+    ///
+    /// # Panics
+    /// If translations name what is the first thread's own: without [`bubble::switches::Optimisation::Rip`] they don't.
+    pub unsafe fn another(&mut self, window: u64) -> Option<Box<Runner>> {
+        assert!(!self.engine.settings.off.leaves(Optimisation::Rip), "translations are one thread's");
+        let thread = window as *mut ThreadState;
+        // SAFETY: the caller's promise.
+        let joins = unsafe {
+            gateway::adopt(thread, self.engine.settings.xcr0);
+            self.engine.links.joins(thread)
+        };
+        if !joins {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        let runner = unsafe { Runner::with(self.engine.for_another(), thread) };
+        // SAFETY: the scene is never given back.
+        unsafe { signals::enters(thread, runner.scene) };
+        Some(runner)
+    }
+
+    /// # Safety
+    /// The thread state is mapped, and belongs to this runner.
+    unsafe fn with(engine: SharedEngine, thread: *mut ThreadState) -> Box<Runner> {
+        // SAFETY: the caller's promise.
+        let state = unsafe { &mut *thread };
+        state.buffer = map::BUFFER.start.wrapping_add(state.moved());
+        state.dropped_bits = u64::from(dropped_bits(engine.settings.off));
+        for space in [Some(engine.cache.own()), engine.cache.shared()].into_iter().flatten() {
+            state.exits[space.id as usize] = space.tables.exits_address();
+        }
+        let (locator, reserved, mailbox) = (engine.cache.locator(), Reserved::No, Mailbox::default());
+        let scene = Scene { thread, locator, reserved, fast_path: None, looks_in_map: false, mailbox };
+        let scene = Box::into_raw(Box::new(scene));
+        let (begun, app_calls) = (Begun::default(), AppCalls::default());
+        Box::new(Runner { engine, thread, scene, begun, app_calls, to_arm: None })
     }
 
     /// The app's state.
@@ -141,7 +169,8 @@ impl Runner {
 
     /// Runs the app from the state in [`Runner::cpu`] until the host says [`Flow::Leave`].
     pub fn run(&mut self, host: &mut dyn Host) {
-        self.engine.links.begin(&self.engine.cache, &mut self.engine.code);
+        let engine = &mut *self.engine;
+        engine.links.begin(&engine.cache, &mut engine.code);
         let mut next = Next::Dispatch;
         loop {
             match self.to_arm.take() {

@@ -13,6 +13,7 @@
 use bubble::map::{BUFFER, BUFFER_GUARD};
 use translator::abi::{BufferMark, ThreadState, WORD};
 
+use crate::gateway;
 use crate::interface::{Fault, TRAP_PAGE_FAULT};
 
 const _: () = assert!(BUFFER.size.is_power_of_two() && BUFFER.start.is_multiple_of(2 * BUFFER.size));
@@ -29,10 +30,11 @@ pub(super) fn compensated(pointer: u64, marks: &[BufferMark], pc: u64, inside: u
     })
 }
 
-/// Whether a fault says that the buffer is full.
-pub(super) fn is_full(fault: &Fault) -> bool {
+/// Whether a fault says that the thread's buffer is full.
+pub(super) fn is_full(thread: &ThreadState, fault: &Fault) -> bool {
+    let address = fault.address.wrapping_sub(thread.moved());
     // Other faults come with the address of the last page fault. An app that reaches there by itself meets an empty buffer the second time.
-    fault.trap == TRAP_PAGE_FAULT && BUFFER_GUARD.contains(fault.address) && pointer() > BUFFER.start
+    fault.trap == TRAP_PAGE_FAULT && BUFFER_GUARD.contains(address) && thread.buffer > start(thread)
 }
 
 /// Appends words, if there is room for them. Only while translated code doesn't run.
@@ -47,21 +49,22 @@ pub(super) fn put(thread: &mut ThreadState, words: &[u64]) -> bool {
 
 /// Hands over the words in the buffer, and empties it. Only while translated code doesn't run.
 pub fn take(mut consumer: impl FnMut(&[u64])) {
-    let end = pointer();
-    if end <= BUFFER.start {
+    let thread = gateway::current();
+    // SAFETY: the thread state is mapped before any code is translated.
+    let (start, end) = unsafe { (start(&*thread), (*thread).buffer) };
+    if end <= start {
         return;
     }
     // SAFETY: translated code wrote the words up to the buffer pointer, and doesn't run meanwhile.
-    let words =
-        unsafe { std::slice::from_raw_parts(BUFFER.start as *const u64, ((end - BUFFER.start) / WORD) as usize) };
+    let words = unsafe { std::slice::from_raw_parts(start as *const u64, ((end - start) / WORD) as usize) };
     consumer(words);
-    // SAFETY: as in `pointer`.
-    unsafe { (*ThreadState::main()).buffer = BUFFER.start };
+    // SAFETY: as above.
+    unsafe { (*thread).buffer = start };
 }
 
-fn pointer() -> u64 {
-    // SAFETY: the thread state is mapped before any code is translated.
-    unsafe { (*ThreadState::main()).buffer }
+/// Where a thread's buffer begins.
+fn start(thread: &ThreadState) -> u64 {
+    BUFFER.start.wrapping_add(thread.moved())
 }
 
 #[cfg(test)]

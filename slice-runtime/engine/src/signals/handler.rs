@@ -75,7 +75,6 @@ impl Scene {
     }
 }
 
-static SCENE: AtomicPtr<Scene> = AtomicPtr::new(std::ptr::null_mut());
 static HOOK: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Called for each asynchronous signal whose handler was installed by [`super::install_signal`], on the signal stack, with
@@ -88,21 +87,16 @@ pub fn on_signal(hook: Hook) {
     HOOK.store(hook as *mut (), Ordering::Release);
 }
 
-/// Makes the run loop ask [`crate::Host::interrupted`] at the next place where the app's state is complete. May
+/// Makes the calling thread's run loop ask [`crate::Host::interrupted`] at the next place where the app's state is complete. May
 /// be called from the hook.
 pub fn interrupt() {
     set_interrupted(true);
 }
 
-/// The engine goes on for another thread: whether that one is to be interrupted, too.
+/// The engine goes on for another thread, which calls this: whether that one is to be interrupted, too.
 pub fn set_interrupted(interrupted: bool) {
     // SAFETY: the thread state is mapped once an engine exists, and a hook is called only then.
-    unsafe { (&raw mut (*ThreadState::main()).interrupted).write_volatile(u64::from(interrupted)) };
-}
-
-/// What handlers look at from now on.
-pub(super) fn set_scene(scene: *mut Scene) {
-    SCENE.store(scene, Ordering::Release);
+    unsafe { (&raw mut (*gateway::current()).interrupted).write_volatile(u64::from(interrupted)) };
 }
 
 /// Returns 1 if the run loop goes on in `abandon`, with the image's FS; 0 to resume what was interrupted.
@@ -115,7 +109,7 @@ pub(super) extern "C" fn handle(
     let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
     // SAFETY: the scene was stored by `start`, and lives as long as signals are used. The run loop looks at it only while no translated code runs, and what a handler reads
     // then doesn't change.
-    let scene = unsafe { &mut *SCENE.load(Ordering::Acquire) };
+    let scene = unsafe { &mut *((*gateway::current()).scene as *mut Scene) };
     let synchronous = FAULTS.contains(&signal) && info.si_code > 0;
     if synchronous {
         if let Some(place) = scene.fast_path.as_ref().and_then(|fast_path| fast_path.after_fault(pc)) {

@@ -8,7 +8,7 @@ use std::mem::offset_of;
 
 use translator::abi::ThreadState;
 
-use super::handler::{Scene, handle, set_scene};
+use super::handler::{Scene, handle};
 use crate::interface::FAULTS;
 use crate::safe_reads;
 
@@ -46,9 +46,10 @@ const STACK_BYTES: usize = 256 << 10;
 /// Takes over fault signals, on a stack of their own.
 ///
 /// # Safety
-/// The scene must live, at its place, as long as signals are handled.
-pub unsafe fn start(scene: *mut Scene) {
-    set_scene(scene);
+/// The scene must live, at its place, as long as signals are handled; the thread state is mapped and the calling thread's.
+pub unsafe fn start(thread: *mut ThreadState, scene: *mut Scene) {
+    // SAFETY: the caller's promise.
+    unsafe { enters(thread, scene) };
     safe_reads::begin();
     let stack = Box::leak(Box::<[u8]>::new_uninit_slice(STACK_BYTES));
     let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK_BYTES };
@@ -67,6 +68,15 @@ pub unsafe fn start(scene: *mut Scene) {
         }
         libc::sigprocmask(libc::SIG_UNBLOCK, unblocked.as_ptr(), std::ptr::null_mut());
     }
+}
+
+/// Handlers in the thread with this state look at the scene from now on.
+///
+/// # Safety
+/// As [`start`].
+pub unsafe fn enters(thread: *mut ThreadState, scene: *mut Scene) {
+    // SAFETY: the caller's promise.
+    unsafe { (*thread).scene = scene as u64 };
 }
 
 /// Handles `signal` by the engine from now on, with these flags beside those that the engine needs.

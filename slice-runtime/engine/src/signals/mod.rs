@@ -13,4 +13,4 @@ mod recover;
 pub use handler::{Hook, interrupt, on_signal, set_interrupted};
 pub(crate) use handler::{Mailbox, Scene};
 pub use install::install_signal;
-pub(crate) use install::start;
+pub(crate) use install::{enters, start};

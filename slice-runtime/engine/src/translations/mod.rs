@@ -6,6 +6,8 @@
 //!   changes ─► discard: entries lead to the dispatcher again, or the cache is emptied
 //!   point, arm: the place where a slice ends
 //! ```
+//!
+//! `shared`: the engine as each thread holds it.
 
 mod arm;
 mod changes;
@@ -14,6 +16,8 @@ mod discard;
 mod engine;
 mod make;
 mod point;
+mod shared;
 
 pub(crate) use engine::Engine;
 pub(crate) use make::{Failed, Want};
+pub(crate) use shared::SharedEngine;

@@ -87,13 +87,13 @@ pub fn calls(n: usize) -> [AnalysisCall; 2] {
 /// Nothing has been learnt.
 pub fn forget() {
     // SAFETY: the tool's memory is mapped, and nobody else uses this part of it.
-    unsafe { (LEARNT as *mut Learnt).write(Learnt::default()) };
+    unsafe { (engine::own(LEARNT) as *mut Learnt).write(Learnt::default()) };
 }
 
 /// What was learnt, and what should have been, from what calls were told by states.
 pub fn compared(by_state: &[Told]) -> (Learnt, Learnt) {
     let sum = by_state.iter().flat_map(learnt_of).fold(0, mixed);
     // SAFETY: as above; no routine runs.
-    let learnt = unsafe { (LEARNT as *const Learnt).read() };
+    let learnt = unsafe { (engine::own(LEARNT) as *const Learnt).read() };
     (learnt, Learnt { one_by_one: sum, by_list: sum })
 }

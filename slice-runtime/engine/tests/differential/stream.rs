@@ -17,10 +17,11 @@ const WORDS: usize = 5;
 
 /// Leaves room for so many words; returns how many are in front of them.
 pub fn fill_but(room: u64) -> usize {
-    let pointer = map::BUFFER.end() - 8 * room;
+    let start = engine::own(map::BUFFER.start);
+    let pointer = start + map::BUFFER.size - 8 * room;
     // SAFETY: the thread state is mapped, and translated code doesn't run.
-    unsafe { (*ThreadState::main()).buffer = pointer };
-    ((pointer - map::BUFFER.start) / 8) as usize
+    unsafe { (*(engine::own(map::THREADS.start) as *mut ThreadState)).buffer = pointer };
+    ((pointer - start) / 8) as usize
 }
 
 /// Values of all kinds, for instructions that the code alone chooses.

@@ -8,10 +8,10 @@ use crate::alone::has_passed_alone;
 use crate::arena::Where;
 use crate::stream::{Instrument, insert_buffered, insert_buffered_and_counted};
 use crate::translated::{
-    insert_around, insert_block_counters, insert_calls, insert_counters, insert_counters_behind, insert_steps,
-    insert_tested,
+    Translated, insert_around, insert_block_counters, insert_calls, insert_counters, insert_counters_behind,
+    insert_steps, insert_tested,
 };
-use crate::{SETTINGS, run_seeds, variable};
+use crate::{SETTINGS, run_seeds, seeds, variable};
 
 /// How programs are instrumented, where they lie, and whether flags are exact at faults.
 struct Way {
@@ -108,6 +108,23 @@ fn each_optimisation_off_where_it_changes_code() {
     // Nothing else makes one.
     let (off, name, codes) = &usual[0];
     assert_eq!(*codes, Way::named(name).run(*off));
+}
+
+/// As a further thread, which has what is its own elsewhere.
+#[test]
+fn in_another_window_with_interruptions() {
+    if has_passed_alone() {
+        return;
+    }
+    let settings = Settings { off: Off::default().and(Optimisation::Rip), ..SETTINGS };
+    for (name, place, changes, instrument) in [
+        ("window, counters", Where::Far, false, insert_counters as Instrument),
+        ("window, calls", Where::Near, false, insert_calls),
+        ("window, tested", Where::Low, true, insert_tested),
+        ("window, buffer", Where::Near, false, insert_buffered_and_counted),
+    ] {
+        run_seeds(name, seeds(16), place, changes, settings, instrument, Translated::interrupt);
+    }
 }
 
 #[test]

@@ -117,12 +117,12 @@ impl Counters {
         })
     }
 
-    /// Adds the shards to their words, and empties them.
+    /// Adds the shards to their words, which lie `moved` bytes from where the first thread has them, and empties them.
     ///
     /// # Safety
     /// The words must be mapped, and nobody else may be using them or the shards.
     #[inline]
-    pub unsafe fn flush_shards(&self, shards: &mut [[u64; SHARDS]; WORDS]) {
+    pub unsafe fn flush_shards(&self, shards: &mut [[u64; SHARDS]; WORDS], moved: u64) {
         for (word, shards) in self.words.iter().zip(shards) {
             let address = word.load(Ordering::Acquire);
             if address == 0 {
@@ -130,7 +130,7 @@ impl Counters {
             }
             let sum = shards.iter().fold(0, |sum: u64, shard| sum.wrapping_add(*shard));
             shards.fill(0);
-            let word = address as *mut u64;
+            let word = address.wrapping_add(moved) as *mut u64;
             // SAFETY: the caller's promise; `place` took aligned addresses only.
             unsafe { word.write(word.read().wrapping_add(sum)) };
         }
@@ -160,7 +160,7 @@ mod tests {
         shards[0][4] = u64::MAX;
         shards[1][0] = 1;
         // SAFETY: the words are local variables.
-        unsafe { counters.flush_shards(&mut shards) };
+        unsafe { counters.flush_shards(&mut shards, 0) };
         // SAFETY: a live variable, which `flush_shards` wrote through its address.
         assert_eq!(unsafe { (&raw mut words).read_volatile() }, [14, 8]);
         assert_eq!(shards, [[0; SHARDS]; WORDS]);

@@ -202,13 +202,15 @@ impl CallDescriptor {
         Self { routine, local, ..self.clone() }
     }
 
-    /// Makes the call with the app's state at it. `instruction`: before which it is, if it is needed. What a routine returns means something only if it is a test.
-    pub fn call(&self, cpu: &Cpu, instruction: Option<&Instruction>) -> u64 {
+    /// Makes the call with the app's state at it. `instruction`: before which it is, if it is needed. `moved`: see [`super::ThreadState::moved`]. What a routine returns means something only if it is a
+    /// test.
+    pub fn call(&self, cpu: &Cpu, instruction: Option<&Instruction>, moved: u64) -> u64 {
         let decoded = || instruction.expect("an instruction, if it is needed");
         if self.predicated && !takes_effect(decoded(), &cpu.registers) {
             return 0;
         }
-        self.invoke(&State::new(cpu, instruction), |source, value| valued(source, value, cpu, instruction))
+        let local = self.local.wrapping_add(moved);
+        self.invoke(local, &State::new(cpu, instruction), |source, value| valued(source, value, cpu, instruction))
     }
 
     /// The arguments' values.
@@ -227,23 +229,23 @@ impl CallDescriptor {
 
     /// Makes the call with `count` in place of the number of the block's instructions. Only constants and the thread go with that number, see
     /// [`AnalysisCall::is_compensated`].
-    pub fn correct(&self, count: u64, cpu: &Cpu) {
+    pub fn correct(&self, count: u64, cpu: &Cpu, moved: u64) {
         let value = |source, value| match source {
             Source::BlockInstructions => count,
             Source::Thread => cpu.thread,
             _ => value,
         };
-        self.invoke(&State::new(cpu, None), value);
+        self.invoke(self.local.wrapping_add(moved), &State::new(cpu, None), value);
     }
 
-    fn invoke(&self, state: &State<'_>, value: impl Fn(Source, u64) -> u64) -> u64 {
+    fn invoke(&self, local: u64, state: &State<'_>, value: impl Fn(Source, u64) -> u64) -> u64 {
         assert!(!self.form.changes(), "a routine that changes the app's state is called by who can let it");
         if self.form == Form::List {
             let words: Vec<u64> = self.found().map(|(source, v)| value(source, v)).collect();
             // SAFETY: the routine is an `extern "C"` function of the image with these parameters (the typed interface guarantees it).
             let routine: extern "C" fn(u64, *const u64, usize) -> u64 =
                 unsafe { std::mem::transmute(self.routine as usize) };
-            return routine(self.local, words.as_ptr(), words.len());
+            return routine(local, words.as_ptr(), words.len());
         }
         let mut a = self.args.map(|(source, v)| value(source, v));
         let mut last = 0;
@@ -258,7 +260,7 @@ impl CallDescriptor {
             #[rustfmt::skip]
             type Routine = extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
             let routine: Routine = std::mem::transmute(self.routine as usize);
-            routine(self.local, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], last)
+            routine(local, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], last)
         }
     }
 }

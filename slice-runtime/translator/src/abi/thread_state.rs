@@ -110,6 +110,8 @@ pub struct ThreadState {
     pub escape_to: u64,
     /// Where this state lies: the start of its thread's window.
     pub window: u64,
+    /// What handlers of signals look at: the engine's `Scene`.
+    pub scene: u64,
 }
 
 impl ThreadState {
@@ -134,9 +136,19 @@ impl ThreadState {
         }
     }
 
+    /// How far its window lies from the first one, wrapping round: what is a thread's own lies so far from where the first thread has it.
+    pub fn moved(&self) -> u64 {
+        self.window.wrapping_sub(map::WINDOW_0.start)
+    }
+
+    /// Bytes that are free in the buffer.
+    pub fn room(&self) -> u64 {
+        map::BUFFER.end().wrapping_add(self.moved()).saturating_sub(self.buffer)
+    }
+
     /// Whether so many words fit into the buffer.
     pub fn has_room(&self, words: usize) -> bool {
-        map::BUFFER.end() - self.buffer >= words as u64 * WORD
+        self.room() >= words as u64 * WORD
     }
 
     /// Writes words to where the next ones go, and says where that is then. The buffer's position stays.

@@ -31,7 +31,7 @@ pub struct Local {
 /// As it is now.
 pub fn counters() -> Local {
     // SAFETY: LOCAL is mapped; routines, which alone write to it, aren't running.
-    unsafe { (map::LOCAL.start as *const Local).read() }
+    unsafe { (engine::own(map::LOCAL.start) as *const Local).read() }
 }
 
 /// Inlined and called routines see the same arguments. Both ways to count agree, also if the program ends by a fault: what didn't take effect isn't counted.

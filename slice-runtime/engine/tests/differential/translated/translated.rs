@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use bubble::map::{self, Region};
+use bubble::switches::Optimisation;
 use engine::{Control, Fault, Flow, Host, Nondeterministic, Runner, Settings};
 use isa::random::Program;
 use machine::flags;
@@ -45,6 +46,9 @@ struct Observer {
     /// For each offset of the code, whether an instruction starts there.
     starts: HashMap<usize, bool>,
 }
+
+/// The window in which programs run if what is a thread's own is named through GS.
+const ANY_WINDOW: u64 = 5;
 
 /// Bytes of code that are compared at most.
 const CODE_COMPARED: u64 = 1 << 20;
@@ -113,7 +117,14 @@ impl Translated {
         map_region(map::CACHE_OWN, data | libc::PROT_EXEC);
         let settings = Settings { off: settings.off.on_this_processor(), ..settings };
         // SAFETY: the regions were just mapped, and the lock of the process is held.
-        Translated { engine: unsafe { Runner::new(settings) }, instrument, timer: None, stream: Vec::new(), steps: 0 }
+        let mut engine = unsafe { Runner::new(settings) };
+        if !settings.off.leaves(Optimisation::Rip) {
+            // As a further thread.
+            let window = engine::map_window(ANY_WINDOW).expect("memory for another window");
+            // SAFETY: the window was just mapped, and the first runner isn't used any more.
+            engine = unsafe { Box::leak(engine).another(window) }.expect("memory for another table");
+        }
+        Translated { engine, instrument, timer: None, stream: Vec::new(), steps: 0 }
     }
 
     /// From now on [`Translated::run_again`] is interrupted.

@@ -1,0 +1,16 @@
+//! Windows of further threads: what is each thread's own, at places of its own.
+
+use bubble::map;
+
+/// Maps the window with this number for a thread, which begins with nothing in it. Gives where it begins; `None`: there is no memory for it, or there are too many threads.
+pub fn map_window(number: u64) -> Option<u64> {
+    let window = map::window(number)?;
+    let moved = window.wrapping_sub(map::WINDOW_0.start);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
+    let is_mapped = map::OF_WINDOW.into_iter().all(|part| {
+        let place = part.start.wrapping_add(moved) as *mut libc::c_void;
+        // SAFETY: windows are reserved for this, and no thread has this one.
+        unsafe { libc::mmap(place, part.size as usize, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) == place }
+    });
+    is_mapped.then_some(window)
+}
