@@ -1,7 +1,7 @@
 //! The drawing of the bubble.
 //!
 //! ```text
-//!  0x5408_0000_0000  WINDOWS       nothing   1 TiB   reserved for parallel threads: a window of 256 MiB for each
+//!  0x5408_0000_0000  WINDOWS       private   1 TiB   what is each thread's own in a serial run whose code names that through GS: a window of 256 MiB for each but the first
 //!  0x5508_0000_0000  TARGETS       private 256 GiB   where indirect branches go
 //!  0x5548_0000_0000  HEAP          private  48 GiB   heap of the image (Rust allocator), grows up
 //!                    LOGS          run      32 GiB   in the master only, and not in its forks: slices' logs, for the in-process recorder
@@ -76,7 +76,8 @@ const WINDOW: u64 = 256 * MIB;
 
 /// The whole reservation.
 pub const BUBBLE: Region = Region::new(WINDOWS.start, 0x5555_5000_0000 - WINDOWS.start);
-/// Where parallel threads will have what is each one's own: windows of the shape of the 256 MiB from [`THREADS`] to the end of [`BUFFER_GUARD`]. Nothing is there yet.
+/// Where threads have what is each one's own: windows of the shape of the first one's, the 256 MiB from [`THREADS`] to the end of [`BUFFER_GUARD`]. Of a window nothing but [`OF_WINDOW`] and
+/// [`TARGET_WINDOWS`] is ever mapped, and that only while a thread has it.
 pub const WINDOWS: Region = Region::new(0x5408_0000_0000, 4096 * WINDOW);
 /// Where indirect branches go: windows of 32 GiB each, or of one.
 pub const TARGETS: Region = Region::new(0x5508_0000_0000, 256 * GIB);

@@ -8,7 +8,8 @@
 //!
 //! Of several tools in a run each is told of what it has counted ([`by`]): a block's counter stands for all that want to know.
 //!
-//! Where they are counted for each thread by itself ([`switch`]), the counters are those of the thread that is executed, and what others have executed is parked.
+//! Where they are counted for each thread by itself ([`switch`]), the counters are those of the thread that is executed, and what others have executed is parked. Where each thread has a window
+//! ([`by_window`]) it has counters of its own, and they are parked when it ends, or somebody asks ([`park_others`]).
 //!
 //! Named invariant *exact by address*: the executions of all blocks that hold an instruction add up to how often that was executed. So a block that is left
 //! in its middle isn't counted; what was executed of it is, as a shorter block. If the app goes on there, in a trace that is the rest of the block, then
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bubble::map::{TABLES, TABLES_OWN};
+use bubble::map::{TABLES, TABLES_OWN, WINDOW_0};
 use translator::abi::{CountedBlock, SpaceId, TraceId, block_counter_address};
 
 use crate::cache::Tables;
@@ -37,6 +38,8 @@ static PARKED: Mutex<BTreeMap<u64, Parked>> = Mutex::new(BTreeMap::new());
 static TOLD: Mutex<Told> = Mutex::new(Told::new());
 /// The thread that is executed, where threads are told apart.
 static CURRENT: AtomicU64 = AtomicU64::new(0);
+/// Where each thread has counters of its own: threads by their numbers, and where their windows are. Else none.
+static WINDOWS: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
 
 /// What was counted up to a place of the run: of each thread address, code and executions of blocks.
 pub type Told = BTreeMap<u64, Vec<(u64, Box<[u8]>, u64)>>;
@@ -103,6 +106,7 @@ pub(crate) fn begin(shares: bool) {
 
 /// The cache of this process's own is about to be emptied: its counters are, too.
 pub(crate) fn retire(own: &Tables) {
+    park_others();
     let mut counts = counts();
     visit_space(SpaceId::Own, own, &mut |first, code, tools, count| counts.add(first, code, tools, count));
     for number in 0..own.block_counters() {
@@ -121,28 +125,63 @@ pub(crate) fn retire(own: &Tables) {
 /// What is executed from now on is another thread's, whose counts go on. Those of thread `from` are put away; `None`: it has ended, and they are only asked for by [`of_all`]. Only while translated
 /// code doesn't run. It takes some microseconds for 10,000 blocks.
 pub fn switch(from: Option<u64>, to: u64) {
-    let mut away = Parked { counters: Vec::new(), counts: std::mem::take(&mut *counts()) };
-    for_each_space(|space, tables| {
-        for number in 0..tables.block_counters() {
-            // SAFETY: see `counter`.
-            let count = unsafe { std::mem::take(&mut *counter(space, number)) };
-            if count != 0 {
-                away.counters.push((space, number, count));
-            }
-        }
-    });
+    let counters = if windows().is_empty() { take_counters(own_window()) } else { Vec::new() };
+    let away = Parked { counters, counts: std::mem::take(&mut *counts()) };
     CURRENT.store(to, Ordering::Relaxed);
     let mut parked = parked();
-    match from {
-        Some(from) => drop(parked.insert(from, away)),
-        None => parked.entry(ENDED).or_default().add(away),
-    }
+    parked.entry(from.unwrap_or(ENDED)).or_default().add(away);
     let Parked { counters, counts: of_thread } = parked.remove(&to).unwrap_or_default();
     *counts() = of_thread;
     for (space, number, count) in counters {
         // SAFETY: see `counter`.
         unsafe { *counter(space, number) = count };
     }
+}
+
+/// The thread with this number, which calls this, has counters of its own in its window from now on, as all others have, or will have.
+pub fn by_window(thread: u64) {
+    windows().insert(thread, own_window());
+}
+
+/// The thread with this number, which calls this, has ended.
+pub fn leaves_window(thread: u64) {
+    let (counters, counts) = (take_counters(own_window()), std::mem::take(&mut *counts()));
+    windows().remove(&thread);
+    parked().entry(ENDED).or_default().add(Parked { counters, counts });
+}
+
+/// Parks what threads other than the calling one have counted in their windows. Only while no translated code runs.
+pub fn park_others() {
+    let own = own_window();
+    for (&thread, &window) in windows().iter().filter(|(_, window)| **window != own) {
+        let counters = take_counters(window);
+        parked().entry(thread).or_default().add(Parked { counters, counts: Counts::default() });
+    }
+}
+
+fn windows() -> MutexGuard<'static, BTreeMap<u64, u64>> {
+    WINDOWS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn own_window() -> u64 {
+    gateway::own(WINDOW_0.start)
+}
+
+/// Empties the counters in a window. Gives what they were.
+fn take_counters(window: u64) -> Vec<(SpaceId, u32, u64)> {
+    let moved = window.wrapping_sub(WINDOW_0.start);
+    let mut taken = Vec::new();
+    for_each_space(|space, tables| {
+        for number in 0..tables.block_counters() {
+            let place = block_counter_address(space, number).wrapping_add(moved) as *mut u64;
+            // SAFETY: see `counter`; each window has the same.
+            let count = unsafe { std::mem::take(&mut *place) };
+            if count != 0 {
+                taken.push((space, number, count));
+            }
+        }
+    });
+    taken
 }
 
 /// Does something that asks for counts, and is told those of all threads, also where they are counted by thread for others.
@@ -305,8 +344,7 @@ fn visit_counted(tables: &Tables, number: u32, count: u64, visit: &mut impl Visi
 
 /// The calling thread's. The counter is in COUNTS, which is mapped where an engine runs; translated code, which alone writes there, doesn't run meanwhile.
 fn counter(space: SpaceId, number: u32) -> *mut u64 {
-    // SAFETY: an engine runs, so the thread has a state.
-    block_counter_address(space, number).wrapping_add(unsafe { (*gateway::current()).moved() }) as *mut u64
+    gateway::own(block_counter_address(space, number)) as *mut u64
 }
 
 /// The code of a block: what was executed before its trace was entered, and all of it.

@@ -111,7 +111,12 @@ pub trait RunningTool {
     /// The slice begins with this thread, not with the app's first one. Before anything is executed, and before the tool is told of anything.
     fn begins_with(&self, thread: &AppThread);
 
-    /// What follows is executed by this thread, what was before by another one, which may have ended.
+    /// Each of the app's threads is to have what is its own in a window of its own ([`bubble::map::WINDOWS`]). False: this tool's can't. Asked at most once, before anything is executed.
+    fn takes_windows(&self) -> bool {
+        false
+    }
+
+    /// What follows is executed by this thread, what was before by another one, which may have ended. Where threads have windows it is that thread which calls this.
     fn switch(&self, to: &AppThread);
 
     /// The thread that is executed has executed its last instruction, and others go on.

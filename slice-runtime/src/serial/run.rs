@@ -4,6 +4,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use bubble::boot::State;
+use bubble::map;
 use engine::{Flow, Runner};
 use machine::Here;
 use translator::abi::Cpu;
@@ -22,13 +23,17 @@ struct SharedState {
     host: SerialHost,
     /// The thread whose state the engine and the host have, unless that has ended.
     loaded: Option<&'static ThreadBlock>,
+    /// Each thread has what is its own in a window of its own.
+    has_windows: bool,
 }
 
 /// Runs the app to its end. `others`: further threads that it has already.
 pub fn run(engine: Box<Runner>, mut host: SerialHost, others: u64) -> ! {
     let me = of_turn();
     let (slot, blocks) = (host.slot, host.expects_threads(others));
-    SHARED_STATE.store(Box::into_raw(Box::new(SharedState { engine, host, loaded: Some(me) })), Ordering::Release);
+    let has_windows = others == 0 && engine.has_windows() && host.takes_windows();
+    let shared = SharedState { engine, host, loaded: Some(me), has_windows };
+    SHARED_STATE.store(Box::into_raw(Box::new(shared)), Ordering::Release);
     if !blocks.is_empty() {
         adoption::tell(slot.adoption(), &blocks, run_adopted);
     }
@@ -56,10 +61,35 @@ extern "C" fn run_adopted(me: &'static ThreadBlock) -> ! {
 /// The first function of each other thread.
 extern "C" fn run_new(me: &'static ThreadBlock) -> ! {
     me.take_signals();
+    // SAFETY: the thread that started this one has stored it; the word stays as it is.
+    let has_windows = unsafe { (*SHARED_STATE.load(Ordering::Acquire)).has_windows };
+    let window = me.window().filter(|_| has_windows).and_then(map::window);
+    if let Some(window) = window {
+        // SAFETY: whoever has started this thread has mapped it.
+        unsafe { engine::enter_window(window) };
+    }
     set_real_mask(!FAULTS);
     TURNS.take(&me.waiter);
+    if let Some(window) = window {
+        begin_in_window(me, window);
+    }
     with_turn(me, |shared| shared.host.signals.set_mask(shared.host.signals.mask()));
     go_on(me)
+}
+
+/// Makes the runner of the calling thread, which has the turn for the first time, in its window.
+fn begin_in_window(me: &'static ThreadBlock, window: u64) {
+    // SAFETY: as in `with_turn`.
+    let shared = unsafe { &mut *SHARED_STATE.load(Ordering::Acquire) };
+    // SAFETY: it is this thread's, which has the turn.
+    let runner = unsafe { shared.engine.another(window) };
+    let Some(mut runner) = runner else { shared.host.slot.fail(&"no memory for another thread's tables") };
+    // SAFETY: this thread has the turn.
+    let mut state = unsafe { me.take() }.expect("the state of a thread that begins is kept");
+    std::mem::swap(runner.cpu(), &mut state.cpu);
+    state.runner = Some(runner);
+    // SAFETY: as above.
+    unsafe { me.put(state) };
 }
 
 fn go_on(me: &'static ThreadBlock) -> ! {
@@ -156,7 +186,10 @@ impl SharedState {
         if self.loaded.is_none_or(|loaded| !std::ptr::eq(loaded, me)) {
             // SAFETY: the caller has the turn.
             let mut state = unsafe { me.take() }.expect("the state of a thread that isn't loaded is kept");
-            self.engine.exchange(&mut state.cpu, &mut state.stopped);
+            match &mut state.runner {
+                Some(runner) => std::mem::swap(&mut self.engine, runner),
+                None => self.engine.exchange(&mut state.cpu, &mut state.stopped),
+            }
             self.host.exchange(&mut state);
             self.host.memory = Here::new();
             self.host.goes_on(self.engine.cpu());

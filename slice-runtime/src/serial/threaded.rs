@@ -31,6 +31,12 @@ impl SerialHost {
         told.goes_on(thread, std::mem::take(is_new), cpu, tool.as_ref());
     }
 
+    /// Threads are to have windows. Whether they do: the tool may not be able to.
+    pub(super) fn takes_windows(&mut self) -> bool {
+        self.threads.have_windows = self.tool.takes_windows();
+        self.threads.have_windows
+    }
+
     /// Leaves the engine.
     fn pause(&mut self, pause: Pause) -> Flow {
         self.pause = Some(pause);
@@ -100,7 +106,8 @@ impl SerialHost {
             let cpu = Cpu { thread: thread.number, ..Cpu::new(Registers::default(), XState::initial()) };
             let signals = OfThread { mask: u64::MAX, altstack: AltStack::NONE, arrivals: &block.arrivals };
             let (stopped, begun, thread) = (StoppedIn::default(), InterruptedCall::default(), (thread, false));
-            let state = ThreadContext { cpu, stopped, signals, begun, call: None, changed: None, thread };
+            let (call, changed, runner) = (None, None, None);
+            let state = ThreadContext { cpu, stopped, signals, begun, call, changed, thread, runner };
             // SAFETY: its thread hasn't come.
             unsafe { block.put(Box::new(state)) };
             self.threads.alive += 1;
@@ -124,12 +131,19 @@ impl SerialHost {
             control.before_write(*word, 4);
         }
         let block = self.threads.block();
+        let window = block.window().filter(|_| self.threads.have_windows);
+        if window.is_some_and(|window| engine::map_window(window).is_none()) {
+            block.is_used().store(0, Ordering::Release);
+            set_real_mask(!FAULTS);
+            self.signals.set_mask(self.signals.mask());
+            return self.finished(-i64::from(libc::EAGAIN) as u64, cpu);
+        }
         let signals = OfThread { mask: self.signals.mask(), altstack: AltStack::NONE, arrivals: &block.arrivals };
         let thread = self.thread.0.child(self.threads.started + 1);
         let cpu_of_new = Cpu { thread: thread.number, ..new.cpu.clone() };
         let (stopped, begun, thread) = (StoppedIn::default(), InterruptedCall::default(), (thread, true));
-        let mut state =
-            Box::new(ThreadContext { cpu: cpu_of_new, stopped, signals, begun, call: None, changed: None, thread });
+        let (cpu_is, call, changed, runner) = (cpu_of_new, None, None, None);
+        let mut state = Box::new(ThreadContext { cpu: cpu_is, stopped, signals, begun, call, changed, thread, runner });
         // The thread is there when the call is over, but it hasn't the turn.
         let result = new.start(block, self.threads.begin);
         if is_error(result) {

@@ -1,6 +1,20 @@
 //! Windows of further threads: what is each thread's own, at places of its own.
 
 use bubble::map;
+use translator::abi::ThreadState;
+
+use super::switch::adopt;
+
+/// The window is the calling thread's from now on: handlers of signals look there.
+///
+/// # Safety
+/// It was mapped for this thread, and FS is the image's.
+pub unsafe fn enter_window(window: u64) {
+    // SAFETY: the first thread's state is mapped, and the word stays as it is.
+    let [low, high] = unsafe { (*ThreadState::main()).xcr0 };
+    // SAFETY: the caller's promise.
+    unsafe { adopt(window as *mut ThreadState, low | high << 32) };
+}
 
 /// Maps the window with this number for a thread, which begins with nothing in it. Gives where it begins; `None`: there is no memory for it, or there are too many threads.
 pub fn map_window(number: u64) -> Option<u64> {

@@ -90,7 +90,7 @@ impl Runner {
     /// A runner for another thread of the app's, which calls this: with the same translations, and what is its own in this window. `None`: there is no memory for that.
     ///
     /// # Safety
-    /// The window lies as [`map::WINDOW_0`] does, its parts are mapped and nobody else's, and what was in them means nothing. FS must be the image's. The runners of a process are used one at a time.
+    /// The window is the calling thread's ([`crate::enter_window`]), and nothing else is in it. The runners of a process are used one at a time.
     ///
     /// # Panics
     /// If translations name what is the first thread's own: without [`bubble::switches::Optimisation::Rip`] they don't.
@@ -98,11 +98,7 @@ impl Runner {
         assert!(!self.engine.settings.off.leaves(Optimisation::Rip), "translations are one thread's");
         let thread = window as *mut ThreadState;
         // SAFETY: the caller's promise.
-        let joins = unsafe {
-            gateway::adopt(thread, self.engine.settings.xcr0);
-            self.engine.links.joins(thread)
-        };
-        if !joins {
+        if !unsafe { self.engine.links.joins(thread) } {
             return None;
         }
         // SAFETY: the caller's promise.
@@ -127,6 +123,11 @@ impl Runner {
         let scene = Box::into_raw(Box::new(scene));
         let (begun, app_calls) = (Begun::default(), AppCalls::default());
         Box::new(Runner { engine, thread, scene, begun, app_calls, to_arm: None })
+    }
+
+    /// Whether there can be runners for other threads, see [`Self::another`]: what is a thread's own is named through GS, and nothing is shared with other processes.
+    pub fn has_windows(&self) -> bool {
+        !self.engine.settings.off.leaves(Optimisation::Rip) && !self.engine.settings.sharing
     }
 
     /// The app's state.

@@ -47,9 +47,17 @@ pub(super) fn put(thread: &mut ThreadState, words: &[u64]) -> bool {
     fits
 }
 
-/// Hands over the words in the buffer, and empties it. Only while translated code doesn't run.
-pub fn take(mut consumer: impl FnMut(&[u64])) {
-    let thread = gateway::current();
+/// Hands over the words in the calling thread's buffer, and empties it. Only while translated code doesn't run.
+pub fn take(consumer: impl FnMut(&[u64])) {
+    take_of(gateway::current(), consumer);
+}
+
+/// The same of the thread whose window lies `moved` bytes from the calling one's, and has been begun.
+pub fn take_from(moved: u64, consumer: impl FnMut(&[u64])) {
+    take_of((gateway::current() as u64).wrapping_add(moved) as *mut ThreadState, consumer);
+}
+
+fn take_of(thread: *mut ThreadState, mut consumer: impl FnMut(&[u64])) {
     // SAFETY: the thread state is mapped before any code is translated.
     let (start, end) = unsafe { (start(&*thread), (*thread).buffer) };
     if end <= start {

@@ -107,10 +107,18 @@ pub(super) extern "C" fn handle(
     fs_base: u64,
 ) -> u64 {
     let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
-    // SAFETY: the scene was stored by `start`, and lives as long as signals are used. The run loop looks at it only while no translated code runs, and what a handler reads
-    // then doesn't change.
-    let scene = unsafe { &mut *((*gateway::current()).scene as *mut Scene) };
+    // SAFETY: the scene was stored when the thread's runner was made, and lives as long as signals are used. The run loop looks at it only while no translated code runs, and what a
+    // handler reads then doesn't change.
+    let scene = unsafe { ((*gateway::current()).scene as *mut Scene).as_mut() };
     let synchronous = FAULTS.contains(&signal) && info.si_code > 0;
+    let Some(scene) = scene else {
+        // The thread begins, and runs nothing yet.
+        if synchronous {
+            runtime_fault(signal, pc, context);
+        }
+        ask_hook(signal, info, context);
+        return 0;
+    };
     if synchronous {
         if let Some(place) = scene.fast_path.as_ref().and_then(|fast_path| fast_path.after_fault(pc)) {
             context.uc_mcontext.gregs[libc::REG_RIP as usize] = place as i64;
@@ -132,13 +140,8 @@ pub(super) extern "C" fn handle(
         scene.mailbox.fault = Some(describe(signal, info, context, app_pc));
         return scene.abandon(context, EXIT_FAULT);
     }
-    let hook = HOOK.load(Ordering::Acquire);
-    if !hook.is_null() {
-        // SAFETY: only `on_signal` stores here, a function of this type.
-        let hook: Hook = unsafe { std::mem::transmute(hook) };
-        if !hook(signal, info, context) {
-            return 0;
-        }
+    if !ask_hook(signal, info, context) {
+        return 0;
     }
     // SAFETY: the thread state is mapped.
     let wanted = unsafe { (&raw const (*scene.thread).interrupted).read_volatile() } != 0;
@@ -158,6 +161,17 @@ pub(super) extern "C" fn handle(
         return scene.abandon(context, EXIT_INTERRUPTED);
     }
     0
+}
+
+/// Asks the hook, if there is one, whether the signal is the calling thread's affair.
+fn ask_hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t) -> bool {
+    let hook = HOOK.load(Ordering::Acquire);
+    if hook.is_null() {
+        return true;
+    }
+    // SAFETY: only `on_signal` stores here, a function of this type.
+    let hook: Hook = unsafe { std::mem::transmute(hook) };
+    hook(signal, info, context)
 }
 
 /// The runtime itself faulted: a bug, or app memory that went away under it.

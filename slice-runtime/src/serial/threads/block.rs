@@ -13,7 +13,7 @@ use std::alloc::{Layout, alloc};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use engine::StoppedIn;
+use engine::{Runner, StoppedIn};
 use translator::abi::Cpu;
 
 use super::waiter::Waiter;
@@ -37,6 +37,8 @@ pub struct ThreadContext {
     pub thread: (AppThread, bool),
     /// The call that the tool has been asked about.
     pub changed: Option<ChangedCall>,
+    /// Where threads have windows: what runs it.
+    pub runner: Option<Box<Runner>>,
 }
 
 /// See the module's documentation.
@@ -45,6 +47,8 @@ pub struct ThreadBlock {
     /// First, so that it is found by that.
     pub waiter: Waiter,
     pub arrivals: Arrivals,
+    /// Which of the thread blocks it is; the first thread's is 0. Its thread has the window with the number before.
+    number: u64,
     /// 0 once its thread has gone.
     is_used: AtomicU32,
     state: UnsafeCell<Option<Box<ThreadContext>>>,
@@ -55,7 +59,7 @@ unsafe impl Sync for ThreadBlock {}
 
 impl ThreadBlock {
     /// A new one, which is used.
-    pub fn new() -> &'static ThreadBlock {
+    pub fn new(number: u64) -> &'static ThreadBlock {
         let layout = Layout::from_size_align(SIZE, SIZE).expect("the size is a power of two");
         // SAFETY: the layout has a size.
         let start = unsafe { alloc(layout) };
@@ -66,12 +70,18 @@ impl ThreadBlock {
             block.write(ThreadBlock {
                 waiter: Waiter::new(),
                 arrivals: Arrivals::new(),
+                number,
                 is_used: AtomicU32::new(1),
                 state: UnsafeCell::new(None),
             });
             libc::mprotect(start.add(SIGNAL_STACK_END).cast(), PAGE, libc::PROT_NONE);
             &*block
         }
+    }
+
+    /// The number of the window that its thread has, if threads have windows. `None`: the first thread's, which is there.
+    pub fn window(&self) -> Option<u64> {
+        self.number.checked_sub(1)
     }
 
     /// Uses one again, if its last thread has gone.
@@ -151,7 +161,7 @@ mod tests {
 
     #[test]
     fn areas_are_used_again_when_they_were_given_back() {
-        let block = ThreadBlock::new();
+        let block = ThreadBlock::new(0);
         assert!(!block.reuse());
         block.is_used().store(0, Ordering::Release);
         assert!(block.reuse() && !block.reuse());

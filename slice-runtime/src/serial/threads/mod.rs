@@ -13,6 +13,9 @@
 //! * `block`: what the runtime keeps for each thread. `start`: its first and its last instructions; `departure`: those before it goes on natively; `adoption`: of one that was there before.
 //! * `threads`: all of them. `pause`: why one leaves the engine. `arrival`: signals arrive here.
 //!
+//! Where code names what is a thread's own through GS (`-engine no-rip`), and the tool says that threads may have a local state each, a thread has a window with all that, and a runner of its own with the
+//! same engine (`engine::Runner::another`). They take turns all the same.
+//!
 //! An app with one thread pays for none of this: it has the turn all the time.
 
 pub mod adoption;

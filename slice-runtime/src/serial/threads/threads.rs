@@ -21,6 +21,8 @@ pub struct Threads {
     blocks: Vec<&'static ThreadBlock>,
     /// Started by the app.
     pub started: u64,
+    /// Each has what is its own in a window of its own.
+    pub(in crate::serial) have_windows: bool,
 }
 
 /// The thread block of the thread whose turn it is.
@@ -36,11 +38,11 @@ pub fn of_signal_stack() -> &'static ThreadBlock {
 impl Threads {
     /// The first thread, which calls this and has the turn from now on.
     pub fn first(begin: Begin) -> Self {
-        let block = ThreadBlock::new();
+        let block = ThreadBlock::new(0);
         block.waiter.tid.store(own_number(), Ordering::Relaxed);
         block.take_signals();
         TURNS.take(&block.waiter);
-        Self { begin, alive: 1, departed: 0, blocks: vec![block], started: 0 }
+        Self { begin, alive: 1, departed: 0, blocks: vec![block], started: 0, have_windows: false }
     }
 
     /// What has arrived for the first of them.
@@ -54,9 +56,11 @@ impl Threads {
     }
 
     pub(in crate::serial) fn block(&mut self) -> &'static ThreadBlock {
-        let unused = self.blocks.iter().copied().find(|block| block.reuse());
+        // The first one's window is another's than all others'.
+        let may_be = |block: &ThreadBlock| !self.have_windows || block.window().is_some();
+        let unused = self.blocks.iter().copied().find(|block| may_be(block) && block.reuse());
         unused.unwrap_or_else(|| {
-            let new = ThreadBlock::new();
+            let new = ThreadBlock::new(self.blocks.len() as u64);
             self.blocks.push(new);
             new
         })

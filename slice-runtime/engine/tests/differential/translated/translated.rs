@@ -122,7 +122,10 @@ impl Translated {
             // As a further thread.
             let window = engine::map_window(ANY_WINDOW).expect("memory for another window");
             // SAFETY: the window was just mapped, and the first runner isn't used any more.
-            engine = unsafe { Box::leak(engine).another(window) }.expect("memory for another table");
+            engine = unsafe {
+                engine::enter_window(window);
+                Box::leak(engine).another(window).expect("memory for another table")
+            };
         }
         Translated { engine, instrument, timer: None, stream: Vec::new(), steps: 0 }
     }

@@ -28,6 +28,8 @@ pub struct Injected<T: Tool> {
     pub(super) locals: Locals<T>,
     share: Share,
     pub(super) slice: SliceInfo,
+    /// The thread with which it begins.
+    first: ThreadInfo,
     /// Blocks that were counted before the slice's last part began.
     pub(super) told: RefCell<Told>,
     /// The address of its `drain`, which is told of like a routine.
@@ -121,10 +123,11 @@ pub unsafe fn inject<T: Tool>(
         stream::open(compress.then_some(packed));
     }
     let place = share.local as *mut T::Local;
+    let first = ThreadInfo::of(first);
     // SAFETY: the region is mapped, large and aligned enough, and nothing else lives there.
-    let locals = unsafe { Locals::new(&tool, place, slice, ThreadInfo::of(first), share.switches_counts) };
+    let locals = unsafe { Locals::new(&tool, place, slice, first.clone(), share.switches_counts) };
     let drain = T::drain as *const () as u64;
-    Ok(Injected { tool, locals, share, slice, drain, told: RefCell::default(), changes: None })
+    Ok(Injected { tool, locals, share, slice, first, drain, told: RefCell::default(), changes: None })
 }
 
 /// Has a function of the tool's told what became of a thread, if that is for this tool.
@@ -308,15 +311,25 @@ impl<T: Tool> RunningTool for Injected<T> {
         self.locals.begin_with(&self.tool, ThreadInfo::of(thread));
     }
 
+    fn takes_windows(&self) -> bool {
+        let is_alone = self.share == Share::ALONE && self.changes.is_none() && !engine::check::is_on();
+        let is_plain = !T::STREAM && T::PREFIX.is_none() && T::FIRST_PASS.is_none() && !T::SAMPLES;
+        let takes = is_alone && is_plain && self.tool.threads() != Threads::OneStream;
+        if takes {
+            self.locals.take_windows(self.slice, self.first.clone());
+        }
+        takes
+    }
+
     fn switch(&self, to: &AppThread) {
-        if are_each(&self.tool) {
+        if are_each(&self.tool) || self.locals.have_windows() {
             engine::stream::take(|words| self.drain(words));
             self.locals.switch(&self.tool, ThreadInfo::of(to));
         }
     }
 
     fn thread_ends(&self) {
-        if are_each(&self.tool) {
+        if are_each(&self.tool) || self.locals.have_windows() {
             engine::stream::take(|words| self.drain(words));
             or_fail(self.locals.end(&self.tool));
         }
@@ -351,24 +364,24 @@ impl<T: Tool> RunningTool for Injected<T> {
     fn finish(&self, out: &mut [u8]) -> Result<usize, String> {
         engine::stream::take(|words| self.drain(words));
         stream::flush();
-        if are_each(&self.tool) {
+        let (bytes, head) = (out.len(), self.locals.head(&self.tool));
+        let no_room = |why: &dyn std::fmt::Display| {
+            let name = T::NAME;
+            format!(
+                "the result of tool {name} can't be encoded in {bytes} bytes ({why}): make slices shorter with -spmsec, or the result smaller"
+            )
+        };
+        let (room, out) = out.split_at_mut_checked(head.len()).ok_or_else(|| no_room(&"no room"))?;
+        room.copy_from_slice(head);
+        if are_each(&self.tool) || self.locals.have_windows() {
             let all = self.since_begun(|| self.locals.encode(&self.tool))?;
-            let room = out.get_mut(..all.len()).ok_or_else(|| {
-                format!("the results of tool {} by thread, {} bytes, don't fit: make slices shorter with -spmsec, or the result smaller", T::NAME, all.len())
-            })?;
-            room.copy_from_slice(&all);
-            return Ok(all.len());
+            let by_thread = || no_room(&format_args!("{} bytes, by thread", all.len()));
+            out.get_mut(..all.len()).ok_or_else(by_thread)?.copy_from_slice(&all);
+            return Ok(head.len() + all.len());
         }
         // SAFETY: `inject` wrote it; analysis routines have it exclusively, and none runs while this is asked.
         let finish = || safe_reads::without(|| self.tool.finish(unsafe { &*self.local() }));
-        let result = self.since_begun(finish);
-        match postcard::to_slice(&result, out) {
-            Ok(encoded) => Ok(encoded.len()),
-            Err(error) => Err(format!(
-                "the result of tool {} can't be encoded in {} bytes ({error}): make slices shorter with -spmsec, or the result smaller",
-                T::NAME,
-                out.len(),
-            )),
-        }
+        let encoded = postcard::to_slice(&self.since_begun(finish), out).map_err(|error| no_room(&error))?;
+        Ok(head.len() + encoded.len())
     }
 }
