@@ -81,11 +81,14 @@ fn options(random: &mut Random) -> Vec<String> {
 }
 
 /// Numbers of the reports that are added up.
-const COUNTED: [(&str, &str); 4] = [
+const COUNTED: [(&str, &str); 7] = [
     ("slices", "slices"),
     ("boundaries_verified", "proven by all memory"),
     ("boundaries_ambiguous", "ambiguous"),
     ("slices_begun_again", "begun again"),
+    ("turns_at_slice_ends", "turns given at ends"),
+    ("points", "points"),
+    ("points_ambiguous", "points ambiguous"),
 ];
 
 #[derive(Default)]
