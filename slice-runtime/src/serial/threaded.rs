@@ -142,8 +142,9 @@ impl SerialHost {
         let thread = self.thread.0.child(self.threads.started + 1);
         let cpu_of_new = Cpu { thread: thread.number, ..new.cpu.clone() };
         let (stopped, begun, thread) = (StoppedIn::default(), InterruptedCall::default(), (thread, true));
-        let (cpu_is, call, changed, runner) = (cpu_of_new, None, None, None);
-        let mut state = Box::new(ThreadContext { cpu: cpu_is, stopped, signals, begun, call, changed, thread, runner });
+        let (call, changed, runner) = (None, None, None);
+        let mut state =
+            Box::new(ThreadContext { cpu: cpu_of_new, stopped, signals, begun, call, changed, thread, runner });
         // The thread is there when the call is over, but it hasn't the turn.
         let result = new.start(block, self.threads.begin);
         if is_error(result) {

@@ -220,10 +220,10 @@ pub fn current() -> *mut ThreadState {
     thread
 }
 
-/// Where the calling thread has what the first one has at this address in its window.
+/// Where the calling thread has what the first one has at this address in its window. In a process without an engine that is there.
 pub fn own(address: u64) -> u64 {
-    // SAFETY: who asks that is in a process with an engine, whose threads have their state in GS.
-    address.wrapping_add(unsafe { (*current()).moved() })
+    // SAFETY: it is null, or the thread's state, which stays mapped.
+    address.wrapping_add(unsafe { current().as_ref() }.map_or(0, ThreadState::moved))
 }
 
 /// The app's extended state, for a routine that translated code was left for.
