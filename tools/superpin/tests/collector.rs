@@ -60,9 +60,10 @@ impl RunMemory {
         Self(memory)
     }
 
-    /// Puts an encoded result where a slice would, behind its length: eight bytes.
+    /// Puts an encoded result of `icount2` where a slice would, behind its length, eight bytes, and behind what says that it is one result of all threads.
     fn put_result(&self, encoded: &[u8]) {
-        let with_length = [&(encoded.len() as u64).to_le_bytes(), encoded].concat();
+        const ONE: [u8; 1] = [0];
+        let with_length = [&(1 + encoded.len() as u64).to_le_bytes(), &ONE[..], encoded].concat();
         self.0.write_all_at(&with_length, file::result_at(0)).expect("a memfd can be written");
     }
 
@@ -128,9 +129,9 @@ fn results_are_added_up_and_printed_once() {
     let mut collector = Collector::start(&memory);
     assert_eq!(collector.ask("hello"), "ok");
     memory.put_result(&THREE_HUNDRED);
-    assert_eq!(collector.ask("fold 0 0 10"), "ok");
+    assert_eq!(collector.ask("fold 0 0 11"), "ok");
     memory.put_result(&[7]);
-    assert_eq!(collector.ask("fold 0 1 9"), "ok");
+    assert_eq!(collector.ask("fold 0 1 10"), "ok");
     assert_eq!(collector.ask("fini exact 0"), "ok");
     assert_eq!(collector.end(), ("Total Count: 307\nRepetitions: only the first counts\n".into(), Some(0)));
 }
@@ -141,7 +142,7 @@ fn a_file_can_be_named_for_the_result() {
     let memory = RunMemory::new(&format!("icount1\0-o\0{}", path.display()));
     let mut collector = Collector::start(&memory);
     memory.put_result(&THREE_HUNDRED);
-    assert_eq!(collector.ask("fold 0 0 10"), "ok");
+    assert_eq!(collector.ask("fold 0 0 11"), "ok");
     assert_eq!(collector.ask("fini exact 0"), "ok");
     let printed = std::fs::read_to_string(&path);
     std::fs::remove_file(&path).expect("the collector made it");
@@ -164,7 +165,7 @@ fn what_is_wrong_is_answered() {
     let memory = RunMemory::new("icount2");
     let mut collector = Collector::start(&memory);
     memory.put_result(&[0xff]);
-    assert!(collector.ask("fold 0 4 9").starts_with("error the result of slice 4"));
+    assert!(collector.ask("fold 0 4 10").starts_with("error the result of slice 4"));
     let mut collector = Collector::start(&memory);
     assert!(collector.ask("fold 0 4").starts_with("error "));
 }
@@ -174,7 +175,7 @@ fn nothing_is_printed_if_the_run_does_not_end_well() {
     let memory = RunMemory::new("icount2");
     let mut collector = Collector::start(&memory);
     memory.put_result(&[7]);
-    assert_eq!(collector.ask("fold 0 0 9"), "ok");
+    assert_eq!(collector.ask("fold 0 0 10"), "ok");
     assert_eq!(collector.end(), (String::new(), Some(1)));
 }
 
@@ -200,7 +201,7 @@ fn a_result_says_what_it_is_worth() {
         let memory = RunMemory::new(tool);
         let mut collector = Collector::start(&memory);
         memory.put_result(&THREE_HUNDRED);
-        assert_eq!(collector.ask("fold 0 0 10"), "ok");
+        assert_eq!(collector.ask("fold 0 0 11"), "ok");
         assert_eq!(collector.ask(&format!("fini {worth} 0, it")), "ok");
         assert_eq!(collector.end(), (expected.to_owned(), Some(0)));
     }
@@ -212,7 +213,7 @@ fn a_result_that_its_file_does_not_take_is_not_lost() {
     let memory = RunMemory::new("icount2\0-o\0/dev/full");
     let mut collector = Collector::start(&memory);
     memory.put_result(&THREE_HUNDRED);
-    assert_eq!(collector.ask("fold 0 0 10"), "ok");
+    assert_eq!(collector.ask("fold 0 0 11"), "ok");
     let answer = collector.ask("fini exact 0");
     assert!(answer.starts_with("printed cannot write /dev/full: No space left"), "{answer}");
     assert_eq!(
