@@ -23,17 +23,16 @@ struct SharedState {
     host: SerialHost,
     /// The thread whose state the engine and the host have, unless that has ended.
     loaded: Option<&'static ThreadBlock>,
-    /// Each thread has what is its own in a window of its own.
-    has_windows: bool,
 }
 
 /// Runs the app to its end. `others`: further threads that it has already.
 pub fn run(engine: Box<Runner>, mut host: SerialHost, others: u64) -> ! {
     let me = of_turn();
     let (slot, blocks) = (host.slot, host.expects_threads(others));
-    let has_windows = others == 0 && engine.has_windows() && host.takes_windows();
-    let shared = SharedState { engine, host, loaded: Some(me), has_windows };
-    SHARED_STATE.store(Box::into_raw(Box::new(shared)), Ordering::Release);
+    if others == 0 && engine.has_windows() {
+        host.take_windows();
+    }
+    SHARED_STATE.store(Box::into_raw(Box::new(SharedState { engine, host, loaded: Some(me) })), Ordering::Release);
     if !blocks.is_empty() {
         adoption::tell(slot.adoption(), &blocks, run_adopted);
     }
@@ -62,7 +61,7 @@ extern "C" fn run_adopted(me: &'static ThreadBlock) -> ! {
 extern "C" fn run_new(me: &'static ThreadBlock) -> ! {
     me.take_signals();
     // SAFETY: the thread that started this one has stored it; the word stays as it is.
-    let has_windows = unsafe { (*SHARED_STATE.load(Ordering::Acquire)).has_windows };
+    let has_windows = unsafe { (*SHARED_STATE.load(Ordering::Acquire)).host.have_windows() };
     let window = me.window().filter(|_| has_windows).and_then(map::window);
     if let Some(window) = window {
         // SAFETY: whoever has started this thread has mapped it.

@@ -31,9 +31,13 @@ impl SerialHost {
         told.goes_on(thread, std::mem::take(is_new), cpu, tool.as_ref());
     }
 
-    /// Threads are to have windows. Whether they do: the tool may not be able to.
-    pub(super) fn takes_windows(&mut self) -> bool {
-        self.threads.have_windows = self.tool.takes_windows();
+    /// Threads are to have windows, unless the tool can't.
+    pub(super) fn take_windows(&mut self) {
+        self.threads.have_windows = self.tool.takes_windows(&self.thread.0);
+    }
+
+    /// Whether they have.
+    pub(super) fn have_windows(&self) -> bool {
         self.threads.have_windows
     }
 

@@ -8,27 +8,27 @@ use crate::decode::Condition;
 
 /// Arithmetic, flags and the rest. Those named as arithmetic instructions change the flags.
 impl Code {
-    /// `add qword [address], value`, RIP-relative. Changes flags.
+    /// `add qword [address], value`. Changes flags.
     pub fn add_mem_imm(&mut self, address: u64, value: i32) {
         self.group1_mem(0, address, value);
     }
 
-    /// `add [address], src`, RIP-relative. Changes flags.
+    /// `add [address], src`. Changes flags.
     pub fn add_mem(&mut self, address: u64, src: Gpr) {
         self.with_memory(true, &[0x01], src as u8, address, 0);
     }
 
-    /// `sub qword [address], value`, RIP-relative. Changes flags.
+    /// `sub qword [address], value`. Changes flags.
     pub fn sub_mem_imm(&mut self, address: u64, value: i32) {
         self.group1_mem(5, address, value);
     }
 
-    /// `cmp qword [address], value`, RIP-relative. Changes flags.
+    /// `cmp qword [address], value`. Changes flags.
     pub fn cmp_mem_imm(&mut self, address: u64, value: i32) {
         self.group1_mem(7, address, value);
     }
 
-    /// `test dword [address], mask`, RIP-relative. Changes flags.
+    /// `test dword [address], mask`. Changes flags.
     pub fn test_mem32(&mut self, address: u64, mask: u32) {
         self.with_memory(false, &[0xf7], 0, address, 4);
         self.put(&mask.to_le_bytes());
@@ -70,7 +70,7 @@ impl Code {
         self.with_gs(&[0x3b], a as u8, offset);
     }
 
-    /// `cmp a, [address]`, RIP-relative. Changes flags.
+    /// `cmp a, [address]`. Changes flags.
     pub fn cmp_mem(&mut self, a: Gpr, address: u64) {
         self.with_memory(true, &[0x3b], a as u8, address, 0);
     }

@@ -86,7 +86,7 @@ impl Code {
         self.with_registers(false, &[0xff], 2, target as u8);
     }
 
-    /// `jmp [address]`, RIP-relative.
+    /// `jmp [address]`.
     pub fn jmp_mem(&mut self, address: u64) {
         self.with_memory(false, &[0xff], 4, address, 0);
     }

@@ -6,17 +6,17 @@ use super::code::Code;
 use super::encode::{high, low};
 
 impl Code {
-    /// `[address]` = the lower 128 bits of a vector register, RIP-relative.
+    /// `[address]` = the lower 128 bits of a vector register.
     pub fn store_vector(&mut self, address: u64, vector: u8) {
         self.with_memory(false, &[0x0f, 0x11], vector, address, 0);
     }
 
-    /// The lower 128 bits of a vector register = `[address]`, RIP-relative. Those above them stay.
+    /// The lower 128 bits of a vector register = `[address]`. Those above them stay.
     pub fn load_vector(&mut self, vector: u8, address: u64) {
         self.with_memory(false, &[0x0f, 0x10], vector, address, 0);
     }
 
-    /// `[address]` = a register of 256 bits, `ymm0` to `ymm15`, RIP-relative: `vmovdqu`, an instruction of AVX.
+    /// `[address]` = a register of 256 bits, `ymm0` to `ymm15`: `vmovdqu`, an instruction of AVX.
     pub fn store_ymm(&mut self, address: u64, vector: u8) {
         debug_assert!(vector < 16);
         // Two-byte VEX prefix: the register's fourth bit inverted, no second source, 256 bits, F3.
@@ -25,7 +25,7 @@ impl Code {
         self.memory(vector & 7, address, 0);
     }
 
-    /// `[address]` = a register of 512 bits, `zmm0` to `zmm31`, RIP-relative: `vmovdqu64`, an instruction of AVX-512.
+    /// `[address]` = a register of 512 bits, `zmm0` to `zmm31`: `vmovdqu64`, an instruction of AVX-512.
     pub fn store_zmm(&mut self, address: u64, vector: u8) {
         debug_assert!(vector < 32);
         // EVEX prefix: the register's fourth and fifth bit inverted, map 0F; W, no second source, F3; 512 bits, no mask.
@@ -42,12 +42,12 @@ impl Code {
         self.put(&[0xc4, !high(dst) << 7 | 0x61, 0xfb, 0x93, 0xc0 | low(dst) << 3 | mask]);
     }
 
-    /// `[address]` = MXCSR, RIP-relative.
+    /// `[address]` = MXCSR.
     pub fn store_mxcsr(&mut self, address: u64) {
         self.with_memory(false, &[0x0f, 0xae], 3, address, 0);
     }
 
-    /// MXCSR = `[address]`, RIP-relative.
+    /// MXCSR = `[address]`.
     pub fn load_mxcsr(&mut self, address: u64) {
         self.with_memory(false, &[0x0f, 0xae], 2, address, 0);
     }
@@ -57,18 +57,18 @@ impl Code {
         self.put(&[0xf3, 0x48 | (src as u8) >> 3, 0x0f, 0xae, 0xd0 | src as u8 & 7]);
     }
 
-    /// `dst |= [address]`, RIP-relative.
+    /// `dst |= [address]`.
     pub fn or_mem(&mut self, dst: Gpr, address: u64) {
         self.with_memory(true, &[0x0b], dst as u8, address, 0);
     }
 
-    /// `[address] = value`, RIP-relative, 32 bits. Flags stay.
+    /// `[address] = value`, 32 bits. Flags stay.
     pub fn store_mem32_imm(&mut self, address: u64, value: u32) {
         self.with_memory(false, &[0xc7], 0, address, 4);
         self.put(&value.to_le_bytes());
     }
 
-    /// Takes a word from the stack to `[address]`, RIP-relative.
+    /// Takes a word from the stack to `[address]`.
     pub fn pop_mem(&mut self, address: u64) {
         self.with_memory(false, &[0x8f], 0, address, 0);
     }

@@ -6,6 +6,8 @@
 //!        ◄─ moves, jumps, arithmetic, kept: instructions of the translator's own
 //!        ◄─ rewrite: the app's instructions, with another memory operand
 //! ```
+//!
+//! An operand that the translator gives by its address is RIP-relative, or [`Code::through_gs`].
 
 mod arithmetic;
 mod code;

@@ -124,7 +124,7 @@ impl Code {
         self.with_address(true, &[STORE], src as u8, &Address::at(base, displacement));
     }
 
-    /// `dst = [address]`, RIP-relative.
+    /// `dst = [address]`.
     pub fn load_mem(&mut self, dst: Gpr, address: u64) {
         self.with_memory(true, &[LOAD], dst as u8, address, 0);
     }
@@ -140,12 +140,12 @@ impl Code {
         self.put(&[0xf3, REX_W | high(dst), 0x0f, 0xae, 0xc0 | low(dst)]);
     }
 
-    /// Asks for the cache line at `address`, RIP-relative, in all caches.
+    /// Asks for the cache line at `address`, in all caches.
     pub fn prefetch_mem(&mut self, address: u64) {
         self.with_memory(false, &[0x0f, 0x18], 1, address, 0);
     }
 
-    /// `[address] = src`, RIP-relative.
+    /// `[address] = src`.
     pub fn store_mem(&mut self, address: u64, src: Gpr) {
         self.with_memory(true, &[STORE], src as u8, address, 0);
     }

@@ -1,6 +1,6 @@
 //! The thread state: what translated code reaches through GS.
 //!
-//! There is one in each process, in [`bubble::map::THREADS`], since one thread of the app's at a time runs translated code. Generated code uses its fields
+//! There is one in each process, in [`bubble::map::THREADS`], for all threads of the app's in turn; or one in each thread's window ([`bubble::map::window`]). Generated code uses its fields
 //! by their offsets ([`offset_of!`](std::mem::offset_of)), so the struct is the only place where they are decided.
 
 use std::mem::offset_of;
@@ -179,11 +179,7 @@ impl ThreadState {
         (offset_of!(ThreadState, spill) + slot * 8) as u32
     }
 
-    /// Address of a spill slot.
-    ///
-    /// Generated code names spill slots by address as long as one thread at a time runs translated code: the CPU forwards a store to a load
-    /// of the same RIP-relative address at once, but takes several cycles if both go through a segment base, and a
-    /// register that is borrowed in each block would wait that long in each block.
+    /// Address of a spill slot, as the first thread has it.
     pub const fn spill_address(slot: usize) -> u64 {
         map::THREADS.start + Self::spill_at(slot) as u64
     }

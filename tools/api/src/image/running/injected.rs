@@ -28,8 +28,6 @@ pub struct Injected<T: Tool> {
     pub(super) locals: Locals<T>,
     share: Share,
     pub(super) slice: SliceInfo,
-    /// The thread with which it begins.
-    first: ThreadInfo,
     /// Blocks that were counted before the slice's last part began.
     pub(super) told: RefCell<Told>,
     /// The address of its `drain`, which is told of like a routine.
@@ -123,11 +121,10 @@ pub unsafe fn inject<T: Tool>(
         stream::open(compress.then_some(packed));
     }
     let place = share.local as *mut T::Local;
-    let first = ThreadInfo::of(first);
     // SAFETY: the region is mapped, large and aligned enough, and nothing else lives there.
-    let locals = unsafe { Locals::new(&tool, place, slice, first.clone(), share.switches_counts) };
+    let locals = unsafe { Locals::new(&tool, place, slice, ThreadInfo::of(first), share.switches_counts) };
     let drain = T::drain as *const () as u64;
-    Ok(Injected { tool, locals, share, slice, first, drain, told: RefCell::default(), changes: None })
+    Ok(Injected { tool, locals, share, slice, drain, told: RefCell::default(), changes: None })
 }
 
 /// Has a function of the tool's told what became of a thread, if that is for this tool.
@@ -311,12 +308,12 @@ impl<T: Tool> RunningTool for Injected<T> {
         self.locals.begin_with(&self.tool, ThreadInfo::of(thread));
     }
 
-    fn takes_windows(&self) -> bool {
+    fn takes_windows(&self, first: &AppThread) -> bool {
         let is_alone = self.share == Share::ALONE && self.changes.is_none() && !engine::check::is_on();
         let is_plain = !T::STREAM && T::PREFIX.is_none() && T::FIRST_PASS.is_none() && !T::SAMPLES;
         let takes = is_alone && is_plain && self.tool.threads() != Threads::OneStream;
         if takes {
-            self.locals.take_windows(self.slice, self.first.clone());
+            self.locals.take_windows(self.slice, ThreadInfo::of(first));
         }
         takes
     }
