@@ -60,6 +60,8 @@ impl SliceHost {
     pub(super) fn at_point(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         if let Some(ahead) = self.lookers.look(cpu.registers.rip) {
             self.memory = Here::new();
+            // Others keep off the slice's next point, and not off the one that this copy looks for; nor would the copy keep off the slice's.
+            control.leave_shared();
             self.watch = Some(Watch::ahead(ahead));
             return Flow::Continue;
         }

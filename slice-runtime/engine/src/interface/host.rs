@@ -100,6 +100,10 @@ pub trait Control {
     /// the block that the app is in is a block for the tool, and is entered.
     fn renew(&mut self, enters: bool);
 
+    /// From now on this process neither runs nor makes translations of those that it shares with others. For a copy of a process that goes on with its end, which is in the others' list once: for
+    /// what that one looks for. To be called where the app's state is complete.
+    fn leave_shared(&mut self) {}
+
     /// From now on the app can see its state at a fault (it handles such signals): flags and registers that are about to be
     /// overwritten are exact there too. Costs speed.
     fn expect_faults(&mut self);

@@ -87,6 +87,10 @@ impl Control for Controls<'_> {
         self.engine.renew(enters);
     }
 
+    fn leave_shared(&mut self) {
+        self.engine.leave_shared();
+    }
+
     fn expect_faults(&mut self) {
         self.engine.expect_faults();
     }

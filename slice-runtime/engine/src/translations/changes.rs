@@ -79,6 +79,13 @@ impl Engine {
         }
     }
 
+    /// See [`crate::Control::leave_shared`].
+    pub(crate) fn leave_shared(&mut self) {
+        self.has_left_shared = true;
+        self.links.leave(0, u64::MAX);
+        self.flush();
+    }
+
     /// See [`crate::Control::expect_faults`].
     pub(crate) fn expect_faults(&mut self) {
         if !self.settings.exact_faults {

@@ -29,6 +29,8 @@ pub struct Engine {
     pub(super) spare: ScratchBuffers,
     /// Counters.
     pub(crate) stats: EngineStats,
+    /// See [`crate::Control::leave_shared`].
+    pub(super) has_left_shared: bool,
 }
 
 impl Engine {
@@ -48,6 +50,7 @@ impl Engine {
             known: RoutineFacts::default(),
             spare: ScratchBuffers::default(),
             stats: EngineStats::default(),
+            has_left_shared: false,
         };
         if engine.cache.shared().is_some() {
             engine.links.words.clear();
@@ -69,7 +72,7 @@ impl Engine {
 
     /// Whether a new trace for `pc` would be shared.
     pub(crate) fn makes_shared(&mut self, pc: AppPc) -> bool {
-        !self.points.has_end_at(pc) && self.hidden_at(pc).is_none() && self.is_shared(pc)
+        !self.has_left_shared && !self.points.has_end_at(pc) && self.hidden_at(pc).is_none() && self.is_shared(pc)
     }
 
     /// Whether the code at `pc` is translated for all slices.

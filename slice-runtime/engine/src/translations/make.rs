@@ -113,7 +113,7 @@ impl Engine {
                 return Some(found);
             }
         }
-        let id = self.cache.shared()?.tables.find(pc)?;
+        let id = self.cache.shared().filter(|_| !self.has_left_shared)?.tables.find(pc)?;
         (!self.points.is_hidden(id) && self.is_shared(pc)).then_some((SpaceId::Shared, id))
     }
 
