@@ -69,11 +69,13 @@ pub enum Optimisation {
     Snapshot,
     /// What is a thread's own is named by its address. Instead: through GS.
     Rip,
+    /// Threads of a serial run execute at the same time, if the tool lets them. Instead: they take turns.
+    Windows,
 }
 
 impl Optimisation {
     /// All of them.
-    pub const ALL: [Optimisation; 29] = [
+    pub const ALL: [Optimisation; 30] = [
         Optimisation::Inline,
         Optimisation::Merge,
         Optimisation::Anywhere,
@@ -103,6 +105,7 @@ impl Optimisation {
         Optimisation::SelfCheck,
         Optimisation::Snapshot,
         Optimisation::Rip,
+        Optimisation::Windows,
     ];
 
     /// Its name on the command line.
@@ -137,6 +140,7 @@ impl Optimisation {
             Optimisation::SelfCheck => "self-check",
             Optimisation::Snapshot => "snapshot",
             Optimisation::Rip => "rip",
+            Optimisation::Windows => "windows",
         }
     }
 }

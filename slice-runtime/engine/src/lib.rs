@@ -33,7 +33,9 @@ pub mod safe_reads;
 mod signals;
 mod translations;
 
-pub use gateway::{detach, enter_window, extended_state, fast_path, map_window, own, stored_environment};
+pub use gateway::{
+    detach, enter_window, extended_state, fast_path, host_word, map_window, own, stored_environment, windows_end,
+};
 pub use interface::{Control, Fault, Flow, Host, Nondeterministic, Settings, TRAP_FLAG, Watched};
 pub use link::mapped_later;
 pub use run::{App, Runner, StateMut, StoppedIn, ask, stream, write_app};

@@ -202,8 +202,12 @@ pub(crate) fn uncount(routine: u64) {
     }
 }
 
-/// Nothing is known of routines that translated code calls by the gateway.
-pub(crate) fn forget_called() {
+/// Nothing is known of routines that translated code calls by the gateway, but for how often they were called.
+pub(crate) fn begin_called() {
+    {
+        let mut known = known();
+        known.uses = counted(&known);
+    }
     for one in &CALLED {
         [&one.routine, &one.calls, &one.ns].into_iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }

@@ -13,7 +13,7 @@
 //! reads are *forbidden*, and one stops at an instruction by which the handler knows what has happened.
 
 use std::arch::{asm, naked_asm};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bubble::map::BUBBLE;
 
@@ -65,12 +65,26 @@ unsafe extern "C" {
 /// This code, by whose places a handler knows what has happened.
 pub const CODE: [unsafe extern "C" fn(); 3] = [superpin_read_bytes_at, superpin_read_word_at, superpin_read_forbidden];
 
-/// Whether a read means nothing now: where there is no app, too.
-static FORBIDDEN: AtomicBool = AtomicBool::new(true);
+/// Who must not read: nobody, everybody, or the thread with this stack pointer, which does something in which reads mean nothing. Others may run analysis routines meanwhile.
+static FORBIDDEN: AtomicU64 = AtomicU64::new(EVERYBODY);
+const NOBODY: u64 = 0;
+const EVERYBODY: u64 = u64::MAX;
+/// Bytes of its stack that a thread may use for what it does then: no other thread's are as near.
+const DEPTH: u64 = 128 << 10;
 
-/// Whether this is a moment that means nothing to the app, where nobody is to read.
+/// Whether this is a moment that means nothing to the app, where the calling thread is not to read.
+#[inline]
 pub fn are_forbidden() -> bool {
-    FORBIDDEN.load(Ordering::Relaxed)
+    let who = FORBIDDEN.load(Ordering::Relaxed);
+    who != NOBODY && (who == EVERYBODY || who.wrapping_sub(stack_pointer()) < DEPTH)
+}
+
+#[inline]
+fn stack_pointer() -> u64 {
+    let here: u64;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, rsp", out(reg) here, options(nomem, nostack, preserves_flags)) };
+    here
 }
 
 /// What is said of a read where there is none.
@@ -79,12 +93,16 @@ pub(crate) const MISUSE: &str = "the app's memory is read outside an analysis ro
 
 /// Reads mean something from now on, where they aren't forbidden.
 pub(crate) fn begin() {
-    FORBIDDEN.store(false, Ordering::Relaxed);
+    FORBIDDEN.store(NOBODY, Ordering::Relaxed);
 }
 
-/// Does something in which reads of the app's memory mean nothing.
+/// Does something in which reads of the app's memory mean nothing. By one thread at a time.
+#[inline(never)]
 pub fn without<R>(something: impl FnOnce() -> R) -> R {
-    let before = FORBIDDEN.swap(true, Ordering::Relaxed);
+    let before = FORBIDDEN.load(Ordering::Relaxed);
+    if before == NOBODY {
+        FORBIDDEN.store(stack_pointer(), Ordering::Relaxed);
+    }
     let result = something();
     FORBIDDEN.store(before, Ordering::Relaxed);
     result
@@ -119,7 +137,7 @@ pub fn read_word(address: u64) -> Option<u64> {
 /// Stops where reads are forbidden.
 #[inline]
 fn may_read() {
-    if FORBIDDEN.load(Ordering::Relaxed) {
+    if are_forbidden() {
         // SAFETY: it raises a signal and doesn't come back.
         unsafe { asm!("call {forbidden}", forbidden = sym forbidden, options(noreturn)) }
     }

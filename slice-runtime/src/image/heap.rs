@@ -24,6 +24,9 @@ use crate::ports::OwnSlot;
 /// By how much the heap grows at least: few system calls, and mappings that stay one.
 const GRANULE: usize = 1 << 20;
 
+/// Rounds after which who waits for the lock lets others run.
+const PATIENCE: u32 = 200;
+
 #[global_allocator]
 static ALLOCATOR: ImageHeap = ImageHeap::new();
 
@@ -51,8 +54,15 @@ impl ImageHeap {
     }
 
     fn with_bubble<R>(&self, work: impl FnOnce(&mut Blocks) -> R) -> R {
+        let mut rounds = 0;
         while self.locked.swap(true, Ordering::Acquire) {
             std::hint::spin_loop();
+            rounds += 1;
+            if rounds % PATIENCE == 0 {
+                // Who holds it may not be running.
+                // SAFETY: the call has no arguments.
+                unsafe { libc::sched_yield() };
+            }
         }
         // SAFETY: the lock is held, and `work` can't come back here: dlmalloc calls nothing but `Pages`.
         let result = work(unsafe { &mut *self.bubble.get() });

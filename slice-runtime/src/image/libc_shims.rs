@@ -20,6 +20,11 @@ use bubble::map;
 use super::injected::injected;
 use crate::ports::OwnSlot;
 
+unsafe extern "C" {
+    /// Whether libc may leave out its locks.
+    static mut __libc_single_threaded: std::ffi::c_char;
+}
+
 /// What sbrk and brk return when they fail.
 const FAILED: *mut c_void = usize::MAX as *mut c_void;
 
@@ -109,7 +114,13 @@ extern "C" fn brk(to: *mut c_void) -> c_int {
 /// is served by [`super::heap`].
 pub fn keep_malloc_in_the_bubble() {
     // SAFETY: mallopt has no preconditions; called before there are threads.
-    unsafe { libc::mallopt(libc::M_MMAP_MAX, 0) };
+    unsafe {
+        libc::mallopt(libc::M_MMAP_MAX, 0);
+        // Further threads with storage of their own (`tls`) would have an arena each, which is mapped.
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+        // It doesn't know of the app's threads.
+        __libc_single_threaded = 0;
+    }
 }
 
 /// Ends the run if this is reached from an analysis routine, which has done `what`.

@@ -9,6 +9,7 @@
 //! * `injected`: whether this program is an image in a taken-over process.
 //! * `heap`, `small_blocks`: the Rust allocator.
 //! * `libc_shims`: what the image brings in place of functions of its own libc.
+//! * `tls`: thread-local variables for further threads.
 //! * `snapshot`: what all slices need alike is started once.
 
 pub mod heap;
@@ -16,6 +17,7 @@ mod injected;
 mod libc_shims;
 mod small_blocks;
 pub mod snapshot;
+pub mod tls;
 
 pub use injected::injected;
 pub use libc_shims::keep_malloc_in_the_bubble;

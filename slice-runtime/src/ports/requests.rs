@@ -53,7 +53,7 @@ pub fn stop() {
 
 /// A warm-up is over where the host has been asked: to be granted at once.
 pub(crate) fn end_warm_up() {
-    ASKED.store(ASKED.load(Relaxed) | COUNTS, Relaxed);
+    ASKED.fetch_or(COUNTS, Relaxed);
 }
 
 // Not in place in translated code, which looks behind calls alone whether it was interrupted.
@@ -61,7 +61,7 @@ pub(crate) fn end_warm_up() {
 fn ask(what: u32) {
     // A tool that asks again and again, as it isn't to be asked any more, isn't to cost an interruption each time.
     if IS_ON.load(Relaxed) && !IS_OVER.load(Relaxed) {
-        ASKED.store(ASKED.load(Relaxed) | what, Relaxed);
+        ASKED.fetch_or(what, Relaxed);
         engine::interrupt();
     }
 }

@@ -111,8 +111,8 @@ pub trait RunningTool {
     /// The slice begins with this thread, not with the app's first one. Before anything is executed, and before the tool is told of anything.
     fn begins_with(&self, thread: &AppThread);
 
-    /// Each of the app's threads is to have what is its own in a window of its own ([`bubble::map::WINDOWS`]). False: this tool's can't. Asked at most once, before
-    /// anything is executed. `first`: the thread with which the run begins.
+    /// Each of the app's threads is to have what is its own in a window of its own ([`bubble::map::WINDOWS`]). False: this tool's can't. Asked at most once, when the second
+    /// one is about to start. `first`: the only one up to now.
     fn takes_windows(&self, first: &AppThread) -> bool {
         let _ = first;
         false

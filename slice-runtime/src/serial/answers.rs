@@ -9,6 +9,7 @@ use translator::trace::{Instrument, Trace};
 use super::changes::{Changed, ChangedFault};
 use super::ending::Ending;
 use super::host::SerialHost;
+use super::running::parallel;
 use crate::ports::{Asked, Granted, execute_cpuid, grant, requests};
 use crate::serial::calls::{AppCall, Unmade};
 use crate::serial::signals::deliver;
@@ -60,8 +61,9 @@ impl Host for SerialHost {
                 self.told.ends(&self.thread.0, call.args[0], cpu, self.tool.as_ref());
                 self.end(Ending::Exit(call.args[0]))
             }
-            Class::Special(Special::Exec) => self.exec(call, cpu, control),
-            Class::Special(Special::StartProcess) => self.start_process(call, cpu, control),
+            Class::Special(Special::Exec) => self.alone(|host| host.exec(call, cpu, control)),
+            // Who is in the cache may hold locks of the image, which the child would find held.
+            Class::Special(Special::StartProcess) => self.alone(|host| host.start_process(call, cpu, control)),
             Class::Special(Special::StartThread) => self.start_thread(call, cpu, control),
             Class::Special(Special::SignalReturn) => self.return_from_handler(cpu, control),
             Class::Replay | Class::Repeat | Class::Boundary => {
@@ -74,7 +76,7 @@ impl Host for SerialHost {
                 } else if let Some(signal) = self.threads.death_by(&call, &self.signals) {
                     self.end(Ending::Signal(signal))
                 } else if table::may_kill(call.number, &call.args) {
-                    self.kill(&rule, call, cpu, control)
+                    self.alone(|host| host.kill(&rule, call, cpu, control))
                 } else {
                     self.execute(&rule, call, cpu, control)
                 }
@@ -114,6 +116,34 @@ impl Host for SerialHost {
             self.tell_of_handler(&fault.info, cpu);
         }
         self.after(outcome, cpu)
+    }
+
+    fn enters_cache(&mut self) {
+        if self.threads.have_windows && self.threads.are_many() {
+            parallel::enters_cache();
+        }
+    }
+
+    fn leaves_cache(&mut self) {
+        if self.threads.have_windows {
+            parallel::leaves_cache();
+        }
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.threads.have_windows && parallel::is_awaited()
+    }
+
+    fn stands_still(&mut self) {
+        parallel::stands_still(self);
+    }
+
+    fn stop_others(&mut self) {
+        parallel::stop_others(self);
+    }
+
+    fn lets_go(&mut self) {
+        parallel::lets_go();
     }
 
     fn unsupported(&mut self, reason: &str, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
@@ -162,6 +192,10 @@ impl Host for SerialHost {
 impl SerialHost {
     /// What the tool has asked for is done. Whether the app goes on.
     fn grant(&mut self, cpu: &Cpu, control: &mut dyn Control) -> Flow {
+        if requests::are_there() { self.alone(|host| host.grant_alone(cpu, control)) } else { Flow::Continue }
+    }
+
+    fn grant_alone(&mut self, cpu: &Cpu, control: &mut dyn Control) -> Flow {
         let tool = self.tool.as_ref();
         let granted = grant(self.slot, tool, &mut self.images, control, || {
             self.told.forget();

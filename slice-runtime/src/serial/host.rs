@@ -4,17 +4,15 @@ use engine::Host;
 use std::sync::atomic::Ordering;
 
 use bubble::boot::State;
-use bubble::shared::SliceStats;
-use engine::{Control, Flow, Runner, write_app};
+use engine::{Control, Flow, write_app};
 use machine::{Gpr, Here, flags};
 use syscall_replay::table::{self, Rule};
 use syscall_replay::{effects, is_error};
 use translator::abi::Cpu;
 
-use super::ending::{Ending, die};
+use super::ending::Ending;
 use crate::ports::{
-    AppThread, Calls, Images, OwnSlot, RunningTool, SignalChange, ThreadsTold, exit_now, header, raw_syscall,
-    signals_behind,
+    AppThread, Calls, Images, OwnSlot, RunningTool, SignalChange, ThreadsTold, header, raw_syscall, signals_behind,
 };
 use crate::serial::calls::{AppCall, ChangedCalls, Underway, Unmade, interruptible, tell_places};
 use crate::serial::children::{Child, native};
@@ -45,7 +43,7 @@ pub struct SerialHost {
     pub(super) thread: (AppThread, bool),
     pub(super) told: ThreadsTold,
     /// Processes that the app has started.
-    children: u64,
+    pub(super) children: u64,
     /// Behind the region the app goes on natively.
     pub(super) ends_with_region: bool,
 }
@@ -93,35 +91,6 @@ impl SerialHost {
             // SAFETY: CONTROL is mapped in a taken-over process.
             ends_with_region: unsafe { header() }.departs != 0,
         }
-    }
-
-    /// Hands in the result and ends the process as the app did.
-    pub(super) fn finish(&self, engine: &Runner) -> ! {
-        // No handler may find a process that is about to end.
-        set_real_mask(!FAULTS);
-        let ending = self.ending.unwrap_or(Ending::Exit(0));
-        self.hand_in(engine);
-        match ending {
-            Ending::Exit(status) => exit_now(status as i32),
-            Ending::LastThread(status) => {
-                raw_syscall(libc::SYS_exit as u64, [status, 0, 0, 0, 0, 0]);
-                unreachable!("exit returned")
-            }
-            Ending::Signal(signal) => die(signal),
-        }
-    }
-
-    /// Hands in the result. The tool isn't used any more.
-    pub(super) fn hand_in(&self, engine: &Runner) {
-        let stats = SliceStats { engine: engine.stats(), away: engine.routines(), ..self.stats() };
-        if let Err(error) = self.slot.publish(self.tool.as_ref(), stats) {
-            self.slot.report(&error);
-        }
-    }
-
-    /// What is counted where the engine's counters aren't at hand.
-    fn stats(&self) -> SliceStats {
-        SliceStats { children: self.children, threads: self.threads.started, ..SliceStats::default() }
     }
 
     /// The app does what a serial run can't follow. It goes on natively; the run has no result.

@@ -5,10 +5,10 @@
 //! system call table refuses in every mode.
 //!
 //! ```text
-//!   calls ◄─ signals ◄─ threads, children, memory ◄─ ending ◄─ host ◄─ threaded, told ◄─ answers, run
+//!   calls ◄─ signals ◄─ threads, children, memory ◄─ ending ◄─ host ◄─ running ◄─ threaded, told ◄─ answers
 //! ```
 //!
-//! * `answers`: what the engine asks. `host`: what is behind the answers; `threaded`: for threads; `told`: what the tool is told, `changes`: what it changes. `run`: the loop of each thread.
+//! * `answers`: what the engine asks. `host`: what is behind the answers; `threaded`: for threads; `told`: what the tool is told, `changes`: what it changes. [`running`]: the loop of each thread, by turns or at the same time.
 //! * [`calls`]: making calls. [`signals`]: the app's signals. [`threads`]: whose turn it is.
 //! * [`memory`]: calls that shape memory, and hiding the image. [`children`]: processes that leave.
 //! * `ending`: how the app ends.
@@ -22,12 +22,12 @@ mod children;
 mod ending;
 mod host;
 mod memory;
-mod run;
+mod running;
 mod signals;
 mod threaded;
 mod threads;
 mod told;
 
 pub use memory::{limit_open_files, open_at_start};
-pub use run::{host, run};
+pub use running::{host, run};
 pub use signals::{Signals, use_area};

@@ -9,6 +9,7 @@ use translator::abi::Cpu;
 
 use super::ending::Ending;
 use super::host::SerialHost;
+use super::running::parallel;
 use crate::serial::calls::{AppCall, Length, Underway, Unmade, interruptible, length_of};
 use crate::serial::memory::{limits, memory};
 use crate::serial::signals::{AltStack, FAULTS, InterruptedCall, OfThread, set_real_mask};
@@ -31,9 +32,21 @@ impl SerialHost {
         told.goes_on(thread, std::mem::take(is_new), cpu, tool.as_ref());
     }
 
-    /// Threads are to have windows, unless the tool can't.
-    pub(super) fn take_windows(&mut self) {
-        self.threads.have_windows = self.tool.takes_windows(&self.thread.0);
+    /// The first further thread is about to start: from now on each has a window, unless translations or the tool can't have that.
+    fn take_windows(&mut self, control: &mut dyn Control) {
+        let is_first = self.threads.started == 0 && !self.threads.have_windows;
+        if is_first && control.may_have_windows() && self.tool.takes_windows(&self.thread.0) {
+            control.take_windows();
+            self.threads.have_windows = true;
+        }
+    }
+
+    /// Does something for which no other thread may run translated code.
+    pub(super) fn alone(&mut self, work: impl FnOnce(&mut Self) -> Flow) -> Flow {
+        parallel::stop_others(self);
+        let flow = work(self);
+        parallel::lets_go();
+        flow
     }
 
     /// Whether they have.
@@ -134,6 +147,7 @@ impl SerialHost {
         for word in &new.written {
             control.before_write(*word, 4);
         }
+        self.take_windows(control);
         let block = self.threads.block();
         let window = block.window().filter(|_| self.threads.have_windows);
         if window.is_some_and(|window| engine::map_window(window).is_none()) {

@@ -2,7 +2,7 @@
 //! `-report` tells more about it.
 
 use superpin_tool::json::{Value, json};
-use superpin_tool::{Out, SliceInfo, Tool, Trace, clap};
+use superpin_tool::{Out, SliceInfo, Threads, Tool, Trace, clap};
 
 /// None; an example for `--help`.
 #[derive(clap::Args)]
@@ -22,6 +22,10 @@ impl Tool for Nothing {
 
     fn new(_: Options) -> Result<Self, String> {
         Ok(Self)
+    }
+
+    fn threads(&self) -> Threads {
+        Threads::AnyOrder
     }
 
     fn instrument(&self, _: &Trace<'_, ()>) {}

@@ -183,6 +183,11 @@ impl Cache {
         code.get(..trace.app_len as usize).is_some_and(|code| hash_of(code) == trace.code_hash)
     }
 
+    /// Whether a trace of this process's own begins with a jump that can be led elsewhere while others execute it.
+    pub fn is_jump(&self, (space, id): Found) -> bool {
+        space == SpaceId::Own && self.own.jumps(self.own.tables.trace(id).start)
+    }
+
     /// Makes a trace's entry a jump elsewhere, for this process.
     pub fn redirect(&mut self, (space, id): Found, target: CachePc) {
         let code = match space {

@@ -23,6 +23,11 @@ use translator::abi::{SpaceId, TraceId};
 use super::locked::Locked;
 use super::tables::Tables;
 
+/// Opcode of a jump with a rel32.
+const JUMP: u8 = 0xe9;
+/// Bytes that a processor fetches and stores at once.
+const LINE: u64 = 64;
+
 /// Where a space's code is executed.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
@@ -100,10 +105,21 @@ impl CodeSpace {
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
     }
 
-    /// Makes the entry of a trace a jump to `target`, for this process alone.
+    /// Whether there is a jump at `offset` whose rel32 lies in one cache line.
+    pub fn jumps(&self, offset: u32) -> bool {
+        let at = self.extent.executed + u64::from(offset);
+        // SAFETY: an entry in mapped code memory.
+        let is_jump = unsafe { (at as *const u8).read() } == JUMP;
+        is_jump && (at + 1) % LINE <= LINE - 4
+    }
+
+    /// Makes the entry of a trace a jump to `target`, for this process alone. Where there is one already others may execute it meanwhile.
     pub fn redirect(&mut self, locked: &Locked<'_>, start: u32, target: CachePc) {
+        if self.id == SpaceId::Own && self.jumps(start) {
+            return self.link(start + 1, target);
+        }
         let at = self.extent.executed + u64::from(start);
-        let mut jump = [0xe9, 0, 0, 0, 0];
+        let mut jump = [JUMP, 0, 0, 0, 0];
         jump[1..].copy_from_slice(&(target.0.wrapping_sub(at + 5) as u32).to_le_bytes());
         let (first, last) = (u64::from(start) / PAGE, (u64::from(start) + 4) / PAGE);
         let patch = |at: u64| {

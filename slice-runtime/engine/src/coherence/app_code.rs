@@ -84,11 +84,14 @@ impl AppCode {
         self.liveness.forget();
     }
 
-    /// Code in `start .. end` is about to be translated. If it can be written, its pages are watched.
-    pub fn watch(&mut self, start: u64, end: u64) {
-        if self.any_writable(start, end) {
-            self.pages.watch(start, end);
-        }
+    /// Code in `start .. end` is about to be translated. If it can be written, its pages are watched. Whether one of them could be written up to now, and can't any more.
+    pub fn watch(&mut self, start: u64, end: u64) -> bool {
+        self.any_writable(start, end) && self.pages.watch(start, end)
+    }
+
+    /// Whether the app may write there, and isn't kept from it: a fault that it met there comes from what isn't so any more.
+    pub fn may_be_written(&mut self, address: u64) -> bool {
+        !self.is_protected(address) && self.find(address).is_some_and(|region| region.write)
     }
 
     /// Code at `address`, in writable memory, is about to be looked at.

@@ -40,8 +40,9 @@ pub struct CodePages {
 }
 
 impl CodePages {
-    /// Code in `start .. end`, in writable memory, is about to be translated.
-    pub fn watch(&mut self, start: u64, end: u64) {
+    /// Code in `start .. end`, in writable memory, is about to be translated. Whether a page could be written up to now, and can't any more.
+    pub fn watch(&mut self, start: u64, end: u64) -> bool {
+        let mut is_new = false;
         for number in numbers(start, end) {
             if self.is_in_call(number) {
                 // A call can't write what is protected, and may not be made again.
@@ -50,11 +51,13 @@ impl CodePages {
             let page = self.pages.entry(number).or_default();
             if !page.protected && !self.compared.contains(&number) {
                 page.protected = protect(number, libc::PROT_READ | libc::PROT_EXEC);
+                is_new |= page.protected;
                 if !page.protected {
                     self.compared.insert(number);
                 }
             }
         }
+        is_new
     }
 
     /// Code in `start .. end` can change without a write to these pages.

@@ -4,7 +4,6 @@
 //! the run loop. A signal finds the image's code, and is only noted.
 
 use std::mem::offset_of;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use bubble::routines::way;
@@ -88,7 +87,7 @@ gateway_asm!(
     "superpin_all_aside:",
     "pop qword ptr gs:[{aside}]",
     "mov gs:[{aside} + 8], rax",
-    "mov [rip + {counted_now}], r10",
+    "mov gs:[{counted_now}], r10",
     "mov r10, rdx",
     "mov r11, rcx",
     store_fs_base!(),
@@ -102,7 +101,7 @@ gateway_asm!(
     "mov rdx, r10",
     "mov rcx, r11",
     "mov rax, gs:[{aside} + 8]",
-    "mov r10, [rip + {counted_now}]",
+    "mov r10, gs:[{counted_now}]",
     "test r10, r10",
     "jz 5f",
     "cmp byte ptr [r10 + {calls}], 1",
@@ -141,7 +140,7 @@ gateway_asm!(
     aside = const offset_of!(ThreadState, aside),
     current = sym routines::CURRENT,
     counted = sym routines::CALLED,
-    counted_now = sym COUNTED_NOW,
+    counted_now = const offset_of!(ThreadState, counted_now),
     counted_size = const size_of::<Counted>(),
     first_called = const routines::FIRST_CALLED,
     most_counted = const routines::MOST_CALLED,
@@ -163,9 +162,6 @@ unsafe extern "C" {
     fn superpin_clean_call();
     fn superpin_clean_words();
 }
-
-/// What is counted of the routine that is called with all aside.
-static COUNTED_NOW: AtomicU64 = AtomicU64::new(0);
 
 /// A call begins whose time is taken, the first one among them. All of the app's state is aside.
 extern "C" fn begins(entry: &Counted) {

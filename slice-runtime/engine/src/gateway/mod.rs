@@ -30,4 +30,4 @@ pub use switch::{
     EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, INDIRECT_MISS, abandon_pc, adopt, current, detach, enter,
     extended_state, in_enter_window, indirect_miss_pc, leave_by_stub_pc, own, stored_environment,
 };
-pub use window::{enter_window, map_window};
+pub use window::{enter_window, host_word, map_window, mapped_in_windows, windows_end};

@@ -108,6 +108,14 @@ pub trait Control {
     /// overwritten are exact there too. Costs speed.
     fn expect_faults(&mut self);
 
+    /// Whether translations can be for several threads, each with what is its own in a window ([`bubble::map::WINDOWS`]).
+    fn may_have_windows(&mut self) -> bool {
+        false
+    }
+
+    /// They are to be from now on: what was translated is dropped. Only where they can.
+    fn take_windows(&mut self) {}
+
     /// Whether the app's code is to return to a routine of the tool's that has called it: then it can't go on natively.
     fn returns_to_tool(&self) -> bool {
         false
@@ -156,6 +164,26 @@ pub trait Host: Instrument {
         let _ = (cpu, control);
         Flow::Continue
     }
+
+    /// Translated code is about to run, which others may do at the same time: what the calling thread has for itself while it is in the runtime is given up.
+    fn enters_cache(&mut self) {}
+
+    /// Translated code was left, and what is counted of it is the tool's. What was given up is to be had again when this returns.
+    fn leaves_cache(&mut self) {}
+
+    /// Whether another thread waits until the calling one is out of the cache, and refers to nothing there.
+    fn is_awaited(&self) -> bool {
+        false
+    }
+
+    /// It is, until the one that waits for that has done what it wants. Returns at once if nobody does.
+    fn stands_still(&mut self) {}
+
+    /// Returns when all other threads are out of the cache, and refer to nothing there. They stay so until [`Self::lets_go`].
+    fn stop_others(&mut self) {}
+
+    /// See [`Self::stop_others`].
+    fn lets_go(&mut self) {}
 
     /// Asked after [`crate::interrupt`] at the next point where the app's state is complete.
     fn interrupted(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow;

@@ -67,6 +67,11 @@ impl IblTable {
         Self { thread, off: settings.off, ibl_stubs: vec![0; INDIRECT_ENTRIES], view: View::default() }
     }
 
+    /// From now on these optimisations are off.
+    pub(super) fn take_switches(&mut self, off: Off) {
+        self.off = off;
+    }
+
     /// The tables themselves: other processes may add to them.
     pub(super) fn tables(&self) -> &'static IndirectTables {
         // SAFETY: the promise of `new`, and the tables consist of atomics.

@@ -50,11 +50,10 @@ impl Incoming {
         old.len() > MOST_OLD
     }
 
-    /// This trace is the newest of its code, and may be entered by all.
-    pub fn lead_to(&self, cache: &mut Cache, found: Found) {
-        let Some(old) = self.old.get(&cache.trace(found).pc).filter(|_| found.0 == SpaceId::Own) else { return };
-        let entry = cache.entry(found);
-        old.iter().for_each(|&old| cache.redirect((SpaceId::Own, old), entry));
+    /// This trace is the newest of its code, and may be entered by all: those that are to lead there.
+    pub fn old(&self, cache: &Cache, found: Found) -> Vec<TraceId> {
+        let old = self.old.get(&cache.trace(found).pc).filter(|_| found.0 == SpaceId::Own);
+        old.cloned().unwrap_or_default()
     }
 
     /// All translations of this process's own are gone.

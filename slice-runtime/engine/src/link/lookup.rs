@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use bubble::switches::Optimisation;
+use bubble::switches::{Off, Optimisation};
 use isa::Kind;
 use machine::AppPc;
 use translator::abi::{Level, SpaceId, ThreadState};
@@ -62,6 +62,12 @@ impl Links {
             // SAFETY: the promise of `new`.
             unsafe { (*self.thread).looks_in_map = u64::from(used) };
         }
+    }
+
+    /// From now on these optimisations are off. All translations are to be dropped.
+    pub fn take_switches(&mut self, off: Off) {
+        self.settings.off = off;
+        self.table.take_switches(off);
     }
 
     /// A further thread has its window. False if there is no memory for its tables.
@@ -173,6 +179,11 @@ impl Links {
             return false;
         }
         !self.settings.replays
+    }
+
+    /// Whether there are targets that the map can't have.
+    pub fn has_failed_map(&self) -> bool {
+        self.map.have_failed()
     }
 
     /// Looks targets up by IBL stubs from now on. All translations are to be dropped.

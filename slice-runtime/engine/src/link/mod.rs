@@ -23,4 +23,4 @@ mod view;
 pub(crate) use ibl_table::New;
 pub(crate) use lookup::Links;
 pub(crate) use target_map::WINDOW_BITS;
-pub use target_map::mapped_later;
+pub use target_map::{mapped_later, may_map_more};

@@ -55,7 +55,7 @@ static MAPPED: AtomicU64 = AtomicU64::new(0);
 
 /// Bytes of private, writable memory that this process has mapped since the engine was made, beside what it was made with.
 pub fn mapped_later() -> u64 {
-    MAPPED.load(Ordering::Relaxed)
+    MAPPED.load(Ordering::Relaxed) + gateway::mapped_in_windows()
 }
 
 /// The target map.
@@ -165,7 +165,7 @@ fn empty(piece: Region) -> bool {
 }
 
 /// Whether the app may have as much private memory as it likes. If not ours would count, too.
-pub(super) fn may_map_more() -> bool {
+pub fn may_map_more() -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid place.
     unsafe { libc::getrlimit(libc::RLIMIT_DATA, &raw mut limit) == 0 && limit.rlim_cur == libc::RLIM_INFINITY }
@@ -222,6 +222,9 @@ impl TargetMap {
     pub fn joins(&mut self, moved: u64) -> bool {
         if self.used {
             let table = self.grain.table();
+            if !self.moved.contains(&moved) {
+                MAPPED.fetch_add(table.size, Ordering::Relaxed);
+            }
             if !map(Region { start: table.start.wrapping_add(moved), ..table }, READ_WRITE) {
                 return false;
             }
@@ -246,7 +249,8 @@ impl TargetMap {
             return None;
         }
         assert!(map(TARGETS, libc::PROT_NONE), "cannot clear the map of targets");
-        MAPPED.fetch_add(Grain::FINE.table().size - Grain::COARSE.table().size, Ordering::Relaxed);
+        let tables = 1 + self.moved.len() as u64;
+        MAPPED.fetch_add(tables * (Grain::FINE.table().size - Grain::COARSE.table().size), Ordering::Relaxed);
         MAPPED.fetch_sub(self.parts.len() as u64 * PART_BYTES, Ordering::Relaxed);
         let moved = std::mem::take(&mut self.moved);
         *self =

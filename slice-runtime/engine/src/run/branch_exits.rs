@@ -15,7 +15,10 @@ impl Runner {
     pub(super) fn after_direct(&mut self, host: &mut dyn Host, from: SpaceId, exit: &TraceExit) -> Next {
         self.engine.stats.entries[0] += 1;
         let generation = self.engine.cache.generation();
-        let Some(found) = self.dispatch(host, None) else { return Next::Leave };
+        let found = match self.dispatch(host, None) {
+            Ok(found) => found,
+            Err(next) => return next,
+        };
         if self.has_come_to(exit.pc, generation, found) {
             self.engine.link(from, exit, found);
             if generation != self.engine.cache.generation() {
@@ -29,12 +32,14 @@ impl Runner {
         self.engine.stats.entries[0] += 1;
         let invalid = (if exit.site == 0 { SpaceId::Own } else { SpaceId::Shared }, TraceId(exit.argument));
         let generation = self.engine.cache.generation();
-        let Some(found) = self.dispatch(host, None) else { return Next::Leave };
+        let found = match self.dispatch(host, None) {
+            Ok(found) => found,
+            Err(next) => return next,
+        };
         let entry = self.engine.cache.entry(found);
         if self.has_come_to(exit.pc, generation, found) && self.engine.may_enter_directly(found) {
-            self.engine.cache.redirect(invalid, entry);
-            let engine = &mut *self.engine;
-            engine.links.incoming.lead_to(&mut engine.cache, found);
+            self.engine.lead(invalid, entry);
+            self.engine.lead_old_to(found);
         }
         Next::Cache(entry)
     }
@@ -42,10 +47,12 @@ impl Runner {
     pub(super) fn after_changed(&mut self, host: &mut dyn Host, exit: &TraceExit) -> Next {
         self.engine.stats.entries[0] += 1;
         let generation = self.engine.cache.generation();
-        let Some(found) = self.dispatch(host, None) else { return Next::Leave };
+        let found = match self.dispatch(host, None) {
+            Ok(found) => found,
+            Err(next) => return next,
+        };
         if self.has_come_to(exit.pc, generation, found) && self.engine.may_enter_directly(found) {
-            let engine = &mut *self.engine;
-            engine.links.incoming.lead_to(&mut engine.cache, found);
+            self.engine.lead_old_to(found);
         }
         Next::Cache(self.engine.cache.entry(found))
     }
@@ -62,7 +69,10 @@ impl Runner {
         };
         self.cpu().registers.rip = target.0;
         let generation = self.engine.cache.generation();
-        let Some(found) = self.dispatch(host, None) else { return Next::Leave };
+        let found = match self.dispatch(host, None) {
+            Ok(found) => found,
+            Err(next) => return next,
+        };
         let entry = self.engine.cache.entry(found);
         if self.has_come_to(target, generation, found) && self.engine.may_enter_directly(found) {
             self.engine.links.incoming.note(found);
@@ -77,7 +87,10 @@ impl Runner {
         let target = AppPc(self.cpu().registers.rip);
         let ahead = self.stub_before_trace(target);
         let behind = ahead.and_then(|new| new.behind(&self.engine.cache));
-        let Some(found) = self.dispatch(host, behind) else { return Next::Leave };
+        let found = match self.dispatch(host, behind) {
+            Ok(found) => found,
+            Err(next) => return next,
+        };
         let target = AppPc(self.cpu().registers.rip);
         let is_whole = self.begun.block_of(&self.engine.cache, found).is_none();
         if is_whole && self.engine.settings.off.leaves(Optimisation::IblStubs) && self.engine.may_enter_directly(found)

@@ -95,6 +95,14 @@ impl Control for Controls<'_> {
         self.engine.expect_faults();
     }
 
+    fn may_have_windows(&mut self) -> bool {
+        self.engine.may_have_windows()
+    }
+
+    fn take_windows(&mut self) {
+        self.engine.take_windows();
+    }
+
     fn returns_to_tool(&self) -> bool {
         self.app_calls.are_underway()
     }

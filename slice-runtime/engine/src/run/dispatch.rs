@@ -5,6 +5,7 @@ use translator::abi::SpaceId;
 use translator::trace::FetchFault;
 
 use super::changing::RETURNED;
+use super::next::Next;
 use super::runner::Runner;
 use crate::cache::Found;
 use crate::interface::{Fault, Flow, Host, TRAP_PAGE_FAULT};
@@ -18,8 +19,11 @@ const SEGV_ACCERR: i32 = 2;
 const TRAP_INVALID_OPCODE: u64 = 6;
 
 impl Runner {
-    /// The trace for the app's `rip`, which is made if there is none; `None` if the host wants to leave. `behind`: where an IBL stub ends that leads there without a jump.
-    pub(super) fn dispatch(&mut self, host: &mut dyn Host, behind: Option<(SpaceId, u32)>) -> Option<Found> {
+    /// The trace for the app's `rip`, which is made if there is none. `behind`: where an IBL stub ends that leads there without a jump.
+    ///
+    /// # Errors
+    /// The host wants to leave, or there is no room as long as other threads are in the cache: what is done instead.
+    pub(super) fn dispatch(&mut self, host: &mut dyn Host, behind: Option<(SpaceId, u32)>) -> Result<Found, Next> {
         self.engine.leave_failed_map();
         loop {
             let pc = AppPc(self.cpu().registers.rip);
@@ -36,7 +40,7 @@ impl Runner {
                 && let Some(found) = self.engine.find(pc)
             {
                 self.engine.stats.shared_hits += u64::from(found.0 == SpaceId::Shared);
-                return Some(found);
+                return Ok(found);
             }
             let part = || rest.as_ref().map(|rest| Want::Rest { block: rest.block.code() });
             let want = self.begun.want(buffer).or_else(part).unwrap_or(Want::Trace { behind });
@@ -51,7 +55,7 @@ impl Runner {
                     if let Some(rest) = rest {
                         self.begun.part_is_made(&self.engine.cache, made.found, rest.block);
                     }
-                    return Some(made.found);
+                    return Ok(made.found);
                 }
                 Err(failed) => failed,
             };
@@ -60,6 +64,9 @@ impl Runner {
                     self.engine.flush();
                     if !is_once {
                         self.begun.put_back(rest);
+                    }
+                    if self.engine.awaits_others() {
+                        return Err(Next::Dispatch);
                     }
                     continue;
                 }
@@ -74,7 +81,7 @@ impl Runner {
                 }
             };
             if flow == Flow::Leave {
-                return None;
+                return Err(Next::Leave);
             }
         }
     }

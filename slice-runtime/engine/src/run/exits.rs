@@ -11,7 +11,7 @@ use super::next::Next;
 use super::runner::Runner;
 use super::stream;
 use crate::gateway::{EXIT_FAULT, EXIT_INTERRUPTED, EXIT_NOT_ENTERED, INDIRECT_MISS};
-use crate::interface::{Flow, Host, Nondeterministic, TRAP_FLAG};
+use crate::interface::{Fault, Flow, Host, Nondeterministic, TRAP_FLAG};
 use crate::log;
 
 impl Runner {
@@ -240,6 +240,14 @@ impl Runner {
             self.begun.finish(Left { made: usize::MAX, ..left });
             return Next::Dispatch;
         }
+        if self.engine.deferred.others_run()
+            && is_refused_write(&fault)
+            && self.engine.code.may_be_written(fault.address)
+        {
+            // Another thread has written there first.
+            self.begun.finish(Left { made: usize::MAX, ..left });
+            return Next::Dispatch;
+        }
         if stream::is_full(self.thread(), &fault) {
             stream::take(|words| host.drain(words));
             self.begun.go_on(left);
@@ -255,6 +263,12 @@ impl Runner {
             Flow::Leave => Next::Leave,
         }
     }
+}
+
+/// Whether a store was refused by the protection of a page.
+fn is_refused_write(fault: &Fault) -> bool {
+    const SEGV_ACCERR: i32 = 2;
+    fault.signal == libc::SIGSEGV && fault.info.si_code == SEGV_ACCERR && fault.error_code & 2 != 0
 }
 
 /// Whether a repeated string instruction of the app's lies at a place of the code cache.

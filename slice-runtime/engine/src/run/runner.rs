@@ -103,6 +103,7 @@ impl Runner {
         }
         // SAFETY: the caller's promise.
         let runner = unsafe { Runner::with(self.engine.for_another(), thread) };
+        self.engine.deferred.expect_others();
         // SAFETY: the scene is never given back.
         unsafe { signals::enters(thread, runner.scene) };
         Some(runner)
@@ -123,11 +124,6 @@ impl Runner {
         let scene = Box::into_raw(Box::new(scene));
         let (begun, app_calls) = (Begun::default(), AppCalls::default());
         Box::new(Runner { engine, thread, scene, begun, app_calls, to_arm: None })
-    }
-
-    /// Whether there can be runners for other threads, see [`Self::another`]: what is a thread's own is named through GS, and nothing is shared with other processes.
-    pub fn has_windows(&self) -> bool {
-        !self.engine.settings.off.leaves(Optimisation::Rip) && !self.engine.settings.sharing
     }
 
     /// The app's state.
@@ -179,6 +175,9 @@ impl Runner {
                 Some(Armed::Nowhere) => self.engine.disarm(),
                 None => {}
             }
+            if (host.is_awaited() || self.engine.awaits_others()) && !matches!(next, Next::Leave) {
+                next = self.meet(host, next);
+            }
             // Who wants to leave isn't interrupted: the answer could only be to go on.
             if self.is_interrupted(&next) && !matches!(next, Next::Leave) {
                 next = self.answer_interrupt(host, next);
@@ -194,18 +193,21 @@ impl Runner {
                         }
                     }
                     match self.dispatch(host, None) {
-                        Some(found) => self.engine.cache.entry(found),
-                        None => return,
+                        Ok(found) => self.engine.cache.entry(found),
+                        Err(instead) => {
+                            next = instead;
+                            continue;
+                        }
                     }
                 }
             };
-            self.enter(entry);
+            self.enter(host, entry);
             next = self.after_exit(host, entry);
         }
     }
 
     /// Runs translated code until it is left.
-    fn enter(&mut self, entry: CachePc) {
+    fn enter(&mut self, host: &mut dyn Host, entry: CachePc) {
         // Whoever made the code at `entry` has decided this.
         let reserved = self.engine.cache.counters().reserved();
         // SAFETY: no translated code runs yet, so no handler looks at the scene.
@@ -214,10 +216,12 @@ impl Runner {
         thread.entry = entry.0;
         thread.load_r11(reserved);
         thread.exit = EXIT_NOT_ENTERED;
+        host.enters_cache();
         // SAFETY: `entry` was just found for the state in `cpu`, GS points to the thread state.
         unsafe { gateway::enter(self.thread) };
         self.recover_r11(reserved);
         self.flush_counters();
+        host.leaves_cache();
         // SAFETY: the thread state is mapped, and nobody else uses it.
         x87::show_pc(unsafe { &mut *self.thread }, &self.engine.cache);
     }
@@ -265,6 +269,31 @@ impl Runner {
             Flow::Continue => Next::Dispatch,
             Flow::Leave => Next::Leave,
         }
+    }
+
+    /// Leaves the cache, and with it all that refers to a place there, and waits until what needs that is done.
+    fn meet(&mut self, host: &mut dyn Host, next: Next) -> Next {
+        if let Next::Cache(place) = next {
+            let left = self.leave_block(place, false);
+            self.flush_counters();
+            if self.begun.is_begun(&self.engine.cache, place, left.has_begun) {
+                self.begun.finish(left);
+            } else {
+                self.begun.go_on_or_enter(left);
+            }
+        }
+        self.settle(host);
+        Next::Dispatch
+    }
+
+    /// Does what waits until no thread is in the cache, or waits until another one has done that. To be called while the calling thread isn't there.
+    pub fn settle(&mut self, host: &mut dyn Host) {
+        if !self.engine.awaits_others() {
+            return host.stands_still();
+        }
+        host.stop_others();
+        self.engine.settle();
+        host.lets_go();
     }
 
     /// An instruction was interrupted that was begun: it goes on to its end before the interruption is answered.

@@ -20,7 +20,11 @@ impl Engine {
             self.code.forget_in(start, end);
         }
         if start == 0 && self.links.look_in_map() && self.code.find(0).is_some() {
-            self.links.address_zero_is_mapped();
+            if self.deferred.applies() {
+                self.deferred.zero_is_mapped();
+            } else {
+                self.links.address_zero_is_mapped();
+            }
         }
         self.known.forget_pages();
         self.code.forget_pages(start, end);

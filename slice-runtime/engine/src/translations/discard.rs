@@ -11,6 +11,9 @@ use crate::{block_counts, gateway, log};
 impl Engine {
     /// Makes a trace's entry lead to the dispatcher.
     pub(super) fn invalidate(&mut self, found: Found) {
+        if self.deferred.applies() {
+            return self.deferred.redirect(found.1, None);
+        }
         let pc = self.cache.trace(found).pc;
         let tables = self.cache.own().tables;
         let locked = tables.lock();
@@ -60,6 +63,9 @@ impl Engine {
 
     /// Empties this process's own cache.
     pub(crate) fn flush(&mut self) {
+        if self.deferred.applies() {
+            return self.deferred.flush();
+        }
         log::flushed();
         gateway::forget();
         block_counts::retire(&self.cache.own().tables);
@@ -75,12 +81,16 @@ impl Engine {
         assert!(self.cache.shared().is_none(), "others run the same translations");
         self.enters = enters;
         self.flush();
-        self.cache.forget_counters();
+        if self.deferred.applies() {
+            self.deferred.forget_counters();
+        } else {
+            self.cache.forget_counters();
+        }
     }
 
     /// If there are targets that the map can't have: looks all up by IBL stubs from now on.
     pub(crate) fn leave_failed_map(&mut self) {
-        if self.links.have_failed() {
+        if !self.deferred.applies() && self.links.have_failed() {
             self.links.leave_map();
             self.flush();
         }

@@ -6,6 +6,7 @@ use translator::abi::{SpaceId, ThreadState, TraceId};
 use translator::emit::ScratchBuffers;
 use translator::routines::RoutineFacts;
 
+use super::deferred::Deferred;
 use super::point::Points;
 use crate::cache::{Cache, Found};
 use crate::coherence::AppCode;
@@ -21,6 +22,8 @@ pub struct Engine {
     pub(crate) code: AppCode,
     pub(crate) links: Links,
     pub(crate) points: Points,
+    /// What waits until no thread is in the cache.
+    pub(crate) deferred: Deferred,
     /// Whether the app enters a block where it goes on in the middle of one, see [`crate::Control::renew`].
     pub(crate) enters: bool,
     /// What is known of analysis routines.
@@ -46,6 +49,7 @@ impl Engine {
             // SAFETY: the caller's promise.
             links: unsafe { Links::new(thread, settings) },
             points: Points::default(),
+            deferred: Deferred::default(),
             enters: false,
             known: RoutineFacts::default(),
             spare: ScratchBuffers::default(),

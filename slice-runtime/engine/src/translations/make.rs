@@ -1,5 +1,6 @@
 //! Finding the translation of an app pc, and making it if there is none.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -104,6 +105,19 @@ fn may_go_on(selected: &Result<Selected, FetchFault>, left: u64) -> bool {
     ran_out && left < PAGE
 }
 
+/// The instructions of a block that are to be translated: from `pc` on.
+fn part_of(trace: &Trace, pc: AppPc, want: Want<'_>) -> Range<usize> {
+    let here = trace.instructions.iter().position(|instruction| instruction.pc() == pc);
+    let here = here.expect("the app is at an instruction of the block");
+    here..if want.is_once() { here + 1 } else { trace.instructions.len() }
+}
+
+/// Where the code ends that is to be translated.
+fn watched_end(trace: &Trace, pc: AppPc, want: Want<'_>) -> u64 {
+    let end = if want.block().is_some() { part_of(trace, pc, want).end } else { trace.instructions.len() };
+    trace.instructions[end - 1].next_pc().0
+}
+
 impl Engine {
     /// The trace for `pc`, if there is one that may be entered.
     pub(crate) fn find(&mut self, pc: AppPc) -> Option<Found> {
@@ -188,8 +202,10 @@ impl Engine {
         let compared = self.code.are_compared(pc.0, code_end);
         let loops = self.settings.linking && !part && check.is_none() && stop.is_none() && !compared;
         let self_checks = compared && !part && self.code.change_elsewhere(pc.0, code_end);
-        // It was just decoded from there, and is used before anything can change it.
-        let code_bytes = code_at(pc, code_len as u64);
+        // It was just decoded from there, and is used before anything can change it, other threads but for.
+        let decoded = self.deferred.others_run().then(|| trace.instructions.iter().flat_map(|i| i.bytes().to_vec()));
+        let decoded: Option<Vec<u8>> = decoded.map(Iterator::collect);
+        let code_bytes = decoded.as_deref().unwrap_or_else(|| code_at(pc, code_len as u64));
         let self_checked = self_checks.then_some(code_bytes);
         let rewritten = (compared && !once).then_some(code_bytes);
         let code = &mut self.code;
@@ -283,6 +299,11 @@ impl Engine {
             }
             let code_end = trace.instructions.last().expect("a trace has an instruction").next_pc().0;
             if compared || !self.code.are_compared(pc.0, code_end) {
+                // What was read while others could write it is read again.
+                if self.deferred.others_run() && self.code.watch(pc.0, watched_end(&trace, pc, want)) {
+                    instructions = emit::emptied(&mut trace.instructions);
+                    continue;
+                }
                 break trace;
             }
             // It runs into a page that is compared.
@@ -296,14 +317,11 @@ impl Engine {
         }
         tool.instrument(&mut trace);
         jump_instead(&mut trace);
+        self.code.watch(pc.0, watched_end(&trace, pc, want));
         if block.is_some() {
-            let here = trace.instructions.iter().position(|instruction| instruction.pc() == pc);
-            let here = here.expect("the app is at an instruction of the block");
-            let end = if want.is_once() { here + 1 } else { trace.instructions.len() };
-            leave_part(&mut trace, here..end);
+            let part = part_of(&trace, pc, want);
+            leave_part(&mut trace, part);
         }
-        let last = trace.instructions.last().expect("a part has an instruction");
-        self.code.watch(pc.0, last.next_pc().0);
         if let Want::Once { made, written, .. } = want {
             leave_out(&mut trace, made, written);
         }

@@ -4,6 +4,7 @@
 //!   pc ─► find ─► make: select ─ instrument ─ translate ─ keep ─► Found
 //!                                                                  │ connect: branches lead there
 //!   changes ─► discard: entries lead to the dispatcher again, or the cache is emptied
+//!                deferred, settle: when no other thread is in the cache
 //!   point, arm: the place where a slice ends
 //! ```
 //!
@@ -12,10 +13,12 @@
 mod arm;
 mod changes;
 mod connect;
+mod deferred;
 mod discard;
 mod engine;
 mod make;
 mod point;
+mod settle;
 mod shared;
 
 pub(crate) use engine::Engine;

@@ -55,7 +55,7 @@ impl Way {
 /// Where an optimisation changes code: what has to be off besides, since it would be used instead, and how programs are instrumented.
 type Trial = (&'static [Optimisation], &'static str);
 
-/// None for what changes no code of a process that shares nothing: whether flags are remembered (see `dispatch.rs`), and what concerns slices or memory that is
+/// None for what changes no code of a process that shares nothing: whether flags are remembered (see `dispatch.rs`), and what concerns slices, threads or memory that is
 /// mapped twice, which the suites turn off.
 fn trials(optimisation: Optimisation) -> &'static [Trial] {
     use Optimisation as O;
@@ -81,7 +81,7 @@ fn trials(optimisation: Optimisation) -> &'static [Trial] {
         O::CleanCall => &[(&[], "tested"), (&[], "words")],
         // See `whole.rs`.
         O::VectorWords => &[],
-        O::Remember | O::Inherit | O::FastPath | O::SelfCheck | O::Snapshot => &[],
+        O::Remember | O::Inherit | O::FastPath | O::SelfCheck | O::Snapshot | O::Windows => &[],
     }
 }
 

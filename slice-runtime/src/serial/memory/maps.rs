@@ -132,14 +132,16 @@ impl Reading {
 /// The text, now.
 pub fn current() -> Text {
     let kernels = whole_file(c"/proc/self/maps");
-    Text { shown: without_bubble(&kernels), kernels }
+    Text { shown: without_bubble(&kernels, engine::windows_end()), kernels }
 }
 
 /// Where the app has anything mapped.
 pub fn apps() -> Vec<[u64; 2]> {
     let text = whole_file(c"/proc/self/maps");
     let lines = text.split_inclusive(|&b| b == b'\n').map(|line| [start_of(line), end_of(line)]);
-    lines.filter(|[start, end]| !BUBBLE.contains(*start) || *end < WINDOWS.end()).collect()
+    let windows_end = engine::windows_end();
+    let is_apps = |[start, end]: &[u64; 2]| !BUBBLE.contains(*start) || *start >= windows_end && *end < WINDOWS.end();
+    lines.filter(is_apps).collect()
 }
 
 /// Reads a file with calls that leave errno and libc's buffers alone.
@@ -162,18 +164,29 @@ fn whole_file(path: &std::ffi::CStr) -> Vec<u8> {
     text
 }
 
-/// A text with the bubble as one line.
-fn without_bubble(text: &[u8]) -> Vec<u8> {
+/// A text with the bubble as one line. What is mapped of it for threads, up to `windows_end`, looks like the rest.
+fn without_bubble(text: &[u8], windows_end: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut seen = false;
+    let mut begun = None;
     for line in text.split_inclusive(|&b| b == b'\n') {
-        let start = start_of(line);
+        let (start, end) = (start_of(line), end_of(line));
+        if BUBBLE.contains(start) && end <= windows_end {
+            begun.get_or_insert(start);
+            continue;
+        }
+        let with_windows = begun.take().or((BUBBLE.contains(start) && start < windows_end).then_some(start));
+        let nobodys = |start: u64, end: u64| format!("{start:x}-{end:x} ---p 00000000 00:00 0 \n");
         // What the app has made inaccessible in the reserve is a mapping of its own, here as in the master.
-        if !BUBBLE.contains(start) || end_of(line) < WINDOWS.end() {
+        if !BUBBLE.contains(start) {
             out.extend_from_slice(line);
+        } else if end < WINDOWS.end() {
+            match with_windows {
+                Some(start) => out.extend_from_slice(nobodys(start, end).as_bytes()),
+                None => out.extend_from_slice(line),
+            }
         } else if !std::mem::replace(&mut seen, true) {
-            let end = BUBBLE.end();
-            out.extend_from_slice(format!("{start:x}-{end:x} ---p 00000000 00:00 0 \n").as_bytes());
+            out.extend_from_slice(nobodys(with_windows.unwrap_or(start), BUBBLE.end()).as_bytes());
         }
     }
     out
@@ -207,7 +220,7 @@ mod tests {
         let inside = format!("{start:x}-{:x} rw-p y\n555000000000-555000001000 ---p z\n", WINDOWS.end() + 4096);
         let expected = format!("{before}{start:x}-{end:x} ---p 00000000 00:00 0 \n{after}");
         let text = format!("{before}{inside}{after}");
-        assert_eq!(String::from_utf8(without_bubble(text.as_bytes())).unwrap(), expected);
+        assert_eq!(String::from_utf8(without_bubble(text.as_bytes(), BUBBLE.start)).unwrap(), expected);
     }
 
     #[test]
@@ -217,7 +230,26 @@ mod tests {
         let inside = "550000000000-555000000000 ---p z\n555000000000-555000001000 rw-p z\n";
         let expected = format!("{gap}550000000000-{end:x} ---p 00000000 00:00 0 \n");
         let text = format!("{gap}{inside}");
-        assert_eq!(String::from_utf8(without_bubble(text.as_bytes())).unwrap(), expected);
+        assert_eq!(String::from_utf8(without_bubble(text.as_bytes(), BUBBLE.start)).unwrap(), expected);
+    }
+
+    #[test]
+    fn windows_are_not_seen() {
+        let (start, end, after) = (BUBBLE.start, BUBBLE.end(), "555555554000-555555555000 r--p w\n");
+        let windows_end = start + 0x2000_0000;
+        let windows =
+            format!("{start:x}-{:x} rw-p y\n{:x}-{:x} ---p y\n", start + 4096, start + 4096, start + 0x1000_1000);
+        let last = |to: u64| format!("{:x}-{to:x} ---p z\n", start + 0x1000_1000);
+        let inside = "555000000000-555000001000 rw-p z\n";
+        let shown = |text: String| String::from_utf8(without_bubble(text.as_bytes(), windows_end)).unwrap();
+        let expected = format!("{start:x}-{end:x} ---p 00000000 00:00 0 \n{after}");
+        assert_eq!(shown(format!("{windows}{}{inside}{after}", last(0x5550_0000_0000))), expected);
+        // Behind what the app has made inaccessible.
+        let gap = format!("{windows}{}550000000000-555000000000 ---p z\n{inside}{after}", last(0x5500_0000_0000));
+        let expected = format!(
+            "{start:x}-550000000000 ---p 00000000 00:00 0 \n550000000000-{end:x} ---p 00000000 00:00 0 \n{after}"
+        );
+        assert_eq!(shown(gap), expected);
     }
 
     /// A text in which nothing is hidden. Other tests have a bubble of their own in this process.

@@ -1,6 +1,6 @@
 //! Calls that shape the address space: made for real, kept away from the bubble, and told to the engine.
 
-use bubble::map::{BUBBLE, stays_reserved};
+use bubble::map::{BUBBLE, WINDOWS, stays_reserved};
 use engine::Control;
 use machine::PAGE;
 use syscall_replay::is_error;
@@ -67,7 +67,11 @@ pub fn changed_anywhere(control: &mut dyn Control) {
 fn map(args: [u64; 6], control: &mut dyn Control) -> u64 {
     let [address, len, _, flags, ..] = args;
     let fixed = flags as i32 & libc::MAP_FIXED != 0;
-    if fixed && in_bubble(address, len) && !stays_reserved(args) {
+    let is_windows = address < engine::windows_end() && WINDOWS.start < address.saturating_add(len);
+    if fixed
+        && in_bubble(address, len)
+        && (is_windows && engine::windows_end() > WINDOWS.start || !stays_reserved(args))
+    {
         return error(libc::ENOMEM);
     }
     if fixed {

@@ -4,6 +4,8 @@
 //! reports blocked signals as it always does. When one arrives, the hook stores it and makes the handler
 //! return with everything blocked: there is never more than one signal between the kernel and the app.
 
+use std::sync::atomic::Ordering;
+
 use super::threads::{TURNS, of_signal_stack};
 use super::{departure, turns};
 use crate::serial::calls::abort_at;
@@ -12,8 +14,9 @@ use crate::serial::signals::FAULTS;
 /// The engine's hook.
 pub fn hook(signal: i32, info: &libc::siginfo_t, context: &mut libc::ucontext_t) -> bool {
     let block = of_signal_stack();
-    let has_turn = TURNS.is_held_by(&block.waiter);
-    let is_asked = TURNS.is_asked_for(&block.waiter);
+    // In the cache it doesn't need the turn.
+    let has_turn = TURNS.is_held_by(&block.waiter) || block.lane.in_cache.load(Ordering::SeqCst);
+    let is_asked = TURNS.is_asked_for(&block.waiter) || block.lane.is_kicked.load(Ordering::Relaxed);
     if turns::is_request(signal, info, is_asked) {
         if has_turn {
             engine::interrupt();

@@ -11,12 +11,13 @@
 
 use std::alloc::{Layout, alloc};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use engine::{Runner, StoppedIn};
 use translator::abi::Cpu;
 
 use super::waiter::Waiter;
+use crate::image::tls;
 use crate::ports::{AppThread, SystemCall, raw_syscall};
 use crate::serial::calls::ChangedCall;
 use crate::serial::signals::{Arrivals, InterruptedCall, OfThread};
@@ -41,6 +42,17 @@ pub struct ThreadContext {
     pub runner: Option<Box<Runner>>,
 }
 
+/// Of a thread that runs translated code at the same time as others, see `parallel`.
+#[derive(Default)]
+pub struct Lane {
+    /// It runs translated code, or is about to, and hasn't the turn.
+    pub in_cache: AtomicBool,
+    /// It does, or refers to places in the cache.
+    pub is_inside: AtomicBool,
+    /// It was sent a request that brings it out. It goes on when that has arrived.
+    pub is_kicked: AtomicBool,
+}
+
 /// See the module's documentation.
 #[repr(C)]
 pub struct ThreadBlock {
@@ -49,6 +61,10 @@ pub struct ThreadBlock {
     pub arrivals: Arrivals,
     /// Which of the thread blocks it is; the first thread's is 0. Its thread has the window with the number before.
     number: u64,
+    /// The storage of the image's thread-local variables for threads with windows; 0: it has none yet.
+    tls: AtomicU64,
+    /// How its thread runs translated code without the turn.
+    pub lane: Lane,
     /// 0 once its thread has gone.
     is_used: AtomicU32,
     state: UnsafeCell<Option<Box<ThreadContext>>>,
@@ -71,6 +87,8 @@ impl ThreadBlock {
                 waiter: Waiter::new(),
                 arrivals: Arrivals::new(),
                 number,
+                tls: AtomicU64::new(0),
+                lane: Lane::default(),
                 is_used: AtomicU32::new(1),
                 state: UnsafeCell::new(None),
             });
@@ -119,6 +137,15 @@ impl ThreadBlock {
         let stack = libc::stack_t { ss_sp: start as *mut _, ss_flags: 0, ss_size: end - start };
         let result = raw_syscall(libc::SYS_sigaltstack as u64, [&raw const stack as u64, 0, 0, 0, 0, 0]);
         assert_eq!(result, 0, "sigaltstack");
+    }
+
+    /// The calling thread, which has a window, has thread-local variables of the image's of its own from now on: those of the last thread of this thread block.
+    pub fn take_variables(&self) {
+        if self.tls.load(Ordering::Relaxed) == 0 {
+            self.tls.store(tls::make(), Ordering::Relaxed);
+        }
+        // SAFETY: one thread has a thread block at a time. It begins, and has used none of the first one's.
+        unsafe { tls::enter(self.tls.load(Ordering::Relaxed)) };
     }
 
     /// The runtime's stack: start and size.

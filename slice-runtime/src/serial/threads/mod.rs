@@ -1,6 +1,6 @@
-//! The app's threads. Each is a thread of the kernel's, whose code runs translated; they run in turns.
+//! The app's threads. Each is a thread of the kernel's, whose code runs translated; they run in turns, or in parallel.
 //!
-//! One engine, one host and one tool serve all of them, one after the other, so that tools see one stream of events and need no locks, and
+//! With turns one engine, one host and one tool serve all of them, one after the other, so that tools see one stream of events and need no locks, and
 //! generated code can name its scratch memory by address. A system call that waits is made without the turn, so the kernel does for the
 //! app's threads what it always does: it wakes them, interrupts them, keeps their masks, and clears the word that tells others of a thread's end.
 //!
@@ -13,8 +13,8 @@
 //! * `block`: what the runtime keeps for each thread. `start`: its first and its last instructions; `departure`: those before it goes on natively; `adoption`: of one that was there before.
 //! * `threads`: all of them. `pause`: why one leaves the engine. `arrival`: signals arrive here.
 //!
-//! Where code names what is a thread's own through GS (`-engine no-rip`), and the tool says that threads may have a local state each, a thread has a window with all that, and a runner of its own with the
-//! same engine (`engine::Runner::another`). They take turns all the same.
+//! If the tool says that threads may have a local state each, a thread has a window with all that, and a runner of its own with the same engine (`engine::Runner::another`). Then it gives the turn up
+//! while it runs translated code, see `serial/running/parallel.rs`.
 //!
 //! An app with one thread pays for none of this: it has the turn all the time.
 
@@ -36,3 +36,4 @@ pub use departure::{Leaver, tell_place};
 pub use pause::Pause;
 pub use start::{Begin, NewThread};
 pub use threads::{TURNS, Threads, before_exec, never_waits, of_turn};
+pub use turns::request;

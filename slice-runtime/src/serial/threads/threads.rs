@@ -50,6 +50,12 @@ impl Threads {
         &self.blocks[0].arrivals
     }
 
+    /// Other threads than this one that are in the cache, or refer to places there.
+    pub fn inside(&self, me: &ThreadBlock) -> Vec<&'static ThreadBlock> {
+        let others = self.blocks.iter().copied().filter(|block| !std::ptr::eq(*block, me));
+        others.filter(|block| block.lane.is_inside.load(Ordering::SeqCst)).collect()
+    }
+
     /// Whether there are more than one.
     pub fn are_many(&self) -> bool {
         self.alive > 1

@@ -6,22 +6,28 @@
 //!
 //! ```text
 //!   free ── take ──▶ has ── begin_call ──▶ in call ── end_call ──▶ has
-//!                    has ◀── take ── queue ◀── end_call, if somebody has taken it meanwhile
+//!                    has ── enter_cache ──▶ in cache ── leave_cache ──▶ has
+//!                    has ◀── take ── queue ◀── end_call, leave_cache, if somebody has taken it meanwhile
 //!                    has ── request ──▶ asked: is interrupted, and gives it up
 //! ```
+//! Where threads run translated code at the same time, one in the cache doesn't need the turn: whoever wants it takes it at once, also before those in the queue. Times between are so short that to
+//! give it to who waits, and to wait for that, would take longer than what it is for. So who wants it looks for it for some microseconds before it sleeps, and who has slept for long is given it.
+//!
 //! Named invariant *delivered*: a request is a signal, and whoever has been asked goes on to nothing that it could interrupt, a call of
 //! the app's least of all, before it has arrived. A request is made, with the queue locked, to a thread that has the turn; without the turn it
 //! gets none.
 
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use super::waiter::Waiter;
-use super::watch::{ASKED, BITS, IN_CALL, Seen, Watch};
+use super::waiter::{Told, Waiter};
+use super::watch::{ASKED, BITS, IN_CACHE, IN_CALL, Seen, Watch};
 use crate::ports::raw_syscall;
 
 /// How often the first in the queue looks after who has the turn. A call that lasts from one look to the next loses it.
 static LOOK: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 200_000 };
+/// How often who wants the turn looks for it before it sleeps: some microseconds.
+const ROUNDS: u32 = 100;
 /// One that is never blocked (see [`crate::serial::signals::FAULTS`]) and that nearly nobody sends.
 const REQUEST: i32 = libc::SIGFPE;
 
@@ -32,6 +38,8 @@ pub struct Turns {
     /// The queue is being used.
     locked: AtomicBool,
     first: AtomicPtr<Waiter>,
+    /// Threads that look for the turn without sleeping, and those that were woken to do that.
+    looking: AtomicU32,
     last: AtomicPtr<Waiter>,
     request: fn(&Waiter),
 }
@@ -43,6 +51,7 @@ impl Turns {
             turn: AtomicU64::new(0),
             locked: AtomicBool::new(false),
             first: AtomicPtr::new(null_mut()),
+            looking: AtomicU32::new(0),
             last: AtomicPtr::new(null_mut()),
             request,
         }
@@ -67,27 +76,111 @@ impl Turns {
 
     /// Waits for the turn.
     pub fn take(&self, me: &'static Waiter) {
+        self.looking.fetch_add(1, Ordering::SeqCst);
+        let is_taken = self.take_soon(me);
+        self.looking.fetch_sub(1, Ordering::SeqCst);
+        if is_taken {
+            return;
+        }
         self.lock();
-        if self.turn.load(Ordering::Acquire) == 0 {
-            self.turn.store(me.address(), Ordering::Release);
+        if self.exchange(0, me.address()) {
             return self.unlock();
         }
         self.append(me);
+        // Who has gone into the cache since hasn't seen this one.
+        let mut has_taken = self.is_first(me) && self.takes_from_cache(me);
         self.unlock();
         let mut watch = Watch::default();
-        loop {
+        while !has_taken {
             // Only the first looks; who becomes the first is told.
             let timeout = if self.is_first(me) { &raw const LOOK } else { std::ptr::null() };
-            if me.sleep(timeout) {
+            let told = me.sleep(timeout);
+            if told == Told::Granted {
                 return;
             }
-            self.lock();
-            let has_taken = self.is_first(me) && self.look(me, &mut watch);
-            self.unlock();
-            if has_taken {
-                return;
+            has_taken = told == Told::Offered && self.take_first(me);
+            self.is_known(told);
+            if !has_taken {
+                self.lock();
+                has_taken = self.is_first(me) && self.look(me, &mut watch);
+                self.unlock();
             }
         }
+        // Since it isn't in the queue any more nobody offers it anything.
+        self.is_known(me.told());
+    }
+
+    /// What one was told is known to it: an offer has nobody looking any more.
+    fn is_known(&self, told: Told) {
+        if told == Told::Offered {
+            self.looking.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Looks for the turn for some microseconds, before all in the queue. Whether the thread has it.
+    fn take_soon(&self, me: &'static Waiter) -> bool {
+        (0..ROUNDS).any(|_| {
+            let turn = self.turn.load(Ordering::SeqCst);
+            let is_free = turn == 0 || turn & IN_CACHE != 0;
+            let is_taken = is_free && self.exchange(turn, me.address());
+            if !is_taken {
+                std::hint::spin_loop();
+            }
+            is_taken
+        })
+    }
+
+    /// The same for the first in the queue.
+    fn take_first(&self, me: &'static Waiter) -> bool {
+        (0..ROUNDS).any(|_| {
+            if self.turn.load(Ordering::SeqCst) & IN_CACHE == 0 {
+                std::hint::spin_loop();
+                return false;
+            }
+            self.lock();
+            let is_taken = self.is_first(me) && self.takes_from_cache(me);
+            self.unlock();
+            is_taken
+        })
+    }
+
+    /// The first in the queue takes the turn if who has it is in the cache. Whether it has it now. With the lock held.
+    fn takes_from_cache(&self, me: &'static Waiter) -> bool {
+        let turn = self.turn.load(Ordering::SeqCst);
+        // Nobody gives it to one that waits where it is free.
+        let is_taken = (turn == 0 || turn & IN_CACHE != 0) && self.exchange(turn, me.address());
+        if is_taken {
+            self.remove_first();
+            self.first().into_iter().for_each(Waiter::becomes_first);
+        }
+        is_taken
+    }
+
+    /// The thread, which has the turn, goes into the cache, where it doesn't need it.
+    pub fn enter_cache(&self, me: &Waiter) {
+        let is_wanted = self.first().is_some_and(|first| first.is_due.load(Ordering::Relaxed));
+        if is_wanted || !self.exchange(me.address(), me.address() | IN_CACHE) {
+            return self.give(me);
+        }
+        if self.first().is_some() && self.looking.load(Ordering::SeqCst) == 0 {
+            self.looking.fetch_add(1, Ordering::SeqCst);
+            self.lock();
+            let first = self.first();
+            let is_told = first.is_some_and(Waiter::offer);
+            self.unlock();
+            if !is_told {
+                self.looking.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// It has left the cache: waits until it has the turn. False if it had lost it.
+    pub fn leave_cache(&self, me: &'static Waiter) -> bool {
+        let has_kept = self.exchange(me.address() | IN_CACHE, me.address());
+        if !has_kept {
+            self.take(me);
+        }
+        has_kept
     }
 
     /// Gives the turn to the first in the queue. With the turn only.
@@ -102,7 +195,7 @@ impl Turns {
         // Requests are made with the lock held only, so none came between.
         self.turn.store(next.map_or(0, Waiter::address), Ordering::Release);
         let first = self.first();
-        next.into_iter().for_each(Waiter::grant);
+        next.into_iter().for_each(|next| self.is_known(next.grant()));
         self.unlock();
         first.into_iter().for_each(Waiter::becomes_first);
     }
@@ -137,7 +230,7 @@ impl Turns {
 
     fn first(&self) -> Option<&'static Waiter> {
         // SAFETY: waiters live for ever.
-        unsafe { self.first.load(Ordering::Relaxed).as_ref() }
+        unsafe { self.first.load(Ordering::SeqCst).as_ref() }
     }
 
     fn is_first(&self, me: &Waiter) -> bool {
@@ -145,13 +238,19 @@ impl Turns {
     }
 
     fn exchange(&self, from: u64, to: u64) -> bool {
-        self.turn.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        self.turn.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
     /// The first in the queue looks after who has the turn. Whether it has the turn now. With the lock held.
     fn look(&self, me: &'static Waiter, watch: &mut Watch) -> bool {
+        if self.takes_from_cache(me) {
+            return true;
+        }
         let turn = self.turn.load(Ordering::Acquire);
-        // SAFETY: as in `holder`; the queue isn't empty, so it is somebody's turn.
+        if turn == 0 {
+            return false;
+        }
+        // SAFETY: as in `holder`.
         let holder = unsafe { &*((turn & !BITS) as *const Waiter) };
         match watch.sees(turn & !ASKED, holder.calls.load(Ordering::Relaxed)) {
             // It may be in another call by now, but it is in one.
@@ -160,6 +259,7 @@ impl Turns {
                 self.first().into_iter().for_each(Waiter::becomes_first);
                 return true;
             }
+            Seen::ManyTurns => me.is_due.store(true, Ordering::Relaxed),
             Seen::LongTurn if self.exchange(holder.address(), holder.address() | ASKED) => (self.request)(holder),
             _ => {}
         }
@@ -168,20 +268,21 @@ impl Turns {
 
     /// Until the signal that was sent has arrived. If one of the app's with that number was on its way, it never does: so the thread sends it itself,
     /// and what is on its way to it has arrived when that call is over.
-    fn wait_for_request(&self, me: &Waiter) {
+    pub fn wait_for_request(&self, me: &Waiter) {
         while !me.asked.swap(false, Ordering::AcqRel) {
             (self.request)(me);
         }
     }
 
     fn append(&self, me: &'static Waiter) {
+        me.is_due.store(false, Ordering::Relaxed);
         let place = (me as *const Waiter).cast_mut();
         me.next.store(null_mut(), Ordering::Relaxed);
-        let last = self.last.swap(place, Ordering::Relaxed);
+        let last = self.last.swap(place, Ordering::SeqCst);
         // SAFETY: waiters live for ever.
         match unsafe { last.as_ref() } {
             Some(last) => last.next.store(place, Ordering::Relaxed),
-            None => self.first.store(place, Ordering::Relaxed),
+            None => self.first.store(place, Ordering::SeqCst),
         }
     }
 
@@ -238,118 +339,4 @@ fn yield_processor() {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::serial::threads::watch::PATIENCE;
-    use std::cell::UnsafeCell;
-
-    struct Shared(UnsafeCell<u64>);
-
-    // SAFETY: that is what is tested.
-    unsafe impl Sync for Shared {}
-
-    /// Threads that add to one number, which is none of the atomic ones, with calls of all kinds between.
-    #[test]
-    fn one_at_a_time() {
-        const THREADS: u64 = 4;
-        const ROUNDS: u64 = 3000;
-        static TURNS: Turns = Turns::new(Waiter::request_arrived);
-        static SUM: Shared = Shared(UnsafeCell::new(0));
-        let threads = (0..THREADS).map(|number| {
-            std::thread::spawn(move || {
-                let me: &'static Waiter = Box::leak(Box::new(Waiter::new()));
-                TURNS.take(me);
-                for round in 0..ROUNDS {
-                    assert!(TURNS.is_held_by(me));
-                    // SAFETY: it is this thread's turn.
-                    unsafe { *SUM.0.get() += 1 };
-                    if (round + number) % 3 == 0 || !TURNS.begin_call(me) {
-                        TURNS.give(me);
-                        TURNS.take(me);
-                    } else {
-                        if round % 500 == 0 {
-                            std::thread::sleep(std::time::Duration::from_millis(1));
-                        }
-                        TURNS.end_call(me);
-                    }
-                }
-                TURNS.give(me);
-            })
-        });
-        threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
-        assert!(TURNS.holder().is_none());
-        // SAFETY: all others have ended.
-        assert_eq!(unsafe { *SUM.0.get() }, THREADS * ROUNDS);
-    }
-
-    /// Who never gives the turn up by itself is asked to.
-    #[test]
-    fn a_long_turn_is_asked_for() {
-        static TURNS: Turns = Turns::new(Waiter::request_arrived);
-        let me: &'static Waiter = Box::leak(Box::new(Waiter::new()));
-        TURNS.take(me);
-        let other = std::thread::spawn(|| {
-            let me: &'static Waiter = Box::leak(Box::new(Waiter::new()));
-            TURNS.take(me);
-            TURNS.give(me);
-        });
-        while !me.asked.load(Ordering::Acquire) {
-            std::hint::spin_loop();
-        }
-        assert!(TURNS.is_held_by(me) && !TURNS.begin_call(me));
-        TURNS.give(me);
-        other.join().unwrap();
-        TURNS.take(me);
-        assert!(TURNS.is_held_by(me) && TURNS.begin_call(me) && !TURNS.is_held_by(me));
-        TURNS.end_call(me);
-    }
-
-    /// Who has asked itself isn't asked, by however many that wait.
-    #[test]
-    fn who_asks_itself_gets_no_request() {
-        static TURNS: Turns = Turns::new(|_| panic!("a request"));
-        let me: &'static Waiter = Box::leak(Box::new(Waiter::new()));
-        TURNS.take(me);
-        TURNS.ask_myself(me);
-        TURNS.ask_myself(me);
-        let other = std::thread::spawn(|| {
-            let me: &'static Waiter = Box::leak(Box::new(Waiter::new()));
-            TURNS.take(me);
-            TURNS.give(me);
-        });
-        std::thread::sleep(std::time::Duration::from_millis(30));
-        assert!(TURNS.is_held_by(me) && TURNS.is_asked_for(me));
-        TURNS.give(me);
-        other.join().unwrap();
-    }
-
-    #[test]
-    fn what_is_told_before_the_sleep_ends_it() {
-        let waiter = Waiter::new();
-        waiter.becomes_first();
-        assert!(!waiter.sleep(std::ptr::null()));
-        waiter.becomes_first();
-        waiter.grant();
-        waiter.becomes_first();
-        assert!(waiter.sleep(std::ptr::null()));
-    }
-
-    #[test]
-    fn a_call_loses_the_turn_at_the_second_look() {
-        let mut watch = Watch::default();
-        assert_eq!(watch.sees(64 | IN_CALL, 1), Seen::Nothing);
-        assert_eq!(watch.sees(64 | IN_CALL, 2), Seen::Nothing);
-        assert_eq!(watch.sees(64 | IN_CALL, 2), Seen::LongCall);
-    }
-
-    #[test]
-    fn turns_are_limited_whatever_the_thread_does() {
-        for bits in [0, IN_CALL] {
-            let mut watch = Watch::default();
-            let seen = (0..=PATIENCE + 1).map(|look| watch.sees(64 | bits, look.into())).collect::<Vec<_>>();
-            let (last, before) = seen.split_last().unwrap();
-            assert!(before[..PATIENCE as usize].iter().all(|seen| *seen == Seen::Nothing), "{seen:?}");
-            assert_ne!(*last, Seen::Nothing);
-        }
-    }
-}
+mod tests;

@@ -12,6 +12,30 @@ const GRANTED: u32 = 1;
 /// It is the first in the queue now.
 const FIRST: u32 = 2;
 
+/// It is, and who has the turn doesn't need it just now.
+const OFFERED: u32 = 3;
+
+/// What a thread was told that has slept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Nothing, or that it is the first in the queue.
+    Nothing,
+    /// It has the turn.
+    Granted,
+    /// It may take it, if it is quick.
+    Offered,
+}
+
+impl Told {
+    fn of(word: u32) -> Self {
+        match word {
+            GRANTED => Told::Granted,
+            OFFERED => Told::Offered,
+            _ => Told::Nothing,
+        }
+    }
+}
+
 /// A thread as far as turns go.
 #[repr(align(64))]
 pub struct Waiter {
@@ -25,6 +49,8 @@ pub struct Waiter {
     pub(super) calls: AtomicU64,
     /// Which calls were no short ones.
     pub lasting: LastingCalls,
+    /// It has waited for long, as the first in the queue: it is to be given the turn.
+    pub(super) is_due: AtomicBool,
     /// Behind it in the queue.
     pub(super) next: AtomicPtr<Waiter>,
 }
@@ -38,6 +64,7 @@ impl Waiter {
             asked: AtomicBool::new(false),
             calls: AtomicU64::new(0),
             lasting: LastingCalls::new(),
+            is_due: AtomicBool::new(false),
             next: AtomicPtr::new(null_mut()),
         }
     }
@@ -47,10 +74,11 @@ impl Waiter {
         self.asked.store(true, Ordering::Release);
     }
 
-    /// Tells it that it has the turn.
-    pub(super) fn grant(&self) {
-        self.word.store(GRANTED, Ordering::Release);
+    /// Tells it that it has the turn. Gives what it was told before and doesn't know yet.
+    pub(super) fn grant(&self) -> Told {
+        let before = Told::of(self.word.swap(GRANTED, Ordering::AcqRel));
         futex(&self.word, libc::FUTEX_WAKE, 1, std::ptr::null());
+        before
     }
 
     /// Tells it that it is the first in the queue. Not lost if it is only about to sleep.
@@ -59,10 +87,24 @@ impl Waiter {
         futex(&self.word, libc::FUTEX_WAKE, 1, std::ptr::null());
     }
 
-    /// Sleeps until it was told something. Whether that was that it has the turn.
-    pub(super) fn sleep(&self, timeout: *const libc::timespec) -> bool {
+    /// Tells it that it may take the turn. False if it was told something before, of which it knows nothing yet.
+    pub(super) fn offer(&self) -> bool {
+        let is_told = self.word.compare_exchange(0, OFFERED, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if is_told {
+            futex(&self.word, libc::FUTEX_WAKE, 1, std::ptr::null());
+        }
+        is_told
+    }
+
+    /// Sleeps until it was told something.
+    pub(super) fn sleep(&self, timeout: *const libc::timespec) -> Told {
         futex(&self.word, libc::FUTEX_WAIT, 0, timeout);
-        self.word.swap(0, Ordering::AcqRel) == GRANTED
+        self.told()
+    }
+
+    /// What it was told since it has asked last.
+    pub(super) fn told(&self) -> Told {
+        Told::of(self.word.swap(0, Ordering::AcqRel))
     }
 
     pub(super) fn address(&self) -> u64 {

@@ -7,7 +7,12 @@ pub(super) const IN_CALL: u64 = 1;
 
 pub(super) const ASKED: u64 = 2;
 
-pub(super) const BITS: u64 = 3;
+pub(super) const IN_CACHE: u64 = 4;
+
+pub(super) const BITS: u64 = 7;
+
+/// After so many looks that have found another thread each it is the first one's turn.
+const MANY: u32 = 5;
 
 /// What the first in the queue has seen so far.
 #[derive(Default)]
@@ -15,6 +20,7 @@ pub(super) struct Watch {
     turn: u64,
     calls: u64,
     looks: u32,
+    turns: u32,
 }
 
 /// What a look says.
@@ -25,6 +31,8 @@ pub(super) enum Seen {
     LongCall,
     /// The same thread has had the turn for long.
     LongTurn,
+    /// Many threads have had the turn, one after the other.
+    ManyTurns,
 }
 
 impl Watch {
@@ -32,10 +40,12 @@ impl Watch {
         let is_same = turn & !BITS == self.turn & !BITS;
         let goes_on = is_same && turn == self.turn && calls == self.calls;
         self.looks = if is_same { self.looks + 1 } else { 0 };
+        self.turns += u32::from(!is_same);
         (self.turn, self.calls) = (turn, calls);
         match turn & IN_CALL != 0 {
             true if goes_on || self.looks >= PATIENCE => Seen::LongCall,
             false if self.looks >= PATIENCE => Seen::LongTurn,
+            _ if self.turns >= MANY => Seen::ManyTurns,
             _ => Seen::Nothing,
         }
     }

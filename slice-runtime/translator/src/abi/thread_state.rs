@@ -112,6 +112,10 @@ pub struct ThreadState {
     pub window: u64,
     /// What handlers of signals look at: the engine's `Scene`.
     pub scene: u64,
+    /// What is counted of the routine that is called with all aside, for the engine.
+    pub counted_now: u64,
+    /// A word of the host's.
+    pub host: u64,
 }
 
 impl ThreadState {

@@ -2,7 +2,8 @@
 
 /// What a tool wants to see of the app's threads: what [`crate::Tool::threads`] says.
 ///
-/// Today threads take turns, so that these differ in what results are put together from. When threads run in parallel, tools that say [`Self::AnyOrder`] or [`Self::Each`] let them.
+/// In slices threads take turns, and these differ in what results are put together from. Serially threads run at the same time if the tool says [`Self::AnyOrder`] or [`Self::Each`]: then its routines do, too, each
+/// with the [`crate::Tool::Local`] of its thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
     /// One stream of events, in the order in which they happen: one thread is executed at a time, and all have one [`crate::Tool::Local`]. For whatever depends on the order between threads: a trace, a

@@ -109,7 +109,12 @@ impl<T: Tool> Locals<T> {
         each.slice = slice;
         each.waiting.clear();
         each.ended.clear();
-        if let Some(thread) = &each.current {
+        if let Some(windows) = &each.windows {
+            for (thread, place) in windows.values() {
+                // SAFETY: each thread's state is there until it ends, and no routine uses it.
+                unsafe { *(*place as *mut T::Local) = begin(tool, slice, thread) };
+            }
+        } else if let Some(thread) = &each.current {
             // SAFETY: as above.
             unsafe { *self.place = begin(tool, slice, thread) };
         }

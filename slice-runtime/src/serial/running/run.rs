@@ -1,38 +1,27 @@
-//! Running the app: each thread's loop, and what the threads share.
+//! Running the app: each thread's loop.
 
-use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::hint::black_box;
+use std::sync::atomic::Ordering;
 
 use bubble::boot::State;
 use bubble::map;
 use engine::{Flow, Runner};
-use machine::Here;
 use translator::abi::Cpu;
 
-use super::host::SerialHost;
-use crate::ports::{OwnSlot, RunningTool, raw_syscall, requests};
+use super::parallel;
+use super::shared_state::{self, SharedState, with_turn};
+use crate::ports::{OwnSlot, RunningTool, raw_syscall};
 use crate::serial::calls::{AppCall, Length, Unmade, interruptible, length_of};
+use crate::serial::host::SerialHost;
 use crate::serial::signals::{FAULTS, Signals, set_real_mask};
 use crate::serial::threads::{Pause, TURNS, ThreadBlock, adoption, of_turn, start};
-
-static SHARED_STATE: AtomicPtr<SharedState> = AtomicPtr::new(null_mut());
-
-/// What the threads share. Used by who has the turn.
-struct SharedState {
-    engine: Box<Runner>,
-    host: SerialHost,
-    /// The thread whose state the engine and the host have, unless that has ended.
-    loaded: Option<&'static ThreadBlock>,
-}
 
 /// Runs the app to its end. `others`: further threads that it has already.
 pub fn run(engine: Box<Runner>, mut host: SerialHost, others: u64) -> ! {
     let me = of_turn();
     let (slot, blocks) = (host.slot, host.expects_threads(others));
-    if others == 0 && engine.has_windows() {
-        host.take_windows();
-    }
-    SHARED_STATE.store(Box::into_raw(Box::new(SharedState { engine, host, loaded: Some(me) })), Ordering::Release);
+    parallel::begins(me);
+    shared_state::begin(engine, host, me);
     if !blocks.is_empty() {
         adoption::tell(slot.adoption(), &blocks, run_adopted);
     }
@@ -60,12 +49,12 @@ extern "C" fn run_adopted(me: &'static ThreadBlock) -> ! {
 /// The first function of each other thread.
 extern "C" fn run_new(me: &'static ThreadBlock) -> ! {
     me.take_signals();
-    // SAFETY: the thread that started this one has stored it; the word stays as it is.
-    let has_windows = unsafe { (*SHARED_STATE.load(Ordering::Acquire)).host.have_windows() };
-    let window = me.window().filter(|_| has_windows).and_then(map::window);
+    let window = me.window().filter(|_| shared_state::have_windows()).and_then(map::window);
     if let Some(window) = window {
+        me.take_variables();
         // SAFETY: whoever has started this thread has mapped it.
         unsafe { engine::enter_window(window) };
+        parallel::begins(me);
     }
     set_real_mask(!FAULTS);
     TURNS.take(&me.waiter);
@@ -78,8 +67,8 @@ extern "C" fn run_new(me: &'static ThreadBlock) -> ! {
 
 /// Makes the runner of the calling thread, which has the turn for the first time, in its window.
 fn begin_in_window(me: &'static ThreadBlock, window: u64) {
-    // SAFETY: as in `with_turn`.
-    let shared = unsafe { &mut *SHARED_STATE.load(Ordering::Acquire) };
+    // SAFETY: the thread has the turn.
+    let shared = unsafe { shared_state::as_it_is() };
     // SAFETY: it is this thread's, which has the turn.
     let runner = unsafe { shared.engine.another(window) };
     let Some(mut runner) = runner else { shared.host.slot.fail(&"no memory for another thread's tables") };
@@ -171,39 +160,7 @@ fn make(call: &AppCall, me: &'static ThreadBlock) -> Result<u64, Unmade> {
     result
 }
 
-/// Uses what the threads share, for the calling thread, which has the turn.
-fn with_turn<R>(me: &'static ThreadBlock, work: impl FnOnce(&mut SharedState) -> R) -> R {
-    // SAFETY: it was stored before the first thread went on; the references of the others have ended: they gave the turn up
-    // outside of this function.
-    let shared = unsafe { &mut *SHARED_STATE.load(Ordering::Acquire) };
-    shared.load(me);
-    work(shared)
-}
-
 impl SharedState {
-    fn load(&mut self, me: &'static ThreadBlock) {
-        if self.loaded.is_none_or(|loaded| !std::ptr::eq(loaded, me)) {
-            // SAFETY: the caller has the turn.
-            let mut state = unsafe { me.take() }.expect("the state of a thread that isn't loaded is kept");
-            match &mut state.runner {
-                Some(runner) => std::mem::swap(&mut self.engine, runner),
-                None => self.engine.exchange(&mut state.cpu, &mut state.stopped),
-            }
-            self.host.exchange(&mut state);
-            self.host.memory = Here::new();
-            self.host.goes_on(self.engine.cpu());
-            if let Some(last) = self.loaded.replace(me) {
-                // SAFETY: as above.
-                unsafe { last.put(state) };
-            }
-        }
-        // In this order: what arrives between says so itself.
-        engine::set_interrupted(false);
-        if me.arrivals.flag().load(Ordering::Acquire) != 0 || TURNS.is_asked_for(&me.waiter) || requests::are_there() {
-            engine::set_interrupted(true);
-        }
-    }
-
     fn run(&mut self, flow: Flow) -> Pause {
         if flow == Flow::Continue {
             if self.host.departs() {
@@ -211,7 +168,15 @@ impl SharedState {
             }
             self.engine.run(&mut self.host);
         }
-        self.host.pause.take().unwrap_or_else(|| self.host.finish(&self.engine))
+        // Others may have had the turn meanwhile: nothing is as it was.
+        let shared = black_box(&mut *self);
+        let pause = shared.host.pause.take();
+        if shared.host.have_windows() {
+            parallel::is_out(of_turn());
+            shared.engine.settle(&mut shared.host);
+        }
+        let shared = black_box(shared);
+        pause.unwrap_or_else(|| shared.host.finish(&mut shared.engine))
     }
 }
 
