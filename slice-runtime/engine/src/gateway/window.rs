@@ -48,7 +48,12 @@ pub fn map_window(number: u64) -> Option<u64> {
     let is_mapped = map::OF_WINDOW.into_iter().all(|part| {
         let place = part.start.wrapping_add(moved) as *mut libc::c_void;
         // SAFETY: windows are reserved for this, and no thread has this one.
-        unsafe { libc::mmap(place, part.size as usize, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) == place }
+        unsafe {
+            let mapped =
+                libc::mmap(place, part.size as usize, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) == place;
+            // As the reserve is: so it is known for ours, and in no core file of the app's.
+            mapped && libc::madvise(place, part.size as usize, libc::MADV_DONTDUMP) == 0
+        }
     });
     is_mapped.then_some(window)
 }

@@ -282,17 +282,17 @@ impl Runner {
                 self.begun.go_on_or_enter(left);
             }
         }
-        self.settle(host);
+        self.rendezvous(host);
         Next::Dispatch
     }
 
     /// Does what waits until no thread is in the cache, or waits until another one has done that. To be called while the calling thread isn't there.
-    pub fn settle(&mut self, host: &mut dyn Host) {
+    pub fn rendezvous(&mut self, host: &mut dyn Host) {
         if !self.engine.awaits_others() {
             return host.stands_still();
         }
         host.stop_others();
-        self.engine.settle();
+        self.engine.do_deferred();
         host.lets_go();
     }
 

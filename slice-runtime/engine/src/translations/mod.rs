@@ -4,7 +4,7 @@
 //!   pc ─► find ─► make: select ─ instrument ─ translate ─ keep ─► Found
 //!                                                                  │ connect: branches lead there
 //!   changes ─► discard: entries lead to the dispatcher again, or the cache is emptied
-//!                deferred, settle: when no other thread is in the cache
+//!                deferred, rendezvous: when no other thread is in the cache
 //!   point, arm: the place where a slice ends
 //! ```
 //!
@@ -18,7 +18,7 @@ mod discard;
 mod engine;
 mod make;
 mod point;
-mod settle;
+mod rendezvous;
 mod shared;
 
 pub(crate) use engine::Engine;

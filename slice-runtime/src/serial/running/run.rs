@@ -173,7 +173,7 @@ impl SharedState {
         let pause = shared.host.pause.take();
         if shared.host.have_windows() {
             parallel::is_out(of_turn());
-            shared.engine.settle(&mut shared.host);
+            shared.engine.rendezvous(&mut shared.host);
         }
         let shared = black_box(shared);
         pause.unwrap_or_else(|| shared.host.finish(&mut shared.engine))

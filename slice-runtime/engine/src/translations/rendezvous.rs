@@ -32,7 +32,7 @@ impl Engine {
     }
 
     /// No thread is in the cache, nor refers to a place there: does what waits for that.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn do_deferred(&mut self) {
         let others_run = self.deferred.others_run;
         let waits = std::mem::take(&mut self.deferred);
         (self.deferred.others_run, self.deferred.is_alone) = (others_run, true);
