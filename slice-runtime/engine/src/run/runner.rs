@@ -90,7 +90,7 @@ impl Runner {
     /// A runner for another thread of the app's, which calls this: with the same translations, and what is its own in this window. `None`: there is no memory for that.
     ///
     /// # Safety
-    /// The window is the calling thread's ([`crate::enter_window`]), and nothing else is in it. The runners of a process are used one at a time.
+    /// The window is the calling thread's ([`crate::enter_window`]), and nothing else is in it. The runners of a process are used one at a time, but for while they run translated code ([`Host::enters_cache`]).
     ///
     /// # Panics
     /// If translations name what is the first thread's own: without [`bubble::switches::Optimisation::Rip`] they don't.

@@ -7,6 +7,19 @@ struct Shared(UnsafeCell<u64>);
 // SAFETY: that is what is tested.
 unsafe impl Sync for Shared {}
 
+/// Has so many threads do this at the same time, each with its number, as who has the turn first and gives it up in the end.
+fn at_the_same_time(turns: &'static Turns, threads: u64, work: impl Fn(u64, &'static Waiter) + Copy + Send + 'static) {
+    let start = |number| {
+        std::thread::spawn(move || {
+            let me: &'static Waiter = Box::leak(Box::new(Waiter::new()));
+            turns.take(me);
+            work(number, me);
+            turns.give(me);
+        })
+    };
+    (0..threads).map(start).collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
+}
+
 /// Threads that add to one number, which is none of the atomic ones, with calls of all kinds between.
 #[test]
 fn one_at_a_time() {
@@ -14,28 +27,22 @@ fn one_at_a_time() {
     const ROUNDS: u64 = 3000;
     static TURNS: Turns = Turns::new(Waiter::request_arrived);
     static SUM: Shared = Shared(UnsafeCell::new(0));
-    let threads = (0..THREADS).map(|number| {
-        std::thread::spawn(move || {
-            let me: &'static Waiter = Box::leak(Box::new(Waiter::new()));
-            TURNS.take(me);
-            for round in 0..ROUNDS {
-                assert!(TURNS.is_held_by(me));
-                // SAFETY: it is this thread's turn.
-                unsafe { *SUM.0.get() += 1 };
-                if (round + number) % 3 == 0 || !TURNS.begin_call(me) {
-                    TURNS.give(me);
-                    TURNS.take(me);
-                } else {
-                    if round % 500 == 0 {
-                        std::thread::sleep(std::time::Duration::from_millis(1));
-                    }
-                    TURNS.end_call(me);
+    at_the_same_time(&TURNS, THREADS, |number, me| {
+        for round in 0..ROUNDS {
+            assert!(TURNS.is_held_by(me));
+            // SAFETY: it is this thread's turn.
+            unsafe { *SUM.0.get() += 1 };
+            if (round + number) % 3 == 0 || !TURNS.begin_call(me) {
+                TURNS.give(me);
+                TURNS.take(me);
+            } else {
+                if round % 500 == 0 {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
                 }
+                TURNS.end_call(me);
             }
-            TURNS.give(me);
-        })
+        }
     });
-    threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
     assert!(TURNS.holder().is_none());
     // SAFETY: all others have ended.
     assert_eq!(unsafe { *SUM.0.get() }, THREADS * ROUNDS);
@@ -120,29 +127,23 @@ fn one_at_a_time_out_of_the_cache() {
     const ROUNDS: u64 = 20_000;
     static TURNS: Turns = Turns::new(Waiter::request_arrived);
     static SUM: Shared = Shared(UnsafeCell::new(0));
-    let threads = (0..THREADS).map(|number| {
-        std::thread::spawn(move || {
-            let me: &'static Waiter = Box::leak(Box::new(Waiter::new()));
-            TURNS.take(me);
-            for round in 0..ROUNDS {
-                assert!(TURNS.is_held_by(me));
-                // SAFETY: it is this thread's turn.
-                unsafe { *SUM.0.get() += 1 };
-                if (round + number) % 5000 == 0 {
-                    std::thread::sleep(std::time::Duration::from_millis(2));
-                }
-                TURNS.enter_cache(me);
-                (0..(round * number) % 300).for_each(|_| std::hint::spin_loop());
-                TURNS.leave_cache(me);
-                if (round + number) % 7 == 0 {
-                    TURNS.give(me);
-                    TURNS.take(me);
-                }
+    at_the_same_time(&TURNS, THREADS, |number, me| {
+        for round in 0..ROUNDS {
+            assert!(TURNS.is_held_by(me));
+            // SAFETY: it is this thread's turn.
+            unsafe { *SUM.0.get() += 1 };
+            if (round + number) % 5000 == 0 {
+                std::thread::sleep(std::time::Duration::from_millis(2));
             }
-            TURNS.give(me);
-        })
+            TURNS.enter_cache(me);
+            (0..(round * number) % 300).for_each(|_| std::hint::spin_loop());
+            TURNS.leave_cache(me);
+            if (round + number) % 7 == 0 {
+                TURNS.give(me);
+                TURNS.take(me);
+            }
+        }
     });
-    threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
     assert!(TURNS.holder().is_none());
     assert_eq!(TURNS.looking.load(Ordering::SeqCst), 0);
     // SAFETY: all others have ended.
