@@ -33,7 +33,7 @@ pub fn format_record(record: &Record<'_>) -> String {
             format!("an instruction at {pc:#x} that gives {} a random value", register.name())
         }
         Record::Delivery(delivered) => format!("a signal whose handler is at {:#x}", delivered.registers.rip),
-        Record::Point(point) => format!("a signal at {:#x}, in the midst of the app's own code", point.registers.rip),
+        Record::Point(point) => format!("to come to {:#x}, in the midst of the app's own code", point.registers.rip),
         Record::SignalReturn(record) => format!("the return from a handler to {:#x}", record.registers.rip),
         Record::Thread(thread) => format!("news of thread {}", thread.index),
         Record::Turn(Turn { to, end: TurnEnd::InCall(call), .. }) => {

@@ -181,15 +181,22 @@ impl<'a> Replayer<'a> {
         }
     }
 
-    /// The app has come to the point, and a signal comes there: [`Self::delivery`].
+    /// Whether a turn ends at the point that the app comes to next.
+    pub fn ends_turn_at_point(&self) -> bool {
+        let mut log = self.log.clone();
+        let mut next = || log.next_record().ok().flatten();
+        matches!(next(), Some(Record::Point(_))) && matches!(next(), Some(Record::Turn(_)))
+    }
+
+    /// The app, which is at `pc`, has come to the point. What takes place there is a thread's [turn](Self::turn), or a signal's [delivery](Self::delivery).
     ///
     /// # Errors
-    /// If there is no point, or the signal can't be delivered.
-    pub fn at_point(&mut self, registers: &mut Registers, space: &mut dyn Space) -> Result<Replayed<'a>, Divergence> {
-        let record = self.next_record(registers.rip, || "a point".to_owned())?;
+    /// If there is no point.
+    pub fn at_point(&mut self, pc: u64) -> Result<(), Divergence> {
+        let record = self.next_record(pc, || "a point".to_owned())?;
         debug_assert!(matches!(record, Some(Record::Point(_))));
         self.next += 1;
-        self.delivery(registers, space)
+        Ok(())
     }
 
     /// If a thread is told of here: takes that.

@@ -207,7 +207,7 @@ impl SliceStats {
     }
 }
 
-/// Points of a slice: signals that came in the midst of the app's code.
+/// Points of a slice: where signals came, or turns ended, in the midst of the app's code.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PointStats {
@@ -217,6 +217,8 @@ pub struct PointStats {
     pub ambiguous: u64,
     /// Where the first of those was.
     pub ambiguous_at: u64,
+    /// How many of those were ends of turns.
+    pub ambiguous_turns: u64,
 }
 
 impl PointStats {
@@ -227,6 +229,7 @@ impl PointStats {
         }
         self.reached += other.reached;
         self.ambiguous += other.ambiguous;
+        self.ambiguous_turns += other.ambiguous_turns;
     }
 }
 

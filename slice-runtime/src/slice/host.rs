@@ -49,7 +49,7 @@ pub struct SliceHost {
     pub(super) replaying: Replaying,
     pub(super) program_break: ProgramBreak,
     pub(super) end: &'static End,
-    /// Where a signal comes next, in the midst of the app's code.
+    /// Where a signal comes next, or a turn ends, in the midst of the app's code.
     pub(super) point: Option<Box<Point>>,
     /// What memory is to be there.
     pub(super) expected: ExpectedMemory,
@@ -240,7 +240,7 @@ impl SliceHost {
 
     pub(super) fn missed(&self, came_to: &dyn std::fmt::Display) -> ! {
         let expected = self.sought().registers.rip;
-        let what = if self.point.is_some() { "the place where a signal came" } else { "its end" };
+        let what = if self.point.is_some() { "the place where a signal came or a turn ended" } else { "its end" };
         let Some(refused) = self.refused else {
             let nearest = self.nearest.as_ref().map_or_else(
                 || "It never was there with the values that are compared first".to_owned(),

@@ -1,7 +1,8 @@
-//! Points: a signal comes in the midst of the app's code. Where that was the log says by the state, as the slot does of a slice's end.
+//! Points: a signal comes, or a turn ends, in the midst of the app's code. Where that was the log says by the state, as the slot does of a slice's end.
 //!
 //! ```text
-//!   the next record is a point ──► armed ──► its registers, stack, memory ──► a look ahead ──► the handler begins
+//!   the next record is a point ──► armed ──► its registers, stack, memory ──► a look ahead ──┬─► the handler begins
+//!                                                                                           └─► another thread goes on
 //! ```
 //!
 //! Two states that agree in all of that are the same: what the app does from the one on it does from the other. So it makes no difference which of them is taken, but for how
@@ -16,6 +17,7 @@ use translator::abi::Cpu;
 
 use super::host::SliceHost;
 use crate::ports::SignalChange;
+use crate::slice::end::expected_memory::Unseen;
 use crate::slice::end::point::Point;
 use crate::slice::end::recurrence::Watch;
 use crate::slice::end::{ahead, verify, xsave_images};
@@ -35,9 +37,10 @@ impl SliceHost {
         if let Some(told) = self.replaying.take(|log| log.next_point()) {
             let is_sound = self.expected.changes(told.changes());
             let Some(xstate) = told.xstate.load().filter(|_| is_sound) else {
-                self.fail(&"what the log says of a signal's place makes no sense here");
+                self.fail(&"what the log says of a place makes no sense here");
             };
-            let point = Point::new(&told, &xstate);
+            let ends_turn = self.replaying.take(|log| Some(log.ends_turn_at_point())).unwrap_or(false);
+            let point = Point::new(&told, &xstate, ends_turn);
             control.arm(&point.end.registers, point.end.stands);
             self.point = Some(Box::new(point));
         } else if self.replaying.is_exhausted() && self.end.kind == EndKind::Signature {
@@ -47,9 +50,11 @@ impl SliceHost {
 
     /// The signature is the point's: whether memory is, too.
     pub(super) fn is_at_point(&mut self, control: &mut dyn Control) -> bool {
-        let live_from = self.point.as_ref().map_or(0, |point| point.live_from);
+        let live_from =
+            self.point.as_ref().map(|point| point.live_from).into_iter().chain(self.others.first_lives_from());
+        let unseen = Unseen { live_from: live_from.collect(), written: self.written_by_calls().collect() };
         self.memory_checks += 1;
-        let difference = self.expected.difference(&self.memory, live_from, xsave_images::stored());
+        let difference = self.expected.difference(&self.memory, &unseen, xsave_images::stored());
         let Some(verify::Difference { address, expected }) = difference else { return true };
         control.require_word(address, expected);
         self.refused = difference;
@@ -58,7 +63,8 @@ impl SliceHost {
 
     /// The app is at the point.
     pub(super) fn at_point(&mut self, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
-        if let Some(ahead) = self.lookers.look(cpu.registers.rip) {
+        let ends_turn = self.point.as_ref().is_some_and(|point| point.ends_turn);
+        if let Some(ahead) = self.lookers.look(cpu.registers.rip, ends_turn) {
             self.memory = Here::new();
             // Others keep off the slice's next point, and not off the one that this copy looks for; nor would the copy keep off the slice's.
             control.leave_shared();
@@ -68,14 +74,20 @@ impl SliceHost {
         self.points += 1;
         (self.point, self.refused, self.nearest) = (None, None, None);
         control.disarm();
+        if let Err(divergence) = self.replaying.replay(|log| log.at_point(cpu.registers.rip)) {
+            self.diverged(&divergence);
+        }
+        if let Some(goes_on) = self.turn(None, cpu, control) {
+            return self.go_on(Ok(goes_on), cpu, control);
+        }
         let (memory, files, program_break) = (self.memory, self.files, &mut self.program_break);
         let mut space = SliceSpace { memory, files, program_break, control: &mut *control };
-        match self.replaying.replay(|log| log.at_point(&mut cpu.registers, &mut space)) {
+        match self.replaying.replay(|log| log.delivery(&mut cpu.registers, &mut space)) {
             Ok(Replayed::Delivered(xstate, origin)) => {
                 self.restore(xstate, cpu);
                 self.tell_of_signal(|memory| SignalChange::at_handler(&cpu.registers, origin, memory));
             }
-            Ok(_) => self.fail(&"nothing takes place where the log says that a signal came"),
+            Ok(_) => self.fail(&"nothing takes place where the log says that something does"),
             Err(divergence) => self.diverged(&divergence),
         }
         self.arm_next(control);
@@ -84,8 +96,7 @@ impl SliceHost {
 
     /// What is to be known of points, when all is over.
     pub fn finish_points(&mut self) -> PointStats {
-        let (ambiguous, ambiguous_at) = self.lookers.finish();
-        PointStats { reached: self.points, ambiguous, ambiguous_at }
+        PointStats { reached: self.points, ..self.lookers.finish() }
     }
 }
 

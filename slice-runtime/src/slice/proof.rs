@@ -61,9 +61,13 @@ impl SliceHost {
 
     /// First addresses, and the first behind, of what isn't compared: a signal's frame, and what the kernel writes for calls in which other threads are.
     fn left_out(&self) -> Vec<[u64; 2]> {
+        self.written_by_calls().chain([self.end.frame]).collect()
+    }
+
+    /// What the kernel writes for calls in which other threads are.
+    pub(super) fn written_by_calls(&self) -> impl Iterator<Item = [u64; 2]> + use<> {
         let written = self.others.written_by_calls().into_iter();
-        let written = written.map(|range| [range.address & !7, (range.address + range.len).next_multiple_of(8)]);
-        written.chain([self.end.frame]).collect()
+        written.map(|range| [range.address & !7, (range.address + range.len).next_multiple_of(8)])
     }
 
     /// The memory with which the next slice starts: while the app runs, that of the process that keeps it.

@@ -103,7 +103,7 @@ impl SliceHost {
     }
 
     /// A thread goes on like this: what can be done for it without executing anything is done.
-    fn go_on(&mut self, mut how: Result<GoesOn, Flow>, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
+    pub(super) fn go_on(&mut self, mut how: Result<GoesOn, Flow>, cpu: &mut Cpu, control: &mut dyn Control) -> Flow {
         loop {
             match how {
                 Ok(GoesOn::Here) => {

@@ -23,7 +23,8 @@ impl Statistics {
         line("pipeline_delay_ms", ms(now.since(self.app_ended.unwrap_or(now))));
         line("child_processes", self.children.to_string());
         line("threads", self.threads.to_string());
-        let turns = ["turns_in_calls", "turns_behind_calls", "turns_at_slice_ends", "turns_at_thread_ends"];
+        let turns =
+            ["turns_in_calls", "turns_behind_calls", "turns_at_slice_ends", "turns_at_thread_ends", "turns_at_points"];
         turns.iter().zip(self.turns).for_each(|(name, turns)| line(name, turns.to_string()));
         line("turns_of_spinners", self.turns_of_spinners.to_string());
         line("slices", self.slices.to_string());
@@ -39,6 +40,7 @@ impl Statistics {
         line("boundaries_ambiguous", self.doubts.recurring.len().to_string());
         line("points", self.slice.points.reached.to_string());
         line("points_ambiguous", self.doubts.recurring_points.len().to_string());
+        line("turns_ambiguous", self.slice.points.ambiguous_turns.to_string());
         line("slices_with_foreign_writes", self.doubts.written_by_others.len().to_string());
         line("records", self.records.to_string());
         line("records_in_process", self.recorded_in_process.to_string());

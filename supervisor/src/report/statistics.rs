@@ -59,7 +59,7 @@ pub struct Statistics {
     /// Threads that it has started.
     pub threads: u64,
     /// Turns that threads gave up, in slices: in a call, behind one, at the end of a slice, by their ends.
-    pub turns: [u64; 4],
+    pub turns: [u64; 5],
     /// Slices that ended because the thread that had the turn spun.
     pub turns_of_spinners: u64,
     /// Results that are a part of the total.

@@ -113,7 +113,7 @@ impl Doubts {
     fn loops_at_points(&self) -> Option<String> {
         (!self.recurring_points.is_empty()).then(|| {
             format!(
-                "{} signals came in a loop that changes nothing and waits for one, at {}. {ROUNDS}",
+                "{} signals came, or turns ended, in a loop that changes nothing and waits for a signal or another thread, at {}. {ROUNDS}",
                 self.recurring_points.len(),
                 listed(&self.recurring_points)
             )
@@ -159,7 +159,7 @@ mod tests {
         assert!(doubts.reasons(4).contains("at 0x10, 0x20."));
         doubts.recurring_points = vec![0x30];
         assert!(
-            doubts.reasons(4).contains("1 signals came in a loop that changes nothing and waits for one, at 0x30.")
+            doubts.reasons(4).contains("1 signals came, or turns ended, in a loop that changes nothing and waits for a signal or another thread, at 0x30.")
         );
         doubts.written_by_others = vec![2];
         assert_eq!(doubts.worth(), Worth::Uncertain);

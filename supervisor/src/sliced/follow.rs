@@ -355,7 +355,11 @@ impl Sliced<'_> {
             Next::Ends(stopped) => self.run.first_ends(stopped)?,
             Next::Stay(stopped) => self.run.master().stay(stopped)?,
             Next::Wait(stopped) => self.run.master().wait(stopped),
-            Next::Cut(stopped, cut) => return self.run.cut(stopped, cut, since.unwrap_or_else(Moment::now)),
+            Next::Cut(stopped, cut) => {
+                if let Some((stopped, cut)) = self.run.gives_way_at_point(stopped, cut)? {
+                    return self.run.cut(stopped, cut, since.unwrap_or_else(Moment::now));
+                }
+            }
             Next::AskAgain(stopped) => self.run.ask_again(stopped)?,
             Next::GiveUp(stopped, stop, why) => {
                 self.run.fail(why);

@@ -67,11 +67,14 @@ pub enum Record<'a> {
     Point(Point<'a>),
 }
 
-/// A place in the app's own code at which something takes place, told by the app's state there. What it is says the next record: the start of a handler.
+/// A place in the app's own code at which something takes place, told by the app's state there. What it is says the next record: the start of a handler, or another
+/// thread's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point<'a> {
     /// Registers. They belong to the instruction at `rip`, of which nothing was executed.
     pub registers: Registers,
+    /// Whether that instruction starts a block.
+    pub starts_block: bool,
     /// Words of stack from the stack pointer upwards.
     pub stack: &'a [u8],
     /// The extended state.

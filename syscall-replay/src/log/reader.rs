@@ -133,13 +133,14 @@ fn parse_turn(record: &[u8], head: u64) -> Option<Turn> {
     Some(Turn { to: to?, registers_hash: registers_hash?, end })
 }
 
-fn parse_point(record: &[u8]) -> Option<Point<'_>> {
+fn parse_point(record: &[u8], head: u64) -> Option<Point<'_>> {
+    let starts_block = head >> 8 & 1 != 0;
     let registers = parse_registers(record)?;
     let [live_from, stack, noted] = [0, 1, 2].map(|i| word(record, BEHIND_REGISTERS + i));
     let rest = record.get((BEHIND_REGISTERS + 3) * 8..)?;
     let (stack, rest) = rest.split_at_checked(stack? as usize)?;
     let (noted, rest) = rest.split_at_checked(noted? as usize)?;
-    Some(Point { registers, stack, live_from: live_from?, noted, xstate: parse_xstate(rest)? })
+    Some(Point { registers, starts_block, stack, live_from: live_from?, noted, xstate: parse_xstate(rest)? })
 }
 
 fn parse(record: &[u8]) -> Option<Record<'_>> {
@@ -178,7 +179,7 @@ fn parse(record: &[u8]) -> Option<Record<'_>> {
     match head & 0xff {
         THREAD => return parse_thread(record, head).map(Record::Thread),
         TURN => return parse_turn(record, head).map(Record::Turn),
-        POINT => return parse_point(record).map(Record::Point),
+        POINT => return parse_point(record, head).map(Record::Point),
         _ => {}
     }
     let arity = (head >> 8 & 0xff) as usize;

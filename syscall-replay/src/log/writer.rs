@@ -144,9 +144,9 @@ impl<'a> LogWriter<'a> {
     /// # Errors
     /// If there is no room.
     pub fn point(&mut self, point: &Point<'_>) -> Result<(), LogFull> {
-        let Point { registers, stack, xstate, live_from, noted } = *point;
+        let Point { registers, starts_block, stack, xstate, live_from, noted } = *point;
         self.record(|log| {
-            log.word(POINT)?;
+            log.word(POINT | u64::from(starts_block) << 8)?;
             log.word(0)?;
             log.registers(&registers)?;
             [live_from, stack.len() as u64, noted.len() as u64].into_iter().try_for_each(|word| log.word(word))?;

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bubble::map::BUBBLE;
+use bubble::shared::PointStats;
 use machine::mapping::{self, Mapping};
 use machine::pagemap::Pagemap;
 use machine::{Here, Memory, PAGE};
@@ -22,6 +23,9 @@ use machine::{Here, Memory, PAGE};
 use super::interruption;
 use crate::ports::{cpu_time, exit_now, stream};
 
+/// For how long, at least, a copy looks from where a turn ends: the app has had it for longer, and many of those who have it for so long wait for another thread in a loop. The
+/// slice goes round that once, so its own time says nothing.
+const SHORTEST_AT_TURN: Duration = Duration::from_millis(2);
 /// So many copies look at the same time.
 const TOGETHER: usize = 4;
 /// For how long a new process is waited for where there may be no more, and in which steps.
@@ -36,26 +40,32 @@ const GOES_AWAY: i32 = 4;
 #[derive(Default)]
 pub struct Lookers {
     /// Processes that look, and from where.
-    pids: VecDeque<(i64, u64)>,
+    pids: VecDeque<(i64, Place)>,
     /// Of the slice, at the last point.
     cpu: Duration,
     /// Points that recur, as far as was seen, or from which could not be looked.
-    ambiguous: u64,
-    /// The first of these.
-    ambiguous_at: u64,
+    seen: PointStats,
+}
+
+/// A point.
+#[derive(Clone, Copy)]
+struct Place {
+    pc: u64,
+    ends_turn: bool,
 }
 
 impl Lookers {
-    /// Has a copy look ahead from `pc`. It returns in the copy too, with what it is.
-    pub fn look(&mut self, pc: u64) -> Option<Ahead> {
-        let cpu = cpu_time();
-        let time = interruption::watched_for(cpu.saturating_sub(self.cpu));
+    /// Has a copy look ahead from `pc`, where a turn ends or a signal comes. It returns in the copy too, with what it is.
+    pub fn look(&mut self, pc: u64, ends_turn: bool) -> Option<Ahead> {
+        let (cpu, from) = (cpu_time(), Place { pc, ends_turn });
+        let shortest = if ends_turn { SHORTEST_AT_TURN } else { Duration::ZERO };
+        let time = interruption::watched_for(cpu.saturating_sub(self.cpu)).max(shortest);
         self.cpu = cpu;
         while self.pids.len() >= TOGETHER {
             self.wait_for_first();
         }
         match self.fork_in_time() {
-            None => self.note(pc),
+            None => self.note(from),
             Some(0) => {
                 // SAFETY: the call takes no pointer.
                 unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
@@ -65,32 +75,30 @@ impl Lookers {
                 }
                 return Some(Ahead { time, seen: None });
             }
-            Some(pid) => self.pids.push_back((pid, pc)),
+            Some(pid) => self.pids.push_back((pid, from)),
         }
         None
     }
 
-    /// All have looked: how many points are ambiguous, and where the first is.
-    pub fn finish(&mut self) -> (u64, u64) {
+    /// All have looked: what is to be known of points that are ambiguous.
+    pub fn finish(&mut self) -> PointStats {
         while !self.pids.is_empty() {
             self.wait_for_first();
         }
-        (self.ambiguous, self.ambiguous_at)
+        self.seen
     }
 
     fn wait_for_first(&mut self) {
-        if let Some((pid, pc)) = self.pids.pop_front()
+        if let Some((pid, from)) = self.pids.pop_front()
             && wait(pid) != GOES_AWAY
         {
-            self.note(pc);
+            self.note(from);
         }
     }
 
-    fn note(&mut self, pc: u64) {
-        if self.ambiguous == 0 {
-            self.ambiguous_at = pc;
-        }
-        self.ambiguous += 1;
+    fn note(&mut self, from: Place) {
+        let turns = u64::from(from.ends_turn);
+        self.seen.add(&PointStats { reached: 0, ambiguous: 1, ambiguous_at: from.pc, ambiguous_turns: turns });
     }
 
     fn fork_in_time(&mut self) -> Option<i64> {

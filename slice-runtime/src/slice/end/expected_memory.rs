@@ -14,6 +14,27 @@ const WORDS: usize = PAGE as usize / 8;
 
 type Page = [u64; WORDS];
 
+/// What isn't compared.
+#[derive(Debug, Default)]
+pub struct Unseen {
+    /// On the pages with these addresses what lies below them is dead.
+    pub live_from: Vec<u64>,
+    /// First addresses, and the first behind, of what the kernel writes for calls in which other threads are.
+    pub written: Vec<[u64; 2]>,
+}
+
+impl Unseen {
+    fn dead_words(&self, page: u64) -> usize {
+        let dead =
+            self.live_from.iter().filter(|live| *live & !(PAGE - 1) == page).map(|live| (live - page) as usize / 8);
+        dead.min().unwrap_or(0)
+    }
+
+    fn is_written(&self, address: u64) -> bool {
+        self.written.iter().any(|[from, to]| (*from..*to).contains(&address))
+    }
+}
+
 /// Those pages.
 #[derive(Default)]
 pub struct ExpectedMemory {
@@ -41,19 +62,19 @@ impl ExpectedMemory {
         true
     }
 
-    /// The first word in which `memory` isn't what it was then. `live_from`: what lies below on the same page is dead. What can't be read counts as zero: a stack grows when it is touched.
-    pub fn difference(&self, memory: &dyn Memory, live_from: u64, images: &Images) -> Option<Difference> {
+    /// The first word in which `memory` isn't what it was then. What can't be read counts as zero: a stack grows when it is touched.
+    pub fn difference(&self, memory: &dyn Memory, apart: &Unseen, images: &Images) -> Option<Difference> {
         let mut bytes = [0; PAGE as usize];
         self.pages.iter().find_map(|(&page, expected)| {
             if memory.read(page, &mut bytes).is_err() {
                 bytes.fill(0);
             }
-            let dead = if live_from & !(PAGE - 1) == page { (live_from - page) as usize / 8 } else { 0 };
-            let words = bytes.chunks_exact(8).zip(expected.iter()).enumerate().skip(dead);
+            let words = bytes.chunks_exact(8).zip(expected.iter()).enumerate().skip(apart.dead_words(page));
             words.into_iter().find_map(|(n, (got, &expected))| {
                 let got = u64::from_le_bytes(got.try_into().expect("eight bytes"));
                 let address = page + n as u64 * 8;
-                let differs = got != expected && !images.leave_open(address, got, expected);
+                let differs =
+                    got != expected && !images.leave_open(address, got, expected) && !apart.is_written(address);
                 differs.then_some(Difference { address, expected })
             })
         })
@@ -86,28 +107,45 @@ mod tests {
         memory.changes([(address, bytes)].into_iter())
     }
 
+    fn differs(expected: &ExpectedMemory, memory: &Only, live_from: u64) -> Option<Difference> {
+        let unseen = Unseen { live_from: vec![live_from], written: Vec::new() };
+        expected.difference(memory, &unseen, &Images::new())
+    }
+
+    #[test]
+    fn what_the_kernel_writes_meanwhile_is_not_compared() {
+        let mut expected = ExpectedMemory::default();
+        assert!(changed(&mut expected, 0x5000, &[1; PAGE as usize]));
+        let memory = Only([vec![1; 0x20], vec![0; 0x10], vec![1; PAGE as usize - 0x30]].concat());
+        let written = |range| Unseen { live_from: vec![0x7010, 0x5008], written: vec![range] };
+        let differs = |range| expected.difference(&memory, &written(range), &Images::new()).map(|found| found.address);
+        assert_eq!(differs([0x5020, 0x5030]), None);
+        assert_eq!(differs([0x5020, 0x5028]), Some(0x5028));
+        assert_eq!(differs([0x5028, 0x6000]), Some(0x5020));
+    }
+
     #[test]
     fn pages_are_told_as_a_whole_and_then_in_pieces() {
         let images = Images::new();
         let mut expected = ExpectedMemory::default();
         let mut memory = Only(vec![0; PAGE as usize]);
-        assert_eq!(expected.difference(&Here::new(), 0, &images), None);
+        assert_eq!(expected.difference(&Here::new(), &Unseen::default(), &images), None);
         assert!(!changed(&mut expected, 0x5008, &[1; 8]), "of that page nothing is known");
         let mut expected = ExpectedMemory::default();
         assert!(changed(&mut expected, 0x5000, &[0; PAGE as usize]));
-        assert_eq!(expected.difference(&memory, 0, &images), None);
+        assert_eq!(differs(&expected, &memory, 0), None);
         assert!(changed(&mut expected, 0x5010, &[1; 16]) && !changed(&mut expected, 0x5ff8, &[1; 16]));
         let one = u64::from_le_bytes([1; 8]);
-        assert_eq!(expected.difference(&memory, 0, &images), Some(Difference { address: 0x5010, expected: one }));
-        assert_eq!(expected.difference(&memory, 0x5018, &images).unwrap().address, 0x5018);
-        assert_eq!(expected.difference(&memory, 0x5020, &images), None);
-        assert!(expected.difference(&memory, 0x6020, &images).is_some());
+        assert_eq!(differs(&expected, &memory, 0), Some(Difference { address: 0x5010, expected: one }));
+        assert_eq!(differs(&expected, &memory, 0x5018).unwrap().address, 0x5018);
+        assert_eq!(differs(&expected, &memory, 0x5020), None);
+        assert!(differs(&expected, &memory, 0x6020).is_some());
         memory.0[0x10..0x20].fill(1);
-        assert_eq!(expected.difference(&memory, 0, &images), None);
+        assert_eq!(differs(&expected, &memory, 0), None);
         assert!(changed(&mut expected, 0x9000, &[0; PAGE as usize]));
-        assert_eq!(expected.difference(&memory, 0, &images), None, "what isn't there yet is zero");
-        assert!(changed(&mut expected, 0x9000, &[1; 8]) && expected.difference(&memory, 0, &images).is_some());
+        assert_eq!(differs(&expected, &memory, 0), None, "what isn't there yet is zero");
+        assert!(changed(&mut expected, 0x9000, &[1; 8]) && differs(&expected, &memory, 0).is_some());
         assert!(changed(&mut expected, 0x9000, &[]));
-        assert_eq!(expected.difference(&memory, 0, &images), None);
+        assert_eq!(differs(&expected, &memory, 0), None);
     }
 }

@@ -17,6 +17,9 @@ use translator::abi::Cpu;
 
 use crate::ports::{AppThread, SystemCall};
 
+/// Bytes below the stack pointer that belong to the app.
+const RED_ZONE: u64 = 128;
+
 /// A thread that hasn't the turn.
 pub struct Waiting {
     /// Its state.
@@ -46,6 +49,11 @@ impl OtherThreads {
     /// That one, which goes on.
     pub fn take(&mut self, index: u64) -> Option<Waiting> {
         self.all.remove(&index)
+    }
+
+    /// Where the live stack of the first thread begins, if that is one of them.
+    pub fn first_lives_from(&self) -> Option<u64> {
+        self.all.get(&0).map(|first| first.cpu.registers.rsp().saturating_sub(RED_ZONE) & !7)
     }
 
     /// Where the kernel may write for calls that they are in: what it has written already their records bring.

@@ -1,4 +1,4 @@
-//! The interrupt that ends a slice when its time is over: it must neither be lost nor change what the app sees.
+//! The interrupt that ends a slice when its time is over, or a turn: it must neither be lost nor change what the app sees.
 
 use machine::Gpr;
 use tracee::{Mode, Stop, Stopped, TraceError};
@@ -21,12 +21,16 @@ pub(super) fn arrive(
 ) -> Result<Next, Failure> {
     thread.is_interrupted();
     // A call that will be made again is where a due slice ends.
-    if !slice.is_due() || thread.is_to_call_again() || thread.awaits() {
+    if !slice.is_to_stop() || thread.is_to_call_again() || thread.awaits() {
         return Ok(Next::Resume(stopped, 0));
     }
     if process.random.is_behind(stopped.registers()?.rip()) {
         // The trap itself will be the next stop.
         return Ok(Next::AskAgain(stopped));
+    }
+    if !slice.is_due() && slice.is_behind_call(&stopped)? {
+        // The turn can be given up there.
+        return Ok(Next::Resume(stopped, 0));
     }
     if let Some((end, behind)) = end_at_last_call(slice, &stopped)? {
         let cut = Cut { kind: Boundary::Timeout, end: Some(end), then: Then::Fork, behind };

@@ -29,7 +29,7 @@ mod thread;
 mod threads;
 
 pub(in crate::sliced) use calls::exit_alone;
-pub(in crate::sliced) use deliveries::{enter_handler, frame_elsewhere};
+pub(in crate::sliced) use deliveries::{enter_handler, frame_elsewhere, turn_ends_at_point};
 pub use process::Process;
 pub use stops::{Leave, handle, leave};
 pub use take_back::{passes_by, take_back};

@@ -102,7 +102,7 @@ fn comes_to_awaited(
             let what = delivery(info.si_signo, dispositions(thread, info.si_signo)?);
             at_signal(process, thread, slice, stopped, &info, what)
         }
-        Some(Awaited::Cut(reached)) if slice.is_due() => {
+        Some(Awaited::Cut(reached)) if slice.is_to_stop() => {
             let cutting = cut_behind(process, thread, stopped, reached)?;
             after_cutting(process, thread, slice, cutting)
         }

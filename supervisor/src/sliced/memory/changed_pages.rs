@@ -26,9 +26,23 @@ const GAP: usize = 2;
 
 type Page = [u8; PAGE as usize];
 
+/// Where the first thread is, whose stack the kernel has made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FirstThread {
+    /// It has the turn.
+    #[default]
+    HasTurn,
+    /// Another one has. Its stack pointer is this.
+    Waits(u64),
+    /// It has ended.
+    Gone,
+}
+
 /// What slices have been told of the master's pages.
 #[derive(Default)]
 pub struct ChangedPages {
+    /// Where the first thread is.
+    pub first_thread: FirstThread,
     /// The slice that was told.
     slice: Option<u64>,
     /// The pages, and what they held; `None`: who was told may not know it.
@@ -48,10 +62,10 @@ impl ChangedPages {
     /// What slice number `slice` is to be told where process `pid`, whose memory this is, stands still with this stack pointer. `None`: that can't be told, or there is too much of it.
     pub fn since_start(&mut self, slice: u64, pid: i32, memory: &dyn Memory, rsp: u64) -> Option<Changes> {
         if self.slice != Some(slice) {
-            *self = Self { slice: Some(slice), told: BTreeMap::new() };
+            (self.slice, self.told) = (Some(slice), BTreeMap::new());
         }
-        let live = rsp.saturating_sub(RED_ZONE) & !7;
-        let pages = written(pid, live)?;
+        let live = live_from(rsp);
+        let pages = written(pid, live, self.first_thread)?;
         let changes = self.changes(&pages, memory);
         if changes.is_none() {
             self.forget();
@@ -97,6 +111,11 @@ impl ChangedPages {
     }
 }
 
+/// Where live stack begins.
+fn live_from(rsp: u64) -> u64 {
+    rsp.saturating_sub(RED_ZONE) & !7
+}
+
 /// Notes the words of a page that have changed.
 fn note_words(noted: &mut Vec<u8>, page: u64, before: &Page, now: &Page) {
     let words = |bytes: &Page, n: usize| bytes[n * 8..][..8] == now[n * 8..][..8];
@@ -115,8 +134,22 @@ fn looked_through(mapping: &Mapping) -> Result<bool, ()> {
     if mapping.shared || !mapping.read { Err(()) } else { Ok(true) }
 }
 
-/// Pages of private memory that nobody but process `pid` has, in order, without those of the stack that lie below `live`.
-fn written(pid: i32, live: u64) -> Option<Vec<u64>> {
+/// Where pages of a mapping are looked at first: nothing looks at what lies below, which is dead stack. `live`: where that of the thread that has the turn begins.
+fn looked_at_from(mapping: &Mapping, live: u64, first_thread: FirstThread) -> u64 {
+    if mapping.name != "[stack]" {
+        return mapping.start;
+    }
+    let of_first = match first_thread {
+        FirstThread::HasTurn => live,
+        FirstThread::Waits(rsp) => live_from(rsp),
+        FirstThread::Gone => mapping.end,
+    };
+    let lowest = [live, of_first].into_iter().filter(|live| (mapping.start..=mapping.end).contains(live)).min();
+    lowest.map_or(mapping.start, |live| live & !(PAGE - 1))
+}
+
+/// Pages of private memory that nobody but process `pid` has, in order, without those of dead stack.
+fn written(pid: i32, live: u64, first_thread: FirstThread) -> Option<Vec<u64>> {
     let maps = mapping::all(pid).ok()?;
     let map = Pagemap::open(pid).ok()?;
     let (mut pages, mut entries, mut mapped) = (Vec::new(), Entries::default(), 0);
@@ -124,8 +157,7 @@ fn written(pid: i32, live: u64) -> Option<Vec<u64>> {
         if !looked_through(mapping).ok()? {
             continue;
         }
-        let is_stack = (mapping.start..mapping.end).contains(&live) && mapping.name == "[stack]";
-        let start = if is_stack { live & !(PAGE - 1) } else { mapping.start };
+        let start = looked_at_from(mapping, live, first_thread);
         let count = (mapping.end - start) / PAGE;
         mapped += count;
         if mapped > MOST_MAPPED {
@@ -188,6 +220,20 @@ mod tests {
         assert_eq!(looked("400000-401000 -w-p 00000000 00:00 0"), Err(()));
         let bubble = format!("{:x}-{:x} rw-s 00000000 00:00 0", BUBBLE.start, BUBBLE.start + PAGE);
         assert_eq!(looked(&bubble), Ok(false));
+    }
+
+    #[test]
+    fn dead_stack_is_not_looked_at() {
+        let stack = Mapping::parse("7ffff0000000-7ffff0021000 rw-p 00000000 00:00 0 [stack]").unwrap();
+        let other = Mapping { name: String::new(), ..stack.clone() };
+        let (first, elsewhere) = (0x7fff_f001_f230, 0x7fff_e000_0000);
+        let from = |live, first_thread| looked_at_from(&stack, live, first_thread);
+        assert_eq!(from(first, FirstThread::HasTurn), 0x7fff_f001_f000);
+        assert_eq!(from(elsewhere, FirstThread::Waits(first)), 0x7fff_f001_f000);
+        assert_eq!(from(stack.start + 8, FirstThread::Waits(first)), stack.start, "both are there");
+        assert_eq!(from(elsewhere, FirstThread::Gone), stack.end);
+        assert_eq!(from(elsewhere, FirstThread::HasTurn), stack.start, "it is on a stack of its own");
+        assert_eq!(looked_at_from(&other, first, FirstThread::HasTurn), stack.start);
     }
 
     #[test]

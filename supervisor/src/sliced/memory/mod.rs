@@ -29,7 +29,7 @@ mod shared_copies;
 mod whole_objects;
 mod written;
 
-pub use changed_pages::Changes;
+pub use changed_pages::{Changes, FirstThread};
 pub use common_memory::InheritedMemory;
 pub use file_writes::FileWrite;
 pub use process_memory::{ProcessMemory, Treatment};

@@ -127,6 +127,7 @@ impl ProcessMemory {
     pub fn new_image(&mut self) {
         self.is_shared = false;
         self.has_other_writers = false;
+        self.changed_pages = ChangedPages::default();
         self.common.is_unmapped();
         self.mutable_files.unmapped();
         self.file_writes.clear();

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use syscall_replay::{CallExit as Recorded, Delivered, LogFull, LogWriter, Point, Turn, TurnEnd};
+use syscall_replay::{CallExit as Recorded, Delivered, LogFull, LogReader, LogWriter, Point, Turn, TurnEnd};
 use tracee::{Stopped, TraceError};
 
 use super::identity::{Context, Identity};
@@ -45,6 +45,8 @@ pub struct Recording {
     limit: CallLimit,
     /// Its time is over.
     is_due: bool,
+    /// The thread that has the turn is to give it up where it is.
+    turn_is_due: bool,
 }
 
 impl Recording {
@@ -64,6 +66,7 @@ impl Recording {
             has_company: false,
             limit,
             is_due: false,
+            turn_is_due: false,
         }
     }
 
@@ -88,6 +91,11 @@ impl Recording {
         Amount { stopped, inside: self.inside, bytes: self.log_len }
     }
 
+    /// Whether nothing that the app has done is recorded yet.
+    pub fn is_fresh(&self) -> bool {
+        self.records == self.about_threads
+    }
+
     /// What matters for the decision whether it ends.
     pub fn state(&self) -> SliceState {
         SliceState { recorded: self.amount(), limit: self.limit, is_due: self.is_due }
@@ -101,6 +109,16 @@ impl Recording {
     /// Its time is over, or begins anew.
     pub fn set_due(&mut self, is_due: bool) {
         self.is_due = is_due;
+    }
+
+    /// Whether it ends, or a turn does, where the thread that has the turn is.
+    pub fn is_to_stop(&self) -> bool {
+        self.is_due || self.turn_is_due
+    }
+
+    /// The thread that has the turn is to give it up where it is. Tells whether it was to do so before.
+    pub fn set_turn_due(&mut self, is_due: bool) -> bool {
+        std::mem::replace(&mut self.turn_is_due, is_due)
     }
 
     /// Calls that may still be recorded inside the app.
@@ -171,7 +189,7 @@ impl Recording {
         is_logged
     }
 
-    /// Appends a place at which a signal comes. False if there is no room.
+    /// Appends a place at which a signal comes, or a turn ends. False if there is no room.
     pub fn log_point(&mut self, point: &Point<'_>) -> bool {
         self.log(|log| log.point(point)).is_ok()
     }
@@ -179,6 +197,12 @@ impl Recording {
     /// Takes the last record back, a point at which nothing was recorded.
     pub fn take_point_back(&mut self) {
         (self.log_len, self.records) = self.before;
+    }
+
+    /// Whether the last record is a point: what takes place there isn't recorded yet.
+    pub fn ends_with_point(&mut self) -> bool {
+        let (at, log_len) = (self.before.0, self.log_len);
+        LogReader::new(&self.slot.log()[at..log_len]).is_at_point()
     }
 
     /// Lets the log tell of a thread, in this state: at its start, or behind the call that has started it.
@@ -196,8 +220,7 @@ impl Recording {
     /// # Errors
     /// If there is no room.
     pub fn log_turn(&mut self, turn: &Turn) -> Result<(), LogFull> {
-        let is_first = self.records == self.about_threads;
-        if is_first && turn.end == TurnEnd::Ready {
+        if self.is_fresh() && turn.end == TurnEnd::Ready {
             self.slot.thread_gives_way();
         }
         let call = (!matches!(turn.end, TurnEnd::InCall(_))).then_some(self.before.0);

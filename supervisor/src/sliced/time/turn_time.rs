@@ -23,7 +23,7 @@ const QUANTUM: Duration = Duration::from_millis(100);
 const URGENT_QUANTUM: Duration = Duration::from_millis(20);
 /// At least so many times what the app spends on copying pages after a slice has begun.
 const COPYING: u32 = 8;
-/// So much longer a thread may have the turn until it comes to a call, where it is given up without the end of a slice.
+/// So much longer a thread may have the turn until it comes to a call, where it is given up without a point.
 const UNTIL_CALL: Duration = Duration::from_millis(5);
 /// After so long a call isn't a short one any more: others have the turn until it is over.
 const SHORT_CALL: Duration = Duration::from_micros(200);
@@ -102,8 +102,8 @@ pub(in crate::sliced) enum Rang {
     Looks,
     /// The turn is to end behind the next call.
     IsOver,
-    /// The slice is to end where the thread is.
-    EndsSlice,
+    /// The turn is to end where the thread is.
+    EndsTurn,
 }
 
 impl TurnTime {
@@ -203,7 +203,7 @@ impl TurnTime {
         let used = self.used();
         let rang = self.rang(is_in, used);
         self.is_to_look = rang == Rang::Looks;
-        if matches!(rang, Rang::IsOver | Rang::EndsSlice) {
+        if matches!(rang, Rang::IsOver | Rang::EndsTurn) {
             self.is_over = true;
             self.set(RingsFor::Quantum, UNTIL_CALL);
         }
@@ -214,7 +214,7 @@ impl TurnTime {
         let has_lasted = self.rings_for.take() == Some(RingsFor::Call(self.stops));
         match is_in {
             TurnIsIn::ShortCall if has_lasted => Rang::CallLasts,
-            TurnIsIn::Code if used >= self.quantum() + UNTIL_CALL => Rang::EndsSlice,
+            TurnIsIn::Code if used >= self.quantum() + UNTIL_CALL => Rang::EndsTurn,
             _ if used >= self.quantum() => Rang::IsOver,
             TurnIsIn::Code if !matches!(self.look, Look::Done) && used >= self.next_look() => Rang::Looks,
             _ => Rang::Nothing,
@@ -306,14 +306,14 @@ mod tests {
         assert_eq!(turn.rang(TurnIsIn::Code, QUANTUM - UNTIL_CALL), Rang::Nothing);
         assert_eq!(turn.rang(TurnIsIn::Code, QUANTUM), Rang::IsOver);
         assert_eq!(turn.rang(TurnIsIn::OtherCall, QUANTUM + UNTIL_CALL), Rang::IsOver);
-        assert_eq!(turn.rang(TurnIsIn::Code, QUANTUM + UNTIL_CALL), Rang::EndsSlice);
+        assert_eq!(turn.rang(TurnIsIn::Code, QUANTUM + UNTIL_CALL), Rang::EndsTurn);
         turn.is_urgent = true;
         turn.slice_begins(URGENT_QUANTUM / COPYING * 2);
         assert_eq!(turn.rang(TurnIsIn::Code, URGENT_QUANTUM + UNTIL_CALL), Rang::Nothing, "too dear");
         turn.slice_begins(Duration::ZERO);
         assert_eq!(turn.rang(TurnIsIn::Code, URGENT_QUANTUM), Rang::IsOver);
-        assert_eq!(turn.rang(TurnIsIn::Code, URGENT_QUANTUM + UNTIL_CALL), Rang::EndsSlice);
+        assert_eq!(turn.rang(TurnIsIn::Code, URGENT_QUANTUM + UNTIL_CALL), Rang::EndsTurn);
         let mut short = TurnTime::new(Duration::from_millis(5));
-        assert_eq!(short.rang(TurnIsIn::Code, Duration::from_millis(10)), Rang::EndsSlice);
+        assert_eq!(short.rang(TurnIsIn::Code, Duration::from_millis(10)), Rang::EndsTurn);
     }
 }

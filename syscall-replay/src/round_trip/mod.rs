@@ -1,9 +1,11 @@
 //! Calls that are really made, recorded, undone in memory, and replayed: afterwards memory and registers must be
 //! what the kernel made them.
 
+mod points;
+
 use machine::{Gpr, Here, Memory, MemoryError, Registers, SignalOrigin};
 
-use crate::log::{LogFull, Malformed, SYSCALL, note_change};
+use crate::log::{LogFull, Malformed, SYSCALL};
 use crate::*;
 
 /// This process's memory; remembers what it was asked to reshape.
@@ -362,39 +364,4 @@ fn a_signal_at_the_end_of_a_call_starts_its_handler() {
     let mut other = calling(libc::SYS_getppid, [0; 6]);
     other.set(Gpr::Rsp, 0x7008);
     assert!(Replayer::new(&bytes[..len]).syscall(&mut other, &mut Recorded::new()).is_err());
-}
-
-#[test]
-fn a_signal_comes_at_a_point_in_the_apps_own_code() {
-    let mut bytes = vec![0; 16 << 10];
-    let mut log = LogWriter::new(&mut bytes);
-    let mut at = Registers { rip: 0x40_1000, rflags: 0x246, ..Registers::default() };
-    at.set(Gpr::Rsp, 0x7000);
-    let to = Registers { rip: 0x40_2000, ..Registers::default() };
-    let mut frame = [0_u64; 40];
-    // Behind the return address and five words of the ucontext: 15 registers, of which the last is the stack pointer, and the instruction pointer.
-    (frame[1 + 5 + 15], frame[1 + 5 + 16]) = (0x7000, 0x40_1000);
-    let contents: Vec<u8> = frame.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let place = [0_u64; 40];
-    let xstate = machine::XState::initial();
-    let laid_out = machine::LaidOut::own(&xstate.bytes);
-    let mut changes = Vec::new();
-    note_change(&mut changes, 0x1000, &[7; 16]);
-    note_change(&mut changes, 0x5000, &[]);
-    let stack = &[1; 24][..];
-    log.point(&Point { registers: at, stack, xstate: laid_out, live_from: 0x6f80, noted: &changes }).unwrap();
-    let (frame_words, frame, origin) = (frame, (place.as_ptr() as u64, &contents[..]), SignalOrigin::default());
-    log.delivery(0, &Delivered { registers: to, frame, origin, xstate: laid_out }).unwrap();
-    let len = log.len();
-
-    let mut replayer = Replayer::new(&bytes[..len]);
-    let point = replayer.next_point().unwrap();
-    assert_eq!((point.registers, point.stack, point.live_from, replayer.position()), (at, stack, 0x6f80, 0));
-    assert_eq!(Vec::from_iter(point.changes()), [(0x1000, &[7; 16][..]), (0x5000, &[])]);
-    let call = &mut calling(libc::SYS_getppid, [0; 6]);
-    assert!(replayer.syscall(call, &mut Recorded::new()).is_err());
-    let mut replayer = Replayer::new(&bytes[..len]);
-    let delivered = replayer.at_point(&mut at, &mut Recorded::new()).unwrap();
-    assert!(matches!(delivered, Replayed::Delivered(..)) && at == to && replayer.next_point().is_none());
-    assert_eq!(std::hint::black_box(place), frame_words);
 }
