@@ -1,4 +1,4 @@
-//! What is emitted, as one number: for those who move code about and mean to change nothing.
+//! What is emitted, as one number: for those who move code about and mean to change nothing. And, one by one, its accesses to the app's memory ([`accesses`]).
 //!
 //! Random traces with random calls are translated under many lists of switches, and all that comes out is hashed. Nothing in
 //! there depends on where this program lies: app code, routines and doors are at fixed addresses. So a build before a change
@@ -8,6 +8,7 @@
 //! SUPERPIN_TRACES=20000 cargo test --release -p translator --test emission -- --nocapture
 //! ```
 
+mod accesses;
 mod hash;
 mod memory;
 mod tool;
@@ -175,10 +176,9 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
     len as u64
 }
 
-/// Translates so many traces under each list.
-fn emission(traces: u64, routines: &Routines) -> Hash {
-    let catalogue = Catalogue::all();
-    let layout = Layout {
+/// Where the app's memory is.
+fn layout() -> Layout {
+    Layout {
         code: CODE,
         code_len: CODE_LEN as usize,
         data: DATA,
@@ -189,7 +189,17 @@ fn emission(traces: u64, routines: &Routines) -> Hash {
         fs_base: 0x7fff_f7d8_a740,
         gs_base: DATA + 0x1230,
         writable_code: false,
-    };
+    }
+}
+
+/// All doors are there.
+fn doors(door: u64) -> Doors {
+    Doors { leave_by_stub: door, stub_miss: door, aside: door, partly: door, clean_call: door, clean_words: door }
+}
+
+/// Translates so many traces under each list.
+fn emission(traces: u64, routines: &Routines) -> Hash {
+    let catalogue = Catalogue::all();
     let mut lists = List::all();
     assert_eq!(lists.len(), LISTS);
     let (mut hash, mut made, mut seed) = (Hash::default(), 0, 0);
@@ -201,15 +211,8 @@ fn emission(traces: u64, routines: &Routines) -> Hash {
         // The first kind of call in a group decides what counters and r11 are used for.
         let instrument = Tool { routines, kinds: (group % 4 != 1, group & 1 == 1, group % 4 >= 2) };
         let door = if group.is_multiple_of(3) { FAR_DOOR } else { NEAR_DOOR };
-        let doors = Doors {
-            leave_by_stub: door,
-            stub_miss: door,
-            aside: door,
-            partly: door,
-            clean_call: door,
-            clean_words: door,
-        };
-        let program = Generator::new(&catalogue, layout, seed).program(30);
+        let doors = doors(door);
+        let program = Generator::new(&catalogue, layout(), seed).program(30);
         load(&program);
         let mut pc = CODE;
         while pc < CODE + program.end as u64 && made < traces {

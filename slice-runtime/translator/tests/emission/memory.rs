@@ -1,5 +1,7 @@
 //! The app's code and data, and the routines of a tool, at addresses that are the same in each process.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use isa::random::{PLANE, Program};
 use machine::{AppPc, PAGE};
 
@@ -78,11 +80,16 @@ pub struct Routines {
     pub tests: [usize; 2],
 }
 
-/// The memory of the app, at fixed addresses.
-pub struct Memory;
+/// The memory of the app, at fixed addresses: one test has it at a time.
+pub struct Memory {
+    _turn: MutexGuard<'static, ()>,
+}
+
+static TURN: Mutex<()> = Mutex::new(());
 
 impl Memory {
     pub fn new() -> (Memory, Routines) {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: NOREPLACE touches nothing that exists; the hole is a part of the new mapping.
@@ -109,7 +116,7 @@ impl Memory {
             (routines, std::slice::from_raw_parts(first as *const u8, len))
         };
         write(ROUTINES, code);
-        (Memory, routines)
+        (Memory { _turn: turn }, routines)
     }
 }
 
