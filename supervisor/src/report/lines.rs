@@ -23,10 +23,7 @@ impl Statistics {
         line("pipeline_delay_ms", ms(now.since(self.app_ended.unwrap_or(now))));
         line("child_processes", self.children.to_string());
         line("threads", self.threads.to_string());
-        let turns =
-            ["turns_in_calls", "turns_behind_calls", "turns_at_slice_ends", "turns_at_thread_ends", "turns_at_points"];
-        turns.iter().zip(self.turns).for_each(|(name, turns)| line(name, turns.to_string()));
-        line("turns_of_spinners", self.turns_of_spinners.to_string());
+        self.turns.lines().into_iter().for_each(|(name, value)| line(name, value));
         line("slices", self.slices.to_string());
         line("slices_begun_again", self.begun_again.to_string());
         line("slices_discarded", self.discarded.to_string());

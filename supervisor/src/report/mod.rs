@@ -8,6 +8,7 @@
 //! * `statistics`: what is counted; `lines`: all of it, by name; `summary`: what a person wants to know first, and what to change.
 //! * `boundary`: why slices end.
 //! * `timeline`: the run as a drawing. `live`: how it gets on, in a line.
+//! * `turns`: turns of the app's threads.
 //! * `worth`: whether the number is right, and if not, what is known of it.
 //! * `processors`: what the run would take on more processors.
 //! * `output`: files that results and reports go to.
@@ -24,6 +25,7 @@ mod processors;
 mod statistics;
 mod summary;
 mod timeline;
+mod turns;
 mod unreached;
 mod worth;
 mod write;
@@ -34,6 +36,7 @@ pub use output::Output;
 pub use processors::Costs;
 pub use statistics::Statistics;
 pub use timeline::{Merged, Ran, What};
+pub use turns::TurnEnded;
 pub use unreached::unreached;
 pub use worth::Worth;
 pub use write::{check_report, report};

@@ -14,6 +14,7 @@ use bubble::shared::SliceStats;
 use super::boundary::Boundary;
 use super::processors::{Costs, Measured};
 use super::timeline::{Merged, Ran, Timeline};
+use super::turns::Turns;
 use super::worth::{Doubts, Worth};
 use crate::base::{Described, Moment, Routines, processor_of};
 
@@ -58,10 +59,8 @@ pub struct Statistics {
     pub children: u64,
     /// Threads that it has started.
     pub threads: u64,
-    /// Turns that threads gave up, in slices: in a call, behind one, at the end of a slice, by their ends.
-    pub turns: [u64; 5],
-    /// Slices that ended because the thread that had the turn spun.
-    pub turns_of_spinners: u64,
+    /// Turns that threads gave up, in slices.
+    pub turns: Turns,
     /// Results that are a part of the total.
     pub(super) merges: u64,
     /// For so long the collector was busy with these.

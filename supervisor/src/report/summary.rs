@@ -21,6 +21,8 @@ const MATTERS: f64 = 0.05;
 const MUCH_TRANSLATION: f64 = 0.2;
 /// A delay that nobody waits for.
 const SHORT: Duration = Duration::from_millis(300);
+/// So many threads want to execute at once where it is worth a change.
+const TOGETHER: f64 = 1.2;
 /// So many routines are named.
 const MOST_ROUTINES: usize = 3;
 
@@ -71,6 +73,7 @@ impl Summary<'_> {
             advice.push("-sp 0: with one processor slices have nowhere to run while the app does".to_owned());
         } else {
             advice.extend(self.other_slices());
+            advice.extend(self.together());
         }
         let translation = Duration::from_nanos(statistics.slice.engine.translate_ns);
         if share(translation, statistics.instrumented()) > MUCH_TRANSLATION && self.may_keep() {
@@ -104,6 +107,21 @@ impl Summary<'_> {
         let options: Vec<String> = length.into_iter().chain(limit).collect();
         let why = format!("some {} with nothing beside it, where these slices take {}", time(wall), time(now));
         (!options.is_empty()).then(|| format!("{}: {why}", options.join(" ")))
+    }
+
+    /// A serial run, if threads that execute at the same time would take less time than slices, whose app has one at a time.
+    fn together(&self) -> Option<String> {
+        let busy = self.statistics.turns.threads_busy()?;
+        let at_once = busy.min(self.processors as f64);
+        let serially = self.statistics.instrumented().div_f64(at_once);
+        let (wall, _) = self.times();
+        (at_once >= TOGETHER && wall.saturating_sub(serially) > SHORT.max(wall.mul_f64(MATTERS))).then(|| {
+            format!(
+                "-sp 0: {busy:.1} threads wanted to execute at once, and in slices one of the app's does at a time. Serially they do with tools to which their order is nothing \
+                 (docs/tools.md): some {}",
+                time(serially)
+            )
+        })
     }
 
     /// How long the run has taken, and how long the app.

@@ -77,6 +77,11 @@ impl TurnQueue {
         self.soon.is_empty() && self.later.is_empty()
     }
 
+    /// How many want it.
+    pub(in crate::sliced) fn len(&self) -> usize {
+        self.soon.len() + self.later.len()
+    }
+
     /// Whether there is one that others may be waiting for.
     pub(in crate::sliced) fn is_urgent(&self) -> bool {
         !self.soon.is_empty()

@@ -69,6 +69,8 @@ pub(in crate::sliced) struct TurnTime {
     is_to_look: bool,
     /// Stops of whoever had the turn.
     stops: u64,
+    /// How many others wanted it when it began.
+    others: usize,
 }
 
 /// What the alarm is to tell.
@@ -122,6 +124,7 @@ impl TurnTime {
             look: Look::Not,
             is_to_look: false,
             stops: 0,
+            others: 0,
         }
     }
 
@@ -133,14 +136,14 @@ impl TurnTime {
         if self.clock.is_none() {
             self.clock = Some(cpu_clock(pid)?);
             self.alarm = Alarm::new(libc::CLOCK_MONOTONIC, Purpose::Turn, pid)?;
-            self.begins();
+            self.begins(0);
         }
         Ok(())
     }
 
-    /// A turn begins.
-    pub(in crate::sliced) fn begins(&mut self) {
-        self.since = self.now();
+    /// A turn begins, while so many others want it.
+    pub(in crate::sliced) fn begins(&mut self, others: usize) {
+        (self.since, self.others) = (self.now(), others);
         (self.is_over, self.look, self.is_to_look) = (false, Look::Not, false);
     }
 
@@ -171,6 +174,11 @@ impl TurnTime {
     /// Whoever has the turn has come to a stop.
     pub(in crate::sliced) fn counts_stop(&mut self) {
         self.stops += 1;
+    }
+
+    /// How many others wanted the turn when it began.
+    pub(in crate::sliced) fn others(&self) -> usize {
+        self.others
     }
 
     /// Whether the turn is to be given up as soon as that can be.

@@ -121,7 +121,7 @@ impl Run<'_> {
     pub(in crate::sliced) fn ends_spin(&mut self, stopped: &Stopped) {
         let spins = self.turn.looks_at(|| stopped.registers().ok().map(|registers| registers.app()));
         if let Some(slice) = self.slices.recorded_mut().filter(|_| spins) {
-            self.resources.statistics.turns_of_spinners += 1;
+            self.resources.statistics.turns.of_spinners += 1;
             slice.set_turn_due(true);
         }
     }

@@ -7,6 +7,7 @@ use tracee::{Change, Mode, Report, Stop, Stopped};
 use super::births::no_room;
 use crate::base::Failure;
 use crate::follow::JobStops;
+use crate::report::TurnEnded;
 use crate::sliced::cut::Run;
 use crate::sliced::memory::FirstThread;
 use crate::sliced::phases::{Master, Phase};
@@ -120,7 +121,8 @@ impl Run<'_> {
         };
         let before = self.master.thread().tid();
         let rsp = self.master.thread().context().map_or(0, |context| context.registers.rsp());
-        self.master.queue.had_turn(before, self.turn.used());
+        let used = self.turn.used();
+        self.master.queue.had_turn(before, used);
         self.master.select(tid);
         self.master.notes_first_thread(before, end, rsp);
         self.master.goes_on_for(before);
@@ -134,17 +136,17 @@ impl Run<'_> {
         let turn = Turn { to: self.master.thread().identity().index(), registers_hash: registers, end };
         if let Some(slice) = self.slices.recorded_mut() {
             let how = match end {
-                TurnEnd::InCall(_) => 0,
-                TurnEnd::Ready if slice.ends_with_point() => 4,
-                TurnEnd::Ready if slice.is_fresh() => 2,
-                TurnEnd::Ready => 1,
-                TurnEnd::Gone => 3,
+                TurnEnd::InCall(_) => TurnEnded::InCall,
+                TurnEnd::Ready if slice.ends_with_point() => TurnEnded::AtPoint,
+                TurnEnd::Ready if slice.is_fresh() => TurnEnded::AtSliceEnd,
+                TurnEnd::Ready => TurnEnded::BehindCall,
+                TurnEnd::Gone => TurnEnded::AtThreadEnd,
             };
             slice.set_turn_due(false);
-            self.resources.statistics.turns[how] += 1;
+            self.resources.statistics.turns.ended(how, used, self.turn.others());
             slice.log_turn(&turn).map_err(|_| no_room())?;
         }
-        self.turn.begins();
+        self.turn.begins(self.master.queue.len());
         let (mut stopped, stop) = match std::mem::replace(self.master.phase(), Phase::Alone) {
             Phase::Comes(stopped, stop) => (stopped, Some(stop)),
             Phase::Ready(stopped) => (stopped, None),
