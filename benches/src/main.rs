@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use measure::{Measured, measure};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
-use suites::workload::{self, WORKLOADS, Workload};
+use suites::workload::{self, SHARING, WORKLOADS, Workload};
 use ways::Peers;
 
 /// What is run when nothing is named, and with how many megabytes of input it takes two to eight seconds.
@@ -51,6 +51,7 @@ benches [OPTIONS] [PROGRAM …]
   -memtrace CLIENT   a DynamoRIO client that writes memory addresses into a buffer
   -valgrind FILE     else it is looked for in PATH
   -before FILE       another build of superpin, measured in turns with this one; a table tells this one's times over its
+  -threads           run programs with threads, each with one and with two that share its work, instead of the suite
   -pin CPU           run everything on this processor; CPU times are printed then, and no wall times
 ";
 
@@ -96,6 +97,7 @@ impl Settings {
                 "-m" => settings.megabytes = Some(number(&value()?)?),
                 "-s" => settings.sliced.push(value()?.split_whitespace().map(str::to_owned).collect()),
                 "-pin" => settings.processor = Some(number(&value()?)?),
+                "-threads" => settings.programs.extend(SHARING),
                 "-w" => settings.ways = Some(value()?.split(',').map(|way| way.trim().to_owned()).collect()),
                 "-dynamorio" => settings.peers.dynamorio = Some(value()?.into()),
                 "-before" => settings.before = Some(build(&value()?)?),
@@ -145,8 +147,9 @@ fn number<N: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<N,
 }
 
 fn program(name: &str) -> Result<&'static Workload, String> {
-    WORKLOADS.iter().find(|w| w.name == name).ok_or_else(|| {
-        let names: Vec<_> = WORKLOADS.iter().map(|w| w.name).collect();
+    let all = || WORKLOADS.iter().chain(SHARING);
+    all().find(|w| w.name == name).ok_or_else(|| {
+        let names: Vec<_> = all().map(|w| w.name).collect();
         format!("no program {name}; there are: {}", names.join(" "))
     })
 }
@@ -181,7 +184,8 @@ fn main() -> ExitCode {
             continue;
         }
         eprintln!("{} …", workload.name);
-        match measure(&workload.job(settings.megabytes(workload)), &ways, settings.rounds, workload.repeats) {
+        let repeats = workload.repeats && !workload.has_threads();
+        match measure(&workload.job(settings.megabytes(workload)), &ways, settings.rounds, repeats) {
             Ok(measured) => {
                 // A run of the whole suite takes long: what is known is shown at once.
                 eprintln!("CPU time: {}", table::row(workload.name, &measured, |times| times.cpu));
@@ -222,6 +226,12 @@ mod tests {
         let settings = settings("-x 0.5 gzip tar").unwrap();
         let sizes: Vec<_> = settings.programs.iter().map(|w| settings.megabytes(w)).collect();
         assert_eq!(sizes, [40, 4]);
+    }
+
+    #[test]
+    fn programs_with_threads_take_the_suites_place() {
+        let names: Vec<_> = settings("-threads gzip").unwrap().programs.iter().map(|w| w.name).collect();
+        assert_eq!((names.len(), names[1], names[names.len() - 1]), (SHARING.len() + 1, "pigz-2", "gzip"));
     }
 
     #[test]

@@ -16,4 +16,4 @@ mod threaded;
 pub use everyday::EVERYDAY;
 pub use job::Workload;
 pub use programs::{WORKLOADS, named};
-pub use threaded::THREADED;
+pub use threaded::{SHARING, THREADED};

@@ -3,7 +3,7 @@
 use super::everyday::EVERYDAY;
 use super::inputs;
 use super::job::{Workload, job, program, reading};
-use super::threaded::THREADED;
+use super::threaded::{SHARING, THREADED};
 use crate::guest;
 use crate::run::Job;
 
@@ -108,6 +108,7 @@ pub fn named(name: &str) -> &'static Workload {
         .iter()
         .chain(EVERYDAY)
         .chain(THREADED)
+        .chain(SHARING)
         .find(|w| w.name == name)
         .unwrap_or_else(|| panic!("no program is named {name}"))
 }

@@ -1,6 +1,7 @@
 //! Programs with threads. Their instruction counts depend on how these take turns.
 
 use super::job::{Workload, job, program};
+use crate::guest;
 use crate::run::Job;
 
 /// All of them. node and java, which have compilers of their own, are large: where they aren't installed they are left out.
@@ -18,10 +19,28 @@ pub const THREADED: &[Workload] = &[
     program("java-interpreted", "java", |p, _| job!(p, "-Xint", "-version")),
 ];
 
+/// Programs that share their work out to as many threads as their names say, for the benchmark.
+pub const SHARING: &[Workload] = &[
+    program("pigz-1", "pigz", |p, i| job!(p, "-n", "-p1", "-9", "-c", &i.text())),
+    program("pigz-2", "pigz", |p, i| job!(p, "-n", "-p2", "-9", "-c", &i.text())),
+    program("xz-1", "xz", |p, i| job!(p, "-T1", "--block-size=2000000", "-3", "-c", &i.text())),
+    program("xz-2", "xz", |p, i| job!(p, "-T2", "--block-size=2000000", "-3", "-c", &i.text())),
+    program("zstd-1", "zstd", |p, i| job!(p, "-q", "-T1", "-15", "-c", &i.text())),
+    program("zstd-2", "zstd", |p, i| job!(p, "-q", "-T2", "-15", "-c", &i.text())),
+    program("pbzip2-1", "pbzip2", |p, i| job!(p, "-q", "-p1", "-c", &i.text())),
+    program("pbzip2-2", "pbzip2", |p, i| job!(p, "-q", "-p2", "-c", &i.text())),
+    program("stencil-1", "guest", |_, i| guest::named("openmp_stencil.one").job(200 * i.megabytes)),
+    program("stencil-2", "guest", |_, i| guest::named("openmp_stencil.passive").job(200 * i.megabytes)),
+    program("stencil-2-spinning", "guest", |_, i| guest::named("openmp_stencil.active").job(200 * i.megabytes)),
+    program("sums-1", "guest", |_, i| guest::named("openmp_sums.one").job(500 * i.megabytes)),
+    program("sums-2", "guest", |_, i| guest::named("openmp_sums.passive").job(500 * i.megabytes)),
+    program("sums-2-spinning", "guest", |_, i| guest::named("openmp_sums.active").job(500 * i.megabytes)),
+];
+
 impl Workload {
     /// Whether it has threads: how much they execute depends on how they take turns.
     pub fn has_threads(&self) -> bool {
-        THREADED.iter().any(|threaded| threaded.name == self.name)
+        THREADED.iter().chain(SHARING).any(|threaded| threaded.name == self.name)
     }
 }
 
