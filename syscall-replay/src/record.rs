@@ -54,7 +54,7 @@ impl PendingCall {
 
     /// The call, as the log tells of a thread that is in it.
     pub fn waiting(&self) -> WaitingCall {
-        WaitingCall { number: self.number, args: self.args, input_hash: self.input_hash }
+        WaitingCall { number: self.number, args: self.args, input_hash: self.input_hash, owned: None }
     }
 
     fn call(&self, result: u64) -> CallRecord<'_> {

@@ -7,7 +7,7 @@ use machine::{Gpr, LaidOut, Memory, MemoryError, Registers, SignalOrigin};
 use crate::described::{format_call, format_record, nondeterministic_name};
 use crate::instructions::NondeterministicKind;
 use crate::log::{
-    LogReader, OtherThread, Point, Record, Remap, SignalReturn, SyscallRecord, Turn, TurnEnd, registers_hash,
+    LogReader, OtherThread, OwnedWord, Point, Record, Remap, SignalReturn, SyscallRecord, Turn, TurnEnd, registers_hash,
 };
 use crate::result::is_error;
 use crate::{effects, table};
@@ -235,6 +235,9 @@ impl<'a> Replayer<'a> {
             // It makes the call first.
             (TurnEnd::Ready | TurnEnd::Gone, Some(_)) => return Ok(None),
             (TurnEnd::InCall(_), None) => return Ok(None),
+        }
+        if let Some(OwnedWord { address, value }) = turn.owned() {
+            space.write(address, &value.to_le_bytes()).map_err(|error| differs(error.to_string()))?;
         }
         if turn.end != TurnEnd::Gone && turn.registers_hash != registers_hash(registers) {
             return Err(differs("another state".to_owned()));

@@ -186,9 +186,30 @@ impl LastingCalls {
     }
 }
 
+/// The word of a futex whose owner the kernel knows, where a call waits for it: the kernel changes it at once.
+pub fn owned_word(number: u64, args: &[u64; 6]) -> Option<u64> {
+    const LOCK_PI2: i32 = 13;
+    (number as i64 == libc::SYS_futex && [libc::FUTEX_LOCK_PI, LOCK_PI2].contains(&futex_operation(args[1] as i32)))
+        .then_some(args[0])
+}
+
+/// The same where a call gives it to the next owner: that may change it once more.
+pub fn given_word(number: u64, args: &[u64; 6]) -> Option<u64> {
+    match (number as i64, futex_operation(args[1] as i32)) {
+        (libc::SYS_futex, libc::FUTEX_UNLOCK_PI) => Some(args[0]),
+        (libc::SYS_futex, libc::FUTEX_CMP_REQUEUE_PI) => Some(args[4]),
+        _ => None,
+    }
+}
+
+/// Without flags.
+fn futex_operation(operation: i32) -> i32 {
+    operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME)
+}
+
 fn of_futex(operation: i32) -> Length {
     const LOCK_PI2: i32 = 13;
-    match operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) {
+    match futex_operation(operation) {
         libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET | libc::FUTEX_WAIT_REQUEUE_PI | libc::FUTEX_LOCK_PI | LOCK_PI2 => {
             Length::Long
         }
@@ -225,6 +246,18 @@ mod tests {
         let expected = (0..200).take_while(|_| lasting.expects(read, &of(3))).count();
         assert_eq!(expected, usize::from(LastingCalls::TAKEN_FOR_LONG));
         assert!(!lasting.expects(read, &of(4)));
+    }
+
+    #[test]
+    fn the_kernel_writes_words_of_futexes_that_have_owners() {
+        let futex = |operation: i32| [0x10, (operation | libc::FUTEX_PRIVATE_FLAG) as u64, 0, 0, 0x20, 0];
+        let number = libc::SYS_futex as u64;
+        let words = |operation| (owned_word(number, &futex(operation)), given_word(number, &futex(operation)));
+        assert_eq!(words(libc::FUTEX_LOCK_PI), (Some(0x10), None));
+        assert_eq!(words(libc::FUTEX_UNLOCK_PI), (None, Some(0x10)));
+        assert_eq!(words(libc::FUTEX_CMP_REQUEUE_PI), (None, Some(0x20)));
+        assert_eq!(words(libc::FUTEX_WAIT), (None, None));
+        assert_eq!(owned_word(libc::SYS_read as u64, &futex(libc::FUTEX_LOCK_PI)), None);
     }
 
     #[test]

@@ -37,5 +37,5 @@ pub use format::{
     SignalReturn, SyscallRecord, nondeterministic_head, note_change,
 };
 pub use reader::{LogReader, Malformed};
-pub use threads::{OtherThread, Turn, TurnEnd, WaitingCall, registers_hash};
+pub use threads::{OtherThread, OwnedWord, Turn, TurnEnd, WaitingCall, registers_hash};
 pub use writer::{LogFull, LogWriter};

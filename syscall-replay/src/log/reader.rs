@@ -6,7 +6,7 @@ use super::format::{
     DELIVERY, Delivered, NO_SOURCE, NONDETERMINISTIC, POINT, Point, RANDOM, REMAP, Record, Remap, SHOWS, SIGNAL_RETURN,
     SYSCALL, SYSCALL_BEFORE_OTHERS, SignalReturn, SyscallRecord, THREAD, TURN, word,
 };
-use super::threads::{OtherThread, Turn, TurnEnd, WaitingCall};
+use super::threads::{OtherThread, OwnedWord, Turn, TurnEnd, WaitingCall};
 use crate::instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
 
 /// The bytes are not a log.
@@ -90,7 +90,7 @@ fn parse_xstate(bytes: &[u8]) -> Option<LaidOut<'_>> {
 }
 
 /// Words of a call in which a thread is.
-const CALL_WORDS: usize = 8;
+const CALL_WORDS: usize = 10;
 
 /// The call in which a thread is, from word `at` on.
 fn parse_waiting_call(record: &[u8], at: usize) -> Option<WaitingCall> {
@@ -98,7 +98,9 @@ fn parse_waiting_call(record: &[u8], at: usize) -> Option<WaitingCall> {
     for (i, arg) in args.iter_mut().enumerate() {
         *arg = word(record, at + 2 + i)?;
     }
-    Some(WaitingCall { number: word(record, at)?, input_hash: word(record, at + 1)?, args })
+    let (address, value) = (word(record, at + 8)?, word(record, at + 9)? as u32);
+    let owned = (address != 0).then_some(OwnedWord { address, value });
+    Some(WaitingCall { number: word(record, at)?, input_hash: word(record, at + 1)?, args, owned })
 }
 
 fn parse_thread(record: &[u8], head: u64) -> Option<OtherThread<'_>> {

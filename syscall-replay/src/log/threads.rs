@@ -13,6 +13,17 @@ pub struct WaitingCall {
     pub args: [u64; 6],
     /// Hash of what it read at its entry, see [`crate::effects::input_hash`].
     pub input_hash: u64,
+    /// What the kernel has written at once, if so.
+    pub owned: Option<OwnedWord>,
+}
+
+/// The word of a futex whose owner the kernel knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnedWord {
+    /// Where it is.
+    pub address: u64,
+    /// What it says.
+    pub value: u32,
 }
 
 /// A thread that is there, and hasn't the turn.
@@ -57,6 +68,16 @@ pub struct Turn {
     pub end: TurnEnd,
 }
 
+impl Turn {
+    /// What the kernel has written at once where the turn ended in a call.
+    pub fn owned(&self) -> Option<OwnedWord> {
+        match self.end {
+            TurnEnd::InCall(call) => call.owned,
+            TurnEnd::Ready | TurnEnd::Gone => None,
+        }
+    }
+}
+
 /// Where a thread is that has given up its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnEnd {
@@ -85,7 +106,8 @@ mod tests {
 
     #[test]
     fn threads_and_turns_are_read_as_they_were_written() {
-        let call = WaitingCall { number: 202, args: [1, 2, 3, 4, 5, 6], input_hash: 7 };
+        let owned = Some(OwnedWord { address: 0x1000, value: 0x8000_0007 });
+        let call = WaitingCall { number: 202, args: [1, 2, 3, 4, 5, 6], input_hash: 7, owned };
         let xstate = XState::initial();
         let path: Vec<u8> = [2_u64, 1].into_iter().flat_map(u64::to_le_bytes).collect();
         let registers = Registers { rip: 0x1002, ..Registers::default() };

@@ -205,8 +205,9 @@ impl<'a> LogWriter<'a> {
     }
 
     fn waiting_call(&mut self, call: Option<WaitingCall>) -> Result<(), LogFull> {
-        let WaitingCall { number, args, input_hash } = call.unwrap_or_default();
-        [number, input_hash].into_iter().chain(args).try_for_each(|word| self.word(word))
+        let WaitingCall { number, args, input_hash, owned } = call.unwrap_or_default();
+        let owned = owned.map_or([0; 2], |word| [word.address, word.value.into()]);
+        [number, input_hash].into_iter().chain(args).chain(owned).try_for_each(|word| self.word(word))
     }
 
     /// Appends the state to which `rt_sigreturn` went back.

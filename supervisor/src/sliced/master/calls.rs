@@ -11,7 +11,7 @@ use tracee::{Stop, Stopped};
 use super::check_calls::Before;
 use super::interrupts::await_interrupt;
 use super::process::Process;
-use super::thread::{LeftWords, OpenCall, Thread};
+use super::thread::{LeftWords, OpenCall, Thread, has_given};
 use crate::app::maps_code;
 use crate::base::{Failure, processor, status_line};
 use crate::report::Boundary;
@@ -201,6 +201,7 @@ pub(super) fn exit(
     if call.plan == Plan::StartThread && !slice.is_due() {
         return records_start(process, slice, stopped, &call, result);
     }
+    has_given(process.pid(), call.pending.number, &call.pending.args, &stopped);
     let kind = match call.plan {
         Plan::Record(_) if slice.is_due() => Boundary::Timeout,
         Plan::Record(_) if returns_from_handler => match returned_to(&stopped, call.entry.as_ref())? {

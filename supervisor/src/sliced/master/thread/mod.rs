@@ -1,13 +1,14 @@
 //! A thread of the master's: where it stands, and what is its own.
 //!
 //! * `thread`: calls, interrupts, going on; with the invariants. `awaited`: what waits until it has come to a breakpoint.
-//! * `turn`: losing the turn, beginning, ending. `left_words`: what the kernel writes when it ends.
+//! * `turn`: losing the turn, beginning, ending. `left_words`: what the kernel writes when it ends. `owners`: what it writes where locks are waited for.
 //! * `call`: a system call that it is in.
 //! * `throttle`: signals that are held back until it has got on.
 
 mod awaited;
 mod call;
 mod left_words;
+mod owners;
 #[expect(clippy::module_inception, reason = "the file of what the room is named for")]
 mod thread;
 mod throttle;
@@ -15,5 +16,6 @@ mod turn;
 
 pub(in crate::sliced::master) use call::OpenCall;
 pub(in crate::sliced::master) use left_words::LeftWords;
+pub(in crate::sliced::master) use owners::has_given;
 pub(in crate::sliced::master) use thread::Awaited;
 pub use thread::Thread;

@@ -1,12 +1,13 @@
 //! A thread that hasn't the turn, or loses it, and its beginning and end.
 
-use machine::Memory;
+use machine::{Here, Memory};
 use syscall_replay::table::{Class, Special};
 use syscall_replay::threads::{CloneArgs, Length};
 use syscall_replay::{CallExit, Recorder, TurnEnd, WaitingCall};
 use tracee::{Stopped, TraceError};
 
 use super::call::OpenCall;
+use super::owners;
 use super::thread::{At, Thread};
 use super::throttle::Throttle;
 use crate::app::{Delivery, delivery, registered};
@@ -116,10 +117,13 @@ impl Thread {
 
     /// It loses its turn in the call in which it is. Gives how the log tells of that.
     pub fn loses_turn_in_call(&mut self) -> Option<TurnEnd> {
+        let (pid, tid) = (self.throttle.pid(), self.tid());
         let At::InCall(call) = &mut self.at else { return None };
         self.is_left_in_call = true;
         call.outlives_slice();
-        Some(TurnEnd::InCall(call.pending.waiting()))
+        let mut waiting = call.pending.waiting();
+        waiting.owned = owners::written_at_once(pid, tid, &waiting, &Here::of(pid));
+        Some(TurnEnd::InCall(waiting))
     }
 
     /// It has lost its turn in the call in which it is: others may have it, and slices begin and end, before that is over.
