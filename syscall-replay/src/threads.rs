@@ -202,6 +202,12 @@ pub fn given_word(number: u64, args: &[u64; 6]) -> Option<u64> {
     }
 }
 
+/// Whether a call waits for a futex that has no owner: the kernel doesn't write it.
+pub fn only_waits(number: u64, args: &[u64; 6]) -> bool {
+    number as i64 == libc::SYS_futex
+        && [libc::FUTEX_WAIT, libc::FUTEX_WAIT_BITSET].contains(&futex_operation(args[1] as i32))
+}
+
 /// Without flags.
 fn futex_operation(operation: i32) -> i32 {
     operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME)
@@ -258,6 +264,7 @@ mod tests {
         assert_eq!(words(libc::FUTEX_CMP_REQUEUE_PI), (None, Some(0x20)));
         assert_eq!(words(libc::FUTEX_WAIT), (None, None));
         assert_eq!(owned_word(libc::SYS_read as u64, &futex(libc::FUTEX_LOCK_PI)), None);
+        assert!(only_waits(number, &futex(libc::FUTEX_WAIT)) && !only_waits(number, &futex(libc::FUTEX_LOCK_PI)));
     }
 
     #[test]

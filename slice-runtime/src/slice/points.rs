@@ -16,6 +16,7 @@ use syscall_replay::Replayed;
 use translator::abi::Cpu;
 
 use super::host::SliceHost;
+use super::proof::whole_words;
 use crate::ports::SignalChange;
 use crate::slice::end::expected_memory::Unseen;
 use crate::slice::end::point::Point;
@@ -52,7 +53,8 @@ impl SliceHost {
     pub(super) fn is_at_point(&mut self, control: &mut dyn Control) -> bool {
         let live_from =
             self.point.as_ref().map(|point| point.live_from).into_iter().chain(self.others.first_lives_from());
-        let unseen = Unseen { live_from: live_from.collect(), written: self.written_by_calls().collect() };
+        let unseen =
+            Unseen { live_from: live_from.collect(), written: whole_words(self.others.written_by_kernel()).collect() };
         self.memory_checks += 1;
         let difference = self.expected.difference(&self.memory, &unseen, xsave_images::stored());
         let Some(verify::Difference { address, expected }) = difference else { return true };

@@ -4,6 +4,7 @@ use bubble::end::EndKind;
 use engine::{Control, Runner};
 use machine::{AppPc, Memory};
 use syscall_replay::Replayer;
+use syscall_replay::effects::Range;
 use translator::abi::Cpu;
 
 use super::host::{SYSCALL_LEN, SliceHost};
@@ -61,13 +62,7 @@ impl SliceHost {
 
     /// First addresses, and the first behind, of what isn't compared: a signal's frame, and what the kernel writes for calls in which other threads are.
     fn left_out(&self) -> Vec<[u64; 2]> {
-        self.written_by_calls().chain([self.end.frame]).collect()
-    }
-
-    /// What the kernel writes for calls in which other threads are.
-    pub(super) fn written_by_calls(&self) -> impl Iterator<Item = [u64; 2]> + use<> {
-        let written = self.others.written_by_calls().into_iter();
-        written.map(|range| [range.address & !7, (range.address + range.len).next_multiple_of(8)])
+        whole_words(self.others.written_by_calls()).chain([self.end.frame]).collect()
     }
 
     /// The memory with which the next slice starts: while the app runs, that of the process that keeps it.
@@ -112,4 +107,9 @@ impl SliceHost {
         self.refused = Some(difference);
         false
     }
+}
+
+/// First addresses, and the first behind.
+pub(super) fn whole_words(ranges: Vec<Range>) -> impl Iterator<Item = [u64; 2]> {
+    ranges.into_iter().map(|range| [range.address & !7, (range.address + range.len).next_multiple_of(8)])
 }

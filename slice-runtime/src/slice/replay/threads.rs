@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use machine::{Gpr, Here};
 use syscall_replay::effects::{Range, writable};
 use syscall_replay::table;
+use syscall_replay::threads::only_waits;
 use translator::abi::Cpu;
 
 use crate::ports::{AppThread, SystemCall};
@@ -58,12 +59,21 @@ impl OtherThreads {
 
     /// Where the kernel may write for calls that they are in: what it has written already their records bring.
     pub fn written_by_calls(&self) -> Vec<Range> {
-        let in_calls = self.all.values().filter(|waiting| waiting.entered.is_some());
-        let calls = in_calls.map(|waiting| &waiting.cpu.registers);
-        let ranges = calls.flat_map(|registers| {
-            let (number, args) = (registers.get(Gpr::Rax), registers.syscall_args());
-            writable(&table::lookup(number, &args, &Here::new()), &args, &Here::new())
-        });
-        ranges.collect()
+        self.calls().flat_map(|(number, args)| written(number, &args)).collect()
     }
+
+    /// The same without words that are only waited for: other processes alone write to these meanwhile.
+    pub fn written_by_kernel(&self) -> Vec<Range> {
+        let calls = self.calls().filter(|(number, args)| !only_waits(*number, args));
+        calls.flat_map(|(number, args)| written(number, &args)).collect()
+    }
+
+    fn calls(&self) -> impl Iterator<Item = (u64, [u64; 6])> {
+        let in_calls = self.all.values().filter(|waiting| waiting.entered.is_some());
+        in_calls.map(|Waiting { cpu, .. }| (cpu.registers.get(Gpr::Rax), cpu.registers.syscall_args()))
+    }
+}
+
+fn written(number: u64, args: &[u64; 6]) -> Vec<Range> {
+    writable(&table::lookup(number, args, &Here::new()), args, &Here::new())
 }
