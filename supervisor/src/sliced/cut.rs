@@ -134,9 +134,11 @@ impl<'a> Run<'a> {
 
     /// Lets the master go on after a stop: in the care of the recorder inside it, if it gets no signal.
     pub(super) fn resume(&mut self, mut stopped: Stopped, signal: i32) -> Result<(), Failure> {
+        // Behind its next call another thread is to go on.
+        let gives_way = self.turn.is_over() && !self.master.queue.is_empty();
         let (process, thread) = self.master.parts();
         if signal == 0 {
-            process.goes_on(thread, self.slices.recorded(), &mut stopped)?;
+            process.goes_on(thread, self.slices.recorded().filter(|_| !gives_way), &mut stopped)?;
         }
         thread.renew_interrupt(&stopped)?;
         self.master.resume(stopped, signal)

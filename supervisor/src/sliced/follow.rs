@@ -260,7 +260,8 @@ impl Sliced<'_> {
         if report.is_exec() && !self.run.master().is_let_go() {
             self.run.program_is_executed(&report);
         }
-        let takes_turns = !self.run.master().is_let_go() && !self.run.is_after_the_end();
+        let is_followed = !self.run.master().is_let_go() || !self.run.master().process().is_seen();
+        let takes_turns = is_followed && !self.run.is_after_the_end();
         let master = self.run.master();
         match master.has_other(tid) {
             true if takes_turns => return self.run.master.comes(report, &mut self.stops),
@@ -307,7 +308,11 @@ impl Sliced<'_> {
             self.run.master().thread().renew_interrupt(&stopped)?;
             return self.run.master().resume(stopped, signal);
         }
+        let was_seen = self.run.master().process().is_seen();
         let (stopped, stop) = self.run.take_back(stopped, stop)?;
+        if self.run.master().is_let_go() && !was_seen {
+            return self.run.lets_go(stopped, stop);
+        }
         if self.run.master().process().take_lost_record() {
             self.run.fail(no_memory_for_log());
         }

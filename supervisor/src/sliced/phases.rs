@@ -228,6 +228,14 @@ impl Master {
         self.process.memory().common().leaves();
         self.queue.clear();
         self.let_thread_go();
+        // As long as a thread is in the care of the recorder inside the app, that stays.
+        if self.process.is_seen() {
+            self.let_others_go();
+        }
+    }
+
+    /// All threads but the one at hand are let go.
+    pub(super) fn let_others_go(&mut self) {
         self.first_goes_on();
         for tid in self.others.keys().copied().collect::<Vec<_>>() {
             self.select(tid);

@@ -350,9 +350,7 @@ impl Process {
         if self.in_process.is_worth_while() && !thread.is_in_call() {
             thread.throttle.ends_if_free(stopped)?;
         }
-        // The recorder knows of one thread: its calls wait for nobody who needs a turn.
-        let is_alone = !self.has_threads() && thread.tid() == self.pid;
-        if slice.is_due() || !is_alone || !thread.is_free() || !self.memory.may_record_inside() {
+        if slice.is_due() || !thread.is_free() || !self.memory.may_record_inside() {
             return Ok(());
         }
         let slot = slice.slot();
@@ -379,7 +377,14 @@ impl Process {
             let (range, most) = self.memory.shows_unseen(address)?;
             self.random.maps_unseen(&range).then_some(Shows { range, most })
         });
-        Terms { changes, shows, is_bare: self.memory.has_other_writers(), may_poke: !self.memory.is_shared() }
+        Terms {
+            changes,
+            shows,
+            is_bare: self.memory.has_other_writers(),
+            may_poke: !self.memory.is_shared(),
+            // Its calls wait for nobody who needs a turn.
+            has_threads: self.has_threads(),
+        }
     }
 
     /// It is about to be let go for good: no breakpoint of ours is left. A signal that has waited for one comes now.

@@ -41,8 +41,8 @@ pub fn take_back(
         // The interrupt is sent again before the master goes on.
         (stopped, stop) = stopped.resume_and_wait(process.in_process.mode(), 0)?;
     }
-    let (stopped, came) = process.in_process.bring_back(stopped, &stop)?;
-    process.in_process.take_back(slice)?;
+    let (mut stopped, came) = process.in_process.bring_back(stopped, &stop)?;
+    process.in_process.take_back(&mut stopped, process.prepared.gadget, slice)?;
     match came {
         Came::ToCall => return Ok((stopped, None)),
         Came::IntoCall(number) => {

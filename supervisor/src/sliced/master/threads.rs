@@ -84,15 +84,12 @@ impl Process {
         self.born = Some(tid);
     }
 
-    /// A thread was started. From here on the recorder inside it isn't of use, and what is set for it is set for the thread at hand, which is the first one if it is set up: it goes.
+    /// A thread was started: the thread at hand isn't the only one.
     ///
     /// # Errors
     /// If it was killed.
     pub(super) fn starts_thread(&mut self, stopped: &mut Stopped) -> Result<(), Failure> {
-        match self.in_process.is_set_up() {
-            true => self.in_process.tear_down(stopped, self.prepared.gadget),
-            false => Ok(()),
-        }
+        self.in_process.starts_thread(stopped, self.prepared.gadget)
     }
 
     /// Which thread was started by the call that was recorded last, once.

@@ -23,6 +23,13 @@ pub(super) enum Descriptor {
     Other,
 }
 
+impl Descriptor {
+    /// Whether reading and writing may wait for others.
+    pub(super) fn may_wait(self) -> bool {
+        matches!(self, Self::Restarts | Self::Socket)
+    }
+}
+
 /// What a process's descriptor is.
 pub(super) fn look_at(pid: i32, fd: u64) -> Descriptor {
     if fd >= MAX_FILES {

@@ -36,22 +36,19 @@ impl KnownFiles {
             libc::SYS_close => drop(self.files.remove(&first)),
             libc::SYS_dup2 | libc::SYS_dup3 => drop(self.files.remove(&second)),
             libc::SYS_close_range => self.files.clear(),
-            libc::SYS_clone => self.are_shared |= first & libc::CLONE_FILES as u64 != 0,
-            libc::SYS_clone3 => {
-                let flags = memory.read_u64(first).unwrap_or(u64::MAX);
-                self.are_shared |= flags & libc::CLONE_FILES as u64 != 0;
-            }
+            libc::SYS_clone => self.are_shared |= shares_files(first),
+            libc::SYS_clone3 => self.are_shared |= memory.read_u64(first).map_or(true, shares_files),
             _ => {}
         }
     }
 
-    /// Whether the recorder may read and write a descriptor.
-    pub fn knows(&mut self, fd: u64) -> bool {
+    /// Whether the recorder may read and write a descriptor. `waits`: whether it may wait for others.
+    pub fn knows(&mut self, fd: u64, waits: bool) -> bool {
         if self.are_shared {
             return false;
         }
         if let Some(known) = self.files.get(&fd) {
-            return *known != Descriptor::Other;
+            return *known != Descriptor::Other && (waits || !known.may_wait());
         }
         let found = look_at(self.pid, fd);
         if let Descriptor::Local(device) = found
@@ -61,13 +58,15 @@ impl KnownFiles {
             self.devices.push(device);
         }
         self.files.insert(fd, found);
-        found != Descriptor::Other
+        found != Descriptor::Other && (waits || !found.may_wait())
     }
 
-    /// Tells the recorder.
-    pub fn tell(&self, shared: &Shared) {
-        shared.set_files(self.files.iter().filter(|_| !self.are_shared).map(|(fd, kind)| (*fd, *kind)));
-        shared.set_devices((!self.are_shared).then_some(&self.devices));
+    /// Tells the recorder. `waits`: whether it may wait for others.
+    pub fn tell(&self, shared: &Shared, waits: bool) {
+        let are_told = |kind: &Descriptor| !self.are_shared && (waits || !kind.may_wait());
+        shared.set_files(self.files.iter().filter(|(_, kind)| are_told(kind)).map(|(fd, kind)| (*fd, *kind)));
+        // Pipes and sockets would become known, too.
+        shared.set_devices((!self.are_shared && waits).then_some(&self.devices));
     }
 
     /// Takes over what the recorder has seen.
@@ -79,6 +78,11 @@ impl KnownFiles {
             self.files.entry(fd).or_insert(kind);
         }
     }
+}
+
+/// Whether a call with these flags starts another process that has the same descriptors. A thread's calls are seen.
+fn shares_files(flags: u64) -> bool {
+    flags & (libc::CLONE_FILES | libc::CLONE_THREAD) as u64 == libc::CLONE_FILES as u64
 }
 
 /// Whether a path may be that of a file that shows the process's mappings, as `/proc/self/maps` does.

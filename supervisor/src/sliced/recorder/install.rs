@@ -26,16 +26,27 @@ pub(super) fn map(stopped: &mut Stopped, gadget: u64, shared: &Shared) -> Result
         return Ok(false);
     }
     let data = Region { start: in_master(DATA_AT), size: SHARED_BYTES };
-    let dispatch = [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, code, DATA_AT, in_master(SELECTOR), 0];
-    Ok(map_shared(&mut remote, data, shared.file(), 0)?
-        && advise(&mut remote, Region { start: code, size: DATA_AT })?
-        && remote.call(libc::SYS_prctl, dispatch)? == 0)
+    Ok(map_shared(&mut remote, data, shared.file(), 0)? && advise(&mut remote, Region { start: code, size: DATA_AT })?)
+}
+
+/// Has a thread's system calls elsewhere raise SIGSYS, as long as the selector says so. False if the kernel doesn't know of that.
+pub(super) fn dispatch(stopped: &mut Stopped, gadget: u64) -> Result<bool, Failure> {
+    let (code, selector) = (in_master(CODE_AT), in_master(SELECTOR));
+    let args = [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, code, DATA_AT, selector, 0];
+    Ok(Remote::new(stopped, gadget)?.call(libc::SYS_prctl, args)? == 0)
+}
+
+/// The kernel doesn't look at the selector for the thread any more.
+pub(super) fn undispatch(stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
+    Remote::new(stopped, gadget)?
+        .call(libc::SYS_prctl, [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0, 0])?;
+    Ok(())
 }
 
 /// Makes the recorder's places a part of the reservation again.
 pub(super) fn remove(stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
+    undispatch(stopped, gadget)?;
     let mut remote = Remote::new(stopped, gadget)?;
-    remote.call(libc::SYS_prctl, [PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0, 0])?;
     reserve(&mut remote, RECORDER)?;
     reserve(&mut remote, LOGS)
 }

@@ -53,6 +53,8 @@ pub struct Terms {
     pub is_bare: bool,
     /// It changes the memory of other processes that the app traces: none is the app's as well.
     pub may_poke: bool,
+    /// Other threads may want to go on: it makes no call that may wait.
+    pub has_threads: bool,
 }
 
 /// What the app was seen to do, and what the recorder does of that.

@@ -21,7 +21,7 @@ use syscall_replay::is_error;
 use tracee::{Mode, Stop, Stopped};
 
 use super::files::{KnownFiles, names_maps};
-use super::install::{map, remove};
+use super::install::{dispatch, map, remove, undispatch};
 use super::logs::{Logs, Room};
 use super::policy::Policy;
 use super::protection::{Protection, Terms};
@@ -36,7 +36,7 @@ use crate::sliced::slices::Recording;
 
 /// The recorder of a master.
 pub struct InProcess {
-    is_wanted: bool,
+    pub(super) is_wanted: bool,
     pid: i32,
     labels: Labels,
     shared: Option<Shared>,
@@ -46,20 +46,22 @@ pub struct InProcess {
     is_impossible: bool,
     /// The master is in its care.
     is_armed: bool,
+    /// The thread whose calls elsewhere may raise SIGSYS. Where there are several threads, only as long as the master is in its care.
+    dispatched: Option<i32>,
     /// Records that it may write since then.
     most: u64,
     logs: Logs,
     /// The app wants its memory locked.
     locks_memory: bool,
-    sites: Sites,
-    policy: Policy,
+    pub(super) sites: Sites,
+    pub(super) policy: Policy,
     /// Memory whose protection the app changes.
     protection: Protection,
     /// Signals that the app ignores, if that is known.
     ignored: Option<u64>,
     /// The app's descriptors that show its mappings, the recorder's among them.
     maps_files: BTreeSet<u64>,
-    files: KnownFiles,
+    pub(super) files: KnownFiles,
     /// What the app's readings of the time stamp counter give.
     counter: Counter,
     /// What it has recorded: system calls, and readings of the time stamp counter.
@@ -79,6 +81,7 @@ impl InProcess {
             is_set_up: false,
             is_impossible: false,
             is_armed: false,
+            dispatched: None,
             most: 0,
             logs: Logs::default(),
             locks_memory: false,
@@ -135,33 +138,6 @@ impl InProcess {
         self.sites.pages()
     }
 
-    /// The master, which isn't armed, is about to make a call.
-    pub fn before(&mut self, stopped: &Stopped, number: u64, args: &[u64; 6]) {
-        if !self.is_wanted {
-            return;
-        }
-        // Whether signals come too often is seen when they take it back.
-        if !table::is_known(number) && number as i64 != libc::SYS_rt_sigreturn {
-            self.policy.other();
-        }
-        let [first, second, _, fourth, fifth, _] = *args;
-        let end = |start: u64, len: u64| start.saturating_add(len);
-        match number as i64 {
-            libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_madvise => {
-                self.sites.forget(first, end(first, second));
-            }
-            libc::SYS_mmap if fourth as i32 & libc::MAP_FIXED != 0 => self.sites.forget(first, end(first, second)),
-            libc::SYS_mremap => {
-                self.sites.forget(first, end(first, second));
-                self.sites.forget(fifth, end(fifth, args[2]));
-            }
-            libc::SYS_shmat => self.sites.forget(0, u64::MAX),
-            // From the page in which it starts.
-            libc::SYS_remap_file_pages => self.sites.forget(first & !0xfff, end(first, second).saturating_add(0xfff)),
-            _ => self.files.before(stopped, number, args),
-        }
-    }
-
     /// The call was made with this result. `gadget`: a `syscall` instruction.
     ///
     /// # Errors
@@ -207,8 +183,10 @@ impl InProcess {
             table::PROTECT => self.protection.changed(args[0], args[1]),
             table::SHOW => self.protection.shown(args[0]),
             _ => {
-                let is_known = !table::needs_file(number) || self.files.knows(args[0]);
-                !self.protection.is_bare() && table::is_taken(number, args) && is_known
+                let waits = !self.protection.terms().has_threads;
+                let is_known = !table::needs_file(number) || self.files.knows(args[0], waits);
+                let is_made = table::is_taken(number, args) && (waits || !table::may_wait(number));
+                !self.protection.is_bare() && is_made && is_known
             }
         };
         if self.sites.called(PatchedKind::Syscall, stopped.registers()?.rip()) && is_takeable {
@@ -263,13 +241,18 @@ impl InProcess {
             self.policy.disappoint();
             return Ok(());
         }
+        if self.dispatched != Some(stopped.pid()) && !dispatch(stopped, gadget)? {
+            self.is_impossible = true;
+            return self.tear_down(stopped, gadget);
+        }
+        self.dispatched = Some(stopped.pid());
         let place = self.logs.place(stopped, gadget, room)?;
         let Some(shared) = &self.shared else { return Ok(()) };
         match &place {
             Some(place) => shared.begin(room.records.into(), place.start, place.end),
             None => shared.begin_here(room.records.into()),
         }
-        self.files.tell(shared);
+        self.files.tell(shared, !self.protection.terms().has_threads);
         shared.set_terms(self.protection.terms());
         shared.set_kept(all_kept().into_iter().map(|(_, inode)| inode));
         self.most = room.records.into();
@@ -305,10 +288,9 @@ impl InProcess {
         self.sites.set_patched(patched).map_err(gone)
     }
 
-    /// The stop of an armed master.
-    fn armed_stop(&self) -> Option<ArmedStop<'_>> {
-        let Self { pid, labels, shared, sites, .. } = self;
-        Some(ArmedStop { pid: *pid, labels, shared: shared.as_ref()?, sites })
+    fn armed_stop(&self, tid: i32) -> Option<ArmedStop<'_>> {
+        let Self { labels, shared, sites, .. } = self;
+        Some(ArmedStop { tid, labels, shared: shared.as_ref()?, sites })
     }
 
     /// See [`ArmedStop::awaits_signal`].
@@ -316,7 +298,7 @@ impl InProcess {
     /// # Errors
     /// If the master was killed.
     pub fn awaits_signal(&self, stopped: &Stopped, stop: &Stop) -> Result<bool, Failure> {
-        self.armed_stop().map_or(Ok(false), |armed| armed.awaits_signal(stopped, stop))
+        self.armed_stop(stopped.pid()).map_or(Ok(false), |armed| armed.awaits_signal(stopped, stop))
     }
 
     /// See [`ArmedStop::bring_back`].
@@ -324,17 +306,35 @@ impl InProcess {
     /// # Errors
     /// If the master was killed.
     pub fn bring_back(&self, stopped: Stopped, stop: &Stop) -> Result<(Stopped, Came), Failure> {
-        match self.armed_stop() {
+        match self.armed_stop(stopped.pid()) {
             Some(armed) => armed.bring_back(stopped, stop),
             None => Ok((stopped, Came::Stopped)),
         }
     }
 
-    /// Nothing is patched any more, and the records go to the slice.
+    /// Nothing is patched any more, and the records go to the slice. `gadget`: a `syscall` instruction.
     ///
     /// # Errors
-    /// If the app's memory can't be written, or the slice has no memory for the records.
-    pub fn take_back(&mut self, slice: Option<&mut Recording>) -> Result<(), Failure> {
+    /// If the app's memory can't be written, the slice has no memory for the records, or the master was killed.
+    pub fn take_back(
+        &mut self,
+        stopped: &mut Stopped,
+        gadget: u64,
+        slice: Option<&mut Recording>,
+    ) -> Result<(), Failure> {
+        self.is_taken_back(slice)?;
+        if self.protection.terms().has_threads { self.starts_thread(stopped, gadget) } else { Ok(()) }
+    }
+
+    /// The thread at hand isn't the only one from now on: others might make calls, or have the recorder's memory go away.
+    ///
+    /// # Errors
+    /// If the master was killed.
+    pub fn starts_thread(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
+        if self.dispatched.take().is_some() { undispatch(stopped, gadget) } else { Ok(()) }
+    }
+
+    fn is_taken_back(&mut self, slice: Option<&mut Recording>) -> Result<(), Failure> {
         let Some(shared) = &self.shared else { return Ok(()) };
         shared.set_blocking(false);
         let records = self.most - shared.get(ROOM);
@@ -393,7 +393,7 @@ impl InProcess {
     /// # Errors
     /// If the master was killed.
     pub(in crate::sliced) fn tear_down(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
-        self.is_set_up = false;
+        (self.is_set_up, self.dispatched) = (false, None);
         self.logs = Logs::default();
         remove(stopped, gadget)
     }

@@ -21,8 +21,8 @@ use crate::sliced::recorder::code::{
 pub struct Shared {
     file: File,
     start: NonNull<u8>,
-    /// Calls have no entries but [`table::PROTECT`].
-    is_bare: Cell<bool>,
+    /// Calls have no entries but [`table::PROTECT`]; those that may wait have none.
+    left_out: Cell<[bool; 2]>,
 }
 
 impl Shared {
@@ -44,14 +44,15 @@ impl Shared {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(start.cast()).expect("mmap gives no null");
-        let shared = Self { file, start, is_bare: Cell::new(false) };
+        let shared = Self { file, start, left_out: Cell::new([false; 2]) };
         shared.write_table();
         Ok(shared)
     }
 
     fn write_table(&self) {
         for (n, words) in table::entries().enumerate() {
-            let is_left_out = self.is_bare.get() && n as u64 != table::PROTECT;
+            let [is_bare, waits_not] = self.left_out.get();
+            let is_left_out = is_bare && n as u64 != table::PROTECT || waits_not && table::may_wait(n as u64);
             for (k, word) in words.into_iter().enumerate() {
                 let word = if is_left_out { 0 } else { word };
                 self.word(TABLE_AT + n as u64 * 16 + k as u64 * 8).store(word, Relaxed);
@@ -60,8 +61,9 @@ impl Shared {
     }
 
     /// Where the recorder takes calls that change the protection of memory, or what is mapped there, and whether it takes no others.
-    pub fn set_terms(&self, Terms { changes, shows, is_bare, may_poke }: &Terms) {
-        if self.is_bare.replace(*is_bare) != *is_bare {
+    pub fn set_terms(&self, Terms { changes, shows, is_bare, may_poke, has_threads }: &Terms) {
+        let left_out = [*is_bare, *has_threads];
+        if self.left_out.replace(left_out) != left_out {
             self.write_table();
         }
         let words = changes.as_ref().map_or([u64::MAX, 0, 0], |all| [all.range.start, all.range.end, all.forbidden]);
@@ -227,7 +229,11 @@ mod tests {
         assert_eq!([CHANGES_START, CHANGES_END].map(|at| shared.get(at)), [0x1000, 0x3000]);
         let pokes = || shared.get(REQUESTS + 8) as u16;
         assert_eq!(pokes(), 1);
+        let taken_by_threads = || [libc::SYS_getpid, libc::SYS_poll].map(|number| entry(number) != 0);
+        shared.set_terms(&Terms { has_threads: true, ..Terms::default() });
+        assert_eq!(taken_by_threads(), [true, false]);
         shared.set_terms(&Terms::default());
+        assert_eq!(taken_by_threads(), [true, true]);
         assert_eq!(pokes(), 0);
         assert_eq!(taken(), [true, true]);
         assert!(shared.get(CHANGES_START) > shared.get(CHANGES_END));

@@ -45,7 +45,8 @@ pub enum Came {
 
 /// An armed master that has stopped.
 pub(super) struct ArmedStop<'a> {
-    pub(super) pid: i32,
+    /// The thread.
+    pub(super) tid: i32,
     pub(super) labels: &'a Labels,
     pub(super) shared: &'a Shared,
     pub(super) sites: &'a Sites,
@@ -68,7 +69,7 @@ impl ArmedStop<'_> {
         if !matches!(stop, Stop::Interrupted | Stop::Group(_)) || awaited == 0 {
             return Ok(false);
         }
-        let pending = PendingSignals::of(self.pid)
+        let pending = PendingSignals::of(self.tid)
             .ok_or_else(|| Failure::Unsupported("/proc/PID/status doesn't tell pending signals".into()))?;
         Ok(pending.of_thread() & awaited != 0)
     }
@@ -174,7 +175,7 @@ impl ArmedStop<'_> {
             registers.set_rip(after);
         } else {
             let stop = format!("stopped at {:#x}", registers.rip());
-            return Err(TraceError::Unexpected { pid: self.pid, action: "take it back", stop }.into());
+            return Err(TraceError::Unexpected { pid: self.tid, action: "take it back", stop }.into());
         }
         Ok(stopped.set_registers(&registers)?)
     }

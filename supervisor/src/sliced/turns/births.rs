@@ -2,7 +2,7 @@
 
 use machine::Here;
 use syscall_replay::CallExit;
-use tracee::{Report, Stopped};
+use tracee::{Report, Stop, Stopped};
 
 use crate::base::Failure;
 use crate::sliced::cut::Run;
@@ -108,6 +108,18 @@ impl Run<'_> {
         self.master.process().thread_ends();
         self.master.first = Some(stopped);
         self.master.thread_is_gone = true;
+        Ok(())
+    }
+
+    /// The app is to be let go, and has just been taken back from the recorder inside it, at this stop, if there is anything left of it: now all of it goes.
+    pub(in crate::sliced) fn lets_go(&mut self, stopped: Stopped, stop: Option<Stop>) -> Result<(), Failure> {
+        match stop {
+            Some(stop) => self.master.leave(stopped, stop)?,
+            None => self.master.resume(stopped, 0)?,
+        }
+        if self.master.process().is_seen() {
+            self.master.let_others_go();
+        }
         Ok(())
     }
 

@@ -99,7 +99,10 @@ impl Run<'_> {
         let (is_wanted, is_in) = (self.is_turn_wanted(), self.turn_is_in());
         match self.turn.rings(is_in, self.master.queue.is_urgent()) {
             _ if !is_wanted => {}
-            Rang::Nothing | Rang::IsOver => {}
+            Rang::Nothing => {}
+            // Its calls aren't seen.
+            Rang::IsOver if !self.master.process().is_seen() => self.master.interrupt(),
+            Rang::IsOver => {}
             Rang::Looks => self.master.interrupt(),
             Rang::CallLasts => {
                 let (process, thread) = self.master.parts();

@@ -140,6 +140,14 @@ pub const PROTECT: u64 = libc::SYS_mprotect as u64;
 /// and one that maps other pages of shared memory in the place of some.
 pub const SHOW: u64 = libc::SYS_remap_file_pages as u64;
 
+/// Whether the call may wait for others, or is to let them go first: where other threads want to go on the recorder doesn't make it.
+pub fn may_wait(number: u64) -> bool {
+    const WAITING: [i64; 5] =
+        [libc::SYS_sched_yield, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_msync, libc::SYS_wait4];
+    let number = number as i64;
+    WAITING.contains(&number) || POLLING.contains(&number) || MESSAGES.contains(&number)
+}
+
 /// Whether the recorder knows the call.
 pub fn is_known(number: u64) -> bool {
     entry(number)[0] != 0
@@ -293,6 +301,13 @@ mod tests {
                 && !command(libc::F_SETLEASE)
                 && !command(libc::F_OFD_SETLKW)
         );
+    }
+
+    #[test]
+    fn what_may_wait_is_known() {
+        let waits = [libc::SYS_poll, libc::SYS_recvfrom, libc::SYS_sched_yield, libc::SYS_wait4].map(|n| n as u64);
+        let goes_on = [libc::SYS_getpid, libc::SYS_read, libc::SYS_futex, libc::SYS_clock_gettime].map(|n| n as u64);
+        assert!(waits.into_iter().all(may_wait) && !goes_on.into_iter().any(may_wait));
     }
 
     #[test]
