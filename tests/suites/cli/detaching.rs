@@ -125,8 +125,8 @@ fn it_is_let_go_with_its_own_limits() {
 fn threads_are_let_go_wherever_they_are() {
     let job = guest::named("lives_on_threads").job(1);
     let native = Waiting::start(&[], &job).end();
-    for _ in 0..3 {
-        let app = Waiting::start(&["-t", "icount2", "--"], &job);
+    for options in MODES.into_iter().cycle().take(6) {
+        let app = Waiting::start(&[options, &["-t", "icount2", "--"]].concat(), &job);
         detach(app.pid);
         wait_until(|| format!("no result: {}", app.told()), || parse_total(&app.told()).is_some());
         assert!(app.is_native());

@@ -1,4 +1,4 @@
-// Threads that compute, wait for each other, sleep, and wait in a read, all at the same time. Where the read gives a `!`, superpin has let the program go
+// Threads that compute, wait for each other, sleep, make many small calls, and wait in a read, all at the same time. Where the read gives a `!`, superpin has let the program go
 // meanwhile: then nothing of it is there.
 // build plain: -O1 -pthread
 // totals: vary
@@ -40,6 +40,18 @@ static void *rest(void *argument)
     return (void *)(own * 10);
 }
 
+static void *call_often(void *argument)
+{
+    own = (long)argument;
+    struct timespec pause = {0, 100000};
+    do {
+        for (int i = 0; i < 500; i++)
+            REQUIRE(getppid() >= 0);
+        REQUIRE(nanosleep(&pause, 0) == 0);
+    } while (!ends);
+    return (void *)(own * 10);
+}
+
 static void *wait_for(void *argument)
 {
     own = (long)argument;
@@ -52,11 +64,12 @@ static void *wait_for(void *argument)
 
 int main(int argc, char **argv)
 {
-    void *(*const what[])(void *) = {compute, rest, wait_for, compute};
+    void *(*const what[])(void *) = {compute, rest, wait_for, compute, call_often};
     (void)argv;
-    pthread_t threads[4];
+    enum { THREADS = sizeof what / sizeof *what };
+    pthread_t threads[THREADS];
     char byte;
-    for (intptr_t i = 0; i < 4; i++)
+    for (intptr_t i = 0; i < THREADS; i++)
         REQUIRE(pthread_create(&threads[i], 0, what[i], (void *)(i + 1)) == 0);
     while (computes < 10 || sleeps < 3)
         sched_yield();
@@ -68,7 +81,7 @@ int main(int argc, char **argv)
     is_told = 1;
     pthread_cond_broadcast(&condition);
     pthread_mutex_unlock(&mutex);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < THREADS; i++) {
         void *result;
         REQUIRE(pthread_join(threads[i], &result) == 0);
         printf("%ld\n", (long)result);
