@@ -11,10 +11,12 @@ static int alive[THREADS + 1], begun[2];
 static uint64_t counted[THREADS + 1];
 static long work;
 
+#ifndef ON_STACK
 // Far apart from what registers point to.
 static struct {
     uint64_t word, others[2048];
 } words[THREADS + 1];
+#endif
 
 static void *count(void *number)
 {

@@ -1,6 +1,6 @@
 // Threads that make thousands of small calls (clocks, numbers, files, wakes without waiters), and between them wait for each other.
 // build plain: -O1 -pthread -Wl,-z,now
-// rounds: 2 60
+// rounds: 2 20
 // order: varies
 #define _GNU_SOURCE
 #include "threads.h"
