@@ -181,14 +181,19 @@ pub fn takes_words(drain: u64, take: impl FnOnce()) {
 }
 
 /// One of those that are counted here.
-fn counted_one(routine: u64) -> Option<&'static Counted> {
-    CALLED.iter().find(|one| one.routine.load(Ordering::Relaxed) == routine)
+fn counted_one(called: &[Counted], routine: u64) -> Option<&Counted> {
+    called.iter().find(|one| one.routine.load(Ordering::Relaxed) == routine)
 }
 
 /// A routine is called which translated code has called another one for: it is counted, if there is room.
 pub(crate) fn count_aside(routine: u64) {
     CURRENT.store(routine, Ordering::Relaxed);
-    if let Some(one) = counted_one(routine).or_else(|| counted_one(0)) {
+    count_in(&CALLED, routine);
+}
+
+/// Translated code may call it, too, and then find it here.
+fn count_in(called: &[Counted], routine: u64) {
+    if let Some(one) = counted_one(called, routine).or_else(|| counted_one(called, 0)) {
         one.routine.store(routine, Ordering::Relaxed);
         one.way.store(way::ASIDE, Ordering::Relaxed);
         one.calls.fetch_add(1, Ordering::Relaxed);
@@ -197,19 +202,25 @@ pub(crate) fn count_aside(routine: u64) {
 
 /// A call of it that was counted isn't made.
 pub(crate) fn uncount(routine: u64) {
-    if let Some(one) = counted_one(routine).filter(|one| one.calls.load(Ordering::Relaxed) > 0) {
+    if let Some(one) = counted_one(&CALLED, routine).filter(|one| one.calls.load(Ordering::Relaxed) > 0) {
         one.calls.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Nothing is known of routines that translated code calls by the gateway, but for how often they were called.
-pub(crate) fn begin_called() {
+/// Nothing is known of routines that translated code calls by the gateway, but for how often they were called. `through`: where a call goes as long as nothing better is known,
+/// also one of a routine that was only counted until then.
+pub(crate) fn begin_called(through: u64) {
     {
         let mut known = known();
         known.uses = counted(&known);
     }
-    for one in &CALLED {
+    empty(&CALLED, through);
+}
+
+fn empty(called: &[Counted], through: u64) {
+    for one in called {
         [&one.routine, &one.calls, &one.ns].into_iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        one.through.store(through, Ordering::Relaxed);
     }
 }
 
@@ -344,5 +355,20 @@ mod tests {
         assert_eq!((used.calls, used.name_len), (1000, 14));
         assert!(told(1000).is_some_and(|told| told.ends_with("crate::routine has left the code cache 1000 times")));
         assert!(told(u64::MAX).is_none());
+    }
+
+    /// A routine that a clean call has called behind its test, and that translated code then called by the gateway, went nowhere.
+    #[test]
+    fn what_was_only_counted_can_be_called() {
+        let called: [Counted; 3] = Default::default();
+        empty(&called, 0x700);
+        count_in(&called, 0x50);
+        count_in(&called, 0x60);
+        count_in(&called, 0x50);
+        let seen = |routine| {
+            let one = counted_one(&called, routine).expect("it is counted");
+            [&one.calls, &one.through, &one.way].map(|word| word.load(Ordering::Relaxed))
+        };
+        assert_eq!((seen(0x50), seen(0x60)), ([2, 0x700, way::ASIDE], [1, 0x700, way::ASIDE]));
     }
 }

@@ -74,7 +74,7 @@ pub fn prepare(routine: u64) -> Option<u64> {
 /// There are none: what they were made in is new. Those that will be made name words of the thread state as these switches say.
 pub fn begin(off: Off) {
     *MADE.lock().unwrap_or_else(PoisonError::into_inner) = Made { used: 0, places: Vec::new(), off };
-    routines::begin_called();
+    routines::begin_called(superpin_all_aside as *const () as u64);
 }
 
 /// The instruction of the image's that is at `pc`, or of which there is a copy.
