@@ -300,6 +300,7 @@ fn find(arg: Arg, point: Point, instruction: &Instruction, block_len: usize) -> 
         Arg::ElementSize { operand, element } => (Source::ElementSize, both(operand, element)),
         Arg::FirstRepetition => (Source::FirstRepetition, instruction.pc().0),
         Arg::Kept(n) => (Source::Kept, n.into()),
+        Arg::KeptAt(n) => (Source::Kept, both(n.into(), 1)),
         Arg::Thread => (Source::Thread, 0),
     }
 }
@@ -324,7 +325,9 @@ fn valued(source: Source, value: u64, cpu: &Cpu, instruction: Option<&Instructio
         Source::ElementAddress => element(instruction(), low, high, cpu).0,
         Source::ElementSize => element(instruction(), low, high, cpu).1.into(),
         Source::FirstRepetition => u64::from(cpu.repeating != value),
-        Source::Kept => cpu.kept[value as usize],
+        // Or where it is.
+        Source::Kept if high != 0 => std::ptr::from_ref(&cpu.kept[low]) as u64,
+        Source::Kept => cpu.kept[low],
         Source::Thread => cpu.thread,
     }
 }

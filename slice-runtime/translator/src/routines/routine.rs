@@ -5,7 +5,7 @@ use bubble::switches::{Off, Optimisation};
 use isa::Instruction;
 use isa::routine::{ARGUMENTS, Inlined, inline, inline_with_result};
 
-use crate::abi::{is_unconditional, taken};
+use crate::abi::{ThreadState, is_unconditional, taken};
 use crate::trace::{AnalysisCall, Arg, Form, Point};
 
 /// Bytes of a routine that are looked at.
@@ -36,12 +36,13 @@ fn read(
     off: Off,
     inline: impl Fn(&[Option<u64>; ARGUMENTS]) -> Option<Inlined>,
 ) -> Option<Inlined> {
+    let is_free = |routine: &Inlined| !routine.makes_address_in(&(WINDOW_0.start..WINDOW_0.end()));
     let routine = inline(&known)?;
-    if off.leaves(Optimisation::Rip) || !routine.makes_address_in(&(WINDOW_0.start..WINDOW_0.end())) {
+    if off.leaves(Optimisation::Rip) || is_free(&routine) {
         return Some(routine);
     }
     known[0] = None;
-    inline(&known)
+    inline(&known).filter(is_free)
 }
 
 fn known_arguments(call: &AnalysisCall, instruction: &Instruction, block_len: usize) -> [Option<u64>; ARGUMENTS] {
@@ -64,6 +65,8 @@ pub fn constant(arg: Arg, point: Point, instruction: &Instruction, block_len: us
         Arg::BranchTarget => instruction.kind().target().map(|target| target.0),
         Arg::Register(_) | Arg::MemoryAddress(_) | Arg::Flags | Arg::SegmentBase(_) => None,
         Arg::Vector { .. } | Arg::Mask(_) | Arg::ElementAddress { .. } | Arg::ElementSize { .. } => None,
+        // That of the first thread: what names it names the thread's own.
+        Arg::KeptAt(n) => Some(ThreadState::kept_address(n.into())),
         Arg::FirstRepetition | Arg::Kept(_) | Arg::Thread => None,
     }
 }

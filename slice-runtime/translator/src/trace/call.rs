@@ -84,6 +84,8 @@ pub enum Arg {
     BranchTarget,
     /// A word that the tool has kept before in the same block, see [`Cpu::kept`](crate::abi::Cpu::kept).
     Kept(u8),
+    /// Where that word lies: each thread has its own.
+    KeptAt(u8),
     /// Number of the app's thread, see [`Cpu::thread`](crate::abi::Cpu::thread).
     Thread,
     /// The flags. Exact only if flags aren't looked up across traces ([`FlagLookahead`](bubble::switches::Optimisation::FlagLookahead)).
@@ -126,7 +128,7 @@ impl Arg {
             Arg::MemoryAddress(n) => instruction.memory_operands()[n].index_8,
             Arg::TakesEffect => instruction.is_rep(),
             Arg::Const(_) | Arg::BlockInstructions | Arg::InstructionPointer | Arg::Register(_) => false,
-            Arg::BranchTaken | Arg::BranchTarget | Arg::Kept(_) | Arg::Thread => false,
+            Arg::BranchTaken | Arg::BranchTarget | Arg::Kept(_) | Arg::KeptAt(_) | Arg::Thread => false,
         }
     }
 }
@@ -217,7 +219,10 @@ impl AnalysisCall {
 
     /// Whether an argument is something else before each instruction of a block.
     pub(crate) fn depends_on_place(&self) -> bool {
-        !self.args.iter().all(|arg| matches!(arg, Arg::Const(_) | Arg::BlockInstructions | Arg::Thread))
+        !self
+            .args
+            .iter()
+            .all(|arg| matches!(arg, Arg::Const(_) | Arg::KeptAt(_) | Arg::BlockInstructions | Arg::Thread))
     }
 
     /// Whether the call is made again with a negative number if the app leaves the block early: see [`Arg::BlockInstructions`].

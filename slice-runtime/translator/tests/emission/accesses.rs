@@ -1,7 +1,7 @@
 //! Named rule *one access*: what an instruction of the app's loads or stores, or changes in one, is one access in translated code, of the same size and in the same order. Threads
 //! that execute at the same time see of each other what the processor allows, and nothing else.
 
-use bubble::map::BUBBLE;
+use bubble::map::{BUBBLE, WINDOW_0};
 use bubble::switches::Off;
 use isa::random::{Catalogue, Generator};
 use isa::{Instruction, Kind, MemoryOperand, Reader, Segment};
@@ -111,6 +111,23 @@ fn emitted(trace: &Trace, off: Off) -> Vec<Instruction> {
         translate(trace, site, rules, shape, &mut |_| flags::ARITHMETIC, &mut spare).expect("it has a translation");
     let mut reader = Reader::new(&made.code, AppPc(cache.start));
     std::iter::from_fn(|| reader.read().ok()).collect()
+}
+
+/// What names a place in the first thread's window by its address, though other threads execute it too: an instruction, or a constant.
+pub fn of_first_thread(code: &[u8], at: u64) -> Option<String> {
+    let is_there = |address: u64| (WINDOW_0.start..WINDOW_0.end()).contains(&address);
+    let names = |operand: &MemoryOperand| operand.base.is_none() && is_there(operand.displacement as u64);
+    // mov r64, imm64
+    let holds = |bytes: &[u8]| match *bytes {
+        [0x48 | 0x49, 0xb8..=0xbf, ref value @ ..] => {
+            value.try_into().is_ok_and(|value| is_there(u64::from_le_bytes(value)))
+        }
+        _ => false,
+    };
+    let mut reader = Reader::new(code, AppPc(at));
+    let mut all = std::iter::from_fn(|| reader.read().ok());
+    let found = all.find(|i| holds(i.bytes()) || i.memory_operands().iter().any(names));
+    found.map(|instruction| format!("{instruction:?}"))
 }
 
 #[test]

@@ -156,6 +156,9 @@ fn emit(list: &mut List, pc: AppPc, instrument: &Tool<'_>, number: u64, doors: D
     };
     match translate(&trace, site, rules, shape, live_at, &mut list.spare) {
         Ok(made) => {
+            if !list.off.leaves(Optimisation::Rip) {
+                assert_eq!(accesses::of_first_thread(&made.code, site.pc.0), None, "under {:?}", list.off);
+            }
             hash.translation(&made);
             hash.reserved |= 1 << list.counters.reserved() as u32;
             list.spare.take_back(made);

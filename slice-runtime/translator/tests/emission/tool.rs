@@ -83,6 +83,9 @@ pub fn argument(trace: &Trace, point: Point, rng: &mut Rng) -> Arg {
     if rng.once_in(16) {
         return of_the_whole_state(rng);
     }
+    if rng.once_in(16) {
+        return Arg::KeptAt(rng.below(16) as u8);
+    }
     match (rng.below(6), operand) {
         (0, _) => Arg::Const(rng.value()),
         (1, _) => Arg::InstructionPointer,

@@ -10,7 +10,7 @@ use translator::trace::{AnalysisCall, Buffered, Form, Point};
 
 use super::arguments::Arg;
 use super::repeat::Repeat;
-use super::tool_register::Kept;
+use super::tool_register::{Kept, ToolRegister};
 use crate::names::{Image, mapped};
 
 /// A trace that is about to be translated, as the engine hands it out.
@@ -76,13 +76,21 @@ impl<'t> Draft<'t> {
 
     /// A call of a routine with the local state and `args`.
     pub fn call(&self, point: Point, routine: usize, args: &[Arg]) -> AnalysisCall {
-        let args = args.iter().map(|arg| match (point, arg) {
+        AnalysisCall::new(point, routine, self.local, self.args(point, args).collect())
+    }
+
+    /// The same, of one that stores what it gives in a tool register, whose place comes before the others.
+    pub fn call_into(&self, point: Point, routine: usize, register: ToolRegister, args: &[Arg]) -> AnalysisCall {
+        let args = std::iter::once(register.place()).chain(self.args(point, args));
+        AnalysisCall::new(point, routine, self.local, args.collect())
+    }
+
+    fn args(&self, point: Point, args: &[Arg]) -> impl Iterator<Item = translator::trace::Arg> {
+        args.iter().map(move |arg| match (point, arg) {
             // So the call can be made wherever in the block it is cheapest.
             (Point::Anywhere(block), Arg::Pc) => translator::trace::Arg::Const(self.head_of(block).0),
             _ => arg.to_engine(),
-        });
-        let args = args.collect();
-        AnalysisCall::new(point, routine, self.local, args)
+        })
     }
 
     /// Address of a block's first instruction.

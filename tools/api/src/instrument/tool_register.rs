@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use translator::abi::{KEPT, ThreadState};
+use translator::abi::KEPT;
 use translator::trace::{Arg, Point};
 
 /// A value of the tool's own that lives from a place in a block to the block's end. See [`crate::Instruction::keep`].
@@ -27,9 +27,9 @@ impl ToolRegister {
         Arg::Kept(self.number)
     }
 
-    /// Where its value lies.
-    pub(in crate::instrument) fn address(self) -> u64 {
-        ThreadState::kept_address(self.number.into())
+    /// The argument that says where its value lies.
+    pub(in crate::instrument) fn place(self) -> Arg {
+        Arg::KeptAt(self.number)
     }
 }
 

@@ -230,6 +230,7 @@ impl Emitter<'_> {
     /// `r` = argument `n`.
     fn put_argument(&mut self, r: Gpr, arg: Arg, n: usize, value: Option<u64>, saved: Saved) {
         match (value, arg) {
+            (_, Arg::KeptAt(n)) => self.out.code.own_address(r, ThreadState::kept_address(n.into())),
             (Some(value), _) => self.out.code.mov_imm(r, value),
             (None, Arg::Register(app)) if saved.registers & bit(app) == 0 => self.out.code.mov(r, app),
             (None, Arg::Register(app)) => self.out.code.load_field(r, Field::Called(app)),

@@ -14,7 +14,7 @@ use bubble::switches::Optimisation;
 use isa::{Condition, Instruction, Kind, MemoryOperand, Segment};
 use machine::{AppPc, Gpr};
 
-use crate::abi::{BufferMark, R11, SLOT_HELD, SLOT_R11, taken};
+use crate::abi::{BufferMark, R11, SLOT_HELD, SLOT_R11, ThreadState, taken};
 use crate::emit::emitter::{Borrowed, Emitter, Field, Fields, Held, bit};
 use crate::trace::{AnalysisCall, Arg, Buffered, Point};
 
@@ -163,7 +163,12 @@ impl Emitter<'_> {
                 Arg::BlockInstructions => false,
                 Arg::MemoryAddress(n) => only_a_base(&instruction.memory_operands()[n]).is_none(),
                 Arg::Const(value) => i32::try_from(value as i64).is_err(),
-                Arg::InstructionPointer | Arg::BranchTaken | Arg::BranchTarget | Arg::Kept(_) | Arg::Thread => true,
+                Arg::InstructionPointer
+                | Arg::BranchTaken
+                | Arg::BranchTarget
+                | Arg::Kept(_)
+                | Arg::KeptAt(_)
+                | Arg::Thread => true,
                 Arg::TakesEffect => instruction.cmov_condition().is_some(),
                 Arg::SegmentBase(_) | Arg::Vector { .. } | Arg::Mask(_) => true,
                 // The runtime writes it.
@@ -275,6 +280,11 @@ impl Emitter<'_> {
             Arg::Kept(n) => {
                 let scratch = held.scratch_register();
                 self.out.code.load_field(scratch, Field::Kept(n));
+                return self.out.code.store(pointer, at, scratch);
+            }
+            Arg::KeptAt(n) => {
+                let scratch = held.scratch_register();
+                self.out.code.own_address(scratch, ThreadState::kept_address(n.into()));
                 return self.out.code.store(pointer, at, scratch);
             }
             Arg::Thread => {

@@ -119,9 +119,8 @@ impl<L: 'static> Instruction<'_, L> {
         for arg in &args {
             self.check(at, *arg);
         }
-        let args = [&[Arg::Const(register.address())], &args[..]].concat();
         let point = self.point(at);
-        self.draft().insert(self.draft().call(point, routine, &args));
+        self.draft().insert(self.draft().call_into(point, routine, register, &args));
         self.draft().kept.borrow_mut().put(register, point);
     }
 
