@@ -323,14 +323,14 @@ impl InProcess {
         slice: Option<&mut Recording>,
     ) -> Result<(), Failure> {
         self.is_taken_back(slice)?;
-        if self.protection.terms().has_threads { self.starts_thread(stopped, gadget) } else { Ok(()) }
+        if self.protection.terms().has_threads { self.ends_dispatch(stopped, gadget) } else { Ok(()) }
     }
 
-    /// The thread at hand isn't the only one from now on: others might make calls, or have the recorder's memory go away.
+    /// No call of the thread at hand raises SIGSYS any more: another one might have the recorder's memory go away, in which the selector lies.
     ///
     /// # Errors
     /// If the master was killed.
-    pub fn starts_thread(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
+    pub fn ends_dispatch(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
         if self.dispatched.take().is_some() { undispatch(stopped, gadget) } else { Ok(()) }
     }
 
