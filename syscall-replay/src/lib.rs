@@ -34,8 +34,8 @@ mod round_trip;
 
 pub use instructions::{NondeterministicKind, NondeterministicRecord, RandomRecord};
 pub use log::{
-    Delivered, LogFull, LogReader, LogWriter, OtherThread, OwnedWord, Point, Record, Remap, SignalReturn,
-    SyscallRecord, Turn, TurnEnd, WaitingCall, registers_hash,
+    Delivered, HASHED_REGISTERS, LogFull, LogReader, LogWriter, OtherThread, OwnedWord, Point, Record, Remap,
+    SignalReturn, SyscallRecord, Turn, TurnEnd, WaitingCall, registers_hash,
 };
 pub use record::{CallExit, Entered, Files, NoFiles, PendingCall, Recorder, Unrecorded};
 pub use replay::{Divergence, Replayed, Replayer, Space, returns_to};

@@ -37,6 +37,11 @@ impl Turns {
         self.threads_time += time.saturating_mul(1 + others as u32);
     }
 
+    /// So many ended in calls that wait, without a stop.
+    pub fn passed_on(&mut self, times: u64) {
+        self.ended[TurnEnded::InCall as usize] += times;
+    }
+
     /// How many threads wanted to execute at once, on the average. `None`: nothing is known of that.
     pub fn threads_busy(&self) -> Option<f64> {
         (!self.time.is_zero()).then(|| self.threads_time.as_secs_f64() / self.time.as_secs_f64())

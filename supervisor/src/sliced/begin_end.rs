@@ -13,6 +13,7 @@ use crate::base::{Failure, Moment, affinity};
 use crate::follow::{Origin, Outcome, Resources};
 use crate::report::{Boundary, LiveStatus};
 use crate::sliced::boundaries::{Cut, Then, call_end, entry_registers};
+use crate::sliced::memory::busy_programs;
 use crate::sliced::slices::live_status;
 
 impl<'a> Run<'a> {
@@ -83,6 +84,16 @@ impl<'a> Run<'a> {
             self.release(&mut Cut::new(Boundary::Exit, Some(end), Then::Nothing));
         }
         Ok(())
+    }
+
+    /// A process has ended that may have been what the master's call is waiting for: a slice of its own or of another's.
+    pub(super) fn try_call_again(&mut self) -> Result<(), Failure> {
+        if !self.master.is_waiting() || busy_programs::are_there() {
+            return Ok(());
+        }
+        let Some((stopped, since)) = self.master.take_waiting() else { return Ok(()) };
+        self.resources.statistics.slept(since);
+        self.master.resume(stopped, 0)
     }
 
     /// Whether nothing is left to be done but to print the result.

@@ -136,11 +136,10 @@ impl<'a> Run<'a> {
     pub(super) fn resume(&mut self, mut stopped: Stopped, signal: i32) -> Result<(), Failure> {
         // Behind its next call another thread is to go on.
         let gives_way = self.turn.is_over() && !self.master.queue.is_empty();
-        let (process, thread) = self.master.parts();
         if signal == 0 {
-            process.goes_on(thread, self.slices.recorded().filter(|_| !gives_way), &mut stopped)?;
+            self.master.goes_on_in_care(self.slices.recorded().filter(|_| !gives_way), &mut stopped)?;
         }
-        thread.renew_interrupt(&stopped)?;
+        self.master.thread().renew_interrupt(&stopped)?;
         self.master.resume(stopped, signal)
     }
 
@@ -280,8 +279,7 @@ impl<'a> Run<'a> {
         if cut.then == Then::Fork && self.gives_way_at_start() {
             self.give_way(stopped)?;
         } else {
-            let (process, thread) = self.master.parts();
-            process.goes_on(thread, Some(&slice), &mut stopped)?;
+            self.master.goes_on_in_care(Some(&slice), &mut stopped)?;
             if std::mem::take(&mut self.stops_again) {
                 // It is in the hands of the kernel still, which stops it at once.
                 stopped.interrupt()?;

@@ -13,7 +13,6 @@ use crate::events::{ENDING, Taken};
 use crate::follow::{Follower, JobStop, JobStops, NewProcess, Origin, Outcome, ProcessKind, Resources};
 use crate::report::LiveStatus;
 use crate::sliced::boundaries::{Next, lends_all};
-use crate::sliced::memory::busy_programs;
 use crate::sliced::slices::Ended;
 
 /// Follows a process in slices to its end. `is_first`: it isn't one that a followed process has started.
@@ -72,7 +71,8 @@ impl<'a> Follower<'a> for Sliced<'a> {
 
     fn turn_may_be_over(&mut self) {
         self.attempt(|sliced| {
-            sliced.run.turn_may_be_over();
+            let is_app_stopped = sliced.stops.now().is_some();
+            sliced.run.turn_may_be_over(is_app_stopped);
             Ok(())
         });
     }
@@ -175,7 +175,7 @@ impl Sliced<'_> {
         if pid == collector.pid() {
             return collector.ended(exit, memory, statistics);
         }
-        self.try_call_again()?;
+        self.run.try_call_again()?;
         let ended = self.run.slices.ended(pid, exit, &mut self.run.resources.statistics)?;
         self.went_on(ended)
     }
@@ -222,16 +222,6 @@ impl Sliced<'_> {
         }
     }
 
-    /// A process has ended that may have been what the master's call is waiting for: a slice of its own or of another's.
-    fn try_call_again(&mut self) -> Result<(), Failure> {
-        if !self.run.master().is_waiting() || busy_programs::are_there() {
-            return Ok(());
-        }
-        let Some((stopped, since)) = self.run.master().take_waiting() else { return Ok(()) };
-        self.run.resources().statistics.slept(since);
-        self.run.master().resume(stopped, 0)
-    }
-
     /// A slice's process that is traced has stopped or ended.
     fn slice_reports(&mut self, report: Report) -> Result<(), Failure> {
         let pid = report.pid();
@@ -260,11 +250,19 @@ impl Sliced<'_> {
         if report.is_exec() && !self.run.master().is_let_go() {
             self.run.program_is_executed(&report);
         }
-        let is_followed = !self.run.master().is_let_go() || !self.run.master().process().is_seen();
-        let takes_turns = is_followed && !self.run.is_after_the_end();
+        if self.run.master().process().passes_turn_on(tid) {
+            return match self.run.gathers(report, &mut self.stops)? {
+                Some((stopped, stop)) => self.stands(stopped, stop, since),
+                None => Ok(()),
+            };
+        }
+        let takes_turns = !self.run.master().is_let_go() && !self.run.is_after_the_end();
         let master = self.run.master();
         match master.has_other(tid) {
-            true if takes_turns => return self.run.master.comes(report, &mut self.stops),
+            // Those in the recorder's care are let go first.
+            true if takes_turns || !master.process().is_seen() => {
+                return master.comes(report, &mut self.stops, takes_turns);
+            }
             true => master.select(tid),
             false => {}
         }
@@ -296,6 +294,7 @@ impl Sliced<'_> {
         self.stops.reported(stopped.pid(), stop.stopped_by());
         if let Stop::Signal(info) = &mut stop {
             master.process().arrives(&mut stopped, info)?;
+            master.thread().arrives_again(&mut stopped, info)?;
         }
         master.thread().comes_to(&mut stopped, &stop)?;
         self.affinity.stopped(&mut master.thread().processor);
@@ -310,6 +309,7 @@ impl Sliced<'_> {
         }
         let was_seen = self.run.master().process().is_seen();
         let (stopped, stop) = self.run.take_back(stopped, stop)?;
+        self.run.release_from_care()?;
         if self.run.master().is_let_go() && !was_seen {
             return self.run.lets_go(stopped, stop);
         }

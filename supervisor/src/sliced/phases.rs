@@ -27,6 +27,8 @@ pub(super) enum Phase {
     Comes(Stopped, Stop),
     /// It can go on, and hasn't the turn.
     Ready(Stopped),
+    /// It was in the care of the recorder inside it, as others were, and has come to this stop.
+    InCare(Stopped, Stop),
     /// It is being looked at, goes on without us, or its end is about to be reported.
     Alone,
 }
@@ -87,7 +89,7 @@ impl Master {
         }
     }
 
-    /// What is known of its process.
+    /// Its process.
     pub(super) fn process(&mut self) -> &mut Process {
         &mut self.process
     }
@@ -159,7 +161,8 @@ impl Master {
 
     /// The signal for which it has stopped in the care of the recorder inside it, if nothing comes of that.
     pub(super) fn passes_by(&self, stop: &Stop) -> Option<i32> {
-        if self.is_let_go { None } else { master::passes_by(&self.process, &self.thread, stop) }
+        let are_others_stopped = self.others.values().any(|other| matches!(other.phase, Phase::InCare(..)));
+        if self.is_let_go || are_others_stopped { None } else { master::passes_by(&self.process, &self.thread, stop) }
     }
 
     /// It goes on, and gets the signal if that isn't 0.
@@ -244,7 +247,7 @@ impl Master {
     }
 
     /// The thread at hand is let go.
-    fn let_thread_go(&mut self) {
+    pub(super) fn let_thread_go(&mut self) {
         self.thread.processor.give_back();
         match std::mem::replace(&mut self.phase, Phase::Alone) {
             Phase::Running(running) => {
@@ -262,17 +265,12 @@ impl Master {
                     kill(self.process.pid());
                 }
             }
-            Phase::Waiting(stopped, _) => {
-                if self.leave(stopped, Stop::Interrupted).is_err() {
-                    kill(self.process.pid());
-                }
-            }
-            Phase::Comes(stopped, stop) => {
+            Phase::Comes(stopped, stop) | Phase::InCare(stopped, stop) => {
                 if self.leave(stopped, stop).is_err() {
                     kill(self.process.pid());
                 }
             }
-            Phase::Ready(stopped) => {
+            Phase::Ready(stopped) | Phase::Waiting(stopped, _) => {
                 if self.leave(stopped, Stop::Interrupted).is_err() {
                     kill(self.process.pid());
                 }
@@ -304,6 +302,12 @@ impl Master {
     /// What the thread at hand is doing.
     pub(super) fn phase(&mut self) -> &mut Phase {
         &mut self.phase
+    }
+
+    /// Its process, and one of its threads.
+    pub(super) fn parts_of(&mut self, tid: i32) -> (&mut Process, &mut Thread) {
+        let thread = self.others.get_mut(&tid).map_or(&mut self.thread, |other| &mut other.thread);
+        (&mut self.process, thread)
     }
 
     /// Lets it go for good, from the first stop after that was decided at which that leaves no trace in it.

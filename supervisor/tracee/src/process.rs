@@ -133,6 +133,16 @@ impl Stopped {
         self.until_trap(libc::PTRACE_CONT, "let it run to a trap")
     }
 
+    /// Goes on into a system call, whose instruction is next. Signals wait meanwhile; an interrupt that was on its way is lost.
+    ///
+    /// # Errors
+    /// If the process was killed, or that isn't the next instruction.
+    pub fn run_into_call(self) -> Result<Stopped, TraceError> {
+        self.until(libc::PTRACE_SYSCALL, u64::MAX, "let it make a call", |stop| {
+            matches!(stop, Stop::SyscallEntry { .. })
+        })
+    }
+
     /// Executes one instruction, unless that raises a signal, or stops at a breakpoint: see [`crate::is_step`]. Other signals wait meanwhile; an interrupt that was on its way is
     /// lost.
     ///
@@ -177,16 +187,32 @@ impl Stopped {
         }
     }
 
-    fn until_trap(mut self, how: libc::c_uint, action: &'static str) -> Result<Stopped, TraceError> {
+    fn until_trap(self, how: libc::c_uint, action: &'static str) -> Result<Stopped, TraceError> {
         const ALL_BUT_TRAPS: u64 = !(1 << (libc::SIGTRAP - 1));
+        self.until(
+            how,
+            ALL_BUT_TRAPS,
+            action,
+            |stop| matches!(stop, Stop::Signal(info) if info.si_signo == libc::SIGTRAP),
+        )
+    }
+
+    /// Goes on to the stop that is wanted, without these signals.
+    fn until(
+        mut self,
+        how: libc::c_uint,
+        blocked: u64,
+        action: &'static str,
+        is_wanted: impl Fn(&Stop) -> bool,
+    ) -> Result<Stopped, TraceError> {
         let mask = self.signal_mask()?;
-        self.set_signal_mask(mask | ALL_BUT_TRAPS)?;
+        self.set_signal_mask(mask | blocked)?;
         let mut is_to_stop = false;
         loop {
             let (stopped, stop) = self.restart(how, 0, action)?.wait()?;
             self = stopped;
             match stop {
-                Stop::Signal(info) if info.si_signo == libc::SIGTRAP => break,
+                stop if is_wanted(&stop) => break,
                 // It can't be blocked.
                 Stop::Signal(info) if info.si_signo == libc::SIGSTOP => is_to_stop = true,
                 Stop::Interrupted => {}

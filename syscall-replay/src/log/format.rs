@@ -16,6 +16,10 @@ pub(super) const SYSCALL_BEFORE_OTHERS: u64 = 6;
 pub(super) const DELIVERY: u64 = 7;
 pub(super) const THREAD: u64 = 8;
 pub(super) const TURN: u64 = 9;
+/// First word of the record of a turn that ends in a call.
+pub const TURN_IN_CALL: u64 = TURN | 1 << 8;
+/// Bytes of a turn's record.
+pub const TURN_BYTES: u64 = 14 * 8;
 /// Kind of the record of a place in the app's own code at which something takes place.
 pub const POINT: u64 = 10;
 /// The last word of such a record, if the call maps no file.

@@ -34,8 +34,8 @@ mod writer;
 
 pub use format::{
     CallRecord, Delivered, NO_SOURCE, NONDETERMINISTIC_BYTES, POINT, Point, REMAP, Record, Remap, SYSCALL,
-    SignalReturn, SyscallRecord, nondeterministic_head, note_change,
+    SignalReturn, SyscallRecord, TURN_BYTES, TURN_IN_CALL, nondeterministic_head, note_change,
 };
 pub use reader::{LogReader, Malformed};
-pub use threads::{OtherThread, OwnedWord, Turn, TurnEnd, WaitingCall, registers_hash};
+pub use threads::{HASHED_REGISTERS, OtherThread, OwnedWord, Turn, TurnEnd, WaitingCall, registers_hash};
 pub use writer::{LogFull, LogWriter};

@@ -89,12 +89,19 @@ pub enum TurnEnd {
     Gone,
 }
 
+/// Words of which [`registers_hash`] is made.
+pub const HASHED_REGISTERS: usize = 17;
+
 /// A hash of all registers by which two states of a thread at a system call can be told apart: not of those that a `syscall` instruction overwrites.
+///
+/// It is that of the general registers in the order of their numbers, and of the instruction pointer and the bases of FS and GS behind them, as one array of words.
 pub fn registers_hash(registers: &Registers) -> u64 {
     let kept = Gpr::ALL.into_iter().filter(|gpr| ![Gpr::Rcx, Gpr::R11].contains(gpr));
     let words = kept.map(|gpr| registers.get(gpr));
     let words = words.chain([registers.rip, registers.fs_base, registers.gs_base]);
-    words.fold(SEED, |hash, word| mix(hash, &word.to_le_bytes()))
+    let mut bytes = [0; HASHED_REGISTERS * 8];
+    bytes.chunks_exact_mut(8).zip(words).for_each(|(place, word)| place.copy_from_slice(&word.to_le_bytes()));
+    mix(SEED, &bytes)
 }
 
 #[cfg(test)]

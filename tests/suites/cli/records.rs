@@ -25,6 +25,18 @@ fn calls_recorded_inside_the_app_end_slices_only_where_a_limit_is_given() {
     assert!(at_a_thousand >= 6.0, "{at_a_thousand}");
 }
 
+/// Some 6000 hand-overs among four threads, at futexes: nearly all without a stop, where the processor lets the recorder read the bases of FS and GS.
+#[test]
+fn threads_hand_on_to_each_other_inside_the_app() {
+    if !fs::read_to_string("/proc/cpuinfo").unwrap().contains(" fsgsbase ") {
+        return;
+    }
+    let counted = count_with("icount2", &["-sp", "1"], &guest::named("threads_doors").job(1500)).unwrap();
+    let names = ["records_in_process", "records", "master_stops", "turns_in_calls"];
+    let [inside, all, stops, turns] = names.map(|name| counted.statistic(name).unwrap());
+    assert!(inside > 0.9 * all && turns > 5000.0 && stops < 0.3 * turns, "{}", counted.report);
+}
+
 /// Some 40000 calls that put descriptors in others' places, and a few that can only be made with a stop.
 #[test]
 fn descriptors_are_replaced_inside_the_app() {

@@ -32,5 +32,5 @@ pub(in crate::sliced) use calls::exit_alone;
 pub(in crate::sliced) use deliveries::{enter_handler, frame_elsewhere, turn_ends_at_point};
 pub use process::Process;
 pub use stops::{Leave, handle, leave};
-pub use take_back::{passes_by, take_back};
+pub use take_back::{CameOut, comes_out, passes_by, take_back};
 pub use thread::Thread;

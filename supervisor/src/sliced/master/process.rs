@@ -16,7 +16,7 @@ use crate::events::{Passing, Taken};
 use crate::follow::InheritedState;
 use crate::sliced::instructions::RandomInstructions;
 use crate::sliced::memory::{InheritedMemory, ProcessMemory};
-use crate::sliced::recorder::{Changes, InProcess, Room, Shows, Terms};
+use crate::sliced::recorder::{InProcess, Room};
 use crate::sliced::slices::Recording;
 use crate::takeover::access;
 
@@ -51,6 +51,8 @@ pub struct Process {
     pub(super) threads: u32,
     /// Threads that it has started: the next one's index is one more.
     pub(super) started: u64,
+    /// Threads in the recorder's care may pass the turn on by themselves.
+    pub(super) can_pass_turns_on: bool,
     /// Its calls that have lasted although most of their kind are short.
     pub(super) lasting: LastingCalls,
     /// The thread that the call which was recorded last has started.
@@ -83,6 +85,7 @@ impl Process {
             in_process: InProcess::new(pid, settings.record_in_process && !settings.check_calls),
             threads: 1,
             started: 0,
+            can_pass_turns_on: false,
             lasting: LastingCalls::new(),
             born: None,
             passing: Passing::new(pid),
@@ -354,8 +357,13 @@ impl Process {
             return Ok(());
         }
         let slot = slice.slot();
-        let room =
-            Room { records: slice.left(), bytes: slice.bytes_left(), run: slot.run_memory(), slot: slot.index() };
+        let room = Room {
+            records: slice.left(),
+            bytes: slice.bytes_left(),
+            run: slot.run_memory(),
+            slot: slot.index(),
+            thread: thread.identity.index(),
+        };
         let terms = self.terms();
         self.in_process.arm(stopped, self.prepared.gadget, &room, terms)?;
         if self.in_process.is_armed() {
@@ -363,28 +371,6 @@ impl Process {
             status_line::erase();
         }
         Ok(())
-    }
-
-    /// What the recorder may do to memory that nobody needs to see.
-    fn terms(&mut self) -> Terms {
-        let (protected, shown) = self.in_process.often();
-        let changes = protected.and_then(|range| {
-            let (is_ignored, is_code) = self.random.ignores(&range);
-            let forbidden = if is_code { Changes::CODE } else { Changes::DATA };
-            (is_ignored && self.memory.is_own(&range)).then_some(Changes { range, forbidden })
-        });
-        let shows = shown.and_then(|address| {
-            let (range, most) = self.memory.shows_unseen(address)?;
-            self.random.maps_unseen(&range).then_some(Shows { range, most })
-        });
-        Terms {
-            changes,
-            shows,
-            is_bare: self.memory.has_other_writers(),
-            may_poke: !self.memory.is_shared(),
-            // Its calls wait for nobody who needs a turn.
-            has_threads: self.has_threads(),
-        }
     }
 
     /// It is about to be let go for good: no breakpoint of ours is left. A signal that has waited for one comes now.

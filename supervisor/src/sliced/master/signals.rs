@@ -1,7 +1,8 @@
 //! Signals of the master: which end a slice, and which only look like signals.
 
 use bubble::end::{Fatal, SharedContents};
-use machine::SignalOrigin;
+use machine::{Gpr, SignalOrigin};
+use syscall_replay::is_restart;
 use tracee::{Stop, Stopped};
 
 use super::block_ends::{Cutting, cut_behind, end_at_last_call, string_end};
@@ -189,9 +190,12 @@ fn boundary(
     };
     let registers = stopped.registers()?;
     match thread.gives_call_up() {
-        Some(call) if call.is_so(registers.get(machine::Gpr::Rax)) => {
+        Some(call)
+            if call.is_so(registers.get(Gpr::Rax)) || call.is_about_to_be_made_again(registers.get(Gpr::Rax)) =>
+        {
             let mut entry = entry_registers(&registers, call.number);
-            if call.is_rewound {
+            if !is_restart(registers.get(Gpr::Rax)) {
+                // It stands at the instruction once more.
                 entry.rip += SYSCALL_BYTES;
             }
             let end = Some(call_end(&entry, SharedContents::default()));

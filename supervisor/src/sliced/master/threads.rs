@@ -6,6 +6,7 @@ use tracee::{Stopped, TraceError};
 use super::process::Process;
 use super::thread::Thread;
 use crate::base::Failure;
+use crate::sliced::recorder::Holder;
 use crate::sliced::slices::Recording;
 
 impl Process {
@@ -67,6 +68,61 @@ impl Process {
         signal: i32,
     ) -> Result<(), TraceError> {
         self.raised.setting(thread, signal).put_back(stopped, self.prepared.gadget)
+    }
+
+    /// Whether this thread is in the care of the recorder inside the process, and passes the turn on there, or may.
+    pub fn passes_turn_on(&self, tid: i32) -> bool {
+        self.in_process.passes_turn_on(tid)
+    }
+
+    /// Whether those that are do.
+    pub fn are_turns_passed_on(&self) -> bool {
+        self.in_process.are_turns_passed_on()
+    }
+
+    /// Those that are.
+    pub fn in_care(&self) -> Vec<i32> {
+        self.in_process.in_care().to_vec()
+    }
+
+    /// How often they have passed the turn on among themselves, and whether one waits for it.
+    pub fn turns_in_care(&self) -> (u64, bool) {
+        self.in_process.turns()
+    }
+
+    /// Whether the thread that goes on next may pass the turn on by itself: all that want it can come into the recorder's care.
+    pub fn lets_turns_be_passed_on(&mut self, can: bool) {
+        self.can_pass_turns_on = can;
+    }
+
+    /// Who of them has the turn.
+    pub fn holder(&self) -> Option<Holder> {
+        self.in_process.holder()
+    }
+
+    /// All of them are stopped, and none has the turn.
+    ///
+    /// # Errors
+    /// If the slice has no memory for the records.
+    pub fn takes_all_back(&mut self, slice: Option<&mut Recording>) -> Result<(), Failure> {
+        self.in_process.take_all_back(slice)
+    }
+
+    /// A thread that stands at the end of a call, without the turn, comes into the care of the recorder, if that can have it.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn takes_in(&mut self, thread: &mut Thread, stopped: &mut Stopped) -> Result<bool, Failure> {
+        let Some(number) = thread.call_number() else { return Ok(false) };
+        if !thread.may_come_in() || !self.in_process.may_adopt(stopped)? {
+            return Ok(false);
+        }
+        self.gives_turn(thread, stopped)?;
+        let is_in = self.in_process.adopt(stopped, self.prepared.gadget, thread.identity.index(), number)?;
+        if is_in {
+            self.raised.note_armed(thread)?;
+        }
+        Ok(is_in)
     }
 
     /// A thread has ended.

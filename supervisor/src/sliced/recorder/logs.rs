@@ -11,7 +11,7 @@ use std::ops::Range;
 use bubble::map::{LOG_PART, LOGS, Region, file};
 use tracee::{Remote, Stopped};
 
-use super::mapping::{map_shared, reserve};
+use super::install::{map_shared, reserve};
 use crate::base::Failure;
 use crate::sliced::recorder::code::{MOST_BYTES, MOST_RECORD};
 
@@ -25,6 +25,8 @@ pub struct Room<'a> {
     pub run: &'a File,
     /// Which slot's.
     pub slot: usize,
+    /// Index of the thread that goes on.
+    pub thread: u64,
 }
 
 /// Which logs are mapped, and where records go.

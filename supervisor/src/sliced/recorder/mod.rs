@@ -9,24 +9,25 @@
 //! A stop costs some hundred bare calls, so a master that makes many small calls is handed over. `recorder` says which invariant holds when.
 //!
 //! ```text
-//!   code ◄─ descriptors, shared, mapping ◄─ files, logs, install, patching ◄─ take_back ◄─ recorder
+//!   code ◄─ descriptors, shared ◄─ files, install, patching ◄─ logs, take_back ◄─ recorder ◄─ care
 //! ```
 //!
 //! * [`code`]: its assembly, and the layout of its memory.
 //! * [`patching`]: how an instruction is made to lead there.
 //! * `descriptors`: what may be read and written without waiting. `files`: which descriptors of the app's that is known of.
-//! * `shared`: the memory that both sides have. `mapping`, `install`, `logs`: how it gets into the app.
+//! * `shared`: the memory that both sides have. `install`, `logs`: how it gets into the app.
 //! * `protection`: memory whose protection, or contents, the app changes often by calls.
 //! * `policy`: when it is worth while.
+//! * `care`: several threads in its care, which pass the turn on.
 //! * `aside`: calls that it mustn't see. `take_back`: the stop of a master that was handed over, told as if it had never been. `recorder`: handing over, and taking back.
 
 mod aside;
+mod care;
 mod code;
 mod descriptors;
 mod files;
 mod install;
 mod logs;
-mod mapping;
 mod patching;
 mod policy;
 mod protection;
@@ -35,6 +36,8 @@ mod recorder;
 mod shared;
 mod take_back;
 
+pub use care::{Holder, Waits, can_pass_turns};
+pub use code::table::passes_turn_on;
 pub use logs::Room;
 pub use protection::{Changes, Shows, Terms};
 pub use recorder::InProcess;

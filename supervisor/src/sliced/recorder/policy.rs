@@ -7,7 +7,7 @@
 const ENOUGH: i64 = 64;
 /// Calls of the right kind that another call outweighs.
 const WEIGHT: i64 = 8;
-/// Calls in one go that make up for handing over.
+/// Calls in one go that make up for handing a thread over.
 const COST: i64 = 8;
 /// So many make up for earlier disappointments, and at most for so many later ones.
 const PLENTY: i64 = 512;
@@ -47,10 +47,10 @@ impl Policy {
         }
     }
 
-    /// The recorder has made that many calls in one go.
-    pub fn made(&mut self, calls: u64) {
+    /// The recorder has made that many calls in one go, of so many threads.
+    pub fn made(&mut self, calls: u64, threads: usize) {
         let calls = calls.min(PLENTY as u64) as i64;
-        self.gain = (self.gain + calls - COST).min(PLENTY);
+        self.gain = (self.gain + calls - COST * threads as i64).min(PLENTY);
         if self.gain < 0 {
             self.disappoint();
         } else if calls == PLENTY {
@@ -83,21 +83,21 @@ mod tests {
         policy.other();
         assert!(!calls(&mut policy, WEIGHT));
         assert!(calls(&mut policy, 1));
-        policy.made(PLENTY as u64);
+        policy.made(PLENTY as u64, 1);
         assert!(policy.is_wanted());
     }
 
     #[test]
     fn disappointments_make_it_wait_longer_each_time() {
-        let useless = |policy: &mut Policy| (0..=ENOUGH / COST).for_each(|_| policy.made(0));
+        let useless = |policy: &mut Policy| (0..=ENOUGH / COST).for_each(|_| policy.made(0, 1));
         let mut policy = Policy::new();
         calls(&mut policy, ENOUGH);
         useless(&mut policy);
         assert!(!policy.is_wanted() && !calls(&mut policy, 2 * ENOUGH - 1) && calls(&mut policy, 1));
         useless(&mut policy);
         assert!(!calls(&mut policy, 3 * ENOUGH - 1) && calls(&mut policy, 1));
-        policy.made(PLENTY as u64);
-        (0..PLENTY / COST).for_each(|_| policy.made(0));
+        policy.made(PLENTY as u64, 1);
+        (0..PLENTY / COST).for_each(|_| policy.made(0, 1));
         assert!(policy.is_wanted());
         useless(&mut policy);
         assert!(!calls(&mut policy, 2 * ENOUGH - 1) && calls(&mut policy, 1));

@@ -53,8 +53,10 @@ pub struct Terms {
     pub is_bare: bool,
     /// It changes the memory of other processes that the app traces: none is the app's as well.
     pub may_poke: bool,
-    /// Other threads may want to go on: it makes no call that may wait.
+    /// Other threads may want to go on: it makes no call that may wait,
     pub has_threads: bool,
+    /// but those in which it passes the turn on to them.
+    pub passes_turns: bool,
 }
 
 /// What the app was seen to do, and what the recorder does of that.

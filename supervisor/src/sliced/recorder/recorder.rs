@@ -16,7 +16,6 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use machine::flags;
 use syscall_replay::is_error;
 use tracee::{Mode, Stop, Stopped};
 
@@ -27,27 +26,29 @@ use super::policy::Policy;
 use super::protection::{Protection, Terms};
 use super::shared::Shared;
 use super::take_back::{ArmedStop, Came};
-use crate::app::{Dispositions, all_kept};
+use crate::app::all_kept;
 use crate::base::Failure;
 use crate::sliced::instructions::{ClockInstruction, Counter};
-use crate::sliced::recorder::code::{Labels, MAY_BE_IGNORED, NEEDED_SIGNALS, NEXT, PatchedKind, ROOM, table};
+use crate::sliced::recorder::code::{Labels, NEXT, PatchedKind, ROOM, table};
 use crate::sliced::recorder::patching::{Follows, MidPatch, Sites};
 use crate::sliced::slices::Recording;
 
 /// The recorder of a master.
 pub struct InProcess {
     pub(super) is_wanted: bool,
-    pid: i32,
-    labels: Labels,
-    shared: Option<Shared>,
+    pub(super) pid: i32,
+    pub(super) labels: Labels,
+    pub(super) shared: Option<Shared>,
     /// The recorder lies in the program image.
     is_set_up: bool,
     /// It could not be brought there.
     is_impossible: bool,
     /// The master is in its care.
     is_armed: bool,
-    /// The thread whose calls elsewhere may raise SIGSYS. Where there are several threads, only as long as the master is in its care.
-    dispatched: Option<i32>,
+    /// Threads whose calls elsewhere may raise SIGSYS. Where there are several, only as long as the master is in its care.
+    pub(super) dispatched: BTreeSet<i32>,
+    /// Those in its care, in the order of their areas.
+    pub(super) care: Vec<i32>,
     /// Records that it may write since then.
     most: u64,
     logs: Logs,
@@ -56,9 +57,9 @@ pub struct InProcess {
     pub(super) sites: Sites,
     pub(super) policy: Policy,
     /// Memory whose protection the app changes.
-    protection: Protection,
+    pub(super) protection: Protection,
     /// Signals that the app ignores, if that is known.
-    ignored: Option<u64>,
+    pub(super) ignored: Option<u64>,
     /// The app's descriptors that show its mappings, the recorder's among them.
     maps_files: BTreeSet<u64>,
     pub(super) files: KnownFiles,
@@ -81,7 +82,8 @@ impl InProcess {
             is_set_up: false,
             is_impossible: false,
             is_armed: false,
-            dispatched: None,
+            dispatched: BTreeSet::new(),
+            care: Vec::new(),
             most: 0,
             logs: Logs::default(),
             locks_memory: false,
@@ -183,9 +185,10 @@ impl InProcess {
             table::PROTECT => self.protection.changed(args[0], args[1]),
             table::SHOW => self.protection.shown(args[0]),
             _ => {
-                let waits = !self.protection.terms().has_threads;
-                let is_known = !table::needs_file(number) || self.files.knows(args[0], waits);
-                let is_made = table::is_taken(number, args) && (waits || !table::may_wait(number));
+                let &Terms { has_threads, passes_turns, .. } = self.protection.terms();
+                let is_known = !table::needs_file(number) || self.files.knows(args[0], !has_threads);
+                let is_made = passes_turns && table::passes_turn_on(number, args)
+                    || table::is_taken(number, args) && !(has_threads && table::may_wait(number));
                 !self.protection.is_bare() && is_made && is_known
             }
         };
@@ -241,11 +244,11 @@ impl InProcess {
             self.policy.disappoint();
             return Ok(());
         }
-        if self.dispatched != Some(stopped.pid()) && !dispatch(stopped, gadget)? {
+        if !self.dispatched.contains(&stopped.pid()) && !dispatch(stopped, gadget)? {
             self.is_impossible = true;
             return self.tear_down(stopped, gadget);
         }
-        self.dispatched = Some(stopped.pid());
+        self.dispatched.insert(stopped.pid());
         let place = self.logs.place(stopped, gadget, room)?;
         let Some(shared) = &self.shared else { return Ok(()) };
         match &place {
@@ -261,6 +264,7 @@ impl InProcess {
         }
         shared.set_blocking(true);
         self.is_armed = true;
+        self.care_begins(stopped.pid(), room.thread);
         self.step_aside(stopped)?;
         self.patch(true)
     }
@@ -272,15 +276,6 @@ impl InProcess {
         let Some(MidPatch::Follows(Follows { in_stub, .. })) = self.sites.mid_patch(at) else { return Ok(()) };
         registers.set_rip(in_stub);
         Ok(stopped.set_registers(&registers)?)
-    }
-
-    /// Whether the signals arrive by which the recorder stops: one that is blocked or ignored would lose the app's setting.
-    fn can_stop(&mut self, stopped: &Stopped) -> Result<bool, Failure> {
-        let ignored =
-            *self.ignored.get_or_insert_with(|| Dispositions::of(self.pid).map_or(NEEDED_SIGNALS, |set| set.ignored));
-        let is_traced_by_itself = stopped.registers()?.app().rflags & flags::TF != 0;
-        let unheard = ignored & !MAY_BE_IGNORED | stopped.signal_mask()?;
-        Ok(unheard & NEEDED_SIGNALS == 0 && !is_traced_by_itself)
     }
 
     fn patch(&self, patched: bool) -> Result<(), Failure> {
@@ -331,13 +326,14 @@ impl InProcess {
     /// # Errors
     /// If the master was killed.
     pub fn ends_dispatch(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
-        if self.dispatched.take().is_some() { undispatch(stopped, gadget) } else { Ok(()) }
+        if self.dispatched.remove(&stopped.pid()) { undispatch(stopped, gadget) } else { Ok(()) }
     }
 
-    fn is_taken_back(&mut self, slice: Option<&mut Recording>) -> Result<(), Failure> {
+    pub(super) fn is_taken_back(&mut self, slice: Option<&mut Recording>) -> Result<(), Failure> {
         let Some(shared) = &self.shared else { return Ok(()) };
         shared.set_blocking(false);
-        let records = self.most - shared.get(ROOM);
+        // Who had to go on may have written more than there was room for.
+        let records = self.most.wrapping_sub(shared.get(ROOM));
         let appended = match (slice, self.logs.written(shared.get(NEXT))) {
             (Some(slice), Some(bytes)) => {
                 slice.extend(bytes, records as u32);
@@ -347,7 +343,7 @@ impl InProcess {
             (None, _) => Ok(()),
         };
         self.recorded += records;
-        self.policy.made(records);
+        self.policy.made(records, self.in_care().len());
         self.is_armed = false;
         self.files.learn(shared);
         self.patch(false)?;
@@ -393,7 +389,8 @@ impl InProcess {
     /// # Errors
     /// If the master was killed.
     pub(in crate::sliced) fn tear_down(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
-        (self.is_set_up, self.dispatched) = (false, None);
+        self.is_set_up = false;
+        self.dispatched.clear();
         self.logs = Logs::default();
         remove(stopped, gadget)
     }

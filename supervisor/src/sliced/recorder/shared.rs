@@ -21,8 +21,8 @@ use crate::sliced::recorder::code::{
 pub struct Shared {
     file: File,
     start: NonNull<u8>,
-    /// Calls have no entries but [`table::PROTECT`]; those that may wait have none.
-    left_out: Cell<[bool; 2]>,
+    /// Calls have no entries but [`table::PROTECT`]; those that may wait have none; that by which a thread lets others go first has one all the same.
+    left_out: Cell<[bool; 3]>,
 }
 
 impl Shared {
@@ -44,15 +44,16 @@ impl Shared {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(start.cast()).expect("mmap gives no null");
-        let shared = Self { file, start, left_out: Cell::new([false; 2]) };
+        let shared = Self { file, start, left_out: Cell::new([false; 3]) };
         shared.write_table();
         Ok(shared)
     }
 
     fn write_table(&self) {
         for (n, words) in table::entries().enumerate() {
-            let [is_bare, waits_not] = self.left_out.get();
-            let is_left_out = is_bare && n as u64 != table::PROTECT || waits_not && table::may_wait(n as u64);
+            let [is_bare, waits_not, passes_turns] = self.left_out.get();
+            let waits = table::may_wait(n as u64) && !(passes_turns && table::lets_others_go_first(n as u64));
+            let is_left_out = is_bare && n as u64 != table::PROTECT || waits_not && waits;
             for (k, word) in words.into_iter().enumerate() {
                 let word = if is_left_out { 0 } else { word };
                 self.word(TABLE_AT + n as u64 * 16 + k as u64 * 8).store(word, Relaxed);
@@ -61,8 +62,8 @@ impl Shared {
     }
 
     /// Where the recorder takes calls that change the protection of memory, or what is mapped there, and whether it takes no others.
-    pub fn set_terms(&self, Terms { changes, shows, is_bare, may_poke, has_threads }: &Terms) {
-        let left_out = [*is_bare, *has_threads];
+    pub fn set_terms(&self, Terms { changes, shows, is_bare, may_poke, has_threads, passes_turns }: &Terms) {
+        let left_out = [*is_bare, *has_threads, *passes_turns];
         if self.left_out.replace(left_out) != left_out {
             self.write_table();
         }

@@ -71,6 +71,10 @@ pub(in crate::sliced) struct TurnTime {
     stops: u64,
     /// How many others wanted it when it began.
     others: usize,
+    /// How often threads in the recorder's care had passed the turn on when it was looked last.
+    passed_on: Option<u64>,
+    /// One of them has had it for long, while others wanted it.
+    is_long_in_care: bool,
 }
 
 /// What the alarm is to tell.
@@ -125,6 +129,8 @@ impl TurnTime {
             is_to_look: false,
             stops: 0,
             others: 0,
+            passed_on: None,
+            is_long_in_care: false,
         }
     }
 
@@ -169,6 +175,30 @@ impl TurnTime {
             }
             Look::Done => false,
         }
+    }
+
+    /// Threads in the recorder's care pass the turn on among themselves: it is looked now and then whether one has it for long.
+    pub(in crate::sliced) fn watch_care(&mut self) {
+        if self.rings_for.is_none() {
+            self.set(RingsFor::Quantum, self.urgent);
+        }
+    }
+
+    /// The alarm has rung while they do. Whether they are to be stopped: as often as that they have passed it on, and whether one waits for it.
+    pub(in crate::sliced) fn rings_in_care(&mut self, (times, is_wanted): (u64, bool)) -> bool {
+        self.rings_for = None;
+        self.is_long_in_care = is_wanted && self.passed_on == Some(times);
+        self.passed_on = Some(times);
+        self.is_long_in_care
+    }
+
+    /// They are taken back, after so many turns of theirs.
+    pub(in crate::sliced) fn care_ends(&mut self, times: u64, others: usize) {
+        if times > 0 {
+            self.begins(others);
+        }
+        self.passed_on = None;
+        self.is_over |= std::mem::take(&mut self.is_long_in_care);
     }
 
     /// Whoever has the turn has come to a stop.

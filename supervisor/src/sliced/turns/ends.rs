@@ -88,14 +88,25 @@ impl Run<'_> {
 
     /// Sets the alarm, if others want the turn.
     pub(in crate::sliced) fn watch_turn(&mut self) {
-        if self.is_turn_wanted() && matches!(self.master.phase(), Phase::Running(_)) {
+        if self.master.process().are_turns_passed_on() {
+            if self.master.process().in_care().len() > 1 {
+                self.turn.watch_care();
+            }
+        } else if self.is_turn_wanted() && matches!(self.master.phase(), Phase::Running(_)) {
             let is_in = self.turn_is_in();
             self.turn.watch(is_in, self.master.queue.is_urgent());
         }
     }
 
     /// The alarm has rung.
-    pub(in crate::sliced) fn turn_may_be_over(&mut self) {
+    pub(in crate::sliced) fn turn_may_be_over(&mut self, is_app_stopped: bool) {
+        if self.master.process().are_turns_passed_on() {
+            let (turns, is_wanted) = self.master.process().turns_in_care();
+            if self.turn.rings_in_care((turns, is_wanted && !is_app_stopped)) {
+                self.master.interrupt();
+            }
+            return;
+        }
         let (is_wanted, is_in) = (self.is_turn_wanted(), self.turn_is_in());
         match self.turn.rings(is_in, self.master.queue.is_urgent()) {
             _ if !is_wanted => {}

@@ -10,9 +10,11 @@
 //!
 //! A turn is given to another thread only when there is one: who waits alone and goes on has had it all the time.
 //!
+//! * `care`: threads pass it on among themselves, in the care of the recorder inside the app.
 //! * `next`: who has it next. `ends`: where it ends. `births`: threads that come and go.
 
 mod births;
+mod care;
 mod ends;
 mod next;
 

@@ -31,8 +31,13 @@ impl Master {
         self.others.contains_key(&tid)
     }
 
-    /// A thread that hasn't the turn has come to a stop.
-    pub(in crate::sliced) fn comes(&mut self, report: Report, stops: &mut JobStops) -> Result<(), Failure> {
+    /// A thread that hasn't the turn has come to a stop. `comes_in`: if that can be, into the care of the recorder.
+    pub(in crate::sliced) fn comes(
+        &mut self,
+        report: Report,
+        stops: &mut JobStops,
+        comes_in: bool,
+    ) -> Result<(), Failure> {
         let tid = report.pid();
         let Some(other) = self.others.get_mut(&tid) else { return Ok(()) };
         let Phase::Running(running) = std::mem::replace(&mut other.phase, Phase::Alone) else { return Ok(()) };
@@ -52,7 +57,7 @@ impl Master {
                 Phase::Comes(stopped, stop)
             }
         };
-        Ok(())
+        if comes_in { self.comes_in(tid) } else { Ok(()) }
     }
 
     /// Threads that haven't the turn have the processors that the app has given them: it is about to ask for them, or to change them.

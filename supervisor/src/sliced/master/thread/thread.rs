@@ -60,6 +60,11 @@ impl BrokenOff {
     pub(in crate::sliced::master) fn is_so(self, rax: u64) -> bool {
         self.is_rewound || is_restart(rax)
     }
+
+    /// Whether the kernel has made it stand at the call's instruction again, since no signal was left for the thread: another thread has got the one that broke the call off.
+    pub(in crate::sliced::master) fn is_about_to_be_made_again(self, rax: u64) -> bool {
+        [self.number, libc::SYS_restart_syscall as u64].contains(&rax)
+    }
 }
 
 /// What takes place at a breakpoint.
@@ -92,6 +97,8 @@ pub struct Thread {
     pub(super) interrupt_sent: bool,
     /// How it reads the time stamp counter.
     pub(in crate::sliced::master) tsc: Tsc,
+    /// A signal that it was sent once more, since another stop had to be looked at first.
+    pub(super) sent_again: Option<libc::siginfo_t>,
     /// Its signals that wait until it has got on.
     pub(in crate::sliced::master) throttle: Throttle,
 }
@@ -115,6 +122,7 @@ impl Thread {
             awaited: None,
             blocks_raised: 0,
             interrupt_sent: false,
+            sent_again: None,
             tsc,
             throttle,
         }
@@ -378,5 +386,8 @@ mod tests {
         let again = |is_rewound| BrokenOff { number: 0, is_rewound, is_second: false, is_known: false };
         let restarts = -512_i64 as u64;
         assert!(again(false).is_so(restarts) && !again(false).is_so(0) && again(true).is_so(0));
+        let futex = BrokenOff { number: 202, ..again(false) };
+        assert!([202, 219].into_iter().all(|rax| futex.is_about_to_be_made_again(rax)));
+        assert!(!futex.is_about_to_be_made_again(restarts) && !futex.is_about_to_be_made_again(1));
     }
 }

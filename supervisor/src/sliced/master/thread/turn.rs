@@ -12,6 +12,7 @@ use super::thread::{At, Thread};
 use super::throttle::Throttle;
 use crate::app::{Delivery, delivery, registered};
 use crate::sliced::boundaries::entry_registers;
+use crate::sliced::recorder::passes_turn_on;
 use crate::sliced::slices::{Context, Identity, Recording};
 
 impl Thread {
@@ -124,6 +125,50 @@ impl Thread {
         let mut waiting = call.pending.waiting();
         waiting.owned = owners::written_at_once(pid, tid, &waiting, &Here::of(pid));
         Some(TurnEnd::InCall(waiting))
+    }
+
+    /// An interrupt was sent, which comes as soon as it goes on.
+    pub(in crate::sliced) fn is_interrupted_soon(&mut self) {
+        self.interrupt_sent = true;
+    }
+
+    /// It leaves the care of the recorder, in which it has made calls of its own.
+    pub(in crate::sliced) fn comes_out(&mut self) {
+        (self.at, self.is_left_in_call, self.interrupt_sent) = (At::Outside, false, false);
+        self.identity.goes_on();
+    }
+
+    /// Whether the recorder may have it, which stands at the end of a call without the turn: of one in which the recorder passes the turn on itself.
+    pub fn may_come_in(&self) -> bool {
+        let is_one = |call: &OpenCall| {
+            call.is_recorded_alone() && !call.is_second && passes_turn_on(call.pending.number, &call.pending.args)
+        };
+        let is_undisturbed = self.awaited.is_none() && !self.interrupt_sent && self.sent_again.is_none();
+        self.call().is_some_and(is_one) && is_undisturbed && !self.throttle.is_on() && !self.tsc.faults()
+    }
+
+    /// A signal at which it has stopped is sent to it once more: it comes before it executes anything.
+    pub(in crate::sliced::master) fn sends_again(&mut self, info: &libc::siginfo_t) {
+        let mut again = *info;
+        again.si_code = libc::SI_QUEUE;
+        let (pid, tid) = (self.throttle.pid(), self.tid());
+        // SAFETY: the information is valid. The thread hasn't been reaped.
+        unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, info.si_signo, std::ptr::from_ref(&again)) };
+        self.sent_again = Some(*info);
+    }
+
+    /// It has stopped for a signal. If that is one that was sent once more, `info` becomes what it was told before.
+    ///
+    /// # Errors
+    /// If it was killed.
+    pub fn arrives_again(&mut self, stopped: &mut Stopped, info: &mut libc::siginfo_t) -> Result<(), TraceError> {
+        match self.sent_again.take_if(|sent| sent.si_signo == info.si_signo) {
+            Some(sent) if info.si_code == libc::SI_QUEUE => {
+                *info = sent;
+                stopped.set_signal_info(info)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// It has lost its turn in the call in which it is: others may have it, and slices begin and end, before that is over.

@@ -12,18 +12,19 @@ use machine::PAGE;
 use syscall_replay::NondeterministicKind;
 use syscall_replay::effects::HASHED;
 use syscall_replay::hash::{FACTOR, ROTATION, SEED};
-use syscall_replay::log::{NO_SOURCE, NONDETERMINISTIC_BYTES, nondeterministic_head};
+use syscall_replay::log::{NO_SOURCE, NONDETERMINISTIC_BYTES, TURN_BYTES, TURN_IN_CALL, nondeterministic_head};
 
+use super::areas;
 use super::entries::PatchedKind;
 use super::layout::{
     AFTER, CHANGES_END, CHANGES_FORBIDDEN, CHANGES_START, CHILDREN, CLOSED, CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS,
-    CPU_NODE, CREATES, DEVICES, ENTRY, FILES, FIXED, FLAGS, FOLLOWS, GATHERS, IOCTL, KEPT, KEPT_BITS, LAST_COMMAND,
-    LIMIT, LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE, MESSAGE_FLAGS, MOST_AT_ONCE, MOST_BYTES, MOST_EVENTS, MOST_PATH,
-    MOST_PIECES, MOST_POLLED, MOST_RANDOM, MOST_RECEIVED, MOST_RECORD, NEEDS_FILE, NEXT, NS, NULL_DEVICE, OPENS,
-    OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, PER_NS, POLLED, POLLS, PROTECTS, R10, R11, RANDOM, RAX, RBX, RCX, RDI,
-    RDX, READING, READS, REQUESTS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH, SECOND_IS_NULL, SHOWS, SHOWS_END,
-    SHOWS_MOST, SHOWS_START, SOCKETS, STACK_END, STATUS, STOP, TABLE_AT, TABLE_LEN, TERMINALS, TERMINALS_MASK, TICKS,
-    TRACES, TWO_PATHS, WAITS, WRITES, ZERO_DEVICE,
+    CPU_NODE, CREATES, CURRENT, DEVICES, ENTRY, FILES, FIXED, FLAGS, FOLLOWS, GATHERS, IOCTL, KEPT, KEPT_BITS,
+    LAST_COMMAND, LIMIT, LOCK_COMMAND, MASKS, MAX_FILES, MESSAGE, MESSAGE_FLAGS, MOST_AT_ONCE, MOST_BYTES, MOST_EVENTS,
+    MOST_PATH, MOST_PIECES, MOST_POLLED, MOST_RANDOM, MOST_RECEIVED, MOST_RECORD, NEEDS_FILE, NEXT, NS, NULL_DEVICE,
+    OPENS, OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, PER_NS, POLLED, POLLS, PROTECTS, R10, R11, RANDOM, RAX, RBX,
+    RCX, RDI, RDX, READING, READS, REQUESTS, RESULT, ROOM, ROOM_ARGUMENT, RSI, RSP, SCRATCH, SECOND_IS_NULL, SHOWS,
+    SHOWS_END, SHOWS_MOST, SHOWS_START, SOCKETS, STACK_END, STATUS, STOP, TABLE_AT, TABLE_LEN, TERMINALS,
+    TERMINALS_MASK, TICKS, TRACES, TURN, TURNS, TWO_PATHS, WAITS, WANTED, WRITES, YIELDS, ZERO_DEVICE,
 };
 use super::parts::border::{enter_assembly, leave_assembly};
 use super::parts::conditions::conditions_assembly;
@@ -33,6 +34,7 @@ use super::parts::outputs::outputs_assembly;
 use super::parts::paths::{opens_assembly, paths_assembly};
 use super::parts::readings::readings_assembly;
 use super::parts::sockets::sockets_assembly;
+use super::parts::turns::turns_assembly;
 use super::requests;
 use crate::sliced::instructions::{CLOCK, FRACTION};
 
@@ -40,7 +42,8 @@ global_asm!(
     ".pushsection .rodata.superpin_recorder, \"a\", @progbits",
     // Several units of the compiled crate name them.
     ".irp place,start,decided,knows,probes,probed,calls,called,leaves,left,behind,done,done_stop,unreadable,bail,bail_stop,\
-     rdtsc,rdtscp,rdtsc_then,rdtscp_then,begins_reading,reads,leaves_reading,left_reading,reading_stop,end",
+     rdtsc,rdtscp,rdtsc_then,rdtscp_then,begins_reading,reads,leaves_reading,left_reading,reading_stop,\
+     waits_not,waits,waiting,waited,wants,turned,end",
     ".globl superpin_recorder_\\place",
     ".hidden superpin_recorder_\\place",
     ".endr",
@@ -59,8 +62,9 @@ global_asm!(
     "mov rcx, [r11]",
     "test rcx, rcx",
     "jz 90f",
+    // Records of those who had to go on were more than there was room for, perhaps.
     "cmp qword ptr [rip + superpin_recorder_start + {ROOM}], 0",
-    "je 90f",
+    "jle 90f",
     "mov [rip + superpin_recorder_start + {ENTRY}], r11",
     // rbx: the record, with all six registers: those that aren't arguments are overwritten later.
     "mov rbx, [rip + superpin_recorder_start + {NEXT}]",
@@ -199,6 +203,7 @@ global_asm!(
     opens_assembly!(),
     events_assembly!(),
     readings_assembly!(),
+    turns_assembly!(),
     "superpin_recorder_done:",
     "80:",
     leave_assembly!(),
@@ -313,6 +318,40 @@ global_asm!(
     TWO_PATHS = const TWO_PATHS,
     CONDITIONS = const CONDITIONS,
     FUTEX_WAKE = const libc::FUTEX_WAKE,
+    FUTEX_WAIT_BITSET = const libc::FUTEX_WAIT_BITSET,
+    WAKE_PRIVATE = const libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+    WAIT_PRIVATE = const libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+    SYS_FUTEX = const libc::SYS_futex,
+    CURRENT = const CURRENT,
+    TURN = const TURN,
+    TURNS = const TURNS,
+    WANTED = const WANTED,
+    YIELDS = const YIELDS,
+    TURN_BYTES = const TURN_BYTES,
+    TURN_IN_CALL = const TURN_IN_CALL,
+    AREA_RAX = const areas::RAX,
+    AREA_RDX = const areas::RDX,
+    AREA_RBX = const areas::RBX,
+    AREA_RSP = const areas::RSP,
+    AREA_RBP = const areas::RBP,
+    AREA_RSI = const areas::RSI,
+    AREA_RDI = const areas::RDI,
+    AREA_R8 = const areas::R8,
+    AREA_R9 = const areas::R9,
+    AREA_R10 = const areas::R10,
+    AREA_R12 = const areas::R12,
+    AREA_R13 = const areas::R13,
+    AREA_R14 = const areas::R14,
+    AREA_R15 = const areas::R15,
+    AREA_RIP = const areas::RIP,
+    AREA_FS = const areas::FS,
+    AREA_GS = const areas::GS,
+    AREA_HASHED = const areas::HASHED,
+    AREA_HASH = const areas::HASH,
+    AREA_FLAGS = const areas::FLAGS,
+    AREA_ENTRY = const areas::ENTRY,
+    AREA_INDEX = const areas::INDEX,
+    AREA_ID = const areas::ID,
     F_GETFL = const libc::F_GETFL,
     GATHERS = const GATHERS,
     MASKS = const MASKS,

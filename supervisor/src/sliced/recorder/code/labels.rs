@@ -25,6 +25,12 @@ unsafe extern "C" {
     static superpin_recorder_leaves_reading: u8;
     static superpin_recorder_left_reading: u8;
     static superpin_recorder_reading_stop: u8;
+    static superpin_recorder_waits_not: u8;
+    static superpin_recorder_waits: u8;
+    static superpin_recorder_waiting: u8;
+    static superpin_recorder_waited: u8;
+    static superpin_recorder_wants: u8;
+    static superpin_recorder_turned: u8;
     static superpin_recorder_end: u8;
 }
 
@@ -89,6 +95,18 @@ pub struct Labels {
     pub left_reading: u64,
     /// Behind that stop.
     pub reading_stop: u64,
+    /// From a call that waits to a stop before it.
+    pub waits_not: u64,
+    /// A call that waits is about to be made.
+    pub waits: u64,
+    /// The turn is given up.
+    pub waiting: u64,
+    /// Behind the call.
+    pub waited: u64,
+    /// With its result in r12 the thread wants the turn.
+    pub wants: u64,
+    /// Behind the way back to `called`.
+    pub turned: u64,
 }
 
 impl Labels {
@@ -118,6 +136,12 @@ impl Labels {
             leaves_reading: offset(&raw const superpin_recorder_leaves_reading),
             left_reading: offset(&raw const superpin_recorder_left_reading),
             reading_stop: offset(&raw const superpin_recorder_reading_stop),
+            waits_not: offset(&raw const superpin_recorder_waits_not),
+            waits: offset(&raw const superpin_recorder_waits),
+            waiting: offset(&raw const superpin_recorder_waiting),
+            waited: offset(&raw const superpin_recorder_waited),
+            wants: offset(&raw const superpin_recorder_wants),
+            turned: offset(&raw const superpin_recorder_turned),
         }
     }
 
@@ -127,7 +151,7 @@ impl Labels {
         let Self {
             decided, knows, probes, probed, behind, calls, called, leaves, left, done, unreadable, bail, ..
         } = *self;
-        let Self { begins_reading, reads, leaves_reading, left_reading, .. } = *self;
+        let Self { begins_reading, reads, leaves_reading, left_reading, waits_not, waits, waiting, .. } = *self;
         let turns = [
             (probes..probed, unreadable),
             (calls..called, unreadable),
@@ -137,6 +161,7 @@ impl Labels {
             (leaves..left, done),
             (begins_reading..reads, bail),
             (leaves_reading..left_reading, left_reading),
+            (waits..waiting, waits_not),
         ];
         turns.into_iter().find(|(from, _)| from.contains(&at)).map(|(_, to)| to)
     }
@@ -153,6 +178,10 @@ mod tests {
         let calls: Vec<usize> =
             code().windows(2).enumerate().filter(|(_, w)| *w == SYSCALL).map(|(at, _)| at).collect();
         let is_for_reading = |at: usize| (labels.reads..labels.leaves_reading).contains(&(at as u64));
+        // Whoever waits hasn't the turn, and isn't told to stop.
+        let waits = |at: &usize| (labels.waiting..labels.turned).contains(&(*at as u64));
+        assert_eq!(calls.iter().filter(|at| waits(at)).count(), 3);
+        let calls: Vec<usize> = calls.into_iter().filter(|at| !waits(at)).collect();
         let (own, calls): (Vec<_>, Vec<_>) = calls.into_iter().partition(|at| is_for_reading(*at));
         assert_eq!(own.len(), 1);
         assert!(calls.len() >= 5 && calls.iter().all(|at| labels.turn(*at as u64).is_some()), "{calls:x?}");

@@ -14,7 +14,7 @@ use syscall_replay::effects::HASHED;
 /// The code.
 pub const CODE_AT: u64 = 0;
 /// Stubs: the way from one patched site to the code.
-pub const STUBS_AT: u64 = 0x1000;
+pub const STUBS_AT: u64 = 0x2000;
 /// Bytes of a stub.
 pub const STUB_BYTES: u64 = 64;
 /// Sites that can be patched.
@@ -70,6 +70,14 @@ pub const SHOWS_MOST: u64 = DATA_AT + 0xe0;
 pub const CPU_NODE: u64 = 0x7b;
 /// The result of an `fstat` of the recorder's own.
 pub const STATUS: u64 = DATA_AT + 0x100;
+/// Slot of the thread that has the turn, counted from 1, or 0: nobody has it. 32 bits, a futex: see [`WANTED`].
+pub const TURN: u64 = DATA_AT + 0x190;
+/// The place of that thread, or of the one that has had the turn last. 0: threads don't pass turns on among themselves.
+pub const CURRENT: u64 = DATA_AT + 0x198;
+/// How often the turn has gone over to another thread.
+pub const TURNS: u64 = DATA_AT + 0x1a0;
+/// In [`TURN`]: others wait for it.
+pub const WANTED: u32 = 1 << 31;
 /// Devices of local file systems, as `fstat` names them, then zeroes. None: no descriptor becomes known inside the master.
 pub const DEVICES: u64 = DATA_AT + 0x200;
 /// Of which there are at most so many.
@@ -163,6 +171,8 @@ pub const TRACES: u32 = 43;
 pub const CHILDREN: u32 = 44;
 /// See [`PROTECTS`], which it has as well. Maps other pages of an object in the place of some: only in the memory from [`SHOWS_START`] on.
 pub const SHOWS: u32 = 45;
+/// See [`MASKS`]. Lets others go first: where there are several threads the turn is passed on.
+pub const YIELDS: u32 = 46;
 /// Pieces of what is written by one call.
 pub const MOST_PIECES: u64 = 16;
 /// So many random bytes are never broken off.
@@ -181,8 +191,10 @@ pub const OTHER_COMMAND: u64 = 1030;
 /// The longest path.
 pub const MOST_PATH: u64 = 1000;
 
+/// Places of threads that wait inside the recorder, or have the turn (`areas`).
+pub const AREAS_AT: u64 = DATA_AT + 0x4000;
 /// Records wait here that can't be written to a slice's log.
-pub const RECORDS_AT: u64 = DATA_AT + 0x4000;
+pub const RECORDS_AT: u64 = DATA_AT + 0x8000;
 /// The most bytes that a call may read for the recorder to take it.
 pub const MOST_BYTES: u64 = 0x10_0000;
 /// So many bytes of records are enough there: then they are taken. More wouldn't stay in a core's own cache, which costs more than a stop now and then.
@@ -202,7 +214,7 @@ pub const fn in_master(offset: u64) -> u64 {
 const _: () = assert!(POLLED + MOST_POLLED * 8 <= SOCKETS && SOCKETS + MAX_FILES / 8 <= REQUESTS);
 const _: () = assert!(REQUESTS + super::requests::BYTES < STACK_END - 0x100);
 const _: () = assert!(KEPT_BITS.is_power_of_two() && KEPT + KEPT_BITS / 8 < STACK_END);
-const _: () = assert!(CODE_END <= DATA_AT && SCRATCH + HASHED as u64 <= RECORDS_AT);
+const _: () = assert!(CODE_END <= DATA_AT && SCRATCH + HASHED as u64 <= AREAS_AT);
 const _: () = assert!(ENOUGH_BYTES + MOST_BYTES + MOST_RECORD <= RECORDS_BYTES);
 
 /// Signals by which the recorder stops, and what else instructions raise: it is known then whether the app blocks that.

@@ -10,13 +10,12 @@ use super::layout::{
     CHILDREN, CLOSES, CLOSES_SECOND, COMMAND, CONDITIONS, CREATES, FIXED, GATHERS, IOCTL, LAST_COMMAND, LOCK_COMMAND,
     MASKS, MESSAGE, MESSAGE_FLAGS, MOST_BYTES, MOST_EVENTS, MOST_PIECES, MOST_POLLED, MOST_RANDOM, NEEDS_FILE, OPENS,
     OTHER_COMMAND, OUTPUT, PATH, PATH_IS_SECOND, POLLS, PROTECTS, RANDOM, READS, ROOM_ARGUMENT, SECOND_IS_NULL, SHOWS,
-    TABLE_LEN, TRACES, TWO_PATHS, WRITES,
+    TABLE_LEN, TRACES, TWO_PATHS, WRITES, YIELDS,
 };
 use super::requests;
 
 /// Calls that never wait, whatever their arguments.
 const ALWAYS: &[i64] = &[
-    libc::SYS_sched_yield,
     libc::SYS_dup,
     libc::SYS_fsync,
     libc::SYS_fdatasync,
@@ -74,6 +73,9 @@ const ALWAYS: &[i64] = &[
     libc::SYS_timerfd_settime,
     libc::SYS_timerfd_gettime,
 ];
+
+/// What a futex is asked for, without flags.
+const FUTEX_COMMAND: i32 = 0x7f;
 
 /// Calls that look at paths, or change what they name.
 const ON_PATHS: &[i64] = &[
@@ -148,6 +150,21 @@ pub fn may_wait(number: u64) -> bool {
     WAITING.contains(&number) || POLLING.contains(&number) || MESSAGES.contains(&number)
 }
 
+/// Whether the call waits for others, or lets them go first, and can be made again as it is: where the recorder passes the turn on, it does so in that call.
+pub fn passes_turn_on(number: u64, args: &[u64; 6]) -> bool {
+    match (number as i64, args[1] as i32 & FUTEX_COMMAND) {
+        _ if lets_others_go_first(number) => true,
+        (libc::SYS_futex, libc::FUTEX_WAIT_BITSET) => true,
+        (libc::SYS_futex, libc::FUTEX_WAIT) => args[3] == 0,
+        _ => false,
+    }
+}
+
+/// Whether that is all that the call does.
+pub fn lets_others_go_first(number: u64) -> bool {
+    number as i64 == libc::SYS_sched_yield
+}
+
 /// Whether the recorder knows the call.
 pub fn is_known(number: u64) -> bool {
     entry(number)[0] != 0
@@ -170,7 +187,6 @@ pub fn is_taken(number: u64, args: &[u64; 6]) -> bool {
 
 /// Of a call that has conditions of its own.
 fn meets_conditions(effects: u64, args: &[u64; 6]) -> bool {
-    const FUTEX_COMMAND: u64 = 0x7f;
     match effects {
         masks if masks & 1 << MASKS != 0 => true,
         // Which memory is known elsewhere.
@@ -179,7 +195,8 @@ fn meets_conditions(effects: u64, args: &[u64; 6]) -> bool {
         gathers if gathers & 1 << GATHERS != 0 => args[2] <= MOST_PIECES,
         traces if traces & 1 << TRACES != 0 => requests::is_taken(args[0]),
         waits if waits & 1 << CHILDREN != 0 => args[3] == 0,
-        _ => args[1] & FUTEX_COMMAND == libc::FUTEX_WAKE as u64,
+        yields if yields & 1 << YIELDS != 0 => true,
+        _ => args[1] as i32 & FUTEX_COMMAND == libc::FUTEX_WAKE,
     }
 }
 
@@ -211,6 +228,7 @@ fn entry(number: u64) -> [u64; 2] {
         libc::SYS_rt_sigprocmask => 1 << CONDITIONS | 1 << MASKS,
         libc::SYS_getrandom => 1 << CONDITIONS | 1 << RANDOM,
         libc::SYS_futex => 1 << CONDITIONS,
+        libc::SYS_sched_yield => 1 << CONDITIONS | 1 << YIELDS,
         libc::SYS_ptrace => 1 << CONDITIONS | 1 << TRACES,
         libc::SYS_wait4 => 1 << CONDITIONS | 1 << CHILDREN,
         known if POLLING.contains(&known) => POLLS,
@@ -264,8 +282,14 @@ mod tests {
 
     #[test]
     fn every_listed_call_is_taken() {
-        const CONDITIONAL: &[i64] =
-            &[libc::SYS_rt_sigprocmask, libc::SYS_getrandom, libc::SYS_futex, libc::SYS_ptrace, libc::SYS_wait4];
+        const CONDITIONAL: &[i64] = &[
+            libc::SYS_rt_sigprocmask,
+            libc::SYS_getrandom,
+            libc::SYS_futex,
+            libc::SYS_ptrace,
+            libc::SYS_wait4,
+            libc::SYS_sched_yield,
+        ];
         let others =
             &[libc::SYS_close, libc::SYS_dup2, libc::SYS_dup3, libc::SYS_creat, libc::SYS_fcntl, libc::SYS_ioctl];
         for number in ALWAYS

@@ -1,6 +1,6 @@
 //! The part of the recorder's code ([`super::super::code`]) that looks at conditions which few calls have.
 
-/// Labels 16, 18, 23, 26, 56 to 59, 66 to 69 and 71, where memory may be read that isn't there: back to 8 if the call may be made, or on to 45.
+/// Labels 16, 18, 19, 23, 26, 56 to 59, 66 to 69 and 71, where memory may be read that isn't there: back to 8 if the call may be made, or on to 45.
 macro_rules! conditions_assembly {
     () => {
         concat!(
@@ -41,10 +41,25 @@ macro_rules! conditions_assembly {
             "test r10, r10\n",
             "jz 8b\n",
             "jmp 90f\n",
-            "71: mov eax, esi\n",
+            // To let others go first is nothing where there are none.
+            "71: bt rcx, {YIELDS}\n",
+            "jnc 19f\n",
+            "cmp qword ptr [rip + superpin_recorder_start + {CURRENT}], 0\n",
+            "je 8b\n",
+            "jmp superpin_recorder_waits\n",
+            "19: mov eax, esi\n",
             "and eax, 0x7f\n",
             "cmp eax, {FUTEX_WAKE}\n",
             "je 8b\n",
+            "cmp qword ptr [rip + superpin_recorder_start + {CURRENT}], 0\n",
+            "je 90f\n",
+            // Without a timeout, or with one that says when: it can be made again.
+            "cmp eax, {FUTEX_WAIT_BITSET}\n",
+            "je superpin_recorder_waits\n",
+            "test eax, eax\n",
+            "jnz 90f\n",
+            "test r10, r10\n",
+            "jz superpin_recorder_waits\n",
             "jmp 90f\n",
             "16: bt rcx, {SHOWS}\n",
             "jc 26f\n",

@@ -2,7 +2,7 @@
 //!
 //! `border` is how it is entered and left. `descriptors`, `conditions`, `paths`, `sockets` look at what a call is about before it is made, `events` at calls that
 //! wait for descriptors; `outputs` copies what a call has written.
-//! `readings` reads the time stamp counter.
+//! `readings` reads the time stamp counter. `turns` passes the turn on among threads.
 
 pub(super) mod border;
 pub(super) mod conditions;
@@ -12,3 +12,4 @@ pub(super) mod outputs;
 pub(super) mod paths;
 pub(super) mod readings;
 pub(super) mod sockets;
+pub(super) mod turns;

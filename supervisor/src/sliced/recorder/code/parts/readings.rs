@@ -23,7 +23,7 @@ macro_rules! readings_assembly {
             "superpin_recorder_begins_reading:\n",
             "jne 90f\n",
             "cmp qword ptr [rip + superpin_recorder_start + {ROOM}], 0\n",
-            "je 90f\n",
+            "jle 90f\n",
             "mov rbx, [rip + superpin_recorder_start + {NEXT}]\n",
             "lea rcx, [rbx + {MOST_RECORD}]\n",
             "cmp rcx, [rip + superpin_recorder_start + {LIMIT}]\n",
