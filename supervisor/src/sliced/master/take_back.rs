@@ -25,14 +25,15 @@ impl Process {
             let (range, most) = self.memory.shows_unseen(address)?;
             self.random.maps_unseen(&range).then_some(Shows { range, most })
         });
+        let is_bare = self.memory.has_other_writers();
         Terms {
             changes,
             shows,
-            is_bare: self.memory.has_other_writers(),
+            is_bare,
             may_poke: !self.memory.is_shared(),
             // Its calls wait for nobody who needs a turn.
             has_threads: self.has_threads(),
-            passes_turns: self.has_threads() && self.can_pass_turns_on && can_pass_turns(),
+            passes_turns: self.has_threads() && !is_bare && self.can_pass_turns_on && can_pass_turns(),
         }
     }
 }

@@ -73,8 +73,6 @@ pub(in crate::sliced) struct TurnTime {
     others: usize,
     /// How often threads in the recorder's care had passed the turn on when it was looked last.
     passed_on: Option<u64>,
-    /// One of them has had it for long, while others wanted it.
-    is_long_in_care: bool,
 }
 
 /// What the alarm is to tell.
@@ -130,7 +128,6 @@ impl TurnTime {
             stops: 0,
             others: 0,
             passed_on: None,
-            is_long_in_care: false,
         }
     }
 
@@ -187,9 +184,7 @@ impl TurnTime {
     /// The alarm has rung while they do. Whether they are to be stopped: as often as that they have passed it on, and whether one waits for it.
     pub(in crate::sliced) fn rings_in_care(&mut self, (times, is_wanted): (u64, bool)) -> bool {
         self.rings_for = None;
-        self.is_long_in_care = is_wanted && self.passed_on == Some(times);
-        self.passed_on = Some(times);
-        self.is_long_in_care
+        self.passed_on.replace(times) == Some(times) && is_wanted
     }
 
     /// They are taken back, after so many turns of theirs.
@@ -198,7 +193,12 @@ impl TurnTime {
             self.begins(others);
         }
         self.passed_on = None;
-        self.is_over |= std::mem::take(&mut self.is_long_in_care);
+    }
+
+    /// Others want the turn, who were in the recorder's care until now: it may have lasted for long enough there.
+    pub(in crate::sliced) fn is_wanted_after_care(&mut self, is_urgent: bool) {
+        self.is_urgent = is_urgent;
+        self.is_over |= self.used() >= self.quantum();
     }
 
     /// Whoever has the turn has come to a stop.

@@ -156,6 +156,7 @@ impl Run<'_> {
         self.resources.statistics.turns.passed_on(turns);
         self.turn.care_ends(turns, self.master.queue.len());
         let Some(holder) = self.master.process().holder() else { return Ok(None) };
+        let awaits_interrupt = self.master.thread().awaits_interrupt();
         self.master.select(holder.tid);
         if holder.has_turn {
             let first = self.master.process().pid();
@@ -163,6 +164,10 @@ impl Run<'_> {
                 self.master.process().memory().changed_pages.first_thread = FirstThread::HasTurn;
             }
             self.master.thread().comes_out();
+            if awaits_interrupt {
+                // Whoever has the turn now is meant; and another stop may have discarded it.
+                self.master.thread().is_interrupted_soon();
+            }
             return Ok(match std::mem::replace(self.master.phase(), Phase::Alone) {
                 Phase::InCare(stopped, stop) => Some((stopped, stop)),
                 _ => None,
@@ -215,9 +220,12 @@ impl Run<'_> {
             let slice = self.slices.recorded_mut().filter(|_| !is_let_go);
             let (process, thread) = self.master.parts_of(tid);
             let came = master::comes_out(process, thread, slice, stopped, stop)?;
-            if tid == process.pid() {
-                let rsp = thread.context().map_or(0, |context| context.registers.rsp());
-                process.memory().changed_pages.first_thread = FirstThread::Waits(rsp);
+            let is_first = tid == process.pid();
+            let rsp = thread.context().map_or(0, |context| context.registers.rsp());
+            // Who is at hand may go on without another's turn between.
+            let first_thread = if self.master.has_other(tid) { FirstThread::Waits(rsp) } else { FirstThread::HasTurn };
+            if is_first {
+                self.master.process().memory().changed_pages.first_thread = first_thread;
             }
             match came {
                 CameOut::Waits(running) => self.master.set_phase(tid, Phase::Running(running)),
@@ -229,6 +237,9 @@ impl Run<'_> {
                     }
                 }
             }
+        }
+        if !self.master.queue.is_empty() {
+            self.turn.is_wanted_after_care(self.master.queue.is_urgent());
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 // Threads that hand on to each other over and over, by futexes, some with a timeout that never comes; one lets the others go first. What each has in its registers is its own.
 // build plain: -O1 -pthread
 // rounds: 150 1500
+// totals: vary
 // order: varies
 #include "doors.h"
 #include <immintrin.h>

@@ -2,6 +2,7 @@
 // there, and is there before the next.
 // build plain: -O1 -pthread
 // rounds: 150 1500
+// totals: vary
 // order: varies
 #include "doors.h"
 #include <sys/time.h>

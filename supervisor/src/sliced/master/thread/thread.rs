@@ -231,7 +231,7 @@ impl Thread {
     }
 
     /// Whether an interrupt may be on its way.
-    pub(in crate::sliced::master) fn awaits_interrupt(&self) -> bool {
+    pub(in crate::sliced) fn awaits_interrupt(&self) -> bool {
         self.interrupt_sent
     }
 
