@@ -1,5 +1,6 @@
 // A timer that ticks faster than a translated handler runs: the program gets on in its own code, with calls that wait and calls that don't, and what it sends itself
 // comes at once.
+// native: may hang
 // rounds: 3 60
 // totals: vary
 #include "guest.h"
