@@ -109,7 +109,7 @@ mod tests {
     use machine::XState;
 
     use super::*;
-    use crate::log::{LogReader, LogWriter, Record};
+    use crate::log::{LogReader, LogWriter, Record, TURN_BYTES, TURN_IN_CALL};
 
     #[test]
     fn threads_and_turns_are_read_as_they_were_written() {
@@ -137,8 +137,14 @@ mod tests {
         let mut bytes = vec![0; 1 << 16];
         let mut log = LogWriter::new(&mut bytes);
         log.thread(None, &thread).unwrap();
-        turns.iter().for_each(|turn| log.turn(None, turn).unwrap());
+        for turn in &turns {
+            let start = log.len();
+            log.turn(None, turn).unwrap();
+            assert_eq!((log.len() - start) as u64, TURN_BYTES);
+        }
         let len = log.len();
+        let in_call = len - 2 * TURN_BYTES as usize;
+        assert_eq!(bytes[in_call..in_call + 8], TURN_IN_CALL.to_le_bytes());
         let mut reader = LogReader::new(&bytes[..len]);
         let Some(Record::Thread(read)) = reader.next_record().unwrap() else { panic!("no thread") };
         assert_eq!((read.index, read.tid, read.parent, read.children, read.is_new), (3, 77, Some(1), 2, true));

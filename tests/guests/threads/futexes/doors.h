@@ -28,3 +28,19 @@ static inline void start_alive(void *(*function)(void *), long number, int *aliv
     *alive = 1;
     start(function, number);
 }
+
+static int alive[DOORS];
+
+static inline void start_all(void *(*function)(void *))
+{
+    for (int i = 0; i < DOORS; i++)
+        start_alive(function, i, &alive[i]);
+}
+
+// The first door is opened, and all go round until they have ended.
+static inline void go(void)
+{
+    open_door(0);
+    for (int i = 0; i < DOORS; i++)
+        wait_for_end(&alive[i]);
+}

@@ -1,13 +1,12 @@
 // Threads that hand on to each other over and over, by futexes, some with a timeout that never comes; one lets the others go first. What each has in its registers is its own.
 // build plain: -O1 -pthread
-// rounds: 150 1500
+// rounds: 150 600
 // totals: vary
 // order: varies
 #include "doors.h"
 #include <immintrin.h>
 #include <time.h>
 
-static int alive[DOORS];
 static uint64_t token = 5, sums[DOORS];
 static long work;
 
@@ -38,11 +37,8 @@ int main(int argc, char **argv)
 {
     uint64_t sum = 0;
     work = rounds(argc, argv);
-    for (int i = 0; i < DOORS; i++)
-        start_alive(go_round, i, &alive[i]);
-    open_door(0);
-    for (int i = 0; i < DOORS; i++)
-        wait_for_end(&alive[i]);
+    start_all(go_round);
+    go();
     for (int i = 0; i < DOORS; i++)
         sum = mix(sum, sums[i]);
     return report("doors", mix(sum, token));

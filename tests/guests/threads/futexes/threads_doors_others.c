@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-static int alive[DOORS], short_lived;
+static int short_lived;
 static uint64_t token = 5;
 static long work;
 
@@ -60,10 +60,7 @@ static void *go_round(void *number)
 int main(int argc, char **argv)
 {
     work = rounds(argc, argv);
-    for (int i = 0; i < DOORS; i++)
-        start_alive(go_round, i, &alive[i]);
-    open_door(0);
-    for (int i = 0; i < DOORS; i++)
-        wait_for_end(&alive[i]);
+    start_all(go_round);
+    go();
     return report("doors and others", token);
 }

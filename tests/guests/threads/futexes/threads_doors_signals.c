@@ -1,13 +1,13 @@
 // Threads that hand on to each other over and over while signals come to those who wait, from each other and from a timer: each signal that a thread was sent runs its handler
 // there, and is there before the next.
 // build plain: -O1 -pthread
-// rounds: 150 1500
+// rounds: 150 300
 // totals: vary
 // order: varies
 #include "doors.h"
 #include <sys/time.h>
 
-static int alive[DOORS], numbers[DOORS];
+static int numbers[DOORS];
 static uint32_t taken[DOORS];
 static volatile int ticks;
 static long work;
@@ -61,14 +61,11 @@ int main(int argc, char **argv)
     work = rounds(argc, argv);
     REQUIRE(sigaction(SIGUSR1, &action, 0) == 0 && sigaction(SIGALRM, &ticking, 0) == 0);
     REQUIRE(setitimer(ITIMER_REAL, &timer, 0) == 0);
-    for (int i = 0; i < DOORS; i++)
-        start_alive(go_round, i, &alive[i]);
+    start_all(go_round);
     for (int i = 0; i < DOORS; i++)
         while (!__atomic_load_n(&numbers[i], __ATOMIC_ACQUIRE))
             sched_yield();
-    open_door(0);
-    for (int i = 0; i < DOORS; i++)
-        wait_for_end(&alive[i]);
+    go();
     for (int i = 0; i < DOORS; i++)
         sum = mix(sum, taken[i]);
     return report("doors and signals", sum);

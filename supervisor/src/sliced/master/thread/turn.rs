@@ -153,7 +153,15 @@ impl Thread {
         again.si_code = libc::SI_QUEUE;
         let (pid, tid) = (self.throttle.pid(), self.tid());
         // SAFETY: the information is valid. The thread hasn't been reaped.
-        unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, info.si_signo, std::ptr::from_ref(&again)) };
+        let sent = unsafe {
+            libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, info.si_signo, std::ptr::from_ref(&again)) == 0
+                // It may have no more room for signals that queue.
+                || libc::syscall(libc::SYS_tgkill, pid, tid, info.si_signo) == 0
+        };
+        if !sent {
+            // SAFETY: as above. Such a one needs no room.
+            unsafe { libc::kill(pid, info.si_signo) };
+        }
         self.sent_again = Some(*info);
     }
 
@@ -163,7 +171,8 @@ impl Thread {
     /// If it was killed.
     pub fn arrives_again(&mut self, stopped: &mut Stopped, info: &mut libc::siginfo_t) -> Result<(), TraceError> {
         match self.sent_again.take_if(|sent| sent.si_signo == info.si_signo) {
-            Some(sent) if info.si_code == libc::SI_QUEUE => {
+            // Without room the kernel tells nothing of a signal but its number.
+            Some(sent) if [libc::SI_QUEUE, libc::SI_TKILL, libc::SI_USER].contains(&info.si_code) => {
                 *info = sent;
                 stopped.set_signal_info(info)
             }
