@@ -35,6 +35,7 @@ pub use breakpoint::{BREAKPOINTS, is_step};
 pub use fork::Parent;
 pub use kernel::{ExitStatus, Report, TraceError, next_report, threads_are_traced};
 pub use launch::{LaunchError, Program, launch};
+pub use process::send_again;
 pub use remote::{Remote, find_syscall_instruction};
 pub use state::UserRegisters;
 pub use stop::{Change, Follows, Mode, Running, Stop, Stopped};

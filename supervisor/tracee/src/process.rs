@@ -8,6 +8,22 @@ use crate::kernel::request;
 use crate::kernel::wait_for_stop;
 use crate::stop::{Change, Follows, Mode, OPTIONS, Running, Stop, Stopped};
 
+/// Sends a thread a signal that it had stopped for: by [`libc::SI_QUEUE`], unless it has no room for that. Then the kernel tells nothing of it but its number.
+pub fn send_again(process: i32, thread: i32, info: &libc::siginfo_t) {
+    let mut again = *info;
+    again.si_code = libc::SI_QUEUE;
+    let (signal, again) = (info.si_signo, std::ptr::from_ref(&again));
+    // SAFETY: the information is valid. The thread hasn't been reaped.
+    let sent = unsafe {
+        libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, thread, signal, again) == 0
+            || libc::syscall(libc::SYS_tgkill, process, thread, signal) == 0
+    };
+    if !sent {
+        // SAFETY: as above. Such a one needs no room.
+        unsafe { libc::kill(process, signal) };
+    }
+}
+
 const fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
 }
@@ -195,6 +211,23 @@ impl Stopped {
             action,
             |stop| matches!(stop, Stop::Signal(info) if info.si_signo == libc::SIGTRAP),
         )
+    }
+
+    /// It had stopped for this signal, and has made calls for us since, by which a signal is lost: it stops for it again before it executes anything. `process` is its.
+    ///
+    /// # Errors
+    /// If the process was killed.
+    pub fn stop_again_for(self, process: i32, info: &libc::siginfo_t) -> Result<Stopped, TraceError> {
+        let signal = info.si_signo;
+        send_again(process, self.pid(), info);
+        let mut stopped = self.until(
+            libc::PTRACE_CONT,
+            !bit(signal),
+            "have it stop for its signal again",
+            |stop| matches!(stop, Stop::Signal(again) if again.si_signo == signal),
+        )?;
+        stopped.set_signal_info(info)?;
+        Ok(stopped)
     }
 
     /// Goes on to the stop that is wanted, without these signals.

@@ -172,6 +172,27 @@ fn signals_wait_while_a_remote_call_is_made() {
 }
 
 #[test]
+fn a_fault_is_told_again_after_a_remote_call() {
+    let mut process = start("/bin/cat", &[]);
+    let (gadget, pid) = (gadget(&process), process.pid());
+    let mut registers = process.registers().unwrap();
+    registers.set_rip(0x1230);
+    process.set_registers(&registers).unwrap();
+    let (mut process, stop) = process.resume_and_wait(Mode::Free, 0).unwrap();
+    let Stop::Signal(fault) = stop else { panic!("{}", stop.describe()) };
+    Remote::new(&mut process, gadget).unwrap().expect("ask for its id", libc::SYS_getpid, [0; 6]).unwrap();
+    let mask = process.signal_mask().unwrap();
+    let process = process.stop_again_for(pid, &fault).unwrap();
+    assert_eq!(process.signal_mask().unwrap(), mask);
+    let told = process.signal_info().unwrap();
+    // SAFETY: a fault has an address.
+    let at = unsafe { told.si_addr() } as u64;
+    assert_eq!((told.si_signo, told.si_code, at), (libc::SIGSEGV, fault.si_code, 0x1230));
+    assert!(process.resume_and_wait(Mode::Free, libc::SIGSEGV).err().unwrap().is_gone());
+    assert_eq!(reap(pid), ExitStatus::Signal(libc::SIGSEGV));
+}
+
+#[test]
 fn a_fork_has_the_same_state_and_memory_of_its_own() {
     let mut process = start("/bin/true", &[]);
     let gadget = gadget(&process);

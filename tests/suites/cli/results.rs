@@ -50,6 +50,17 @@ fn a_lower_bound_is_called_one_and_fails_unless_it_is_accepted() {
     );
 }
 
+/// Once, in a loop that a signal ends soon: a copy of the slice that looks ahead has hardly begun to when the slice itself is over.
+#[test]
+fn a_short_wait_for_a_signal_is_noticed_each_time() {
+    for _ in 0..20 {
+        let options = ["-sp", "1", "-spmsec", "5", "-t", "icount2", "--"].map(Into::into);
+        let prefix = command().into_iter().chain(options);
+        let outcome = run(&guest::named("spin_until_signal").job(1).under(prefix)).unwrap();
+        assert!(text(&outcome.stderr).contains("superpin: result: at least: "), "{outcome:?}");
+    }
+}
+
 /// Between a program and the same with more to do.
 #[test]
 fn counts_that_have_grown_are_named_and_make_a_run_fail() {

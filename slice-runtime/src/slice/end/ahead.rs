@@ -23,9 +23,9 @@ use machine::{Here, Memory, PAGE};
 use super::interruption;
 use crate::ports::{cpu_time, exit_now, stream};
 
-/// For how long, at least, a copy looks from where a turn ends: the app has had it for longer, and many of those who have it for so long wait for another thread in a loop. The
-/// slice goes round that once, so its own time says nothing.
-const SHORTEST_AT_TURN: Duration = Duration::from_millis(2);
+/// For how long, at least, a copy looks. Many of those who have the turn until it ends, or are where a signal comes, wait for just that in a loop. The slice goes round it once, so its
+/// own time says nothing. Beginning to look, and two digests, have been seen to take more than a millisecond.
+const SHORTEST: Duration = Duration::from_millis(2);
 /// So many copies look at the same time.
 const TOGETHER: usize = 4;
 /// For how long a new process is waited for where there may be no more, and in which steps.
@@ -58,8 +58,7 @@ impl Lookers {
     /// Has a copy look ahead from `pc`, where a turn ends or a signal comes. It returns in the copy too, with what it is.
     pub fn look(&mut self, pc: u64, ends_turn: bool) -> Option<Ahead> {
         let (cpu, from) = (cpu_time(), Place { pc, ends_turn });
-        let shortest = if ends_turn { SHORTEST_AT_TURN } else { Duration::ZERO };
-        let time = interruption::watched_for(cpu.saturating_sub(self.cpu)).max(shortest);
+        let time = interruption::watched_for(cpu.saturating_sub(self.cpu)).max(SHORTEST);
         self.cpu = cpu;
         while self.pids.len() >= TOGETHER {
             self.wait_for_first();

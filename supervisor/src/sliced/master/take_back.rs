@@ -71,7 +71,7 @@ pub fn take_back(
         (stopped, stop) = stopped.resume_and_wait(process.in_process.mode(), 0)?;
     }
     let (mut stopped, came) = process.in_process.bring_back(stopped, &stop)?;
-    process.in_process.take_back(&mut stopped, process.prepared.gadget, slice)?;
+    let has_called = process.in_process.take_back(&mut stopped, process.prepared.gadget, slice)?;
     match came {
         Came::ToCall => return Ok((stopped, None)),
         Came::IntoCall(number) => {
@@ -84,6 +84,11 @@ pub fn take_back(
             return Ok((stopped, Some(Stop::Interrupted)));
         }
         Came::Stopped => {}
+    }
+    if let Stop::Signal(info) = &stop
+        && has_called
+    {
+        stopped = stopped.stop_again_for(process.pid(), info)?;
     }
     Ok((stopped, Some(stop)))
 }
@@ -110,7 +115,7 @@ pub fn comes_out(
     /// `ERESTARTSYS`: broken off, and made again unless a handler runs.
     const RESTARTS: i64 = -512;
     let Waits { number, args, result } = process.in_process.comes_out(&mut stopped)?;
-    process.in_process.ends_dispatch(&mut stopped, process.prepared.gadget)?;
+    let has_called = process.in_process.ends_dispatch(&mut stopped, process.prepared.gadget)?;
     thread.comes_out();
     let is_to_call = result.is_none() && !matches!(stop, Stop::Signal(_));
     let mut registers = stopped.registers()?;
@@ -120,6 +125,12 @@ pub fn comes_out(
         registers.set(Gpr::Rax, result.unwrap_or(RESTARTS as u64));
     }
     stopped.set_registers(&registers)?;
+    if let Stop::Signal(info) = &stop
+        && has_called
+        && (result.is_none() || slice.is_none())
+    {
+        stopped = stopped.stop_again_for(process.pid(), info)?;
+    }
     let Some(slice) = slice else { return Ok(CameOut::Comes(stopped, stop)) };
     if is_to_call {
         stopped = stopped.run_into_call()?;

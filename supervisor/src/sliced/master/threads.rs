@@ -155,7 +155,7 @@ impl Process {
     /// # Errors
     /// If it was killed.
     pub(super) fn starts_thread(&mut self, stopped: &mut Stopped) -> Result<(), Failure> {
-        self.in_process.ends_dispatch(stopped, self.prepared.gadget)
+        self.in_process.ends_dispatch(stopped, self.prepared.gadget).map(drop)
     }
 
     /// Which thread was started by the call that was recorded last, once.

@@ -307,7 +307,7 @@ impl InProcess {
         }
     }
 
-    /// Nothing is patched any more, and the records go to the slice. `gadget`: a `syscall` instruction.
+    /// Nothing is patched any more, and the records go to the slice. Gives what [`Self::ends_dispatch`] does. `gadget`: a `syscall` instruction.
     ///
     /// # Errors
     /// If the app's memory can't be written, the slice has no memory for the records, or the master was killed.
@@ -316,17 +316,19 @@ impl InProcess {
         stopped: &mut Stopped,
         gadget: u64,
         slice: Option<&mut Recording>,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         self.is_taken_back(slice)?;
-        if self.protection.terms().has_threads { self.ends_dispatch(stopped, gadget) } else { Ok(()) }
+        if self.protection.terms().has_threads { self.ends_dispatch(stopped, gadget) } else { Ok(false) }
     }
 
-    /// No call of the thread at hand raises SIGSYS any more: another one might have the recorder's memory go away, in which the selector lies.
+    /// No call of the thread at hand raises SIGSYS any more: another one might have the recorder's memory go away, in which the selector lies. Gives whether it
+    /// has made a call for that, by which the signal is lost for which it has stopped.
     ///
     /// # Errors
     /// If the master was killed.
-    pub fn ends_dispatch(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<(), Failure> {
-        if self.dispatched.remove(&stopped.pid()) { undispatch(stopped, gadget) } else { Ok(()) }
+    pub fn ends_dispatch(&mut self, stopped: &mut Stopped, gadget: u64) -> Result<bool, Failure> {
+        let has = self.dispatched.remove(&stopped.pid());
+        if has { undispatch(stopped, gadget).map(|()| true) } else { Ok(false) }
     }
 
     pub(super) fn is_taken_back(&mut self, slice: Option<&mut Recording>) -> Result<(), Failure> {

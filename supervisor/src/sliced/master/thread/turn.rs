@@ -4,7 +4,7 @@ use machine::{Here, Memory};
 use syscall_replay::table::{Class, Special};
 use syscall_replay::threads::{CloneArgs, Length};
 use syscall_replay::{CallExit, Recorder, TurnEnd, WaitingCall};
-use tracee::{Stopped, TraceError};
+use tracee::{Stopped, TraceError, send_again};
 
 use super::call::OpenCall;
 use super::owners;
@@ -149,19 +149,7 @@ impl Thread {
 
     /// A signal at which it has stopped is sent to it once more: it comes before it executes anything.
     pub(in crate::sliced::master) fn sends_again(&mut self, info: &libc::siginfo_t) {
-        let mut again = *info;
-        again.si_code = libc::SI_QUEUE;
-        let (pid, tid) = (self.throttle.pid(), self.tid());
-        // SAFETY: the information is valid. The thread hasn't been reaped.
-        let sent = unsafe {
-            libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, info.si_signo, std::ptr::from_ref(&again)) == 0
-                // It may have no more room for signals that queue.
-                || libc::syscall(libc::SYS_tgkill, pid, tid, info.si_signo) == 0
-        };
-        if !sent {
-            // SAFETY: as above. Such a one needs no room.
-            unsafe { libc::kill(pid, info.si_signo) };
-        }
+        send_again(self.throttle.pid(), self.tid(), info);
         self.sent_again = Some(*info);
     }
 
