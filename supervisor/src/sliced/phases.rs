@@ -161,9 +161,8 @@ impl Master {
 
     /// The signal for which it has stopped in the care of the recorder inside it, if nothing comes of that.
     pub(super) fn passes_by(&self, stop: &Stop) -> Option<i32> {
-        let signal = master::passes_by(&self.process, &self.thread, stop).filter(|_| !self.is_let_go)?;
         let are_others_stopped = self.others.values().any(|other| matches!(other.phase, Phase::InCare(..)));
-        (!are_others_stopped).then_some(signal)
+        if self.is_let_go || are_others_stopped { None } else { master::passes_by(&self.process, &self.thread, stop) }
     }
 
     /// It goes on, and gets the signal if that isn't 0.

@@ -85,16 +85,6 @@ impl Process {
         self.in_process.in_care().to_vec()
     }
 
-    /// Nobody is any more.
-    pub fn nobody_is_in_care(&mut self) {
-        self.in_process.nobody_is_in_care();
-    }
-
-    /// Whether a thread that goes on would be handed over to the recorder, were it possible.
-    pub fn may_be_handed_over(&self) -> bool {
-        self.in_process.is_worth_while()
-    }
-
     /// How often they have passed the turn on among themselves, and whether one waits for it.
     pub fn turns_in_care(&self) -> (u64, bool) {
         self.in_process.turns()

@@ -90,11 +90,6 @@ impl InProcess {
         &self.care
     }
 
-    /// All have come out of it.
-    pub fn nobody_is_in_care(&mut self) {
-        self.care.clear();
-    }
-
     /// How often they have passed the turn on, and whether one waits for it.
     pub fn turns(&self) -> (u64, bool) {
         let Some(shared) = &self.shared else { return (0, false) };

@@ -29,7 +29,7 @@ impl Master {
             Phase::Comes(..) | Phase::Ready(_) | Phase::InCare(..) => false,
             Phase::Running(_) | Phase::Held(..) | Phase::Waiting(..) | Phase::Alone => true,
         };
-        let can_all = self.process().may_be_handed_over() && self.others.values().all(comes_in);
+        let can_all = self.others.values().all(comes_in);
         let (process, thread) = self.parts();
         process.lets_turns_be_passed_on(can_all);
         process.goes_on(thread, slice, stopped)?;
@@ -211,11 +211,10 @@ impl Run<'_> {
 
     /// Nothing is patched any more: the threads that were in the recorder's care, and haven't the turn, are in their calls, or want it.
     pub(in crate::sliced) fn release_from_care(&mut self) -> Result<(), Failure> {
-        let in_care = self.master.process().in_care();
-        if in_care.is_empty() || !self.master.process().is_seen() {
+        if !self.master.process().is_seen() {
             return Ok(());
         }
-        for tid in in_care {
+        for tid in self.master.process().in_care() {
             let Some((stopped, stop)) = self.master.take_in_care(tid) else { continue };
             let is_let_go = self.master.is_let_go();
             let slice = self.slices.recorded_mut().filter(|_| !is_let_go);
@@ -239,7 +238,6 @@ impl Run<'_> {
                 }
             }
         }
-        self.master.process().nobody_is_in_care();
         if !self.master.queue.is_empty() {
             self.turn.is_wanted_after_care(self.master.queue.is_urgent());
         }
