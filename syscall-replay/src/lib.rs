@@ -10,6 +10,7 @@
 //! * [`hash`]: of what calls read.
 //! * [`Recorder`]: from a call's entry and exit to a record.
 //! * [`threads`]: calls that start and end threads, and how long calls may take.
+//! * [`waiting`]: waiting for what a call waits for, without getting it.
 //! * [`limits`]: limits of the app's that aren't the kernel's.
 //! * [`log`]: the records' format.
 //! * [`Replayer`]: a slice's side, with [`Divergence`] for a call that doesn't fit.
@@ -28,6 +29,7 @@ mod replay;
 mod result;
 pub mod table;
 pub mod threads;
+pub mod waiting;
 
 #[cfg(test)]
 mod round_trip;

@@ -7,6 +7,7 @@
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use suites::deadline;
 use suites::random::Random;
 use suites::run::{Job, Outcome, run};
 use suites::superpin::{Counted, SERIAL, count_with, total_of};
@@ -166,7 +167,17 @@ fn soak(args: Vec<String>) -> Result<u64, String> {
                 continue;
             }
         };
-        let counted = count_with(tool, &options, &base.job).map_err(|e| e.to_string())?;
+        // With all optimisations off, and a call of each instruction, some take minutes.
+        deadline::is_slow(8);
+        let counted = match count_with(tool, &options, &base.job) {
+            Ok(counted) => counted,
+            Err(error) => {
+                tally.runs += 1;
+                tally.failures += 1;
+                println!("run {n}: {} -t {tool} {}: {error}", base.workload.name, options.join(" "));
+                continue;
+            }
+        };
         tally.add(&counted);
         if let Some(problem) = base.check(&counted, serially) {
             tally.failures += 1;

@@ -4,14 +4,14 @@ use bubble::end::SharedContents;
 use machine::Gpr;
 use syscall_replay::effects::{Range, View};
 use syscall_replay::table::{self, Class, Special};
-use syscall_replay::threads::{CloneArgs, Length};
+use syscall_replay::threads::CloneArgs;
 use syscall_replay::{CallExit as Recorded, LogWriter, PendingCall, Recorder, Unrecorded, is_error, is_restart};
 use tracee::{Stop, Stopped};
 
 use super::check_calls::Before;
 use super::interrupts::await_interrupt;
 use super::process::Process;
-use super::thread::{LeftWords, OpenCall, Thread, has_given};
+use super::thread::{Again, LeftWords, OpenCall, Thread, has_given};
 use crate::app::maps_code;
 use crate::base::{Failure, processor, status_line};
 use crate::report::Boundary;
@@ -32,14 +32,14 @@ pub(super) fn entry(
     args: [u64; 6],
 ) -> Result<Next, Failure> {
     if thread.awaits_interrupt() {
-        thread.rewinds(number, false);
+        thread.rewinds(number, Again::default());
         return Ok(Next::Resume(await_interrupt(thread, stopped)?, 0));
     }
     if processor::matters_to(number) {
         thread.processor.give_back();
     }
     status_line::gives_way(process.pid(), number, &args);
-    let is_second = thread.begins_call(number);
+    let again = thread.begins_call(number);
     process.raised.before_call(number, &args);
     slice.leaves_call();
     let entered = thread.recorder.enter(number, args, &stopped);
@@ -49,7 +49,7 @@ pub(super) fn entry(
     }
     if process.in_process.is_in_the_way_of(number) {
         thread.is_interrupted();
-        thread.rewinds(number, is_second);
+        thread.rewinds(number, again);
         return Ok(Next::Resume(process.in_process.stand_aside(stopped, process.prepared.gadget)?, 0));
     }
     process.random.before_call(&mut stopped, number, &args);
@@ -83,7 +83,7 @@ pub(super) fn entry(
         Plan::StartProcess if !thread.tsc.is_open() => {
             // The new process runs natively and by itself, so it must be able to read the clock.
             thread.is_interrupted();
-            thread.rewinds(entered.pending.number, is_second);
+            thread.rewinds(entered.pending.number, again);
             return Ok(Next::Resume(thread.tsc.open_at_entry(stopped)?, 0));
         }
         Plan::Exit => {
@@ -123,14 +123,12 @@ pub(super) fn entry(
         shared,
         then,
         left_words,
-        is_second,
+        again,
+        only_waits: false,
     });
-    let length = if process.has_threads() { thread.length_of_call() } else { Length::Instant };
-    if length != Length::Instant {
-        thread.may_lose_turn_in_call(&stopped)?;
-        if length == Length::Short && process.lasting().expects(number, &args) {
-            thread.lasts();
-        }
+    if process.has_threads() {
+        let is_ours = !process.was_running();
+        thread.may_wait(&mut stopped, is_ours, |number, args| process.lasting().expects(number, args))?;
     }
     if plan == Plan::EndThread && thread.tid() == process.pid() {
         let stopped = thread.leaves_words_behind(stopped)?;
@@ -150,17 +148,21 @@ pub(super) fn exit(
     mut stopped: Stopped,
     result: i64,
 ) -> Result<Next, Failure> {
+    if !thread.has_made_call(&mut stopped, result)? {
+        return Ok(Next::Resume(stopped, 0));
+    }
     let Some(call) = thread.leaves_call() else { return Ok(Next::Resume(stopped, 0)) };
     process.memory.common().comes_back();
     let mut result = result as u64;
     if result == -i64::from(libc::ETXTBSY) as u64 {
         let are_there = busy_programs::are_there();
         // Those that were there in the call may be gone: the second time it would be another's program.
-        if are_there || !call.is_second {
-            let mut again = stopped.registers()?;
-            again.rewind_syscall();
-            stopped.set_registers(&again)?;
-            thread.rewinds(call.pending.number, call.is_second || !are_there);
+        if are_there || !call.again.is_second {
+            let mut before = stopped.registers()?;
+            before.rewind_syscall();
+            stopped.set_registers(&before)?;
+            let is_second = call.again.is_second || !are_there;
+            thread.rewinds(call.pending.number, Again { is_second, ..call.again });
             return Ok(if are_there { Next::Wait(stopped) } else { Next::Resume(stopped, 0) });
         }
     }

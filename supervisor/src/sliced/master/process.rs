@@ -120,6 +120,11 @@ impl Process {
         Ok(self.random.new_image(stopped)?)
     }
 
+    /// Whether it was: then it goes on if the control process is killed.
+    pub fn was_running(&self) -> bool {
+        self.borrowed.is_some()
+    }
+
     /// A thread of it is about to be let go: it is given back what was borrowed from it, if it was running by itself.
     ///
     /// # Errors

@@ -100,6 +100,9 @@ pub fn leave(process: &mut Process, thread: &mut Thread, mut stopped: Stopped, s
             Leave::Part(stopped)
         }
         Stop::ForeignSyscall => Leave::Resume(stopped, 0),
+        Stop::SyscallExit { result } if !thread.has_made_call(&mut stopped, result)? => {
+            let_go(process, thread, stopped)?
+        }
         // The kernel makes the call again by itself; the next stop will do.
         Stop::SyscallExit { result } if is_restart(result as u64) => Leave::Resume(stopped, 0),
         Stop::Interrupted if is_restart(stopped.registers()?.get(Gpr::Rax)) => Leave::Resume(stopped, 0),

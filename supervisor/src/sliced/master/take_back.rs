@@ -5,7 +5,7 @@ use tracee::{Mode, Running, Stop, Stopped};
 
 use super::calls::{entry, exit};
 use super::process::Process;
-use super::thread::Thread;
+use super::thread::{Again, Thread};
 use crate::app::{is_dropped, is_synchronous};
 use crate::base::Failure;
 use crate::sliced::boundaries::Next;
@@ -75,7 +75,7 @@ pub fn take_back(
     match came {
         Came::ToCall => return Ok((stopped, None)),
         Came::IntoCall(number) => {
-            thread.rewinds(number, false);
+            thread.rewinds(number, Again::default());
             return Ok((stopped, None));
         }
         Came::OutOfCall(number) => thread.is_broken_off(number, false),

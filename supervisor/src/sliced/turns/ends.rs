@@ -115,6 +115,7 @@ impl Run<'_> {
             Rang::IsOver if !self.master.process().is_seen() => self.master.interrupt(),
             Rang::IsOver => {}
             Rang::Looks => self.master.interrupt(),
+            Rang::CallLasts if !self.master.thread().may_last() => {}
             Rang::CallLasts => {
                 let (process, thread) = self.master.parts();
                 if let Some(call) = thread.waiting_call() {

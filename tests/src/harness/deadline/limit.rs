@@ -17,6 +17,13 @@ const LOOK: Duration = Duration::from_millis(500);
 thread_local! {
     /// When this thread's test began.
     static BEGAN: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// How many times [`USUAL`] it may take.
+    static TIMES: Cell<u32> = const { Cell::new(1) };
+}
+
+/// What this thread waits for from now on may take so many times as long.
+pub fn is_slow(times: u32) {
+    TIMES.set(times);
 }
 
 /// The test of this thread begins now.
@@ -57,7 +64,7 @@ pub struct Wait {
 impl Wait {
     /// One that ends at the deadline of this thread's test.
     pub fn begin() -> Self {
-        Self { test: began(), since: Instant::now(), limit: USUAL, is_fixed: false }
+        Self { test: began(), since: Instant::now(), limit: USUAL * TIMES.get(), is_fixed: false }
     }
 
     /// One with a limit of its own.
@@ -69,7 +76,8 @@ impl Wait {
     /// Whether it has lasted too long.
     pub fn is_over(&mut self) -> bool {
         if !self.is_fixed {
-            self.limit = self.limit.max(stretched(USUAL)).min(LONGEST);
+            let times = TIMES.get();
+            self.limit = self.limit.max(stretched(USUAL * times)).min(LONGEST * times);
         }
         self.test.elapsed() >= self.limit
     }

@@ -19,7 +19,7 @@ mod watch;
 pub mod watchdog;
 
 pub use guard::Guarded;
-pub use limit::{begin, stretched};
+pub use limit::{begin, is_slow, stretched};
 pub use output::output;
 pub use wait::{wait_at_most, wait_for, wait_until};
 pub use watch::Watch;

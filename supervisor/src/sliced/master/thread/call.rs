@@ -6,6 +6,7 @@ use syscall_replay::PendingCall;
 use syscall_replay::table::{Class, Special};
 use syscall_replay::threads::{Length, length_of};
 
+use super::broken_off::Again;
 use super::left_words::LeftWords;
 use crate::report::Boundary;
 use crate::sliced::boundaries::{Plan, Then};
@@ -30,8 +31,10 @@ pub(in crate::sliced) struct OpenCall {
     pub(in crate::sliced::master) then: Then,
     /// What the thread leaves behind that ends by it.
     pub(in crate::sliced::master) left_words: Option<LeftWords>,
-    /// It has failed before because of a program that is executed.
-    pub(in crate::sliced::master) is_second: bool,
+    /// How it is made, if it was broken off before.
+    pub(in crate::sliced::master) again: Again,
+    /// It only waits, and is made behind that.
+    pub(in crate::sliced::master) only_waits: bool,
 }
 
 impl OpenCall {
@@ -50,10 +53,13 @@ impl OpenCall {
     pub(in crate::sliced::master) fn length(&self) -> Length {
         let is_ordinary = matches!(self.plan, Plan::Record(None) | Plan::Cut(_, None)) && self.then == Then::Fork;
         let is_waited_for = matches!(self.pending.rule.class, Class::Replay | Class::Boundary);
-        if is_ordinary && is_waited_for && self.file_write.is_none() && !self.is_second {
-            length_of(self.pending.number, &self.pending.args)
-        } else {
-            Length::Instant
+        if !is_ordinary || !is_waited_for || self.file_write.is_some() || self.again.is_second {
+            return Length::Instant;
+        }
+        match length_of(self.pending.number, &self.pending.args) {
+            // Unless somebody else gets it.
+            Length::Long if self.again.is_ready => Length::Short,
+            length => length,
         }
     }
 

@@ -2,10 +2,11 @@
 //!
 //! * `thread`: calls, interrupts, going on; with the invariants. `awaited`: what waits until it has come to a breakpoint.
 //! * `turn`: losing the turn, beginning, ending. `left_words`: what the kernel writes when it ends. `owners`: what it writes where locks are waited for.
-//! * `call`: a system call that it is in.
+//! * `call`: a system call that it is in. `waits`: waiting in it, without getting what it gets. `broken_off`: a call that is made again.
 //! * `throttle`: signals that are held back until it has got on.
 
 mod awaited;
+mod broken_off;
 mod call;
 mod left_words;
 mod owners;
@@ -13,7 +14,9 @@ mod owners;
 mod thread;
 mod throttle;
 mod turn;
+mod waits;
 
+pub(in crate::sliced::master) use broken_off::Again;
 pub(in crate::sliced::master) use call::OpenCall;
 pub(in crate::sliced::master) use left_words::LeftWords;
 pub(in crate::sliced::master) use owners::has_given;

@@ -20,6 +20,7 @@ use bubble::end::{End, SharedContents};
 use syscall_replay::{Recorder, is_restart, table};
 use tracee::{Running, Stop, Stopped, TraceError};
 
+use super::broken_off::{Again, BrokenOff};
 use super::call::OpenCall;
 use super::throttle::{Leaves, Throttle};
 use crate::app::registered;
@@ -40,31 +41,6 @@ pub(super) enum At {
     InCall(Box<OpenCall>),
     /// Behind a call that was broken off and will be made again, unless a handler runs before.
     BrokenOff(BrokenOff),
-}
-
-/// A call that was broken off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sliced::master) struct BrokenOff {
-    /// Which.
-    pub(in crate::sliced::master) number: u64,
-    /// Not by the kernel: we have put it off, and the master stands at its `syscall` instruction again.
-    pub(in crate::sliced::master) is_rewound: bool,
-    /// It has failed because of a program that is executed, and is made a second time.
-    is_second: bool,
-    /// The recorder knows it, and all that it has written.
-    is_known: bool,
-}
-
-impl BrokenOff {
-    /// Whether it was broken off still: `rax` is what the kernel has left there.
-    pub(in crate::sliced::master) fn is_so(self, rax: u64) -> bool {
-        self.is_rewound || is_restart(rax)
-    }
-
-    /// Whether the kernel has made it stand at the call's instruction again, since no signal was left for the thread: another thread has got the one that broke the call off.
-    pub(in crate::sliced::master) fn is_about_to_be_made_again(self, rax: u64) -> bool {
-        [self.number, libc::SYS_restart_syscall as u64].contains(&rax)
-    }
 }
 
 /// What takes place at a breakpoint.
@@ -146,12 +122,15 @@ impl Thread {
         matches!(self.at, At::BrokenOff(_))
     }
 
-    /// It comes to the call `number`: nothing is broken off any more. Whether it is one that is made for the second time.
-    pub(in crate::sliced::master) fn begins_call(&mut self, number: u64) -> bool {
+    /// It comes to the call `number`: nothing is broken off any more. How the call is made, if it was.
+    pub(in crate::sliced::master) fn begins_call(&mut self, number: u64) -> Again {
         if SETS_HANDLERS.contains(&(number as i64)) {
             self.throttle.status().forget_dispositions();
         }
-        matches!(std::mem::replace(&mut self.at, At::Outside), At::BrokenOff(BrokenOff { is_second: true, .. }))
+        match std::mem::replace(&mut self.at, At::Outside) {
+            At::BrokenOff(call) => call.again,
+            At::Outside | At::InCall(_) => Again::default(),
+        }
     }
 
     /// It is at the entry of a call that it will make.
@@ -174,7 +153,7 @@ impl Thread {
 
     /// The kernel has broken a call off. `is_known`: the recorder knows it, and all that it has written.
     pub(in crate::sliced::master) fn is_broken_off(&mut self, number: u64, is_known: bool) {
-        self.at = At::BrokenOff(BrokenOff { number, is_rewound: false, is_second: false, is_known });
+        self.at = At::BrokenOff(BrokenOff { number, is_rewound: false, again: Again::default(), is_known });
     }
 
     /// The call that was broken off, if a record of it can be written. `rax`: what the kernel has left there.
@@ -187,13 +166,13 @@ impl Thread {
 
     /// The call will be entered again, unless a signal comes first. To the app it has been made then, and broken off:
     /// its `syscall` instruction has already overwritten rcx and r11.
-    pub(in crate::sliced::master) fn rewinds(&mut self, number: u64, is_second: bool) {
+    pub(in crate::sliced::master) fn rewinds(&mut self, number: u64, again: Again) {
         // A call that the kernel makes again may have another number then.
-        let (number, is_second) = match self.at {
-            At::BrokenOff(before) => (before.number, is_second || before.is_second),
-            At::Outside | At::InCall(_) => (number, is_second),
+        let (number, again) = match self.at {
+            At::BrokenOff(before) => (before.number, again.or(before.again)),
+            At::Outside | At::InCall(_) => (number, again),
         };
-        self.at = At::BrokenOff(BrokenOff { number, is_rewound: true, is_second, is_known: false });
+        self.at = At::BrokenOff(BrokenOff { number, is_rewound: true, again, is_known: false });
     }
 
     /// Whether it is in a call before which the last slice has ended.
@@ -361,33 +340,24 @@ mod tests {
         assert!(thread.is_to_call_again() && !thread.is_in_call() && !thread.is_free());
         assert!(thread.leaves_call().is_none() && thread.is_to_call_again(), "it is in none");
         // The kernel makes it again, under its own number, and we put it off.
-        thread.rewinds(219, false);
+        thread.rewinds(219, Again::default());
         let call = thread.gives_call_up().expect("it is to be made again");
         assert_eq!((call.number, call.is_rewound), (7, true));
         assert!(!thread.is_to_call_again());
         thread.is_broken_off(8, false);
-        assert!(!thread.begins_call(0) && !thread.is_to_call_again());
+        assert!(thread.begins_call(0) == Again::default() && !thread.is_to_call_again());
     }
 
     #[test]
     fn a_call_is_made_a_second_time_once() {
         let mut thread = Thread::new(0);
-        thread.rewinds(59, true);
+        let second = Again { is_second: true, is_ready: false };
+        thread.rewinds(59, second);
         // An interrupt comes before it is.
-        thread.rewinds(59, false);
-        assert!(thread.begins_call(0) && !thread.begins_call(0));
-        thread.rewinds(59, true);
+        thread.rewinds(59, Again::default());
+        assert_eq!([thread.begins_call(0), thread.begins_call(0)], [second, Again::default()]);
+        thread.rewinds(59, second);
         thread.gives_call_up();
-        assert!(!thread.begins_call(0), "a handler has run");
-    }
-
-    #[test]
-    fn what_the_kernel_makes_again_by_itself_is_no_end_of_a_call() {
-        let again = |is_rewound| BrokenOff { number: 0, is_rewound, is_second: false, is_known: false };
-        let restarts = -512_i64 as u64;
-        assert!(again(false).is_so(restarts) && !again(false).is_so(0) && again(true).is_so(0));
-        let futex = BrokenOff { number: 202, ..again(false) };
-        assert!([202, 219].into_iter().all(|rax| futex.is_about_to_be_made_again(rax)));
-        assert!(!futex.is_about_to_be_made_again(restarts) && !futex.is_about_to_be_made_again(1));
+        assert_eq!(thread.begins_call(0), Again::default(), "a handler has run");
     }
 }

@@ -141,7 +141,7 @@ impl Thread {
     /// Whether the recorder may have it, which stands at the end of a call without the turn: of one in which the recorder passes the turn on itself.
     pub fn may_come_in(&self) -> bool {
         let is_one = |call: &OpenCall| {
-            call.is_recorded_alone() && !call.is_second && passes_turn_on(call.pending.number, &call.pending.args)
+            call.is_recorded_alone() && !call.again.is_second && passes_turn_on(call.pending.number, &call.pending.args)
         };
         let is_undisturbed = self.awaited.is_none() && !self.interrupt_sent && self.sent_again.is_none();
         self.call().is_some_and(is_one) && is_undisturbed && !self.throttle.is_on() && !self.tsc.faults()
