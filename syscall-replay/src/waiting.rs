@@ -62,6 +62,18 @@ pub fn only_waits(
     }
 }
 
+/// What a call is made with that waits for events without an end, when there are some: if somebody else has got them, it gives 0 and is to wait once more. Of those
+/// who wait for the same events, the kernel wakes one; here each wakes the next, since they stay there.
+pub fn does_not_wait(number: u64, args: &[u64; 6]) -> Option<[u64; 6]> {
+    let waits_for_ever =
+        matches!(number as i64, libc::SYS_epoll_wait | libc::SYS_epoll_pwait) && (args[3] as i32).is_negative();
+    waits_for_ever.then(|| {
+        let mut args = *args;
+        args[3] = 0;
+        args
+    })
+}
+
 /// Whether what such a call gave is the result of the call itself. If not, there is something: that is to be made.
 pub fn is_result(number: u64, result: i64) -> bool {
     let waits_for_events =
@@ -182,5 +194,16 @@ mod tests {
         assert_eq!(looks(libc::MSG_TRUNC), Some(OnlyWaits { number: libc::SYS_recvfrom as u64, args }));
         assert_eq!(as_what(libc::SYS_recvmsg, [3, 0, 0, 0, 0, 0], None), None);
         assert_eq!(as_what(libc::SYS_futex, [0; 6], None), None);
+    }
+
+    #[test]
+    fn who_waits_for_ever_does_not_wait_for_what_is_there() {
+        let wait = |number: i64, timeout: i64| does_not_wait(number as u64, &[3, 0x2000, 1, timeout as u64, 5, 8]);
+        let made = Some([3, 0x2000, 1, 0, 5, 8]);
+        assert_eq!([libc::SYS_epoll_wait, libc::SYS_epoll_pwait].map(|number| wait(number, -1)), [made; 2]);
+        // The upper half isn't the argument's.
+        assert_eq!(wait(libc::SYS_epoll_wait, 0xffff_ffff), made);
+        let others = [wait(libc::SYS_epoll_wait, 10), wait(libc::SYS_epoll_pwait2, -1), wait(libc::SYS_read, -1)];
+        assert_eq!(others, [None; 3]);
     }
 }

@@ -124,7 +124,7 @@ pub(super) fn entry(
         then,
         left_words,
         again,
-        only_waits: false,
+        part: None,
     });
     if process.has_threads() {
         let is_ours = !process.was_running();

@@ -33,8 +33,17 @@ pub(in crate::sliced) struct OpenCall {
     pub(in crate::sliced::master) left_words: Option<LeftWords>,
     /// How it is made, if it was broken off before.
     pub(in crate::sliced::master) again: Again,
-    /// It only waits, and is made behind that.
-    pub(in crate::sliced::master) only_waits: bool,
+    /// It is made as another one, of which it has less than the whole.
+    pub(in crate::sliced::master) part: Option<Part>,
+}
+
+/// What another call does of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sliced::master) enum Part {
+    /// It only waits: the call is made behind that.
+    Waits,
+    /// It gets what is there, and waits once more if there is nothing.
+    Gets,
 }
 
 impl OpenCall {

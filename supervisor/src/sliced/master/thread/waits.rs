@@ -7,10 +7,11 @@ use bubble::map::BUFFER_GUARD;
 use machine::{Gpr, Status};
 use syscall_replay::is_restart;
 use syscall_replay::threads::Length;
-use syscall_replay::waiting::{Source, is_result, only_waits};
+use syscall_replay::waiting::{OnlyWaits, Source, does_not_wait, is_result, only_waits};
 use tracee::{Stopped, TraceError, UserRegisters};
 
 use super::broken_off::Again;
+use super::call::Part;
 use super::thread::{At, Thread};
 
 const ARGS: [Gpr; 6] = [Gpr::Rdi, Gpr::Rsi, Gpr::Rdx, Gpr::R10, Gpr::R8, Gpr::R9];
@@ -33,18 +34,20 @@ impl Thread {
         }
         self.may_lose_turn_in_call(stopped)?;
         let At::InCall(call) = &mut self.at else { return Ok(()) };
-        if call.again.is_ready {
-            return Ok(());
-        }
-        let (number, args) = (call.pending.number, call.pending.args);
-        let reads = || only_waits(number, &args, BUFFER_GUARD.start, stopped, |fd| source(tid, fd));
-        if let Some(waits) = is_ours.then(reads).flatten() {
-            call.only_waits = true;
+        let (number, args, is_ready) = (call.pending.number, call.pending.args, call.again.is_ready);
+        let made_as = match () {
+            () if !is_ours => None,
+            () if is_ready => does_not_wait(number, &args).map(|args| (Part::Gets, OnlyWaits { number, args })),
+            () => only_waits(number, &args, BUFFER_GUARD.start, stopped, |fd| source(tid, fd))
+                .map(|waits| (Part::Waits, waits)),
+        };
+        if let Some((part, other)) = made_as {
+            call.part = Some(part);
             let mut registers = stopped.registers()?;
-            set_call(&mut registers, waits.number, waits.args);
+            set_call(&mut registers, other.number, other.args);
             stopped.set_registers(&registers)?;
         }
-        if length == Length::Short && lasts(number, &args) {
+        if !is_ready && length == Length::Short && lasts(number, &args) {
             self.lasts();
         }
         Ok(())
@@ -66,17 +69,18 @@ impl Thread {
         result: i64,
     ) -> Result<bool, TraceError> {
         let At::InCall(call) = &mut self.at else { return Ok(true) };
-        if !std::mem::take(&mut call.only_waits) {
-            return Ok(true);
-        }
+        let Some(part) = call.part.take() else { return Ok(true) };
         let (number, again) = (call.pending.number, call.again);
         let mut registers = stopped.registers()?;
         set_call(&mut registers, number, call.pending.args);
-        let is_over = is_restart(result as u64) || is_result(number, result);
+        let is_over = match part {
+            Part::Waits => is_restart(result as u64) || is_result(number, result),
+            Part::Gets => result != 0,
+        };
         if !is_over {
             registers.rewind_syscall();
             self.leaves_call();
-            self.rewinds(number, Again { is_ready: true, ..again });
+            self.rewinds(number, Again { is_ready: part == Part::Waits, ..again });
         }
         stopped.set_registers(&registers)?;
         Ok(is_over)
