@@ -1,6 +1,7 @@
 //! `superpin read FILE`: a binary trace as the text that the same tool writes without `--binary`.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
@@ -81,14 +82,20 @@ struct Pieces {
 
 impl Pieces {
     fn new(file: BufReader<File>) -> io::Result<Self> {
-        Ok(Self { piece: Some(StreamingDecoder::new(file).map_err(io::Error::other)?) })
+        Ok(Self { piece: Some(StreamingDecoder::new(file).map_err(damaged)?) })
     }
+}
+
+fn damaged(error: impl Display) -> io::Error {
+    io::Error::other(format!(
+        "this isn't a whole trace that --binary and -z write: what is compressed ends too early, or was changed ({error})"
+    ))
 }
 
 impl Read for Pieces {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         while let Some(piece) = &mut self.piece {
-            let count = piece.read(buf)?;
+            let count = piece.read(buf).map_err(damaged)?;
             if count != 0 || buf.is_empty() {
                 return Ok(count);
             }

@@ -54,6 +54,14 @@ fn what_is_no_whole_trace_is_refused() {
         assert_eq!((status, stdout.len()), (Some(125), 0), "{file}: {stderr}");
         assert!(stderr.starts_with(&format!("superpin: read: {file}: ")) && stderr.contains("--binary"), "{stderr}");
     }
+    succeeds("-t memtrace --binary -z -o whole -- /bin/true", &folder);
+    let whole = std::fs::read(folder.join("whole")).unwrap();
+    for len in [5, 100, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(folder.join("cut"), &whole[..len]).unwrap();
+        let (status, _, stderr) = superpin("read cut", &folder);
+        assert_eq!(status, Some(125), "{len}: {stderr}");
+        assert!(stderr.starts_with("superpin: read: cut: this isn't a whole trace"), "{len}: {stderr}");
+    }
     for (words, told) in [("read none", "none: No such file"), ("read", "usage:"), ("read a b", "usage:")] {
         let (status, _, stderr) = superpin(words, &folder);
         assert!(status == Some(125) && stderr.contains(told), "{words}: {stderr}");
