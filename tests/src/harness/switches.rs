@@ -10,6 +10,7 @@ use std::thread;
 
 use bubble::switches::{Off, Optimisation};
 
+use crate::deadline;
 use crate::random::Random;
 use crate::stop::Stop;
 
@@ -28,6 +29,9 @@ thread_local! {
 /// Does a test of this name, in which this is off. Its list is told with its error.
 pub fn during(name: &str, off: Option<String>, test: impl FnOnce() -> Result<(), Stop>) -> Result<(), Stop> {
     TEST.set(Some(Test { name: name.to_owned(), off }));
+    // Each call of an analysis routine goes through the runtime then: slices are hundreds of times as slow as the app.
+    let is_slow = ![Optimisation::Inline, Optimisation::Stubs].into_iter().any(is_on);
+    deadline::is_slow(if is_slow { 4 } else { 1 });
     let done = test().map_err(|stop| match (stop, list()) {
         (Stop::Failed(error), Some(list)) => Stop::Failed(format!("with -engine {list}: {error}")),
         (stop, _) => stop,

@@ -11,7 +11,7 @@ static void works(int signal)
     depth++;
     deepest |= depth;
     uint64_t sum = depth;
-    for (int i = 0; depth < 4 && i < 200; i++)
+    for (int i = 0; depth < 4 && i < 20; i++)
         sum = mix(sum, i);
     REQUIRE(sum != 0);
     depth--;
