@@ -59,6 +59,16 @@ pub const NOT_RUN: &[NotRun] = &[
     ),
     of(
         "docs/benchmark.md",
+        "cargo run --release -p benches -- -threads -n 2 -dynamorio FOLDER -w \"none, icount2, DynamoRIO, DynamoRIO bbcount\"",
+        LONG,
+    ),
+    of(
+        "docs/benchmark.md",
+        "cargo run --release -p benches -- -n 2 -x 4 -dynamorio FOLDER -w \"none, icount2, DynamoRIO, DynamoRIO bbcount\" pigz-2 pbzip2-2 stencil-2 sums-2",
+        LONG,
+    ),
+    of(
+        "docs/benchmark.md",
         "cargo run --release -p benches -- -pin 1 -m 1 -n 3 -dynamorio FOLDER -w \"none, icount2, icount2 -persist, DynamoRIO, DynamoRIO bbcount\"",
         LONG,
     ),
