@@ -33,11 +33,11 @@ pub(in crate::sliced) struct OpenCall {
     pub(in crate::sliced::master) left_words: Option<LeftWords>,
     /// How it is made, if it was broken off before.
     pub(in crate::sliced::master) again: Again,
-    /// It is made as another one, of which it has less than the whole.
+    /// Another call is made in its place, which does a part of what it does.
     pub(in crate::sliced::master) part: Option<Part>,
 }
 
-/// What another call does of one.
+/// What that other call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sliced::master) enum Part {
     /// It only waits: the call is made behind that.
